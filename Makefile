@@ -1,0 +1,49 @@
+# Each target sets up what it needs in .venv by itself.
+.PHONY: demo test boundscheck lint bench docs clean
+.DELETE_ON_ERROR:
+
+# The first Python on the path that is recent enough; PYTHON=... overrides.
+RECENT := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 python,$(shell $(p) -c '$(RECENT)' >/dev/null 2>&1 && echo $(p))))
+VENV := .venv
+RUN := $(VENV)/bin/python
+
+# Kernels are compiled anew while testing: Numba's cache does not see edits in called files.
+TEST_ENV := OPFOREST_CACHE=0 SCIPY_ARRAY_API=1 MPLBACKEND=Agg
+PYTEST := $(RUN) -m pytest -q -n 2 --dist loadfile
+
+demo: $(VENV)/.demo
+	$(RUN) -m opforest.demo
+
+test: $(VENV)/.test
+	$(TEST_ENV) $(PYTEST)
+
+# The same suite with every array index checked.
+boundscheck: $(VENV)/.test
+	NUMBA_BOUNDSCHECK=1 $(TEST_ENV) $(PYTEST)
+
+lint: $(VENV)/.lint
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+	$(VENV)/bin/lint-imports
+
+bench: $(VENV)/.bench
+	$(RUN) benchmarks/run.py
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "opforest needs Python 3.11 or newer; none was found. Set PYTHON=/path/to/python."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --upgrade "pip>=25.1"
+
+$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
+	$(RUN) -m pip install --quiet --editable ".[plot]"
+	@touch $@
+
+# A group of pyproject.toml each.
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
+	$(RUN) -m pip install --quiet --editable . --group $*
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,63 @@
+"""The only place with Numba options.
+
+``leaf`` and ``helper`` are called from compiled code, ``kernel`` from Python. Kernels are cached
+on disk where that is possible; set ``OPFOREST_CACHE=0`` while editing the code they call, because
+Numba only notices edits of the file a kernel itself stands in.
+"""
+
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numba
+from numba.core.caching import FunctionCache
+from numba.core.dispatcher import Dispatcher
+
+OPTIONS = {"nogil": True, "error_model": "numpy"}
+
+
+def _probe() -> None:
+    """Stand in for any kernel when asking whether a cache directory is writable."""
+
+
+def _can_cache() -> bool:
+    if os.environ.get("OPFOREST_CACHE", "1") == "0":
+        return False
+    try:
+        FunctionCache(_probe)
+    except (RuntimeError, OSError):  # no writable directory: compile anew in each process
+        return False
+    return True
+
+
+CACHE = _can_cache()
+
+#: Called from helpers and kernels.
+helper = numba.njit(**OPTIONS)
+
+#: A helper that takes minima of numbers known to hold no NaN and no negative zero: only then may
+#: the compiler use vector minima. Sums never get such freedom.
+ordered_helper = numba.njit(fastmath={"nnan", "nsz"}, **OPTIONS)
+
+#: Called from Python.
+kernel = numba.njit(cache=CACHE, **OPTIONS)
+
+
+@lru_cache(maxsize=None)
+def _uncached(compiled: Dispatcher) -> Callable[..., Any]:
+    return numba.njit(**OPTIONS)(compiled.py_func)  # type: ignore[no-any-return]
+
+
+def is_jitted(function: object) -> bool:
+    """Tell whether ``function`` came out of ``numba.njit``."""
+    return isinstance(function, Dispatcher)
+
+
+def specialise(compiled: Callable[..., Any], metric: object) -> Callable[..., Any]:
+    """Return ``compiled`` as it must be called with ``metric``.
+
+    A user's jitted function is a type of its own in every process, so kernels called with one
+    would fill the disk cache with entries that are never found again.
+    """
+    return _uncached(compiled) if is_jitted(metric) else compiled

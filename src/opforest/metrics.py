@@ -1,0 +1,392 @@
+"""Dissimilarities: the types the compiler knows, and the names people use.
+
+Kernels measure *reduced* distances: of all the metrics that order pairs alike, the cheapest one.
+Only the order of distances shapes a forest, so ``"euclidean"``, ``"log_squared_euclidean"`` and
+``"gaussian"`` share the kernel of the squared Euclidean distance, and so do, after an embedding
+of the examples, ``"cosine"``, ``"correlation"`` and ``"squared_chord"``. Values are converted to
+the metric's own units at the surface.
+"""
+
+import difflib
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics import pairwise_distances
+
+from opforest._jit import is_jitted
+
+Array = npt.NDArray[Any]
+
+#: What a kernel answers where a metric is undefined (and for a user's NaN or negative value). It
+#: is smaller than any distance, so no tree and no search that it might change can overlook it.
+UNDEFINED = -1.0
+
+
+class SquaredEuclidean(NamedTuple):
+    """Σ (a − b)²."""
+
+
+class Manhattan(NamedTuple):
+    """Σ |a − b|."""
+
+
+class Chebyshev(NamedTuple):
+    """max |a − b|."""
+
+
+class Canberra(NamedTuple):
+    """Σ |a − b| / (|a| + |b|), a term being 0 where both are 0."""
+
+
+class Hamming(NamedTuple):
+    """The number of features that differ."""
+
+
+class ChiSquared(NamedTuple):
+    """Σ (a − b)² / (a + b), a term being 0 where both are 0."""
+
+
+class Minkowski(NamedTuple):
+    """Σ |a − b|ᵖ."""
+
+    p: float
+
+
+class BrayCurtis(NamedTuple):
+    """Σ |a − b| / Σ |a + b|, 0 for two zero vectors."""
+
+
+class Table(NamedTuple):
+    """Distances measured beforehand: rows of a table take the place of coordinates."""
+
+
+#: Metrics that take one feature after another into a running total that never falls.
+SEPARABLE = (SquaredEuclidean, Manhattan, Chebyshev, Canberra, Hamming, ChiSquared)
+
+
+def is_separable(kernel: Any) -> bool:
+    """Tell whether ``kernel``, a value or its Numba type, is in ``SEPARABLE``."""
+    return getattr(kernel, "instance_class", type(kernel)) in SEPARABLE
+
+
+def _same(reduced: Array, d: int) -> Array:
+    return reduced
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A dissimilarity as the rest of the library uses it.
+
+    Attributes
+    ----------
+    name : str
+        What people call it.
+    kernel : NamedTuple or jitted function
+        What kernels measure with, in reduced units.
+    embedding : callable
+        Maps examples to the points that kernels measure, or says why it cannot.
+    conversion : callable
+        Maps reduced distances and the number of features to the metric's own units.
+    power : float
+        The power to which the kernel raises differences; it limits how large features may be.
+    non_negative : bool
+        Whether features must not be negative.
+    """
+
+    name: str
+    kernel: Any
+    embedding: Callable[[Array], Array] = np.asarray
+    conversion: Callable[[Array, int], Array] = _same
+    power: float = 1.0
+    non_negative: bool = False
+
+    def embed(self, X: Array) -> Array:
+        """Return the points that stand for the examples ``X``; never a view of them."""
+        self._check_features(X)
+        return np.array(self.embedding(X), dtype=X.dtype, order="C", copy=True)
+
+    def training_rows(self, points: Array) -> Array:
+        """Return what kernels read to measure training points against each other."""
+        return points
+
+    def query_rows(self, X: Array, points: Array) -> Array:
+        """Return what kernels read to measure the queries ``X`` against training points."""
+        return self.embed(X)
+
+    def to_units(self, reduced: Array, n_features: int) -> Array:
+        """Convert reduced distances to the metric's own units."""
+        return self.conversion(reduced, n_features)
+
+    def check_defined(self, reduced: Array, describe: Callable[[int], str]) -> None:
+        """Raise a ``ValueError`` unless all these reduced distances are proper ones."""
+        bad = ~((reduced >= 0) & np.isfinite(reduced))
+        if bad.any():
+            raise ValueError(
+                f"metric {self.name!r} must give a finite, non-negative distance for every pair, "
+                f"but it is undefined (NaN, negative or infinite) for {describe(int(bad.argmax()))}."
+            )
+
+    def _check_features(self, X: Array) -> None:
+        if self.non_negative and X.min() < 0:
+            row, column = np.argwhere(X < 0)[0]
+            raise ValueError(
+                f"Negative values in data: metric {self.name!r} is defined for non-negative "
+                f"features only, got {X[row, column]!r} in row {row}, column {column}. "
+                "Shift or rescale the features, or choose a metric such as 'euclidean'."
+            )
+        largest = np.abs(X).max()
+        limit = (np.finfo(X.dtype).max / (4 * X.shape[1])) ** (1 / self.power) / 2
+        if largest > limit:
+            raise ValueError(
+                f"Features are too large: metric {self.name!r} on {X.dtype} data needs values of "
+                f"magnitude at most {limit:.3g}, got {largest:.3g}; distances would overflow. "
+                "Rescale the features first."
+            )
+
+
+@dataclass(frozen=True)
+class PrecomputedMetric(Metric):
+    """Distances given by the caller: (n, n) to learn from, (m, n) for queries."""
+
+    def embed(self, X: Array) -> Array:
+        """Check a square table of training distances and return a copy of it."""
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                "metric='precomputed' needs a square matrix of distances between the training "
+                f"examples, got shape {X.shape}."
+            )
+        table = _checked_table(X)
+        if not np.allclose(X, X.T, rtol=1e-5, atol=1e-8 * X.max()):
+            u, v = np.unravel_index(np.abs(X - X.T).argmax(), X.shape)
+            raise ValueError(
+                "metric='precomputed' needs a symmetric matrix of distances, but entry "
+                f"({u}, {v}) is {X[u, v]:.6g} and entry ({v}, {u}) is {X[v, u]:.6g}."
+            )
+        return table
+
+    def query_rows(self, X: Array, points: Array) -> Array:
+        """Check distances from queries to training examples."""
+        return _checked_table(X)
+
+
+@dataclass(frozen=True)
+class CallableMetric(Metric):
+    """A Python function of two vectors; its distances are measured beforehand, pair by pair."""
+
+    function: Callable[..., float] = max
+    params: tuple[tuple[str, Any], ...] = ()
+
+    def embed(self, X: Array) -> Array:
+        """Return a copy of the examples."""
+        return np.array(X, order="C", copy=True)
+
+    def training_rows(self, points: Array) -> Array:
+        """Measure all pairs of training points."""
+        return self._measure(points, None)
+
+    def query_rows(self, X: Array, points: Array) -> Array:
+        """Measure each query against each training point."""
+        return self._measure(X, points)
+
+    def _measure(self, X: Array, Y: Array | None) -> Array:
+        table = pairwise_distances(
+            X, Y, metric=self.function, ensure_all_finite=False, **dict(self.params)
+        )
+        self.check_defined(table.ravel(), lambda i: f"pair {divmod(i, table.shape[1])}")
+        return np.ascontiguousarray(table, dtype=np.float64)
+
+
+def _checked_table(X: Array) -> Array:
+    if X.min() < 0:
+        row, column = np.argwhere(X < 0)[0]
+        raise ValueError(
+            "metric='precomputed' needs non-negative distances, got "
+            f"{X[row, column]:.6g} at ({row}, {column})."
+        )
+    return np.ascontiguousarray(X + 0.0)  # a copy, with no negative zeros in it
+
+
+# Embeddings. Sums run through the features in order, so that a row's point does not depend on
+# the rows beside it.
+
+
+def _square_roots(X: Array) -> Array:
+    return np.sqrt(X)
+
+
+def _unit_rows(X: Array) -> Array:
+    largest = np.abs(X).max(axis=1)
+    if not largest.all():
+        raise ValueError(
+            f"metric 'cosine' is undefined for a zero vector, and row {int(largest.argmin())} of X "
+            "is one. Remove such examples or choose a metric such as 'euclidean'."
+        )
+    return _normalised(X / largest[:, None])
+
+
+def _centred_unit_rows(X: Array) -> Array:
+    spread = X.max(axis=1) - X.min(axis=1)
+    if not spread.all():
+        raise ValueError(
+            "metric 'correlation' is undefined for a vector whose features are all equal, and row "
+            f"{int(spread.argmin())} of X is one. Remove such examples or choose a metric such as "
+            "'euclidean'."
+        )
+    scaled = X / spread[:, None]
+    total = np.zeros(len(X), X.dtype)
+    for column in scaled.T:
+        total += column
+    return _normalised(scaled - (total / X.shape[1])[:, None])
+
+
+def _normalised(X: Array) -> Array:
+    total = np.zeros(len(X), X.dtype)
+    for column in X.T:
+        total += column * column
+    return X / np.sqrt(total)[:, None]
+
+
+# Conversions from reduced distances.
+
+
+def _sqrt(reduced: Array, d: int) -> Array:
+    return np.sqrt(reduced)
+
+
+def _half(reduced: Array, d: int) -> Array:
+    return reduced / 2
+
+
+def _share(reduced: Array, d: int) -> Array:
+    return reduced / d
+
+
+def _log(reduced: Array, d: int) -> Array:
+    return 1e5 * np.log1p(reduced)  # type: ignore[no-any-return]
+
+
+def _gaussian(reduced: Array, d: int, gamma: float) -> Array:
+    return -np.expm1(-gamma * reduced)  # type: ignore[no-any-return]
+
+
+def _root(reduced: Array, d: int, p: float) -> Array:
+    return reduced ** (1 / p)  # type: ignore[no-any-return]
+
+
+_SQUARED = SquaredEuclidean()
+_NAMED = {
+    metric.name: metric
+    for metric in (
+        Metric("euclidean", _SQUARED, conversion=_sqrt, power=2),
+        Metric("sqeuclidean", _SQUARED, power=2),
+        Metric("log_squared_euclidean", _SQUARED, conversion=_log, power=2),
+        Metric("manhattan", Manhattan()),
+        Metric("chebyshev", Chebyshev()),
+        Metric("canberra", Canberra()),
+        Metric("braycurtis", BrayCurtis()),
+        Metric("hamming", Hamming(), conversion=_share),
+        Metric("cosine", _SQUARED, _unit_rows, _half),
+        Metric("correlation", _SQUARED, _centred_unit_rows, _half),
+        Metric("chi_squared", ChiSquared(), conversion=_half, non_negative=True),
+        Metric("squared_chi_squared", ChiSquared(), non_negative=True),
+        Metric("squared_chord", _SQUARED, _square_roots, non_negative=True),
+        PrecomputedMetric("precomputed", Table()),
+    )
+}
+
+
+def _minkowski(p: float = 2.0) -> Metric:
+    if not p > 0:
+        raise ValueError(f"metric 'minkowski' needs a parameter p > 0, got {p!r}.")
+    kernel: Any = {1: Manhattan(), 2: _SQUARED, np.inf: Chebyshev()}.get(p, Minkowski(float(p)))
+    power = 1.0 if np.isinf(p) else max(1.0, float(p))
+    conversion = _same if np.isinf(p) else partial(_root, p=float(p))
+    return Metric("minkowski", kernel, conversion=conversion, power=power)
+
+
+def _gaussian_metric(gamma: float = 1.0) -> Metric:
+    if not 0 < gamma < np.inf:
+        raise ValueError(f"metric 'gaussian' needs a finite parameter gamma > 0, got {gamma!r}.")
+    return Metric(
+        "gaussian", _SQUARED, conversion=partial(_gaussian, gamma=float(gamma)), power=2
+    )
+
+
+_PARAMETRIC: dict[str, tuple[str, Callable[..., Metric]]] = {
+    "minkowski": ("p", _minkowski),
+    "gaussian": ("gamma", _gaussian_metric),
+}
+
+#: The names that ``resolve`` knows.
+METRIC_NAMES = tuple(sorted((*_NAMED, *_PARAMETRIC)))
+
+#: Those that are defined for non-negative features only.
+NON_NEGATIVE = tuple(name for name in METRIC_NAMES if name in _NAMED and _NAMED[name].non_negative)
+
+_ALSO_KNOWN_AS = {
+    "l1": "manhattan",
+    "cityblock": "manhattan",
+    "l2": "euclidean",
+    "linf": "chebyshev",
+    "infinity": "chebyshev",
+    "chi2": "chi_squared",
+    "rbf": "gaussian",
+}
+
+
+def resolve(metric: object, params: Mapping[str, Any] | None = None) -> Metric:
+    """Return the ``Metric`` for a name or a function of two vectors.
+
+    Parameters
+    ----------
+    metric : str or callable
+        One of ``METRIC_NAMES``, a ``@numba.njit`` function or a Python callable.
+    params : mapping, optional
+        ``{"p": …}`` for ``"minkowski"``, ``{"gamma": …}`` for ``"gaussian"``, keyword arguments
+        for a Python callable.
+
+    Examples
+    --------
+    >>> from opforest.metrics import resolve
+    >>> resolve("minkowski", {"p": 1}).kernel
+    Manhattan()
+    """
+    params = dict(params or {})
+    if isinstance(metric, str):
+        return _resolve_name(metric, params)
+    if is_jitted(metric):
+        if params:
+            raise ValueError("metric_params are not passed to a @numba.njit metric; got "
+                             f"{sorted(params)}. Put them into the function.")  # fmt: skip
+        return Metric(getattr(metric, "__name__", "user metric"), metric)
+    if callable(metric):
+        name = getattr(metric, "__name__", type(metric).__name__)
+        warnings.warn(
+            f"metric {name!r} is a Python function and is called for every pair of examples; "
+            "decorate it with @numba.njit to have it compiled into the kernels.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return CallableMetric(name, Table(), function=metric, params=tuple(params.items()))
+    raise ValueError(f"metric must be one of {list(METRIC_NAMES)} or a callable, got {metric!r}.")
+
+
+def _resolve_name(name: str, params: dict[str, Any]) -> Metric:
+    if name not in METRIC_NAMES:
+        close = [_ALSO_KNOWN_AS[name]] if name in _ALSO_KNOWN_AS else []
+        close = close or difflib.get_close_matches(name, METRIC_NAMES, n=1, cutoff=0.5)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise ValueError(
+            f"metric must be one of {list(METRIC_NAMES)} or a callable, got {name!r}.{hint}"
+        )
+    known, build = _PARAMETRIC.get(name, ("", partial(_NAMED.get, name)))
+    unknown = sorted(set(params) - {known})
+    if unknown:
+        takes = f"takes only {known!r}" if known else "takes no parameters"
+        raise ValueError(f"metric {name!r} {takes} in metric_params, got {unknown}.")
+    return build(**params)  # type: ignore[return-value]
