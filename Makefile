@@ -8,19 +8,19 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-# Kernels are compiled anew while testing: Numba's cache does not see edits in called files.
-TEST_ENV := OPFOREST_CACHE=0 SCIPY_ARRAY_API=1 MPLBACKEND=Agg
-PYTEST := $(RUN) -m pytest -q -n 2 --dist loadfile
+# A cache of its own for each run: Numba does not see edits in the files that kernels call.
+PYTEST = cache=$$(mktemp -d) && trap 'rm -rf "$$cache"' EXIT && \
+	SCIPY_ARRAY_API=1 MPLBACKEND=Agg NUMBA_CACHE_DIR=$$cache $(RUN) -m pytest -q -n 2 --dist loadfile
 
 demo: $(VENV)/.demo
 	$(RUN) -m opforest.demo
 
 test: $(VENV)/.test
-	$(TEST_ENV) $(PYTEST)
+	$(PYTEST)
 
 # The same suite with every array index checked.
 boundscheck: $(VENV)/.test
-	NUMBA_BOUNDSCHECK=1 $(TEST_ENV) $(PYTEST)
+	export NUMBA_BOUNDSCHECK=1 && $(PYTEST)
 
 lint: $(VENV)/.lint
 	$(RUN) -m ruff check .

@@ -1,20 +1,20 @@
 """The only place with Numba options.
 
-``leaf`` and ``helper`` are called from compiled code, ``kernel`` from Python. Kernels are cached
+A ``helper`` is called from compiled code, a ``kernel`` from Python. Kernels are cached
 on disk where that is possible; set ``OPFOREST_CACHE=0`` while editing the code they call, because
 Numba only notices edits of the file a kernel itself stands in.
 """
 
 import os
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numba
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 
-OPTIONS = {"nogil": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 def _probe() -> None:
@@ -36,17 +36,13 @@ CACHE = _can_cache()
 #: Called from helpers and kernels.
 helper = numba.njit(**OPTIONS)
 
-#: A helper that takes minima of numbers known to hold no NaN and no negative zero: only then may
-#: the compiler use vector minima. Sums never get such freedom.
-ordered_helper = numba.njit(fastmath={"nnan", "nsz"}, **OPTIONS)
-
 #: Called from Python.
 kernel = numba.njit(cache=CACHE, **OPTIONS)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _uncached(compiled: Dispatcher) -> Callable[..., Any]:
-    return numba.njit(**OPTIONS)(compiled.py_func)  # type: ignore[no-any-return]
+    return numba.njit(**OPTIONS)(compiled.py_func)
 
 
 def is_jitted(function: object) -> bool:

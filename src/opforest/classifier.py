@@ -108,10 +108,10 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
             The fitted classifier itself.
         """
         metric = resolve(self.metric, self.metric_params)
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        examples, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         classes, label = np.unique(y, return_inverse=True)
-        self.forest_ = Forest(metric.embed(X), label, metric)
+        self.forest_ = Forest(metric.embed(examples), label, metric)
         self.classes_ = classes
         return self
 
@@ -207,7 +207,7 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         Explanation
             The path prototype → … → conqueror → x. It prints as a table.
         """
-        X = self._check_queries(x if np.ndim(x) == 2 else [x])
+        X = self._check_queries(x if np.ndim(x) == 2 else np.asarray(x)[None])
         if len(X) != 1:
             raise ValueError(f"explain takes one example at a time, got {len(X)}.")
         path, distance, cost = self.forest_.trace(X)
@@ -218,7 +218,7 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_queries(self, X: npt.ArrayLike) -> Array:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=self.forest_.dtype, reset=False)  # type: ignore[no-any-return]
+        return validate_data(self, X, dtype=self.forest_.dtype, reset=False)
 
     def _labels_of(self, index: Array) -> Array:
         return self.classes_[self.forest_.label[index]]  # type: ignore[no-any-return]

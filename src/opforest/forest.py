@@ -213,9 +213,7 @@ class Forest:
         cost, level = conquer(*tree, order, self.label, self._cuts)
         return trace_paths(*tree, self.label, self._cuts, cost, level)  # type: ignore[no-any-return]
 
-    def _search(
-        self, queries: Array, ranking: Ranking, n_jobs: int | None
-    ) -> tuple[Array, Array]:
+    def _search(self, queries: Array, ranking: Ranking, n_jobs: int | None) -> tuple[Array, Array]:
         """Find conquerors part by part, so that threads share the work and Ctrl-C is heard."""
         jobs = effective_n_jobs(n_jobs)
         work_per_query = max(1, len(ranking.vertex) * self._points.shape[1])

@@ -127,8 +127,8 @@ class Metric:
         bad = ~((reduced >= 0) & np.isfinite(reduced))
         if bad.any():
             raise ValueError(
-                f"metric {self.name!r} must give a finite, non-negative distance for every pair, "
-                f"but it is undefined (NaN, negative or infinite) for {describe(int(bad.argmax()))}."
+                f"metric {self.name!r} must give a finite, non-negative distance for each pair, but "
+                f"it is undefined (NaN, negative, infinite) for {describe(int(bad.argmax()))}."
             )
 
     def _check_features(self, X: Array) -> None:
@@ -205,7 +205,7 @@ def _checked_table(X: Array) -> Array:
     if X.min() < 0:
         row, column = np.argwhere(X < 0)[0]
         raise ValueError(
-            "metric='precomputed' needs non-negative distances, got "
+            "Negative values in data: metric='precomputed' needs non-negative distances, got "
             f"{X[row, column]:.6g} at ({row}, {column})."
         )
     return np.ascontiguousarray(X + 0.0)  # a copy, with no negative zeros in it
@@ -267,15 +267,15 @@ def _share(reduced: Array, d: int) -> Array:
 
 
 def _log(reduced: Array, d: int) -> Array:
-    return 1e5 * np.log1p(reduced)  # type: ignore[no-any-return]
+    return 1e5 * np.log1p(reduced)
 
 
 def _gaussian(reduced: Array, d: int, gamma: float) -> Array:
-    return -np.expm1(-gamma * reduced)  # type: ignore[no-any-return]
+    return -np.expm1(-gamma * reduced)
 
 
 def _root(reduced: Array, d: int, p: float) -> Array:
-    return reduced ** (1 / p)  # type: ignore[no-any-return]
+    return reduced ** (1 / p)
 
 
 _SQUARED = SquaredEuclidean()
@@ -295,7 +295,7 @@ _NAMED = {
         Metric("chi_squared", ChiSquared(), conversion=_half, non_negative=True),
         Metric("squared_chi_squared", ChiSquared(), non_negative=True),
         Metric("squared_chord", _SQUARED, _square_roots, non_negative=True),
-        PrecomputedMetric("precomputed", Table()),
+        PrecomputedMetric("precomputed", Table(), non_negative=True),
     )
 }
 
@@ -312,9 +312,7 @@ def _minkowski(p: float = 2.0) -> Metric:
 def _gaussian_metric(gamma: float = 1.0) -> Metric:
     if not 0 < gamma < np.inf:
         raise ValueError(f"metric 'gaussian' needs a finite parameter gamma > 0, got {gamma!r}.")
-    return Metric(
-        "gaussian", _SQUARED, conversion=partial(_gaussian, gamma=float(gamma)), power=2
-    )
+    return Metric("gaussian", _SQUARED, conversion=partial(_gaussian, gamma=float(gamma)), power=2)
 
 
 _PARAMETRIC: dict[str, tuple[str, Callable[..., Metric]]] = {
@@ -370,7 +368,7 @@ def resolve(metric: object, params: Mapping[str, Any] | None = None) -> Metric:
             f"metric {name!r} is a Python function and is called for every pair of examples; "
             "decorate it with @numba.njit to have it compiled into the kernels.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
         return CallableMetric(name, Table(), function=metric, params=tuple(params.items()))
     raise ValueError(f"metric must be one of {list(METRIC_NAMES)} or a callable, got {metric!r}.")

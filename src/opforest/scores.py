@@ -5,15 +5,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import confusion_matrix
+from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import unique_labels
 
 
 def _confusion(
     y_true: npt.ArrayLike, y_pred: npt.ArrayLike
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Return all labels, and how often each was taken for each."""
+    check_consistent_length(y_true, y_pred)
     labels = unique_labels(y_true, y_pred)
-    return labels, confusion_matrix(y_true, y_pred, labels=labels)
+    matrix = np.zeros((len(labels), len(labels)), np.int64)
+    np.add.at(matrix, (np.searchsorted(labels, y_true), np.searchsorted(labels, y_pred)), 1)
+    return labels, matrix
 
 
 def opf_accuracy(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
@@ -39,8 +43,8 @@ def opf_accuracy(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     Examples
     --------
     >>> from opforest.scores import opf_accuracy
-    >>> opf_accuracy([1, 1, 1, 2], [1, 1, 2, 2])
-    0.8333333333333333
+    >>> opf_accuracy([1, 1, 2, 2], [1, 1, 1, 2])
+    0.75
     """
     _, matrix = _confusion(y_true, y_pred)
     own = matrix.sum(axis=1)
@@ -76,7 +80,5 @@ def class_recall(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> dict[Hashable,
     labels, matrix = _confusion(y_true, y_pred)
     own = matrix.sum(axis=1)
     return {
-        label: float(matrix[i, i] / own[i])
-        for i, label in enumerate(labels.tolist())
-        if own[i] > 0
+        label: float(matrix[i, i] / own[i]) for i, label in enumerate(labels.tolist()) if own[i] > 0
     }

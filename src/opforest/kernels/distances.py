@@ -15,8 +15,17 @@ from numba.np.numpy_support import as_dtype
 
 from opforest._jit import helper, kernel
 from opforest.metrics import (
-    UNDEFINED, BrayCurtis, Canberra, Chebyshev, ChiSquared, Hamming, Manhattan, Minkowski,
-    SquaredEuclidean, Table, is_separable,
+    UNDEFINED,
+    BrayCurtis,
+    Canberra,
+    Chebyshev,
+    ChiSquared,
+    Hamming,
+    Manhattan,
+    Minkowski,
+    SquaredEuclidean,
+    Table,
+    is_separable,
 )  # fmt: skip
 
 #: Points in a tile.

@@ -1,0 +1,158 @@
+"""Slow and obvious: what the library must agree with. Nothing here is shared with it."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+
+
+# Distances, one feature after another in the data's own precision, in reduced units.
+def squared_euclidean(x, y):
+    total = x.dtype.type(0)
+    for a, b in zip(x, y, strict=True):
+        total = total + (a - b) * (a - b)
+    return total
+
+
+def manhattan(x, y):
+    total = x.dtype.type(0)
+    for a, b in zip(x, y, strict=True):
+        total = total + abs(a - b)
+    return total
+
+
+def chebyshev(x, y):
+    return max(abs(a - b) for a, b in zip(x, y, strict=True))
+
+
+def canberra(x, y):
+    total = x.dtype.type(0)
+    for a, b in zip(x, y, strict=True):
+        if a != 0 or b != 0:
+            total = total + abs(a - b) / (abs(a) + abs(b))
+    return total
+
+
+def hamming(x, y):
+    return x.dtype.type(sum(a != b for a, b in zip(x, y, strict=True)))
+
+
+def chi_squared(x, y):
+    total = x.dtype.type(0)
+    for a, b in zip(x, y, strict=True):
+        if a + b > 0:
+            total = total + (a - b) * ((a - b) / (a + b))
+    return total
+
+
+def bray_curtis(x, y):
+    if (x == y).all():
+        return x.dtype.type(0)
+    apart = size = x.dtype.type(0)
+    for a, b in zip(x, y, strict=True):
+        apart = apart + abs(a - b)
+        size = size + abs(a + b)
+    return apart / size
+
+
+def minkowski_3(x, y):
+    return x.dtype.type(sum(math.pow(abs(a - b), 3.0) for a, b in zip(x, y, strict=True)))
+
+
+def table(X, distance, Q=None):
+    """Distances from each row of Q (default: X) to each row of X."""
+    Q = X if Q is None else Q
+    return np.array([[distance(x, q) for x in X] for q in Q], X.dtype).reshape(len(Q), len(X))
+
+
+# Forests.
+def kruskal(D):
+    """The edges of the minimum spanning tree under (weight, smaller index, larger index)."""
+    group = list(range(len(D)))
+    tree = []
+    for _, u, v in sorted((D[u, v], u, v) for u, v in combinations(range(len(D)), 2)):
+        if group[u] != group[v]:
+            old, new = group[v], group[u]
+            group = [new if g == old else g for g in group]
+            tree.append((u, v))
+    return sorted(tree)
+
+
+def minimax(D):
+    """Floyd–Warshall: the smallest possible largest step between any two vertices."""
+    M = D.copy()
+    np.fill_diagonal(M, 0)
+    for k in range(len(D)):
+        M = np.minimum(M, np.maximum(M[:, k : k + 1], M[k : k + 1, :]))
+    return M
+
+
+def prototypes(tree, y):
+    return sorted({end for u, v in tree if y[u] != y[v] for end in (u, v)}) or [0]
+
+
+def costs(D, roots):
+    return minimax(D)[:, roots].min(axis=1)
+
+
+def paths(D, tree, y, roots):
+    """Predecessors and roots: cheapest, then fewest steps since the cost rose, then smallest."""
+    neighbours = {v: [] for v in range(len(D))}
+    for u, v in tree:
+        if y[u] == y[v]:
+            neighbours[u].append(v)
+            neighbours[v].append(u)
+    best = {v: (0, 0) if v in roots else (math.inf, 0) for v in range(len(D))}
+
+    def offer(u, v):
+        cost, level = best[u]
+        return (D[u, v], 0) if D[u, v] > cost else (cost, level + 1)
+
+    changed = True
+    while changed:
+        changed = False
+        for v in range(len(D)):
+            for u in neighbours[v]:
+                if offer(u, v) < best[v]:
+                    best[v] = offer(u, v)
+                    changed = True
+    predecessor = [
+        -1 if v in roots else min(u for u in neighbours[v] if offer(u, v) == best[v])
+        for v in range(len(D))
+    ]
+    root = list(range(len(D)))
+    for v in range(len(D)):
+        while predecessor[root[v]] >= 0:
+            root[v] = predecessor[root[v]]
+    return predecessor, root
+
+
+def conquerors(cost, DQ):
+    """A full scan: the smallest offer, then the smaller cost, then the smaller index."""
+    best = [
+        min((max(c, d), c, i) for i, (c, d) in enumerate(zip(cost, row, strict=True))) for row in DQ
+    ]
+    return [b[2] for b in best], np.array([b[0] for b in best], cost.dtype)
+
+
+def class_costs(cost, y, DQ, n_classes):
+    offers = np.maximum(cost, DQ)
+    return np.array(
+        [
+            [row[y == c].min() if (y == c).any() else np.inf for c in range(n_classes)]
+            for row in offers
+        ],
+        cost.dtype,
+    )
+
+
+def opf_accuracy(y_true, y_pred):
+    classes = sorted(set(y_true))
+    n = len(y_true)
+    total = 0.0
+    for c in classes:
+        own = sum(t == c for t in y_true)
+        missed = sum(t == c and p != c for t, p in zip(y_true, y_pred, strict=True))
+        taken = sum(t != c and p == c for t, p in zip(y_true, y_pred, strict=True))
+        total += missed / own + (taken / (n - own) if n > own else 0)
+    return 1 - total / (2 * len(classes))

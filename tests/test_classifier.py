@@ -1,0 +1,314 @@
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from scipy import sparse
+from sklearn.datasets import load_iris, make_moons
+from sklearn.exceptions import NotFittedError
+
+from opforest import OPFClassifier
+from strategies import learning_problems
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(600, noise=0.2, random_state=0)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["no", "yes"],
+        [False, True],
+        [-5, 7],
+        [2, 1000],
+        [1.0, 2.0],
+        np.array(["a", "bcd"], dtype=object),
+        pd.Categorical(["x", "y"]),
+    ],
+)
+def test_any_labels(moons, labels):
+    X, y = moons
+    labels = np.asarray(labels)
+    clf = OPFClassifier().fit(X[:300], labels[y[:300]])
+    plain = OPFClassifier().fit(X[:300], y[:300])
+    assert clf.classes_.tolist() == labels.tolist()
+    assert clf.classes_.dtype == labels.dtype
+    assert np.array_equal(clf.predict(X[300:]), labels[plain.predict(X[300:])])
+
+
+def test_one_example_and_one_class():
+    one = OPFClassifier().fit([[3.0, 4.0]], ["only"])
+    assert one.predict([[0.0, 0.0]]).tolist() == ["only"]
+    assert one.class_costs([[0.0, 0.0]]).tolist() == [[5.0]]
+    assert one.predict_proba([[0.0, 0.0], [3.0, 4.0]]).tolist() == [[1.0], [1.0]]
+    single = OPFClassifier().fit([[2.0], [0.0], [1.0]], [7, 7, 7])
+    assert single.forest_.prototypes.tolist() == [0]
+    assert single.forest_.cost.tolist() == [0, 1, 1]
+    assert single.predict([[9.0]]).tolist() == [7]
+
+
+def test_all_points_equal_and_constant_features():
+    same = OPFClassifier().fit(np.ones((6, 2)), [0, 1, 0, 1, 1, 0])
+    same.forest_.check()
+    assert (same.forest_.cost == 0).all()
+    assert same.predict([[1.0, 1.0]]).tolist() == [0]  # contested: the oldest example wins
+    assert same.predict_proba([[1.0, 1.0]])[0] == pytest.approx([0.5, 0.5])
+    X, y = load_iris(return_X_y=True)
+    padded = np.hstack((X, np.full((len(X), 2), 3.25)))
+    plain = OPFClassifier().fit(X[::2], y[::2])
+    assert np.array_equal(
+        OPFClassifier().fit(padded[::2], y[::2]).predict(padded), plain.predict(X)
+    )
+
+
+@given(problem=learning_problems())
+def test_probabilities(problem):
+    X, y, Q = problem
+    clf = OPFClassifier().fit(X, y)
+    costs, proba = clf.class_costs(Q), clf.predict_proba(Q)
+    assert proba.dtype == np.float64
+    np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)
+    assert np.array_equal(clf.classes_[proba.argmax(axis=1)], clf.predict(Q))
+    for cost, share in zip(costs.astype(float), proba, strict=True):
+        if (cost == 0).any():  # an exact hit is certain unless contested
+            expected = (cost == 0) / (cost == 0).sum()
+        else:
+            expected = (1 / cost) / (1 / cost).sum()
+        np.testing.assert_allclose(share, expected, rtol=1e-6)
+        assert (np.argsort(-share, kind="stable")[:1] == share.argmax()).all()
+
+
+def test_probabilities_do_not_change_with_the_unit(moons):
+    X, y = moons
+    Q = X[300:]
+    plain = OPFClassifier().fit(X[:300], y[:300]).predict_proba(Q)
+    for scale in (2.0**-40, 2.0**40):
+        scaled = OPFClassifier().fit(X[:300] * scale, y[:300]).predict_proba(Q * scale)
+        assert np.array_equal(scaled, plain)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_precision_is_kept(moons, dtype):
+    X, y = moons
+    clf = OPFClassifier().fit(X.astype(dtype), y)
+    assert clf.forest_.dtype == dtype
+    assert clf.forest_.cost.dtype == dtype
+    assert clf.class_costs(X).dtype == dtype
+    assert OPFClassifier().fit((100 * X).astype(int), y).forest_.dtype == np.float64
+
+
+def test_layouts_give_the_same_forest(moons, tmp_path):
+    X, y = moons
+    np.save(tmp_path / "X.npy", X)
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    expected = OPFClassifier().fit(X, y).class_costs(X)
+    for same in (
+        np.asfortranarray(X),
+        np.repeat(X, 2, axis=0)[::2],
+        np.load(tmp_path / "X.npy", mmap_mode="r"),
+        frozen,
+        X.tolist(),
+        X.astype(">f8"),
+    ):
+        assert np.array_equal(OPFClassifier().fit(same, y).class_costs(same), expected)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_data_frames(moons, frame):
+    X, y = moons
+    named = frame({"left": X[:, 0], "right": X[:, 1]})
+    series = pd.Series(y) if frame is pd.DataFrame else pl.Series(y)
+    clf = OPFClassifier().fit(named, series)
+    assert clf.feature_names_in_.tolist() == ["left", "right"]
+    assert np.array_equal(clf.predict(named), OPFClassifier().fit(X, y).predict(X))
+    with pytest.raises(ValueError, match="feature names should match"):
+        clf.predict(frame({"right": X[:, 1], "left": X[:, 0]}))
+
+
+def test_models_do_not_alias_the_callers_arrays(moons):
+    X, y = (array.copy() for array in moons)
+    D = np.abs(X[:, :1] - X[:, 0])
+    models = [
+        (OPFClassifier().fit(X, y), X),
+        (OPFClassifier("cosine").fit(X, y), X),
+        (OPFClassifier("precomputed").fit(D, y), D),
+    ]
+    before = [clf.class_costs(given.copy()) for clf, given in models]
+    queries = [given.copy() for _, given in models]
+    X[:], D[:], y[:] = 0, 0, 0
+    for (clf, _), expected, query in zip(models, before, queries, strict=True):
+        assert np.array_equal(clf.class_costs(query), expected)
+        assert set(clf.predict(query)) == {0, 1}
+
+
+def test_any_number_of_threads_gives_the_same_answer(moons):
+    X, y = moons
+    Q = np.random.default_rng(0).normal(size=(5000, 2))
+    results = [
+        (*clf.conquerors(Q), clf.predict_proba(Q))
+        for clf in (OPFClassifier(n_jobs=jobs).fit(X, y) for jobs in (None, 1, 2, 3, -1))
+    ]
+    for result in results[1:]:
+        for a, b in zip(result, results[0], strict=True):
+            assert np.array_equal(a, b)
+
+
+def test_two_threads_may_predict_with_one_model(moons):
+    X, y = moons
+    clf = OPFClassifier(n_jobs=2).fit(X, y)
+    state = {name: array.copy() for name, array in vars(clf.forest_).items()
+             if isinstance(array, np.ndarray)}  # fmt: skip
+    expected = clf.predict_proba(X)
+    results = []
+    threads = [
+        threading.Thread(target=lambda: results.append(clf.predict_proba(X))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 4
+    assert all(np.array_equal(result, expected) for result in results)
+    assert all(np.array_equal(getattr(clf.forest_, name), array) for name, array in state.items())
+
+
+def test_explanation(moons):
+    X, y = moons
+    clf = OPFClassifier().fit(X[:300], np.array(["out", "in"])[y[:300]])
+    forest = clf.forest_
+    for x, label, index, cost in zip(
+        X[300:340], clf.predict(X[300:340]), *clf.conquerors(X[300:340]), strict=True
+    ):
+        why = clf.explain(x)
+        assert (why.label, why.conqueror, why.cost) == (label, index, cost)
+        assert why.prototype == forest.root[index]
+        path = [step.index for step in why.steps]
+        assert path[-1] == -1
+        for before, step in zip(why.steps[:-2], why.steps[1:-1], strict=True):
+            assert forest.predecessor[step.index] == before.index
+            assert step.distance == np.sqrt(((X[step.index] - X[before.index]) ** 2).sum())
+            assert step.cost == forest.cost[step.index] == max(before.cost, step.distance)
+        assert why.steps[-1].distance == np.sqrt(((x - X[index]) ** 2).sum())
+        assert {step.label for step in why.steps} == {label}
+        assert isinstance(why.label, str)
+    assert str(clf.explain(X[300])) == str(clf.explain(X[300:301]))
+    with pytest.raises(ValueError, match="one example at a time, got 2"):
+        clf.explain(X[300:302])
+
+
+def test_explanations_of_long_paths_leave_out_the_middle():
+    clf = OPFClassifier().fit(np.arange(100.0)[:, None], np.arange(100) == 99)
+    why = clf.explain([-1.0])
+    assert len(why.steps) == 100
+    lines = str(why).splitlines()
+    assert len(lines) == 14
+    assert "… 88 more steps …" in lines[7]
+
+
+def test_explanation_of_precomputed_distances():
+    X = np.array([[0.0], [1.0], [3.0], [4.5]])
+    clf = OPFClassifier("precomputed").fit(np.abs(X - X.T), [0, 0, 1, 1])
+    why = clf.explain(np.abs(5.0 - X[:, 0]))
+    assert [step.index for step in why.steps] == [2, 3, -1]
+    assert [step.cost for step in why.steps] == [0, 1.5, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "error", "message"),
+    [
+        ([[np.nan], [1.0]], [0, 1], ValueError, "contains NaN"),
+        ([[np.inf], [1.0]], [0, 1], ValueError, "contains infinity"),
+        ([1.0, 2.0], [0, 1], ValueError, "Expected 2D array, got 1D array"),
+        (np.empty((0, 2)), [], ValueError, "Found array with 0 sample"),
+        (np.empty((2, 0)), [0, 1], ValueError, "0 feature"),
+        (np.array([[1j], [2j]]), [0, 1], ValueError, "Complex data not supported"),
+        (sparse.csr_array(np.eye(2)), [0, 1], TypeError, "dense data is required"),
+        ([[0.0], [1.0]], [[0, 1], [1, 0]], ValueError, "y should be a 1d array"),
+        ([[0.0], [1.0]], [0.5, 1.7], ValueError, "Unknown label type: continuous"),
+        ([[0.0], [1.0]], [0, 1, 2], ValueError, "inconsistent numbers of samples"),
+        ([[0.0], [1.0]], [0, np.nan], ValueError, "Input y contains NaN"),
+        ([[0.0], [1.0]], None, ValueError, "requires y to be passed"),
+        ([["a"], ["b"]], [0, 1], ValueError, "could not convert string"),
+    ],
+)
+def test_bad_training_data(X, y, error, message):
+    clf = OPFClassifier()
+    with pytest.raises(error, match=message):
+        clf.fit(X, y)
+    assert not hasattr(clf, "forest_")
+    assert not hasattr(clf, "classes_")
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "class_costs", "conquerors"])
+def test_bad_queries(moons, method):
+    X, y = moons
+    with pytest.raises(NotFittedError):
+        getattr(OPFClassifier(), method)(X)
+    clf = OPFClassifier().fit(X, y)
+    for query, error, message in (
+        ([[np.nan, 0.0]], ValueError, "contains NaN"),
+        ([[1.0, 2.0, 3.0]], ValueError, "X has 3 features, but OPFClassifier is expecting 2"),
+        ([1.0, 2.0], ValueError, "Expected 2D array"),
+        (np.empty((0, 2)), ValueError, "0 sample"),
+        (sparse.csr_array(np.eye(2)), TypeError, "dense data is required"),
+        ([[1e200, 0.0]], ValueError, "too large"),
+    ):
+        with pytest.raises(error, match=message):
+            getattr(clf, method)(query)
+    narrow = OPFClassifier().fit(X.astype(np.float32), y)
+    with pytest.raises(ValueError, match="infinity"), np.errstate(over="ignore"):
+        getattr(narrow, method)([[1e200, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("D", "message"),
+    [
+        ([[0.0, 1.0]], "square"),
+        ([[0.0, 1.0], [2.0, 0.0]], r"symmetric .* \(0, 1\) is 1 and entry \(1, 0\) is 2"),
+        ([[0.0, -1.0], [-1.0, 0.0]], "non-negative"),
+    ],
+)
+def test_bad_precomputed_distances(D, message):
+    with pytest.raises(ValueError, match=message):
+        OPFClassifier("precomputed").fit(D, [0, 1][: len(D)])
+
+
+def test_a_matrix_symmetric_but_for_rounding_is_welcome():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    D = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+    noisy = D * (1 + 1e-12 * rng.normal(size=D.shape))
+    OPFClassifier("precomputed").fit(noisy, np.arange(30) % 2).forest_.check()
+
+
+def test_fitting_again_forgets(moons):
+    X, y = moons
+    clf = OPFClassifier().fit(X, y)
+    clf.fit([[0.0], [1.0]], ["a", "b"])
+    assert clf.n_features_in_ == 1
+    assert len(clf.forest_) == 2
+
+
+def test_ctrl_c_stops_a_long_fit_and_leaves_no_model():
+    """A real process, a real signal."""
+    code = """
+import numpy as np, os, signal, threading, time
+from opforest import OPFClassifier
+OPFClassifier().fit(np.eye(3), [0, 1, 1])
+clf = OPFClassifier()
+threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+begin = time.monotonic()
+try:
+    clf.fit(np.random.default_rng(0).random((150_000, 3)), np.arange(150_000) % 2)
+except KeyboardInterrupt:
+    print("stopped", time.monotonic() - begin < 10, hasattr(clf, "forest_"))
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.split() == ["stopped", "True", "False"], result.stderr
