@@ -163,8 +163,7 @@ def test_any_number_of_threads_gives_the_same_answer(moons):
 def test_two_threads_may_predict_with_one_model(moons):
     X, y = moons
     clf = OPFClassifier(n_jobs=2).fit(X, y)
-    state = {name: array.copy() for name, array in vars(clf.forest_).items()
-             if isinstance(array, np.ndarray)}  # fmt: skip
+    state = [array.copy() for array in clf.forest_.state]
     expected = clf.predict_proba(X)
     results = []
     threads = [
@@ -176,7 +175,8 @@ def test_two_threads_may_predict_with_one_model(moons):
         thread.join()
     assert len(results) == 4
     assert all(np.array_equal(result, expected) for result in results)
-    assert all(np.array_equal(getattr(clf.forest_, name), array) for name, array in state.items())
+    for array, before in zip(clf.forest_.state, state, strict=True):
+        assert np.array_equal(array, before)
 
 
 def test_explanation(moons):
@@ -209,7 +209,7 @@ def test_explanations_of_long_paths_leave_out_the_middle():
     assert len(why.steps) == 100
     lines = str(why).splitlines()
     assert len(lines) == 14
-    assert "… 88 more steps …" in lines[7]
+    assert "... 88 more steps ..." in lines[7]
 
 
 def test_explanation_of_precomputed_distances():

@@ -23,7 +23,7 @@ def assert_equals_oracle(clf, D, y, DQ, Q):
     predecessor, root = oracle.paths(D, tree, y, roots)
     assert [tuple(edge) for edge in forest.edges.tolist()] == tree
     assert forest.prototypes.tolist() == roots
-    assert np.array_equal(forest._cost, cost)
+    assert np.array_equal(forest.state.cost, cost)
     assert forest.predecessor.tolist() == predecessor
     assert forest.root.tolist() == root
 
@@ -46,7 +46,7 @@ def test_euclidean_forest_equals_oracle(problem):
     clf = OPFClassifier().fit(X, y)
     distance = oracle.squared_euclidean
     assert_equals_oracle(clf, oracle.table(X, distance), y, oracle.table(X, distance, Q), Q)
-    assert np.array_equal(clf.forest_.cost, np.sqrt(clf.forest_._cost))
+    assert np.array_equal(clf.forest_.cost, np.sqrt(clf.forest_.state.cost))
 
 
 @pytest.mark.parametrize("name", [name for name in REDUCED if name != "sqeuclidean"])
@@ -121,7 +121,7 @@ def test_many_tiles_equal_oracle(d, dtype):
     assert [tuple(edge) for edge in clf.forest_.edges.tolist()] == tree
     roots = oracle.prototypes(tree, y)
     cost = oracle.costs(D, roots)
-    assert np.array_equal(clf.forest_._cost, cost)
+    assert np.array_equal(clf.forest_.state.cost, cost)
     assert clf.conquerors(Q)[0].tolist() == oracle.conquerors(cost, DQ)[0]
     clf.forest_.check()
 

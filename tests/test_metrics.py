@@ -70,13 +70,13 @@ def test_a_pair_has_one_value_in_every_code_path(name, problem):
     assert np.array_equal(D, D.T)
     clf = OPFClassifier(name, metric_params=PARAMS.get(name)).fit(X, np.zeros(len(X)))
     forest = clf.forest_
-    for v, u in enumerate(forest._parent):
+    for v, u in enumerate(forest.state.parent):
         if u >= 0:
-            assert forest._weight[v] == D[u, v]
+            assert forest.state.weight[v] == D[u, v]
     for v in range(len(X)):  # a forest of one example offers the plain distance
         alone = OPFClassifier(name, metric_params=PARAMS.get(name)).fit(X[v : v + 1], [0])
         _, offer = alone.forest_._search(
-            alone.forest_._metric.query_rows(Q, None), alone.forest_._ranking, None
+            alone.forest_.metric.query_rows(Q, None), alone.forest_._ranking, None
         )
         assert np.array_equal(offer, oracle.table(X[v : v + 1], REDUCED[name], Q)[:, 0])
 
@@ -218,6 +218,6 @@ def test_bad_functions_of_users():
         OPFClassifier(jitted_manhattan, metric_params={"weight": 1}).fit(X, [0, 0, 1])
     with (
         pytest.warns(UserWarning, match=r"njit"),
-        pytest.raises(ValueError, match=r"undefined .* for pair \(0, 0\)"),
+        pytest.raises(ValueError, match=r"undefined .* for pair \(0, 1\)"),
     ):
         OPFClassifier(lambda x, y: np.nan).fit(X, [0, 0, 1])

@@ -3,6 +3,7 @@
 from opforest.classifier import OPFClassifier
 from opforest.explanation import Explanation, Step
 from opforest.forest import Forest
+from opforest.updates import UpdateReport
 
-__all__ = ["Explanation", "Forest", "OPFClassifier", "Step"]
+__all__ = ["Explanation", "Forest", "OPFClassifier", "Step", "UpdateReport"]
 __version__ = "0.1.0"

@@ -25,7 +25,7 @@ def _can_cache() -> bool:
     if os.environ.get("OPFOREST_CACHE", "1") == "0":
         return False
     try:
-        FunctionCache(_probe)
+        FunctionCache(_probe)  # type: ignore[no-untyped-call]
     except (RuntimeError, OSError):  # no writable directory: compile anew in each process
         return False
     return True
@@ -41,8 +41,9 @@ kernel = numba.njit(cache=CACHE, **OPTIONS)
 
 
 @cache
-def _uncached(compiled: Dispatcher) -> Callable[..., Any]:
-    return numba.njit(**OPTIONS)(compiled.py_func)
+def _uncached(compiled: Any) -> Callable[..., Any]:
+    function: Callable[..., Any] = numba.njit(**OPTIONS)(compiled.py_func)
+    return function
 
 
 def is_jitted(function: object) -> bool:

@@ -1,20 +1,34 @@
 """Layer 3: the optimum-path forest as a scikit-learn classifier."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
+from types import ModuleType
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import Tags, check_X_y
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from opforest.explanation import Explanation, Step
 from opforest.forest import Forest
+from opforest.kernels.insertion import LEARNED
 from opforest.metrics import NON_NEGATIVE, resolve
+from opforest.updates import UPDATES, UpdateReport
 
 Array = npt.NDArray[Any]
+
+
+def _encode(
+    y: Array, known: Array, classes: npt.ArrayLike | None
+) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Return all classes in order, and the labels as indices of them."""
+    parts = [known, y] if classes is None else [known, np.asarray(classes), y]
+    unique_labels(*parts)  # complains about labels that cannot be compared
+    all_classes = np.unique(np.concatenate(parts))
+    return all_classes, np.searchsorted(all_classes, y)
 
 
 class OPFClassifier(ClassifierMixin, BaseEstimator):
@@ -38,6 +52,11 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
     metric_params : dict, default=None
         ``{"p": …}`` for ``"minkowski"`` (default 2), ``{"gamma": …}`` for ``"gaussian"``
         (default 1), keyword arguments for a Python callable.
+    update : {"exact", "opfi", "dift"}, default="exact"
+        How ``partial_fit`` grows the forest. ``"exact"`` gives the very model that ``fit`` on all
+        examples would give. ``"opfi"`` is the algorithm of Ponti and Riva, an approximation.
+        ``"dift"`` makes every new example a prototype, their baseline. All take time linear in
+        the number of examples known for each new one.
     n_jobs : int, default=None
         The number of threads that share the queries of a prediction. ``None`` means 1 unless in
         a ``joblib.parallel_config`` context, −1 means all processors. The result does not depend
@@ -49,6 +68,8 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         The labels.
     forest_ : Forest
         What was learned: costs, predecessors, roots, prototypes, tree edges.
+    update_report_ : UpdateReport
+        What the last call of ``partial_fit`` did.
     n_features_in_ : int
         The number of features seen by ``fit``.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -71,6 +92,9 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
     J. P. Papa, A. X. Falcão, C. T. N. Suzuki: Supervised pattern classification based on
     optimum-path forest. International Journal of Imaging Systems and Technology 19(2), 2009.
 
+    M. Ponti, M. Riva: An incremental linear-time learning algorithm for the Optimum-Path Forest
+    classifier. Information Processing Letters 126, 2017.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -81,15 +105,20 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
     0.96
     """
 
+    forest_: Forest
+    classes_: Array
+
     def __init__(
         self,
         metric: str | Callable[..., float] = "euclidean",
         *,
         metric_params: Mapping[str, Any] | None = None,
+        update: str = "exact",
         n_jobs: int | None = None,
     ) -> None:
         self.metric = metric
         self.metric_params = metric_params
+        self.update = update
         self.n_jobs = n_jobs
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
@@ -107,12 +136,59 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         OPFClassifier
             The fitted classifier itself.
         """
-        metric = resolve(self.metric, self.metric_params)
-        examples, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
-        classes, label = np.unique(y, return_inverse=True)
-        self.forest_ = Forest(metric.embed(examples), label, metric)
-        self.classes_ = classes
+        self._fit(X, y, None)
+        self.__dict__.pop("update_report_", None)
+        return self
+
+    def partial_fit(
+        self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
+    ) -> Self:
+        """Learn more examples, one after another, in time linear in the number known.
+
+        The first call is a ``fit``. If it fails, the model is exactly as it was before; if it is
+        interrupted (Ctrl-C), the model has learned the first examples of the batch, and the
+        ``KeyboardInterrupt`` says how many.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The examples. If ``metric="precomputed"``, the distances from each to all known
+            examples and then to all examples of this call: (n_samples, n_known + n_samples).
+        y : array-like of shape (n_samples,)
+            Their labels. Labels never seen before are welcome at any time.
+        classes : array-like, default=None
+            Labels to announce; they join ``classes_`` even before an example does.
+
+        Returns
+        -------
+        OPFClassifier
+            The classifier itself.
+        """
+        if not hasattr(self, "forest_"):
+            n = len(self._fit(X, y, classes).forest_)
+            gained = len(self.forest_.prototypes)
+            self.update_report_ = UpdateReport(n, gained, reconquered=n)
+            return self
+        update = self._check_update()
+        X, y = self._check_more(X, y)
+        all_classes, label = _encode(y, self.classes_, classes)
+        counts = np.zeros(len(fields(UpdateReport)), np.int64)
+        forest = update.prepare(self.forest_)
+        if len(all_classes) > len(self.classes_):
+            forest = forest.relabelled(np.searchsorted(all_classes, self.classes_))
+        steps = update.grow(forest, X, label, counts)
+        next(steps)  # all that may fail; the model is as it was
+        self.__dict__.update(forest_=forest, classes_=all_classes)
+        try:
+            for _ in steps:
+                pass
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                f"partial_fit was interrupted: {counts[LEARNED]} of {len(X)} examples have been "
+                "learned, and the model is valid."
+            ) from None
+        finally:
+            self._note_growth(counts)
         return self
 
     def predict(self, X: npt.ArrayLike) -> Array:
@@ -216,12 +292,43 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         steps = zip(index, label, distance.tolist(), cost.tolist(), strict=True)
         return Explanation(tuple(Step(*step) for step in steps))
 
+    def _fit(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> Self:
+        self._check_update()
+        metric = resolve(self.metric, self.metric_params)
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        all_classes, label = _encode(y, y, classes)
+        forest = Forest(metric.embed(X), label, metric)
+        self.__dict__.update(forest_=forest, classes_=all_classes)
+        return self
+
+    def _check_update(self) -> ModuleType:
+        if self.update not in UPDATES:
+            raise ValueError(f"update must be one of {sorted(UPDATES)}, got {self.update!r}.")
+        return UPDATES[self.update]
+
+    def _check_more(self, X: Any, y: Any) -> tuple[Array, Array]:
+        dtype = self.forest_.dtype
+        if self.forest_.metric.is_precomputed:  # the number of columns grows
+            X, y = check_X_y(X, y, dtype=dtype, estimator=self)
+        else:
+            X, y = validate_data(self, X, y, dtype=dtype, reset=False)
+        check_classification_targets(y)
+        return X, y
+
+    def _note_growth(self, counts: Array) -> None:
+        self.update_report_ = UpdateReport(*counts.tolist())
+        if self.forest_.metric.is_precomputed:
+            self.n_features_in_ = len(self.forest_)
+
     def _check_queries(self, X: npt.ArrayLike) -> Array:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=self.forest_.dtype, reset=False)
+        queries: Array = validate_data(self, X, dtype=self.forest_.dtype, reset=False)
+        return queries
 
     def _labels_of(self, index: Array) -> Array:
-        return self.classes_[self.forest_.label[index]]  # type: ignore[no-any-return]
+        labels: Array = self.classes_[self.forest_.label[index]]
+        return labels
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

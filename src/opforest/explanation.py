@@ -46,7 +46,7 @@ class Explanation:
     'high' at cost 1.5: conquered by example 3, on the path of prototype 2
       prototype  example 2   'high'
                  example 3   'high'  distance 1.5  cost 1.5
-              →  x           'high'  distance 0.5  cost 1.5
+             ->  x           'high'  distance 0.5  cost 1.5
     """
 
     steps: tuple[Step, ...]
@@ -80,14 +80,14 @@ class Explanation:
         rows = [self._row(i) for i in range(len(self.steps))]
         if len(rows) > PRINTED_STEPS:
             half = PRINTED_STEPS // 2
-            between = f"  {'':9}  … {len(rows) - 2 * half} more steps …"
+            between = f"  {'':9}  ... {len(rows) - 2 * half} more steps ..."
             rows = [*rows[:half], between, *rows[-half:]]
         return "\n".join([title, *rows])
 
     def _row(self, i: int) -> str:
         step = self.steps[i]
         width = len(str(max(step.index for step in self.steps)))
-        mark = "prototype" if i == 0 else "→" if step.index < 0 else ""
+        mark = "prototype" if i == 0 else "->" if step.index < 0 else ""
         name = "x" if step.index < 0 else f"example {step.index}"
         row = f"  {mark:>9}  {name:<{width + 10}} {step.label!r}"
         return row if i == 0 else f"{row}  distance {step.distance:.6g}  cost {step.cost:.6g}"

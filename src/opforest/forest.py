@@ -1,29 +1,45 @@
 """Layer 2: the arrays of a model, and what must always be true of them."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from joblib import Parallel, delayed, effective_n_jobs
 
+from opforest._jit import specialise
 from opforest.kernels.conquest import conquer, count_cuts, order_tree, trace_paths
-from opforest.kernels.search import GROUP, Ranking, find_conquerors, rank
+from opforest.kernels.distances import TILE, count_tiles, fill_tiles, find_undefined
+from opforest.kernels.rooted_tree import link_children
+from opforest.kernels.search import GROUP, Ranking, find_conquerors, measure_staged, rank, unranked
 from opforest.kernels.spanning_tree import WORK_PER_CALL, span
-from opforest.metrics import Metric
+from opforest.kernels.state import CROSSING, PROTOTYPES, SIZE, State
+from opforest.metrics import Array, Metric
 
-Array = npt.NDArray[Any]
+#: About how many passes over all examples an insertion takes.
+PASSES_PER_INSERTION = 3
+
+#: From this many queries on, examples are ranked by cost first if they are not.
+WORTH_RANKING = 256
 
 
-def _read_only(array: Array) -> Array:
+def read_only(array: Array) -> Array:
+    """Return the array after making it read-only."""
     array.flags.writeable = False
     return array
+
+
+def resized(array: Array, *shape: int) -> Array:
+    """Return a larger copy of an array; what is new in it is 0."""
+    larger = np.zeros(shape, array.dtype)
+    larger[tuple(slice(size) for size in array.shape)] = array
+    return larger
 
 
 class Forest:
     """An optimum-path forest over training examples, which are named by their index.
 
-    The model is a spanning tree and a cost for each example. Everything else that describes a
-    forest follows from these and is derived when asked for.
+    The model is a minimum spanning tree and a cost for each example. Everything else that
+    describes a forest follows from these and is derived when asked for.
 
     Parameters
     ----------
@@ -47,8 +63,8 @@ class Forest:
         The prototype at the beginning of that way.
     prototypes : array
         The indices of all prototypes, in rising order.
-    edges : array of shape (n − 1, 2)
-        The minimum spanning tree: pairs (u, v), u < v, in rising order.
+    edges : array of shape (m, 2)
+        The tree: pairs (u, v), u < v, in rising order.
     ids : array of shape (n,)
         Arrival numbers of the examples.
 
@@ -64,74 +80,94 @@ class Forest:
     [[0, 1], [1, 2], [2, 3]]
     """
 
+    state: State
+    _ranking: Ranking | None
+
+    #: The update that made the forest another thing than training would; "" if none did.
+    grown_by = ""
+
     def __init__(self, points: Array, label: Array, metric: Metric) -> None:
-        self._points = points
-        self.label = _read_only(label)
-        self._metric = metric
-        self._rows = metric.training_rows(points)
-        tree = span(self._rows, metric.kernel)
-        metric.check_defined(
-            tree.weight, lambda v: f"the training examples {tree.parent[v]} and {v}"
-        )
-        self._parent, self._weight = tree.parent, tree.weight
-        self._cuts = count_cuts(tree.parent, label)
-        self._cost, _ = conquer(tree.parent, tree.weight, tree.order, label, self._cuts)
-        self._ranking = self._rank(np.arange(len(label)))
+        self.metric = metric
+        rows = metric.training_rows(points)
+        self._vectors = None if rows is points else points  # beside the table measured from them
+        self._train(rows, label)
 
     def __len__(self) -> int:
         """Return the number of examples."""
-        return len(self.label)
+        return int(self.state.count[SIZE])
 
     def __repr__(self) -> str:
         """Return a summary."""
-        prototypes = int((self._cuts > 0).sum())
+        prototypes = len(self.prototypes)
         return f"<Forest of {len(self)} examples, {prototypes} of them prototypes>"
+
+    @property
+    def label(self) -> Array:
+        """The class of each example, as an integer from 0."""
+        return read_only(self.state.label[: len(self)])
 
     @property
     def cost(self) -> Array:
         """The cost of each example, in the metric's own units."""
-        return _read_only(self.to_units(self._cost).copy())
+        return read_only(self.to_units(self.state.cost[: len(self)].copy()))
 
     @property
     def predecessor(self) -> Array:
         """The example before each one on its way from its prototype; −1 for prototypes."""
-        return _read_only(self._paths()[0])
+        return read_only(self.paths()[0])
 
     @property
     def root(self) -> Array:
         """The prototype that conquered each example."""
-        return _read_only(self._paths()[1])
+        return read_only(self.paths()[1])
 
     @property
     def prototypes(self) -> Array:
         """The indices of all prototypes, in rising order."""
-        return _read_only(np.flatnonzero(self._cuts))
+        return read_only(np.flatnonzero(self.state.cuts[: len(self)]))
 
     @property
     def edges(self) -> Array:
-        """The minimum spanning tree: pairs (u, v), u < v, in rising order."""
-        child = np.flatnonzero(self._parent >= 0)
-        ends = np.sort(np.column_stack((child, self._parent[child])), axis=1)
-        return _read_only(ends[np.lexsort((ends[:, 1], ends[:, 0]))])
+        """The tree: pairs (u, v), u < v, in rising order."""
+        parent = self.state.parent[: len(self)]
+        child = np.flatnonzero(parent >= 0)
+        ends = np.sort(np.column_stack((child, parent[child])), axis=1)
+        return read_only(ends[np.lexsort((ends[:, 1], ends[:, 0]))])
 
     @property
     def ids(self) -> Array:
         """Arrival numbers of the examples."""
-        return _read_only(np.arange(len(self)))
+        return read_only(np.arange(len(self)))
+
+    @property
+    def points(self) -> Array:
+        """The examples as the metric embeds them; for precomputed distances, those."""
+        if self._vectors is not None:
+            return read_only(self._vectors[: len(self)])
+        return read_only(self.state.rows[: len(self), : self._width(len(self))])
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The precision in which examples are kept and queries are measured."""
-        return self._points.dtype
+        return self.points.dtype
 
     def to_units(self, reduced: Array) -> Array:
         """Convert what kernels measure to the metric's own units."""
-        return self._metric.to_units(reduced, self._points.shape[1])
+        return self.metric.to_units(reduced, self.points.shape[1])
+
+    def paths(self) -> tuple[Array, Array]:
+        """Return predecessors and roots."""
+        n = len(self)
+        parent, weight, cuts = (
+            array[:n] for array in (self.state.parent, self.state.weight, self.state.cuts)
+        )
+        label = self.state.label[:n]
+        cost, level = conquer(parent, weight, order_tree(parent), label, cuts)
+        return trace_paths(parent, weight, label, cuts, cost, level)  # type: ignore[no-any-return]
 
     def conquerors(self, X: Array, n_jobs: int | None = None) -> tuple[Array, Array]:
         """Return the conqueror of each row of ``X``, and its offer in the metric's own units."""
-        queries = self._metric.query_rows(X, self._points)
-        winner, offer = self._search(queries, self._ranking, n_jobs)
+        winner, offer = self._search(self._queries(X), self._ranking_for(len(X)), n_jobs)
         return winner, self.to_units(offer)
 
     def class_costs(
@@ -141,17 +177,17 @@ class Forest:
 
         Offers are in the metric's own units; a class without examples offers infinity.
         """
-        queries = self._metric.query_rows(X, self._points)
-        offer = np.full((len(X), n_classes), np.inf, self._rows.dtype)
-        place = np.full((len(X), n_classes), len(self))
-        place_of = np.empty(len(self), np.int64)
-        place_of[self._ranking.vertex] = np.arange(len(self))
+        n, queries = len(self), self._queries(X)
+        offer = np.full((len(X), n_classes), np.inf, self.state.rows.dtype)
+        place = np.full((len(X), n_classes), n)
+        place_of = np.empty(n, np.int64)
+        place_of[np.argsort(self.state.cost[:n], kind="stable")] = np.arange(n)
         for label in np.unique(self.label):
             ranking = self._rank(np.flatnonzero(self.label == label))
             winner, offer[:, label] = self._search(queries, ranking, n_jobs)
             place[:, label] = place_of[winner]
         cheapest = offer == offer.min(axis=1, keepdims=True)
-        return self.to_units(offer), np.where(cheapest, place, len(self)).argmin(axis=1)
+        return self.to_units(offer), np.where(cheapest, place, n).argmin(axis=1)
 
     def trace(self, X: Array) -> tuple[Array, Array, Array]:
         """Return the path that conquers the one row of ``X``.
@@ -165,35 +201,100 @@ class Forest:
         cost : array of length m + 1
             The largest step so far.
         """
-        queries = self._metric.query_rows(X, self._points)
-        (conqueror,), _ = self._search(queries, self._ranking, None)
-        alone = rank(
-            self._rows, np.array([conqueror]), np.zeros_like(self._cost), self._metric.kernel
-        )
+        state, queries = self.state, self._queries(X)
+        (conqueror,), _ = self._search(queries, self._ranking_for(1), None)
+        free = np.zeros_like(state.cost)
+        alone = rank(state.rows, np.array([conqueror]), free, self.metric.kernel)
         _, (last_step,) = self._search(queries, alone, None)
-        predecessor, _ = self._paths()
+        predecessor, _ = self.paths()
         path = [conqueror]
         while predecessor[path[-1]] >= 0:
             path.append(predecessor[path[-1]])
         index = np.array(path[::-1])
         before, after = index[:-1], index[1:]
-        steps = self._weight[np.where(self._parent[after] == before, after, before)]
-        distance = np.concatenate(([0], steps, [last_step])).astype(self._rows.dtype)
+        steps = state.weight[np.where(state.parent[after] == before, after, before)]
+        distance = np.concatenate(([0], steps, [last_step])).astype(state.rows.dtype)
         return index, self.to_units(distance), self.to_units(np.maximum.accumulate(distance))
+
+    def stage(self, X: Array, label: Array) -> int:
+        """Write new examples behind those that count, and return where they end.
+
+        They become part of the forest only when an update has counted them in
+        ``state.count[SIZE]``; an error in here leaves no trace.
+        """
+        begin, end = len(self), len(self) + len(X)
+        vectors, rows = self.metric.new_rows(X, self.points)
+        self._reserve(end)
+        state = self.state
+        if self.metric.is_table:
+            state.rows[begin:end, :end] = rows
+            state.rows[:end, begin:end] = rows.T
+        else:
+            state.rows[begin:end] = rows
+        if self._vectors is not None:
+            self._vectors[begin:end] = vectors
+        state.label[begin:end] = label
+        fill_tiles(state.rows, np.arange(begin, end), state.tiles, begin)
+        self._check_new(begin, end)
+        self._ranking = None
+        return end
+
+    def measure_staged(self, n_classes: int) -> tuple[int, Array]:
+        """Return the conqueror of the one staged example, and each class's cheapest offer to it.
+
+        Its distances stay in the forest's scratch space for an update to use, so this is for
+        streams that one thread reads: it is no mere reader.
+        """
+        kernel = self.metric.kernel
+        measure = specialise(measure_staged, kernel)
+        conqueror, offer = measure(self.state, len(self), n_classes, kernel)
+        return conqueror, self.to_units(offer)
+
+    def widen(self, n_features: int) -> None:
+        """Give all examples more features, all of them 0.
+
+        No distance may change by that; so it is for all named metrics but ``"correlation"``.
+        """
+        rows, tiles, vectors = self.state.rows, self.state.tiles, self._vectors
+        if vectors is not None:
+            self._vectors = resized(vectors, len(vectors), n_features)
+            return
+        state = self.state._replace(rows=resized(rows, len(rows), n_features))
+        if self.metric.is_separable:
+            state = state._replace(tiles=resized(tiles, len(tiles), n_features, TILE))
+        vars(self).update(state=state, _ranking=None)
+
+    def stops(self, begin: int, end: int) -> Iterator[int]:
+        """Yield where to stop learning staged examples, so that Ctrl-C is heard in between."""
+        part = max(1, WORK_PER_CALL // (PASSES_PER_INSERTION * end * self.state.rows.shape[1]))
+        for stop in range(begin + part, end + part, part):
+            yield min(stop, end)
+
+    def retrain(self, end: int) -> None:
+        """Train anew on all examples up to ``end``, those staged included."""
+        rows = self.state.rows[:end, : self._width(end)]
+        self._train(np.ascontiguousarray(rows), self.state.label[:end])
+
+    def relabelled(self, new_code: Array) -> Self:
+        """Return the same forest with classes renamed; it shares all other arrays."""
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        label = self.state.label.copy()
+        label[: len(self)] = new_code[label[: len(self)]]
+        twin.state = self.state._replace(label=label)
+        return twin
 
     def check(self) -> None:
         """Raise ``AssertionError`` if anything that must be true of a forest is not."""
-        parent, weight, cost, label = self._parent, self._weight, self._cost, self.label
-        assert sorted(order_tree(parent)) == list(range(len(self))), "the tree does not span"
-        child = np.flatnonzero(parent >= 0)
-        assert len(child) == len(self) - 1, "the tree has not one root"
-        crossing = child[label[child] != label[parent[child]]]
-        ends = np.unique(np.concatenate((crossing, parent[crossing]))) if len(crossing) else [0]
-        assert np.array_equal(self.prototypes, ends), "prototypes are not the ends of cut edges"
+        n = len(self)
+        parent, weight, cost = (
+            array[:n] for array in (self.state.parent, self.state.weight, self.state.cost)
+        )
+        label, prototypes = self.label, self.prototypes
+        self._check_tree(parent, label)
         assert np.isfinite(cost).all(), "a cost is not finite"
-        assert (cost[self.prototypes] == 0).all(), "a prototype costs something"
-
-        predecessor, root = self._paths()
+        assert (cost[prototypes] == 0).all(), "a prototype costs something"
+        predecessor, root = self.paths()
         conquered = np.flatnonzero(predecessor >= 0)
         before = predecessor[conquered]
         downwards = parent[conquered] == before
@@ -201,26 +302,132 @@ class Forest:
         step = np.where(downwards, weight[conquered], weight[before])
         assert (cost[conquered] == np.maximum(cost[before], step)).all(), "a cost is no maximum"
         assert (root[conquered] == root[before]).all(), "a path does not lead to the root"
-        assert np.array_equal(np.unique(root), self.prototypes), "roots are not the prototypes"
+        assert np.array_equal(np.unique(root), prototypes), "roots are not the prototypes"
         assert (label == label[root]).all(), "conquered by another class"
 
-    def _rank(self, vertex: Array) -> Ranking:
-        return rank(self._rows, vertex, self._cost, self._metric.kernel)
+    def _check_tree(self, parent: Array, label: Array) -> None:
+        n, count = len(self), self.state.count
+        child = np.flatnonzero(parent >= 0)
+        assert len(child) == n - 1, "the tree has not one root"
+        assert np.array_equal(np.sort(order_tree(parent)), np.arange(n)), "the tree does not span"
+        crossing = child[label[child] != label[parent[child]]]
+        ends = np.unique(np.concatenate((crossing, parent[crossing]))) if len(crossing) else [0]
+        assert np.array_equal(self.prototypes, ends), "prototypes are not the ends of cut edges"
+        assert count[CROSSING] == len(crossing), "crossing edges are miscounted"
+        assert count[PROTOTYPES] == len(ends), "prototypes are miscounted"
+        assert (self.state.weight[:n] <= self.state.longest[0]).all(), "an edge is too long"
 
-    def _paths(self) -> tuple[Array, Array]:
-        order = order_tree(self._parent)
-        tree = self._parent, self._weight
-        cost, level = conquer(*tree, order, self.label, self._cuts)
-        return trace_paths(*tree, self.label, self._cuts, cost, level)  # type: ignore[no-any-return]
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out scratch space and room to grow."""
+        state = self.state
+        kept = {name: state._asdict()[name][: len(self)] for name in _PER_EXAMPLE}
+        kept["rows"] = state.rows[: len(self), : self._width(len(self))]
+        others = {k: v for k, v in vars(self).items() if k not in ("state", "_ranking")}
+        vectors = None if self._vectors is None else self._vectors[: len(self)]
+        return {**others, "arrays": kept, "_vectors": vectors}
+
+    def __setstate__(self, pickled: dict[str, Any]) -> None:
+        """Restore what was left out."""
+        arrays = pickled.pop("arrays")
+        vars(self).update(pickled)
+        order = ("rows", *_PER_EXAMPLE)
+        self.state = self._make_state(
+            *(np.require(arrays[name], requirements=("C", "W")) for name in order)
+        )
+        self._ranking = self._rank(np.arange(len(self)))
+
+    def _train(self, rows: Array, label: Array) -> None:
+        """Become the forest of these rows."""
+        kernel = self.metric.kernel
+        tree = span(rows, kernel)
+        self.metric.check_defined(
+            tree.weight, lambda v: f"the training examples {tree.parent[v]} and {v}"
+        )
+        cuts = count_cuts(tree.parent, label)
+        cost, _ = conquer(tree.parent, tree.weight, tree.order, label, cuts)
+        state = self._make_state(rows, label, tree.parent, tree.weight, cuts, cost)
+        ranking = rank(rows, np.arange(len(label)), cost, kernel)
+        vars(self).update(state=state, _ranking=ranking)
+
+    def _make_state(
+        self, rows: Array, label: Array, parent: Array, weight: Array, cuts: Array, cost: Array
+    ) -> State:
+        n, dtype = len(label), rows.dtype
+        columns = rows.shape[1] if self.metric.is_separable else 0
+        gap = np.zeros(n, dtype)
+        crossing = (label != label[parent]) & (parent >= 0)
+        state = State(
+            rows=rows,
+            tiles=np.zeros((count_tiles(n), columns, TILE), dtype),
+            label=np.array(label, np.int64),
+            parent=parent,
+            weight=weight,
+            child=np.empty(n, np.int64),
+            after=np.empty(n, np.int64),
+            before=np.empty(n, np.int64),
+            cuts=cuts,
+            cost=cost,
+            mark=np.zeros(n, np.int64),
+            gap=gap,
+            gap_bits=gap.view(f"u{dtype.itemsize}"),
+            count=np.array([n, 0, crossing.sum(), (cuts > 0).sum()]),
+            longest=weight.max(keepdims=True),
+        )
+        link_children(state, n)
+        fill_tiles(rows, np.arange(n), state.tiles, 0)
+        return state
+
+    def _check_new(self, begin: int, end: int) -> None:
+        if self.metric.may_be_undefined:
+            search = specialise(find_undefined, self.metric.kernel)
+            u, v = search(self.state.rows, begin, end, self.metric.kernel)
+            bad = np.array([np.nan if v >= 0 else 0.0])
+            self.metric.check_defined(bad, lambda _: f"the training examples {u} and {v}")
+
+    def _width(self, n: int) -> int:
+        """Return how many columns the rows of n examples have."""
+        return n if self.metric.is_table else self.state.rows.shape[1]
+
+    def _reserve(self, size: int) -> None:
+        """Make room for ``size`` examples, doubling, so that growth never copies O(n²)."""
+        state = self.state
+        if size <= len(state.label) and state.parent.flags.writeable:
+            return
+        capacity = max(size, 2 * len(self))
+        arrays = {name: resized(state._asdict()[name], capacity) for name in _PER_EXAMPLE}
+        for name in ("child", "after", "before", "mark", "gap"):
+            arrays[name] = resized(getattr(state, name), capacity)
+        arrays["gap_bits"] = arrays["gap"].view(state.gap_bits.dtype)
+        rows = resized(state.rows, capacity, self._width(capacity))
+        tiles = resized(state.tiles, count_tiles(capacity), *state.tiles.shape[1:])
+        vectors = self._vectors
+        if vectors is not None:
+            vectors = resized(vectors, capacity, vectors.shape[1])
+        count, longest = state.count.copy(), state.longest.copy()
+        grown = state._replace(rows=rows, tiles=tiles, count=count, longest=longest, **arrays)
+        vars(self).update(state=grown, _vectors=vectors)
+
+    def _rank(self, vertex: Array) -> Ranking:
+        return rank(self.state.rows, vertex, self.state.cost, self.metric.kernel)
+
+    def _ranking_for(self, n_queries: int) -> Ranking:
+        if self._ranking is not None:
+            return self._ranking
+        if n_queries >= WORTH_RANKING:
+            return self._rank(np.arange(len(self)))
+        return unranked(self.state, len(self))
+
+    def _queries(self, X: Array) -> Array:
+        return self.metric.query_rows(X, self.points)
 
     def _search(self, queries: Array, ranking: Ranking, n_jobs: int | None) -> tuple[Array, Array]:
         """Find conquerors part by part, so that threads share the work and Ctrl-C is heard."""
         jobs = effective_n_jobs(n_jobs)
-        work_per_query = max(1, len(ranking.vertex) * self._points.shape[1])
+        work_per_query = max(1, len(ranking.vertex) * queries.shape[1])
         part = min(WORK_PER_CALL // work_per_query, -(-len(queries) // jobs))
         part = max(GROUP, part)
         parts = [queries[begin : begin + part] for begin in range(0, len(queries), part)]
-        arguments = self._rows, ranking, self._metric.kernel
+        arguments = self.state.rows, ranking, self.metric.kernel
         if jobs == 1 or len(parts) == 1:
             found = [find_conquerors(queries, *arguments) for queries in parts]
         else:
@@ -228,5 +435,9 @@ class Forest:
                 delayed(find_conquerors)(queries, *arguments) for queries in parts
             )
         winner, offer = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-        self._metric.check_defined(offer, lambda i: f"query {i} and a training example")
+        self.metric.check_defined(offer, lambda i: f"query {i} and a training example")
         return winner, offer
+
+
+#: Fields of ``State`` that hold the model, in the order of ``Forest._make_state``; rows aside.
+_PER_EXAMPLE = ("label", "parent", "weight", "cuts", "cost")

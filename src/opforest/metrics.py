@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import pairwise_distances
 
 from opforest._jit import is_jitted
 
@@ -105,6 +104,26 @@ class Metric:
     power: float = 1.0
     non_negative: bool = False
 
+    @property
+    def is_separable(self) -> bool:
+        """Whether many points can be measured side by side."""
+        return is_separable(self.kernel)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether kernels look distances up instead of measuring."""
+        return isinstance(self.kernel, Table)
+
+    @property
+    def is_precomputed(self) -> bool:
+        """Whether examples are given by their distances."""
+        return isinstance(self, PrecomputedMetric)
+
+    @property
+    def may_be_undefined(self) -> bool:
+        """Whether the kernel may find a pair of valid points that has no distance."""
+        return is_jitted(self.kernel) or isinstance(self.kernel, BrayCurtis)
+
     def embed(self, X: Array) -> Array:
         """Return the points that stand for the examples ``X``; never a view of them."""
         self._check_features(X)
@@ -118,6 +137,14 @@ class Metric:
         """Return what kernels read to measure the queries ``X`` against training points."""
         return self.embed(X)
 
+    def new_rows(self, X: Array, points: Array) -> tuple[Array, Array]:
+        """Return the points of new examples, and what kernels read to measure them.
+
+        For a table these are the distances to the ``points`` and to the new examples themselves.
+        """
+        embedded = self.embed(X)
+        return embedded, embedded
+
     def to_units(self, reduced: Array, n_features: int) -> Array:
         """Convert reduced distances to the metric's own units."""
         return self.conversion(reduced, n_features)
@@ -127,8 +154,8 @@ class Metric:
         bad = ~((reduced >= 0) & np.isfinite(reduced))
         if bad.any():
             raise ValueError(
-                f"metric {self.name!r} must give a finite, non-negative distance for each pair, but "
-                f"it is undefined (NaN, negative, infinite) for {describe(int(bad.argmax()))}."
+                f"metric {self.name!r} must give a finite, non-negative distance for each pair, "
+                f"but it is undefined (NaN, negative, infinite) for {describe(int(bad.argmax()))}."
             )
 
     def _check_features(self, X: Array) -> None:
@@ -173,6 +200,19 @@ class PrecomputedMetric(Metric):
         """Check distances from queries to training examples."""
         return _checked_table(X)
 
+    def new_rows(self, X: Array, points: Array) -> tuple[Array, Array]:
+        """Check distances from new examples to the old ones and to each other."""
+        known = len(points)
+        if X.shape[1] != known + len(X):
+            raise ValueError(
+                f"metric='precomputed' needs the distances from the {len(X)} new examples to the "
+                f"{known} known ones and to each other, an array of shape "
+                f"({len(X)}, {known + len(X)}), got shape {X.shape}."
+            )
+        table = _checked_table(X)
+        table[:, known:] = self.embed(X[:, known:])
+        return table, table
+
 
 @dataclass(frozen=True)
 class CallableMetric(Metric):
@@ -187,18 +227,28 @@ class CallableMetric(Metric):
 
     def training_rows(self, points: Array) -> Array:
         """Measure all pairs of training points."""
-        return self._measure(points, None)
+        return self._measure(points, points, 0)
 
     def query_rows(self, X: Array, points: Array) -> Array:
         """Measure each query against each training point."""
-        return self._measure(X, points)
+        return self._measure(points, X, len(points)).T.copy()
 
-    def _measure(self, X: Array, Y: Array | None) -> Array:
-        table = pairwise_distances(
-            X, Y, metric=self.function, ensure_all_finite=False, **dict(self.params)
-        )
-        self.check_defined(table.ravel(), lambda i: f"pair {divmod(i, table.shape[1])}")
-        return np.ascontiguousarray(table, dtype=np.float64)
+    def new_rows(self, X: Array, points: Array) -> tuple[Array, Array]:
+        """Measure each new example against the old ones and the other new ones."""
+        table = self._measure(np.concatenate((points, X)), X, len(points))
+        return X, table.T.copy()
+
+    def _measure(self, X: Array, Y: Array, first: int) -> Array:
+        """Measure X against Y, whose indices begin at ``first``; the smaller index comes first."""
+        function = partial(self.function, **dict(self.params))
+        table = np.zeros((len(X), len(Y)))
+        for u, x in enumerate(X):
+            for v in range(max(0, u + 1 - first), len(Y)):
+                table[u, v] = function(x, Y[v])
+        self.check_defined(table.ravel(), lambda i: f"pair {divmod(i, len(Y))}")
+        corner = table[first:]
+        corner += np.triu(corner, 1).T if len(corner) else 0
+        return table
 
 
 def _checked_table(X: Array) -> Array:

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 from numba import types
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 from numba.np.numpy_support import as_dtype
 
 from opforest._jit import helper, kernel
@@ -121,19 +121,39 @@ def _distance(x, y, metric):
     return None
 
 
+@register_jitable
+def count_tiles(n):
+    """Return how many tiles n points take."""
+    return (n + TILE - 1) // TILE
+
+
 def make_tiles(rows, chosen, metric):
     """Return the chosen rows, in that order, in tiles; no tiles for a metric that reads rows."""
     d = rows.shape[1] if is_separable(metric) else 0
-    tiles = np.zeros((-(-len(chosen) // TILE), d, TILE), rows.dtype)
-    _fill_tiles(rows, chosen, tiles)
+    tiles = np.zeros((count_tiles(len(chosen)), d, TILE), rows.dtype)
+    fill_tiles(rows, chosen, tiles, 0)
     return tiles
 
 
 @kernel
-def _fill_tiles(rows, chosen, tiles):
-    for slot in range(chosen.shape[0]):
+def fill_tiles(rows, chosen, tiles, slot):
+    """Write the chosen rows, in that order, into tiles from this slot on."""
+    for i in range(chosen.shape[0]):
         for k in range(tiles.shape[1]):
-            tiles[slot // TILE, k, slot % TILE] = rows[chosen[slot], k]
+            tiles[(slot + i) // TILE, k, (slot + i) % TILE] = rows[chosen[i], k]
+
+
+@helper
+def smallest(bits, ceiling):
+    """Return the smallest of ``bits`` and ``ceiling``.
+
+    As integers, the bits of non-negative floats sort like the floats, and the compiler finds
+    their minimum several times faster.
+    """
+    least = ceiling
+    for j in range(bits.shape[0]):
+        least = bits[j] if bits[j] < least else least
+    return least
 
 
 @helper
@@ -209,6 +229,17 @@ def _measure_tile(out, x, tile, limit, metric):
     return count_within(out, limit)
 
 
+def _at(vertex, j):
+    """Return the index of point j of a tile."""
+
+
+@overload(_at)
+def _index_at(vertex, j):
+    if isinstance(vertex, types.Array):
+        return lambda vertex, j: vertex[j]
+    return lambda vertex, j: vertex + j
+
+
 def measure(out, x, u, rows, tile, vertex, limit, metric):
     """Write the distances from one point to a tile of points, unless all exceed ``limit``.
 
@@ -224,8 +255,8 @@ def measure(out, x, u, rows, tile, vertex, limit, metric):
         Coordinates, or the table, by vertex.
     tile : array of shape (d, TILE)
         Coordinates of the m points (separable metrics only).
-    vertex : array of length m
-        Their indices.
+    vertex : array of length m, or int
+        Their indices; an integer is the first of m successive ones.
     limit : float or array of length m
         The distances of interest.
 
@@ -239,8 +270,8 @@ def measure(out, x, u, rows, tile, vertex, limit, metric):
 
 @overload(measure)
 def _measure(out, x, u, rows, tile, vertex, limit, metric):
-    # Of a pair, the point with the smaller index always comes first, so that even a table or a
-    # user's function that is not quite symmetric has one value for it.
+    # Of a pair, the point with the smaller index always comes first, so that even a user's
+    # function that is not quite symmetric has one value for it.
     if is_separable(metric):
         return lambda out, x, u, rows, tile, vertex, limit, metric: _measure_tile(
             out, x, tile, limit, metric
@@ -249,19 +280,44 @@ def _measure(out, x, u, rows, tile, vertex, limit, metric):
 
         def look_up(out, x, u, rows, tile, vertex, limit, metric):
             for j in range(out.shape[0]):
-                v = vertex[j]
-                out[j] = x[v] if u < v or u >= rows.shape[0] else rows[v, u]
+                out[j] = x[_at(vertex, j)]
             return count_within(out, limit)
 
         return look_up
 
     def measure_pairs(out, x, u, rows, tile, vertex, limit, metric):
         for j in range(out.shape[0]):
-            y = rows[vertex[j]]
-            if u < vertex[j]:
-                out[j] = distance(x, y, metric)
+            v = _at(vertex, j)
+            if u < v:
+                out[j] = distance(x, rows[v], metric)
             else:
-                out[j] = distance(y, x, metric)
+                out[j] = distance(rows[v], x, metric)
         return count_within(out, limit)
 
     return measure_pairs
+
+
+def between(u, v, rows, metric):
+    """Measure the training points u and v (compiled code only)."""
+    raise TypeError("between() is for compiled code")
+
+
+@overload(between)
+def _between(u, v, rows, metric):
+    if getattr(metric, "instance_class", None) is Table:
+        return lambda u, v, rows, metric: rows[u, v]
+    return lambda u, v, rows, metric: distance(rows[min(u, v)], rows[max(u, v)], metric)
+
+
+@kernel
+def find_undefined(rows, begin, end, metric):
+    """Return the first pair of a row from ``begin`` on and one before it with no proper distance.
+
+    The answer is (−1, −1) if there is none.
+    """
+    for v in range(begin, end):
+        for u in range(v):
+            value = between(u, v, rows, metric)
+            if not 0 <= value < np.inf:
+                return u, v
+    return -1, -1

@@ -9,25 +9,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opforest._jit import kernel, specialise
-from opforest.kernels.distances import TILE, make_tiles, measure
+from opforest._jit import helper, kernel, specialise
+from opforest.kernels.candidates import measure_from
+from opforest.kernels.distances import TILE, count_tiles, make_tiles, measure
 
 #: How many queries look at a tile before the next one is fetched from memory.
 GROUP = 16
 
 
 class Ranking(NamedTuple):
-    """Vertices by rising (cost, index), ready to be scanned."""
+    """Vertices ready to be scanned."""
 
     vertex: np.ndarray
     cost: np.ndarray
     tiles: np.ndarray
+    is_sorted: bool  #: by rising (cost, index); else by index alone
 
 
 def rank(rows, vertex, cost, metric) -> Ranking:
     """Rank the vertices named in rising order by ``vertex``; ``cost`` is that of all vertices."""
     vertex = vertex[np.argsort(cost[vertex], kind="stable")]
-    return Ranking(vertex, cost[vertex], make_tiles(rows, vertex, metric))
+    return Ranking(vertex, cost[vertex], make_tiles(rows, vertex, metric), True)
+
+
+def unranked(state, n) -> Ranking:
+    """Return the first n vertices as they are, for a few queries for which sorting is too dear."""
+    return Ranking(np.arange(n), state.cost[:n], state.tiles, False)
 
 
 def find_conquerors(queries, rows, ranking, metric):
@@ -40,38 +47,73 @@ def find_conquerors(queries, rows, ranking, metric):
 
 @kernel
 def _scan(queries, rows, ranking, winner, offer, metric):
-    vertex, cost, tiles = ranking
-    n = vertex.shape[0]
+    vertex, cost, tiles, is_sorted = ranking
     distance = np.empty(TILE, rows.dtype)
+    won_at = np.empty(GROUP, np.int64)
     for begin in range(0, queries.shape[0], GROUP):
         end = min(begin + GROUP, queries.shape[0])
         for i in range(begin, end):
-            winner[i] = -1
+            won_at[i - begin] = -1
             offer[i] = np.inf
-        for tile in range((n + TILE - 1) // TILE):
+        for tile in range(count_tiles(vertex.shape[0])):
             first = tile * TILE
-            last = min(first + TILE, n)
+            last = min(first + TILE, vertex.shape[0])
             waiting = 0
             for i in range(begin, end):
-                best = offer[i]
-                if cost[first] >= best:  # costs only grow from here on:
+                if is_sorted and cost[first] >= offer[i]:  # costs only grow from here on:
                     continue  # no later vertex can offer less
                 waiting += 1
                 out = distance[: last - first]
                 within = measure(
                     out, queries[i], rows.shape[0], rows, tiles[tile], vertex[first:last],
-                    best, metric,
+                    offer[i], metric,
                 )  # fmt: skip
-                if within == 0:
-                    continue
-                for j in range(last - first):
-                    if cost[first + j] >= best:
-                        break
-                    if out[j] < best:
-                        best = max(cost[first + j], out[j])
-                        winner[i] = vertex[first + j]
-                        if out[j] < 0:  # it might have won, had its distance been defined
-                            best = out[j]
-                offer[i] = best
+                if within > 0:
+                    offer[i], won_at[i - begin] = _best_offer(
+                        out, cost[first:last], is_sorted, offer[i], won_at[i - begin], first, cost
+                    )
             if waiting == 0:
                 break
+        for i in range(begin, end):
+            winner[i] = vertex[won_at[i - begin]]
+
+
+@helper
+def _best_offer(distance, cost, is_sorted, best, won_at, first, all_costs):
+    """Return the best offer so far, and its place, after a look at one more tile."""
+    for j in range(distance.shape[0]):
+        if is_sorted and cost[j] >= best:
+            break
+        if distance[j] > best or cost[j] > best:
+            continue
+        offer = max(cost[j], distance[j])
+        if offer < best or (offer == best and won_at >= 0 and cost[j] < all_costs[won_at]):
+            best, won_at = offer, first + j
+            if distance[j] < 0:  # it might have won, had its distance been defined
+                return distance[j], won_at
+    return best, won_at
+
+
+@kernel
+def measure_staged(state, z, n_classes, metric):
+    """Measure the staged vertex z against all others, keeping the distances in ``gap``.
+
+    Returns
+    -------
+    winner : int
+        Its conqueror.
+    offer : array of length n_classes
+        The cheapest offer of each class; infinite without examples.
+    """
+    measure_from(state, z, z, np.inf, metric)
+    offer = np.full(n_classes, np.inf, state.gap.dtype)
+    winner = -1
+    best = np.inf
+    for v in range(z):
+        value = max(state.cost[v], state.gap[v])
+        label = state.label[v]
+        if value < offer[label]:
+            offer[label] = value
+        if value < best or (value == best and state.cost[v] < state.cost[winner]):
+            best, winner = value, v
+    return winner, offer

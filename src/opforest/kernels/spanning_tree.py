@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opforest._jit import helper, kernel, specialise
-from opforest.kernels.distances import TILE, make_tiles, measure
+from opforest.kernels.distances import TILE, make_tiles, measure, smallest
 
 #: About how many features one call of a kernel looks at, so that Ctrl-C is heard in between.
 WORK_PER_CALL = 200_000_000
@@ -73,18 +73,9 @@ def _relax(weight, parent, distance, u):
 
 
 @helper
-def _smallest(bits):
-    """Return the smallest bit pattern, which belongs to the smallest weight."""
-    least = INFINITE
-    for j in range(bits.shape[0]):
-        least = bits[j] if bits[j] < least else least
-    return least
-
-
-@helper
 def _smallest_edge(frontier, m):
     """Return the slot of the smallest edge, by weight, then smaller, then larger index."""
-    least = _smallest(frontier.lowest[: (m + TILE - 1) // TILE])
+    least = smallest(frontier.lowest[: (m + TILE - 1) // TILE], INFINITE)
     best = -1
     best_low = best_high = frontier.vertex.shape[0] + 1
     for tile in range((m + TILE - 1) // TILE):
@@ -109,7 +100,7 @@ def _close_gap(frontier, slot, last):
     for k in range(tiles.shape[1]):
         tiles[slot // TILE, k, slot % TILE] = tiles[last // TILE, k, last % TILE]
     for tile in (slot // TILE, last // TILE):
-        lowest[tile] = _smallest(bits[tile * TILE : min(tile * TILE + TILE, last)])
+        lowest[tile] = smallest(bits[tile * TILE : min(tile * TILE + TILE, last)], INFINITE)
 
 
 @kernel
@@ -127,7 +118,7 @@ def _grow(rows, tree, frontier, begin, end, metric):
             limit = weight[first:last]
             if measure(out, rows[u], u, rows, tiles[tile], vertex[first:last], limit, metric):
                 _relax(limit, parent[first:last], out, u)
-                lowest[tile] = _smallest(bits[first:last])
+                lowest[tile] = smallest(bits[first:last], INFINITE)
         slot = _smallest_edge(frontier, m)
         v = vertex[slot]
         tree.order[step + 1] = v

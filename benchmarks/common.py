@@ -1,0 +1,170 @@
+"""What all benchmarks share: timing, tables, JSON files, fresh processes and data."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results"
+DATA = HERE.parent.parent / "shared" / "data" / "opfi"
+
+LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in LIBRARIES}
+
+# Numba's disk cache does not see edits in called files; a benchmark must not run old kernels.
+# This module is imported before opforest, which reads the variable.
+os.environ["OPFOREST_CACHE"] = "0"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table."""
+
+    case: str
+    value: float | None = None  #: what the bar is about; None if it could not be measured
+    unit: str = "×"
+    bar: float | None = None
+    sense: str = "at least"  #: or "at most"
+    seconds: dict[str, float] = field(default_factory=dict)  #: by contestant
+    note: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """Tell whether the bar is met."""
+        if self.value is None:
+            return "skipped"
+        if self.bar is None:
+            return ""
+        met = self.value >= self.bar if self.sense == "at least" else self.value <= self.bar
+        return "pass" if met else "FAIL"
+
+    def cells(self, contestants: list[str]) -> list[str]:
+        """Return the texts of a line."""
+        sign = "≥" if self.sense == "at least" else "≤"
+        return [
+            self.case,
+            *(f"{self.seconds[c]:.4g} s" if c in self.seconds else "" for c in contestants),
+            "" if self.value is None else f"{_three_digits(self.value)} {self.unit}",
+            "" if self.bar is None else f"{sign} {self.bar:g} {self.unit}",
+            self.verdict,
+            self.note,
+        ]
+
+
+def versus(
+    case: str, ours: float, peer: str, theirs: float, bar: float | None = None, note: str = ""
+) -> Row:
+    """Return a row that says how many times faster than a peer we are."""
+    seconds = {"opforest": ours, peer: theirs}
+    return Row(f"{case} vs {peer}", theirs / ours, bar=bar, seconds=seconds, note=note)
+
+
+def cpu_seconds(call: Callable[[], object]) -> float:
+    """Return the processor time of one call, in all threads of this process."""
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+def best_of(repeats: int, **contestants: Callable[[], float]) -> dict[str, float]:
+    """Return the best of what each contestant reports.
+
+    They run in turn, so that a busy moment of the machine strikes all of them.
+    """
+    best = dict.fromkeys(contestants, float("inf"))
+    for _ in range(repeats):
+        for name, run in contestants.items():
+            best[name] = min(best[name], run())
+    return best
+
+
+def in_fresh_process(script: str, *arguments: str, python: str = sys.executable, **env: str) -> Any:
+    """Run a script that prints JSON in a new interpreter, and return what it printed."""
+    done = subprocess.run(
+        [python, "-c", script, *arguments],
+        env={**os.environ, **ONE_THREAD, **env},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def main(name: str, title: str, measure: Callable[[], list[Row]], remark: str) -> None:
+    """Measure, print the table, write the JSON file; exit with 1 if a bar is missed."""
+    print(f"{title}\n", flush=True)
+    with threadpool_limits(1):
+        rows = measure()
+    print_table(rows)
+    print(f"\n{remark}")
+    record = {
+        "title": title,
+        "remark": remark,
+        "rows": [asdict(row) | {"verdict": row.verdict} for row in rows],
+        "versions": _versions(),
+        "machine": _machine(),
+        "time": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+    }
+    RESULTS.mkdir(exist_ok=True)
+    text = json.dumps(record, indent=1, ensure_ascii=False)
+    (RESULTS / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
+    sys.exit(any(row.verdict == "FAIL" for row in rows))
+
+
+def print_table(rows: list[Row]) -> None:
+    """Print rows in aligned columns."""
+    contestants = list(dict.fromkeys(name for row in rows for name in row.seconds))
+    lines = [["", *contestants, "result", "bar", "", ""]]
+    lines += [row.cells(contestants) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for case, *numbers, verdict, note in lines:
+        cells = [f"{case:{widths[0]}}"]
+        cells += [f"{cell:>{width}}" for cell, width in zip(numbers, widths[1:], strict=False)]
+        print("  ".join([*cells, f"{verdict:{widths[-2]}}", note]).rstrip())
+
+
+def strips(n: int, d: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """Return data like base1: four vertical strips, labels 1, 2, 1, 2; ``d`` uniform features."""
+    X = np.random.default_rng(0).random((n, d), np.float32)
+    return X, 1 + (4 * X[:, 0]).astype(int) % 2
+
+
+def load(name: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return a data set of the paper, or None where the files are not at hand."""
+    path = DATA / f"{name}.opf"
+    if not path.exists():
+        return None
+    n, _, d = np.fromfile(path, "<i4", 3)
+    sample = np.fromfile(path, [("id", "<i4"), ("label", "<i4"), ("x", "<f4", d)], n, offset=12)
+    return np.ascontiguousarray(sample["x"]), sample["label"].astype(int)
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _versions() -> dict[str, str]:
+    packages = ("opforest", "numpy", "numba", "scikit-learn")
+    return {"python": platform.python_version()} | {name: version(name) for name in packages}
+
+
+def _machine() -> dict[str, Any]:
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    return {
+        "system": platform.platform(),
+        "processor": models[0] if models else platform.processor(),
+        "cpus": os.cpu_count(),
+    }

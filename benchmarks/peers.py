@@ -1,0 +1,98 @@
+"""The programs we measure ourselves against, where they are at hand."""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from common import in_fresh_process
+
+NO_LIBOPF = "LIBOPF does not name a folder with opf_train and opf_classify"
+NO_OPFYTHON = "opfython is not installed, and OPFYTHON_PYTHON does not name a Python that has it"
+
+
+class LibOPF(NamedTuple):
+    """LibOPF's programs, which talk through files with fixed names in the folder they run in."""
+
+    programs: Path
+    folder: Path
+
+    def write(self, name: str, X: np.ndarray, y: np.ndarray) -> None:
+        """Write a data set whose labels are 1 and up."""
+        n, d = X.shape
+        sample = np.empty(n, [("id", "<i4"), ("label", "<i4"), ("x", "<f4", d)])
+        sample["id"], sample["label"], sample["x"] = np.arange(n), y, X
+        header = np.array([n, y.max(), d], "<i4")
+        (self.folder / name).write_bytes(header.tobytes() + sample.tobytes())
+
+    def seconds(self, program: str, name: str) -> float:
+        """Run a program on a data set and return the time of the algorithm alone.
+
+        LibOPF takes wall time without reading and writing; the processor knows the whole
+        program's time without waiting. Either may be too much, so the smaller counts.
+        """
+        before = _processor_seconds_of_children()
+        command = [str(self.programs / program), name]
+        subprocess.run(command, cwd=self.folder, stdout=subprocess.DEVNULL, check=True)
+        whole = _processor_seconds_of_children() - before
+        algorithm = float((self.folder / f"{name}.time").read_text().split()[-1])
+        return min(algorithm, whole)
+
+    def labels(self, name: str) -> np.ndarray:
+        """Return the labels that the last run gave to a data set."""
+        return np.loadtxt(self.folder / f"{name}.out", int)
+
+
+@contextmanager
+def libopf() -> Iterator[LibOPF | None]:
+    """Give LibOPF a temporary folder to work in; None if it is not at hand."""
+    programs = Path(os.environ.get("LIBOPF") or "nowhere").resolve()
+    if not all((programs / name).is_file() for name in ("opf_train", "opf_classify")):
+        yield None
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield LibOPF(programs, Path(folder))
+
+
+def opfython_python() -> str | None:
+    """Return the Python that can import opfython, or None."""
+    named = os.environ.get("OPFYTHON_PYTHON")
+    return named or (sys.executable if find_spec("opfython") else None)
+
+
+OPFYTHON_FIT = """
+import json, logging, sys, time
+from importlib.metadata import version
+import numpy as np
+
+logging.disable(logging.CRITICAL)
+from opfython.models import SupervisedOPF
+
+with np.load(sys.argv[1]) as data:
+    X, y = data["X"], data["y"]
+SupervisedOPF().fit(X[:100], y[:100])  # compiles
+start = time.process_time()
+SupervisedOPF().fit(X, y)
+print(json.dumps([time.process_time() - start, version("opfython")]))
+"""
+
+
+def opfython_fit(python: str, X: np.ndarray, y: np.ndarray) -> tuple[float, str]:
+    """Return OPFython's processor time for one fit without compiling, and its version."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "data.npz"
+        np.savez(path, X=X, y=y)
+        seconds, version = in_fresh_process(OPFYTHON_FIT, str(path), python=python)
+        return seconds, version
+
+
+def _processor_seconds_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime

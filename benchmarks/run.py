@@ -1,0 +1,37 @@
+"""Run all benchmarks one after another and summarise them."""
+
+import json
+import subprocess
+import sys
+
+from common import HERE, RESULTS, Row, print_table
+
+SCRIPTS = ("fit", "predict", "memory", "start")
+
+
+def run(name: str) -> list[Row]:
+    """Run one script and return the rows it wrote, without the times."""
+    record = RESULTS / f"{name}.json"
+    record.unlink(missing_ok=True)
+    print(f"── {name} ".ljust(80, "─"), flush=True)
+    subprocess.run([sys.executable, str(HERE / f"{name}.py")], check=False)
+    print(flush=True)
+    if not record.exists():
+        return [Row(name, 0, "", bar=1, note="did not finish")]
+    rows = json.loads(record.read_text(encoding="utf-8"))["rows"]
+    fields = ("value", "unit", "bar", "sense", "note")
+    return [Row(f"{name}: {row['case']}", **{key: row[key] for key in fields}) for row in rows]
+
+
+def main() -> None:
+    rows = [row for name in SCRIPTS for row in run(name) if row.bar is not None]
+    print("── summary ".ljust(80, "─"))
+    print_table(rows)
+    verdicts = [row.verdict for row in rows]
+    counts = {verdict: verdicts.count(verdict) for verdict in ("pass", "FAIL", "skipped")}
+    print("\n" + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+    sys.exit(counts["FAIL"] > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""A binary heap of (key, vertex) in two arrays that grow as needed, and a growing list."""
+
+import numpy as np
+
+from opforest._jit import helper
+
+
+@helper
+def append(items, m, item):
+    """Put an item behind the first m and return the array, which may be a new one."""
+    if m == items.shape[0]:
+        longer = np.empty(2 * m, items.dtype)
+        for i in range(m):
+            longer[i] = items[i]
+        items = longer
+    items[m] = item
+    return items
+
+
+@helper
+def push(keys, vertices, m, key, vertex):
+    """Add an entry to a heap of size m; return its arrays and its size."""
+    keys = append(keys, m, key)
+    vertices = append(vertices, m, vertex)
+    i = m
+    while i > 0:
+        above = (i - 1) // 2
+        if keys[above] <= key:
+            break
+        keys[i] = keys[above]
+        vertices[i] = vertices[above]
+        i = above
+    keys[i] = key
+    vertices[i] = vertex
+    return keys, vertices, m + 1
+
+
+@helper
+def pop(keys, vertices, m):
+    """Take the entry with the smallest key, at place 0, off a heap of size m; return its size."""
+    m -= 1
+    key = keys[m]
+    vertex = vertices[m]
+    i = 0
+    while 2 * i + 1 < m:
+        below = 2 * i + 1
+        if below + 1 < m and keys[below + 1] < keys[below]:
+            below += 1
+        if keys[below] >= key:
+            break
+        keys[i] = keys[below]
+        vertices[i] = vertices[below]
+        i = below
+    keys[i] = key
+    vertices[i] = vertex
+    return m

@@ -1,0 +1,299 @@
+"""Layer 4: pictures of forests. They need matplotlib, which is an extra."""
+
+import textwrap
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.decomposition import PCA
+from sklearn.utils import check_array, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from opforest.classifier import OPFClassifier
+from opforest.forest import Forest
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = npt.NDArray[Any]
+
+#: Ten colours that can be told apart with any colour vision (Petroff, arXiv:2107.02270). Every
+#: further ten classes get a darker or a paler shade of them, and another marker.
+PALETTE = (
+    "3f90da", "ffa90e", "bd1f01", "94a4a2", "832db6",
+    "a96b59", "e76300", "b9ac70", "717581", "92dadd",
+)  # fmt: skip
+MARKERS = [marker for marker in "osv^DP" for _ in PALETTE]
+INK = "#222222"
+DASHED = (0, (3, 2))
+NAMED_CLASSES = 10  #: the most that a legend names
+FEATURES_PER_CALL = 4_000_000  #: the most that grid points have in one prediction
+
+
+class Plane(NamedTuple):
+    """The plane that a picture shows."""
+
+    points: Array  #: (n, 2): the examples
+    extent: tuple[float, float, float, float]  #: left, right, lower and upper bound
+    axis_labels: tuple[str, str]  #: no second one if only the first axis has a meaning
+    to_features: Callable[[Array], Array]  #: maps points of the plane to what ``predict`` takes
+    description: str = ""
+    note: str = ""  #: on the regions
+
+
+class ForestDisplay:
+    """A picture of an optimum-path forest; ``from_estimator`` makes one.
+
+    Prototypes are stars, all other examples dots, in the colour of their class. A thin line leads
+    to each example from the one before it on its way from its prototype. Dashed lines are the
+    edges of the minimum spanning tree that were cut because they join two classes. The background
+    is what ``predict`` answers there.
+
+    Parameters
+    ----------
+    plane : Plane
+        Where to draw the examples.
+    forest : Forest
+        The forest over them.
+    classes : array of shape (n_classes,)
+        The labels that the integers in ``forest.label`` stand for.
+    regions : array of shape (rows, columns) or None
+        The background: what is predicted at the centres of equal cells of the plane, lowest row
+        first, as integers; −1 where the metric is undefined.
+    title : str
+        The title.
+
+    Attributes
+    ----------
+    ax_, figure_, regions_, legend_ : Axes, Figure, AxesImage or None, Legend or None
+        Where it was drawn; the background; the legend.
+    arcs_, cuts_ : LineCollection
+        The steps of all paths, one for each example but the prototypes; the cut edges.
+    points_, prototypes_ : list of PathCollection, PathCollection
+        The examples by class, without the prototypes; the prototypes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from opforest import OPFClassifier
+    >>> from opforest.plotting import ForestDisplay
+    >>> X, y = make_moons(60, noise=0.2, random_state=0)
+    >>> display = ForestDisplay.from_estimator(OPFClassifier().fit(X, y), X)
+    >>> display.ax_.get_title()
+    'Optimum-path forest: 60 examples, 6 prototypes'
+    """
+
+    def __init__(
+        self, plane: Plane, forest: Forest, classes: Array, regions: Array | None, title: str
+    ) -> None:
+        self.plane, self.forest, self.classes = plane, forest, classes
+        self.regions, self.title = regions, title
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: OPFClassifier,
+        X: npt.ArrayLike,
+        *,
+        grid_resolution: int = 200,
+        eps: float = 0.05,
+        legend: bool = True,
+        ax: "Axes | None" = None,
+    ) -> Self:
+        """Draw the forest of a classifier and return the display.
+
+        Parameters
+        ----------
+        estimator : OPFClassifier
+            A fitted classifier.
+        X : array-like of shape (n_samples, n_features)
+            The examples it was fitted on, in the same order. More than two features are reduced
+            to two principal components; the background is that of their plane. It is empty where
+            the metric is undefined; if it needs non-negative features, negative ones are taken
+            for 0. If it is ``"precomputed"``, X may be any coordinates, without a background.
+        grid_resolution : int, default=200
+            Predictions along each axis; 0 for no background. Take few for a metric in Python.
+        eps : float, default=0.05
+            The margin around the examples, as a share of their range.
+        legend : bool, default=True
+            Whether to draw a legend, right of the axes.
+        ax : Axes, default=None
+            Where to draw; by default in a new figure.
+        """
+        require_matplotlib()
+        if grid_resolution < 0 or not eps >= 0:
+            raise ValueError(f"grid_resolution and eps must be >= 0, got {grid_resolution}, {eps}.")
+        plane = _choose_plane(estimator, _check_examples(estimator, X), eps)
+        forest, predicted, note = estimator.forest_, None, ""
+        if grid_resolution and get_tags(estimator).input_tags.pairwise:
+            note = "no regions: distances are precomputed"
+        elif grid_resolution:
+            predicted = _predict_grid(estimator, plane, grid_resolution)
+            note = plane.note if predicted.max() >= 0 else "no regions: the metric is undefined"
+        title = f"Optimum-path forest: {len(forest)} examples, {len(forest.prototypes)} prototypes"
+        remarks = "; ".join(filter(None, (plane.description, note)))
+        title = "\n".join((title, *textwrap.wrap(remarks, 60)))
+        return cls(plane, forest, estimator.classes_, predicted, title).plot(ax, legend=legend)
+
+    def plot(self, ax: "Axes | None" = None, *, legend: bool = True) -> Self:
+        """Draw the forest into ``ax``, or a new figure, and return the display itself."""
+        require_matplotlib()
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            _, ax = plt.subplots(layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        color = _colors(len(self.classes))
+        size = min(24.0, max(4.0, 9000 / len(self.forest)))
+        self._draw_regions(color)
+        self._draw_lines(color, width=0.16 * size**0.5)
+        self._draw_points(color, size)
+        self.legend_ = self._draw_legend(color) if legend else None
+        (left, right, lower, upper), (x_label, y_label) = self.plane.extent, self.plane.axis_labels
+        ax.set(xlim=(left, right), ylim=(lower, upper), xlabel=x_label, ylabel=y_label)
+        ax.set_title(self.title, fontsize="medium")
+        if not y_label:
+            ax.set_yticks([])
+        return self
+
+    def _draw_regions(self, color: Array) -> None:
+        self.regions_ = None
+        if self.regions is not None:
+            soft = np.vstack((1 - 0.3 * (1 - color), np.ones(3)))  # white for −1
+            self.regions_ = self.ax_.imshow(
+                soft[self.regions], extent=self.plane.extent, origin="lower", aspect="auto",
+                interpolation="bilinear", zorder=0,
+            )  # fmt: skip
+
+    def _draw_lines(self, color: Array, width: float) -> None:
+        from matplotlib.collections import LineCollection
+
+        label, predecessor, edges = self.forest.label, self.forest.predecessor, self.forest.edges
+        conquered = np.flatnonzero(predecessor >= 0)
+        arcs = self.plane.points[np.column_stack((predecessor[conquered], conquered))]
+        cuts = self.plane.points[edges[label[edges[:, 0]] != label[edges[:, 1]]]]
+        dark = 0.85 * color[label[conquered]]
+        self.arcs_ = LineCollection(list(arcs), colors=dark, linewidths=width, alpha=0.8)
+        self.cuts_ = LineCollection(list(cuts), colors=INK, linewidths=width, linestyles=[DASHED])
+        for lines in (self.arcs_, self.cuts_):
+            self.ax_.add_collection(lines, autolim=False)
+
+    def _draw_points(self, color: Array, size: float) -> None:
+        label, prototypes = self.forest.label, self.forest.prototypes
+        conquered = np.flatnonzero(self.forest.predecessor >= 0)
+        self.points_ = []
+        for k in range(len(self.classes)):
+            x, y = self.plane.points[conquered[label[conquered] == k]].T
+            marker = MARKERS[k % len(MARKERS)]
+            dots = self.ax_.scatter(x, y, size, [color[k]], marker=marker, linewidths=0, zorder=2)
+            self.points_.append(dots)
+        x, y = self.plane.points[prototypes].T
+        self.prototypes_ = self.ax_.scatter(
+            x, y, 2.5 * size + 30, color[label[prototypes]], marker="*", edgecolors=INK,
+            linewidths=0.7, zorder=3,
+        )  # fmt: skip
+
+    def _draw_legend(self, color: Array) -> Any:
+        from matplotlib.lines import Line2D
+
+        keys = [
+            Line2D([], [], ls="", marker=MARKERS[k], color=color[k], label=str(name))
+            for k, name in enumerate(self.classes[:NAMED_CLASSES])
+        ]
+        if (more := len(self.classes) - NAMED_CLASSES) > 0:
+            keys.append(Line2D([], [], ls="", label=f"… {more} more"))
+        keys.append(Line2D([], [], ls="", marker="*", ms=11, mec=INK, mfc="w", label="prototype"))
+        if self.cuts_.get_paths():
+            keys.append(Line2D([], [], ls=DASHED, lw=0.9, color=INK, label="cut edge"))
+        return self.ax_.legend(handles=keys, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def require_matplotlib() -> None:
+    """Raise an ``ImportError`` that says what to install if matplotlib is missing."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError("Pictures need matplotlib: pip install 'opforest[plot]'") from error
+
+
+def _colors(n_classes: int) -> Array:
+    base = np.array([list(bytes.fromhex(color)) for color in PALETTE]) / 255
+    shades = np.vstack((base, 0.55 * base, 0.55 * base + 0.45))
+    return shades[np.arange(n_classes) % len(shades)]
+
+
+def _check_examples(estimator: OPFClassifier, X: npt.ArrayLike) -> Array:
+    hint = "of a pipeline, pass the last step, and the examples as this step gets them."
+    message = f"estimator must be a fitted OPFClassifier, got %(name)s; {hint}"
+    check_is_fitted(estimator, "forest_", msg=message)
+    points: Array = check_array(X, dtype=np.float64, input_name="X")
+    any_d = get_tags(estimator).input_tags.pairwise
+    n, d = len(estimator.forest_), points.shape[1] if any_d else estimator.n_features_in_
+    if points.shape != (n, d):
+        raise ValueError(
+            f"X must hold the {n} examples the forest was learned from, in the same order, with "
+            f"{d} features, got shape {points.shape}."
+        )
+    return points
+
+
+def _choose_plane(estimator: OPFClassifier, X: Array, eps: float) -> Plane:
+    """Take up to two features as they are, and the principal components of more."""
+    d, tags = X.shape[1], get_tags(estimator).input_tags
+    least = 0.0 if tags.positive_only else -np.inf
+    if d > 2:
+        return _principal_plane(X, eps, least)
+    points = X if d == 2 else np.column_stack((X, np.zeros(len(X))))
+    extent = _surround(points, eps, np.array([least, least if d == 2 else -np.inf]))
+    names = [f"feature {k}" for k in range(d)]
+    if not tags.pairwise:
+        names = [str(name) or " " for name in getattr(estimator, "feature_names_in_", names)]
+    return Plane(points, extent, (names[0], "".join(names[1:])), lambda plane: plane[:, :d])
+
+
+def _principal_plane(X: Array, eps: float, least: float) -> Plane:
+    pca = PCA(2, svd_solver="full")
+    with np.errstate(invalid="ignore"):  # shares of a variance that is 0
+        points = pca.fit(X if len(X) > 1 else np.vstack((X, X))).transform(X)
+    share = np.nan_to_num(pca.explained_variance_ratio_)
+    x_label, y_label = (f"component {k + 1} ({share[k]:.0%} of variance)" for k in range(2))
+    return Plane(
+        points,
+        _surround(points, eps, np.full(2, -np.inf)),
+        (x_label, y_label),
+        lambda plane: np.maximum(pca.inverse_transform(plane), least),
+        f"PCA of {X.shape[1]} features, {share.sum():.0%} of variance",
+        "regions on its plane" + (", negative features taken for 0" if least == 0 else ""),
+    )
+
+
+def _surround(points: Array, eps: float, least: Array) -> tuple[float, float, float, float]:
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = np.where(high > low, eps * (high - low), np.maximum(1, abs(high)))
+    left, lower = np.maximum(low - margin, least).tolist()
+    right, upper = (high + margin).tolist()
+    return left, right, lower, upper
+
+
+def _predict_grid(estimator: OPFClassifier, plane: Plane, resolution: int) -> Array:
+    left, right, lower, upper = plane.extent
+    centre = (np.arange(resolution) + 0.5) / resolution
+    rows = centre if plane.axis_labels[1] else np.array([0.5])
+    x, y = np.meshgrid(left + centre * (right - left), lower + rows * (upper - lower))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        return _predict(estimator, plane, np.column_stack((x.ravel(), y.ravel()))).reshape(x.shape)
+
+
+def _predict(estimator: OPFClassifier, plane: Plane, grid: Array) -> Array:
+    """Return classes, −1 where undefined: the grid is halved until such points are alone."""
+    if len(grid) == 1 or len(grid) * estimator.n_features_in_ <= FEATURES_PER_CALL:
+        try:
+            predicted = estimator.predict(plane.to_features(grid))
+            return np.searchsorted(estimator.classes_, predicted)
+        except ValueError:
+            if len(grid) == 1:
+                return np.array([-1])
+    return np.concatenate([_predict(estimator, plane, half) for half in np.array_split(grid, 2)])
