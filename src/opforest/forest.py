@@ -29,10 +29,11 @@ def read_only(array: Array) -> Array:
 
 
 def resized(array: Array, *shape: int) -> Array:
-    """Return a larger copy of an array; what is new in it is 0."""
-    larger = np.zeros(shape, array.dtype)
-    larger[tuple(slice(size) for size in array.shape)] = array
-    return larger
+    """Return a copy of an array in another shape; what is new in it is 0."""
+    copy = np.zeros(shape, array.dtype)
+    common = tuple(map(slice, map(min, array.shape, shape)))
+    copy[common] = array[common]
+    return copy
 
 
 class Forest:
@@ -151,9 +152,15 @@ class Forest:
         """The precision in which examples are kept and queries are measured."""
         return self.points.dtype
 
+    @property
+    def n_features(self) -> int:
+        """The number of features of the examples."""
+        n_features: int = (self.state.rows if self._vectors is None else self._vectors).shape[1]
+        return n_features
+
     def to_units(self, reduced: Array) -> Array:
         """Convert what kernels measure to the metric's own units."""
-        return self.metric.to_units(reduced, self.points.shape[1])
+        return self.metric.to_units(reduced, self.n_features)
 
     def paths(self) -> tuple[Array, Array]:
         """Return predecessors and roots."""
@@ -239,19 +246,37 @@ class Forest:
         self._ranking = None
         return end
 
+    def stage_one(self, x: Array) -> None:
+        """Stage one example as ``stage`` does, in less time: for streams.
+
+        Its label is left open, and ``measure_staged`` sees whether its distances are defined.
+        """
+        if self.metric.is_table:
+            self.stage(x[None], np.zeros(1, np.int64))
+            return
+        n, (point,) = len(self), self.metric.embed(x[None])
+        self._reserve(n + 1)
+        self.state.rows[n] = point
+        if self.metric.is_separable:
+            self.state.tiles[n // TILE, :, n % TILE] = point
+        self._ranking = None
+
     def measure_staged(self, n_classes: int) -> tuple[int, Array]:
         """Return the conqueror of the one staged example, and each class's cheapest offer to it.
 
         Its distances stay in the forest's scratch space for an update to use, so this is for
         streams that one thread reads: it is no mere reader.
         """
-        kernel = self.metric.kernel
+        n, kernel = len(self), self.metric.kernel
         measure = specialise(measure_staged, kernel)
-        conqueror, offer = measure(self.state, len(self), n_classes, kernel)
+        conqueror, offer = measure(self.state, n, n_classes, kernel)
+        if self.metric.may_be_undefined:
+            gap = self.state.gap[:n]
+            self.metric.check_defined(gap, lambda v: f"training example {v} and the new one")
         return conqueror, self.to_units(offer)
 
-    def widen(self, n_features: int) -> None:
-        """Give all examples more features, all of them 0.
+    def set_width(self, n_features: int) -> None:
+        """Give all examples more features, all of them 0; or take such features away.
 
         No distance may change by that; so it is for all named metrics but ``"correlation"``.
         """

@@ -18,6 +18,9 @@ OUT = -1
 #: No bit pattern is larger.
 LARGEST = np.uint64(0xFFFFFFFFFFFFFFFF)
 
+#: About how many features can be looked at in the time of a climb in the tree.
+FEATURES_PER_CLIMB = 1000
+
 #: Up to this many vertices of a tile are measured one by one.
 FEW = TILE // 16
 
@@ -26,70 +29,99 @@ FEW = TILE // 16
 def measure_from(state, z, n, limit, metric):
     """Write the distances from z to the vertices below n into ``gap``, as far as they matter.
 
-    A tile all of whose distances exceed ``limit`` and that of the nearest may be left out.
+    A tile all of whose distances exceed both ``limit`` and that of the nearest may be left out.
     """
     nearest = np.inf
     for tile in range(count_tiles(n)):
         first, last = tile * TILE, min(tile * TILE + TILE, n)
-        out = state.gap[first:last]
-        bound = out.dtype.type(max(limit, nearest))
-        if measure(out, state.rows[z], z, state.rows, state.tiles[tile], first, bound, metric):
-            for j in range(last - first):
-                nearest = min(nearest, out[j])
+        gap = state.gap[first:last]
+        bound = max(limit, nearest)
+        if measure(gap, state.rows[z], z, state.rows, state.tiles[tile], first, bound, metric):
+            if limit < np.inf:
+                for j in range(last - first):
+                    nearest = min(nearest, gap[j])
         else:
             for j in range(last - first):
-                out[j] = OUT
+                gap[j] = OUT
 
 
 @helper
-def lowest_gaps(state, n):
-    """Return the bits of the smallest gap of each tile."""
+def lowest_gaps(state, n, limit):
+    """Take out all gaps above ``limit``, but for the smallest; return the bits of each tile's."""
     lowest = np.empty(count_tiles(n), np.uint64)
     for tile in range(lowest.shape[0]):
         first, last = tile * TILE, min(tile * TILE + TILE, n)
         lowest[tile] = smallest(state.gap_bits[first:last], LARGEST)
+    bound = max(limit, state.gap[_nearest(state, lowest, n)])
+    for tile in range(lowest.shape[0]):
+        if not _is_out(lowest[tile], state.gap_bits):
+            first, last = tile * TILE, min(tile * TILE + TILE, n)
+            gap = state.gap[first:last]
+            for j in range(last - first):
+                gap[j] = gap[j] if gap[j] <= bound else OUT
+            lowest[tile] = smallest(state.gap_bits[first:last], LARGEST)
     return lowest
 
 
 @helper
-def take_nearest(state, lowest, n):
-    """Return the vertex with the smallest (gap, index), and its gap; −1 if all are out."""
+def _is_out(bits, like):
+    """Tell whether these are the bits of a negative number."""
+    return bits >> np.uint64(8 * like.itemsize - 1) != 0
+
+
+@helper
+def _nearest(state, lowest, n):
+    """Return the vertex with the smallest (gap, index), those that are out coming last."""
     tile = 0
     for other in range(1, lowest.shape[0]):
         if lowest[other] < lowest[tile]:
             tile = other
-    first, last = tile * TILE, min(tile * TILE + TILE, n)
-    for v in range(first, last):
+    for v in range(tile * TILE, n):
         if state.gap_bits[v] == lowest[tile]:
-            gap = state.gap[v]
-            if gap < 0:
-                return -1, gap
-            state.gap[v] = OUT
-            lowest[tile] = smallest(state.gap_bits[first:last], LARGEST)
-            return v, gap
-    return -1, state.gap[0]
+            return v
+    return -1
 
 
 @helper
-def _count_of_interest(gap, limit):
+def take_nearest(state, lowest, n):
+    """Take out the vertex with the smallest (gap, index) and return it; −1 if all are out."""
+    v = _nearest(state, lowest, n)
+    gap = state.gap[v]
+    if gap < 0:
+        return -1, gap
+    state.gap[v] = OUT
+    first = v - v % TILE
+    lowest[v // TILE] = smallest(state.gap_bits[first : min(first + TILE, n)], LARGEST)
+    return v, gap
+
+
+@helper
+def _count_left(gap):
     count = 0
     for j in range(gap.shape[0]):
-        count += (gap[j] >= 0) & (gap[j] <= limit)
+        count += gap[j] >= 0
     return count
 
 
 @helper
-def drop_shadowed(state, lowest, p, n, limit, distance, metric):
-    """Take out all vertices that are no farther from p than from z."""
+def drop_shadowed(state, lowest, p, n, distance, metric):
+    """Take out all vertices that are no farther from p than from z.
+
+    Returns
+    -------
+    bool
+        Whether that was worth the while: a vertex left in costs a climb in the tree later.
+    """
+    dropped = left = 0
     for tile in range(lowest.shape[0]):
+        if _is_out(lowest[tile], state.gap_bits):
+            continue
         first, last = tile * TILE, min(tile * TILE + TILE, n)
         gap = state.gap[first:last]
-        of_interest = _count_of_interest(gap, limit)
-        if of_interest == 0:
-            continue
-        if of_interest <= FEW:
+        before = _count_left(gap)
+        if before <= FEW:
             for j in range(last - first):
-                if 0 <= gap[j] <= limit and between(p, first + j, state.rows, metric) <= gap[j]:
+                if gap[j] >= 0 and between(p, first + j, state.rows, metric) <= gap[j]:
                     gap[j] = OUT
         else:
             out = distance[: last - first]
@@ -97,4 +129,9 @@ def drop_shadowed(state, lowest, p, n, limit, distance, metric):
             if measure(out, state.rows[p], p, state.rows, tiles, first, gap, metric):
                 for j in range(last - first):
                     gap[j] = OUT if out[j] <= gap[j] else gap[j]
+        after = _count_left(gap)
+        dropped += before - after
+        left += after
         lowest[tile] = smallest(state.gap_bits[first:last], LARGEST)
+    effort = left * state.rows.shape[1] + lowest.shape[0] * TILE // 16
+    return dropped * FEATURES_PER_CLIMB >= effort

@@ -62,16 +62,17 @@ def _insert_into_tree(state, z, distance, metric):
     state.parent[z] = state.child[z] = state.after[z] = state.before[z] = -1
     state.cuts[z] = 0
     longest = state.longest[0]
-    lowest = lowest_gaps(state, z)
+    lowest = lowest_gaps(state, z, longest)
     p, gap = take_nearest(state, lowest, z)
     hang(state, z, p, gap)
     count_crossing(state, z, p, 1)
     state.longest[0] = max(longest, gap)
     longest_left = False
+    dropping = True
     while True:
-        drop_shadowed(state, lowest, p, z, longest, distance, metric)
+        dropping = dropping and drop_shadowed(state, lowest, p, z, distance, metric)
         p, gap = take_nearest(state, lowest, z)
-        if p < 0 or gap > longest:
+        if p < 0:
             break
         x, y, weight = add_edge(state, z, p, gap)
         if x == z and y == p:

@@ -83,22 +83,29 @@ def insert_opfi(state, lines, conqueror, begin, end, measured, metric, report):
 @helper
 def _insert_into_tree(state, lines, z, root, distance, metric):
     """Algorithm 2: make z a member of the tree with this root, which stays its root."""
-    longest = state.cost[root]
-    for v in range(z):
-        if lines.root[v] == root:
-            longest = max(longest, state.cost[v])  # the largest edge up to v
-        else:
-            state.gap[v] = OUT
+    longest = _keep_members(state.gap[:z], lines.root[:z], root, state.cost[:z])
     lines.root[z] = root
-    lowest = lowest_gaps(state, z)
+    lowest = lowest_gaps(state, z, longest)
     p, gap = take_nearest(state, lowest, z)
     hang(state, z, p, gap)
+    dropping = True
     while True:
-        drop_shadowed(state, lowest, p, z, longest, distance, metric)
+        dropping = dropping and drop_shadowed(state, lowest, p, z, distance, metric)
         p, gap = take_nearest(state, lowest, z)
-        if p < 0 or gap > longest:
+        if p < 0:
             return
         add_edge(state, z, p, gap)
+
+
+@helper
+def _keep_members(gap, roots, root, cost):
+    """Take out all vertices of other trees, and return the longest edge of this one."""
+    for v in range(gap.shape[0]):
+        gap[v] = gap[v] if roots[v] == root else OUT
+    longest = cost[root]
+    for v in range(gap.shape[0]):
+        longest = max(longest, cost[v] if roots[v] == root else longest)
+    return longest
 
 
 @helper

@@ -8,7 +8,7 @@ from opforest.kernels.insertion import GAINED, LEARNED, LOST, RECONQUERED, inser
 from opforest.metrics import Array
 
 #: A batch of at least this share of the examples known is learned by training anew.
-WORTH_TRAINING = 0.3
+WORTH_TRAINING = 0.2
 
 
 def prepare(forest: Forest) -> Forest:

@@ -1,0 +1,400 @@
+"""Layer 4: the optimum-path forest as a river classifier, which learns from a stream."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from opforest.forest import Forest
+from opforest.kernels.probability import share_inverse_costs
+from opforest.metrics import Array, Metric, resolve
+from opforest.updates import UPDATES, UpdateReport, opfi
+
+try:
+    from river.base import MiniBatchClassifier
+    from river.base.typing import ClfTarget, FeatureName
+except ImportError as error:
+    raise ImportError("opforest.river needs river: pip install 'opforest[river]'.") from error
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: How many numbers an update reports.
+N_COUNTS = len(fields(UpdateReport))
+
+
+class _Query(NamedTuple):
+    """The example met last: staged behind the forest and measured, but not learned."""
+
+    values: tuple[float, ...]
+    conqueror: int
+    offer: Array  #: of each class
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        """Copy to ``None``, because a copied forest leaves out what is staged."""
+        return type(None), ()
+
+
+class OPFClassifier(MiniBatchClassifier):
+    """Optimum-path forest classifier for streams.
+
+    It remembers all examples, and learning or predicting one takes time linear in their number.
+    With ``update="exact"`` it is, at any time, the model that ``opforest.OPFClassifier`` would
+    fit to all examples learned so far. There is nothing to tune.
+
+    Features may appear, vanish and come in any order: one that is missing counts as 0, in all
+    earlier examples too. Classes may appear at any time.
+
+    Parameters
+    ----------
+    metric
+        A name or a function of two vectors, as for ``opforest.OPFClassifier``; but neither
+        ``"precomputed"``, for a stream has no table, nor ``"correlation"``, which a feature that
+        is 0 everywhere changes. A function must ignore features that are 0 in both vectors, and
+        it sees them in no particular order.
+    metric_params
+        ``{"p": …}`` for ``"minkowski"`` (default 2), ``{"gamma": …}`` for ``"gaussian"``
+        (default 1), keyword arguments for a Python callable.
+    update
+        How the forest grows: ``"exact"``, ``"opfi"`` or ``"dift"``, as for
+        ``opforest.OPFClassifier``. The forest begins with the first example alone, and with
+        ``"opfi"`` each example of a mini-batch is classified just before it is learned.
+
+    Notes
+    -----
+    A prediction leaves its distances behind, and ``learn_one`` takes them up if it is given the
+    same x next: to test, then train, costs one pass over the examples, not two. So predictions
+    are no mere readers: one classifier must not be used by several threads at a time.
+
+    If a call fails, the model is as it was before.
+
+    Examples
+    --------
+    >>> from opforest.river import OPFClassifier
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> model = preprocessing.StandardScaler() | OPFClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 88.31%
+    """
+
+    def __init__(
+        self,
+        metric: str | Callable[..., float] = "euclidean",
+        metric_params: Mapping[str, Any] | None = None,
+        update: str = "exact",
+    ) -> None:
+        self.metric = metric
+        self.metric_params = metric_params
+        self.update = update
+        self._forest: Forest | None = None
+        self._column: dict[FeatureName, int] = {}  # the forest may have more, all of them 0
+        self._code: dict[ClfTarget, int] = {}
+        self._labels: list[ClfTarget] = []
+        self._query: _Query | None = None
+
+    @property
+    def forest(self) -> Forest | None:
+        """What was learned; its labels count the classes in order of appearance."""
+        width = max(1, len(self._column))
+        if self._forest is not None and self._forest.n_features > width:
+            self._query = None
+            self._forest.set_width(width)  # without the room that was made for queries
+        return self._forest
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def learn_one(self, x: dict[FeatureName, Any], y: ClfTarget) -> None:
+        """Learn one example.
+
+        Parameters
+        ----------
+        x
+            Its features: finite numbers by name.
+        y
+            Its label, which may be a new one.
+        """
+        values, column = self._read(x)
+        code = self._code_with((y,))
+        update = self._prepare()
+        is_met = self._query is not None and self._query.values == values
+        if self._forest is None or (self.update == "dift" and not is_met):  # no need to measure
+            self._learn(update, self._row(values)[None], np.array([code[y]]), column, code)
+            return
+        forest, query = self._forest, self._meet(self._forest, values)
+        forest.state.label[len(forest)] = code[y]
+        self._accept(forest, column, code)
+        update.learn_staged(forest, query.conqueror, np.zeros(N_COUNTS, np.int64))
+
+    def predict_one(self, x: dict[FeatureName, Any], **kwargs: Any) -> ClfTarget | None:
+        """Return the label of the conqueror.
+
+        Parameters
+        ----------
+        x
+            Features: finite numbers by name.
+        **kwargs
+            Ignored; part of river's interface.
+
+        Returns
+        -------
+        The label; ``None`` before anything was learned.
+        """
+        if self._forest is None:
+            return None
+        query = self._meet(self._forest, self._read(x)[0])
+        code: int = self._forest.state.label[query.conqueror]
+        return self._labels[code]
+
+    def predict_proba_one(self, x: dict[FeatureName, Any], **kwargs: Any) -> dict[ClfTarget, float]:
+        """Return the probability of each class: its share of the inverse costs.
+
+        The formula is in the notes of ``opforest.OPFClassifier``.
+
+        Parameters
+        ----------
+        x
+            Features: finite numbers by name.
+        **kwargs
+            Ignored; part of river's interface.
+
+        Returns
+        -------
+        The probabilities by label, none before anything was learned. The largest is that of the
+        label ``predict_one`` returns.
+        """
+        if self._forest is None:
+            return {}
+        query = self._meet(self._forest, self._read(x)[0])
+        winner = self._forest.state.label[query.conqueror : query.conqueror + 1]
+        share: Array = share_inverse_costs(query.offer[None], winner)
+        return dict(zip(self._labels, share[0].tolist(), strict=True))
+
+    def learn_many(self, X: "pd.DataFrame", y: "pd.Series") -> None:
+        """Learn examples one after another, as ``learn_one`` would.
+
+        If it is interrupted (Ctrl-C), the model is valid and has learned the first of them.
+
+        Parameters
+        ----------
+        X
+            A column of finite numbers for each feature.
+        y
+            The labels.
+        """
+        labels = y.tolist()
+        if len(X) != len(labels):
+            raise ValueError(f"X and y must be of one length, got {len(X)} and {len(labels)}.")
+        if labels:
+            table, column = self._read_frame(X)
+            code = self._code_with(labels)
+            label = np.array([code[label] for label in labels])
+            self._learn(self._prepare(), table, label, column, code)
+
+    def predict_many(self, X: "pd.DataFrame") -> "pd.Series":
+        """Return the label of each example's conqueror.
+
+        Parameters
+        ----------
+        X
+            A column of finite numbers for each feature.
+
+        Returns
+        -------
+        The labels, under the index of X; ``None`` before anything was learned.
+        """
+        import pandas as pd
+
+        if self._forest is None or len(X) == 0:
+            return pd.Series([None] * len(X), index=X.index, dtype=object)
+        queries = self._read_queries(self._forest, X)
+        conqueror, _ = self._forest.conquerors(queries)
+        labels = [self._labels[code] for code in self._forest.label[conqueror]]
+        return pd.Series(labels, index=X.index)
+
+    def predict_proba_many(self, X: "pd.DataFrame") -> "pd.DataFrame":
+        """Return the probability of each class for each example.
+
+        Parameters
+        ----------
+        X
+            A column of finite numbers for each feature.
+
+        Returns
+        -------
+        A column for each label, under the index of X; no columns before anything was learned.
+        """
+        import pandas as pd
+
+        if self._forest is None or len(X) == 0:
+            share = np.empty((len(X), len(self._code)))
+        else:
+            queries = self._read_queries(self._forest, X)
+            share = share_inverse_costs(*self._forest.class_costs(queries, len(self._code)))
+        return pd.DataFrame(share, index=X.index, columns=self._labels)
+
+    # From dicts and frames to rows. Reading changes nothing: it returns the columns there would
+    # be, and whoever learns accepts them when nothing can fail any more.
+
+    def _read(self, x: dict[FeatureName, Any]) -> tuple[tuple[float, ...], dict[FeatureName, int]]:
+        """Return the values of all columns, those of unknown features included."""
+        if len(x) == len(self._column):
+            values: tuple[Any, ...] = tuple(map(x.get, self._column))
+            try:
+                if math.isfinite(math.fsum(values)):  # so they are finite numbers, one and all
+                    return values, self._column
+            except (TypeError, ValueError, OverflowError):
+                pass
+        column = self._column_with(x)
+        return tuple(_number(name, x.get(name, 0.0)) for name in column), column
+
+    def _row(self, values: tuple[float, ...]) -> Array:
+        known = 1 if self._forest is None else self._forest.n_features
+        row = np.zeros(max(known, len(values)))
+        row[: len(values)] = values
+        return row
+
+    def _read_frame(self, X: "pd.DataFrame") -> tuple[Array, dict[FeatureName, int]]:
+        if not X.columns.is_unique:
+            raise ValueError("X must have one column for each feature, but names are repeated.")
+        column = self._column_with(X.columns)
+        known = 1 if self._forest is None else self._forest.n_features
+        table = np.zeros((len(X), max(known, len(column))))
+        for name in X.columns:
+            table[:, column[name]] = _numbers(name, X[name])
+        return table, column
+
+    def _read_queries(self, forest: Forest, X: "pd.DataFrame") -> Array:
+        table, _ = self._read_frame(X)
+        self._make_room(forest, table.shape[1])
+        return table
+
+    def _column_with(self, names: Iterable[FeatureName]) -> dict[FeatureName, int]:
+        # Sorted, so that sums run through the features in an order that x does not decide.
+        new = sorted((name for name in names if name not in self._column), key=repr)
+        return _extended(self._column, new)
+
+    def _code_with(self, labels: Iterable[ClfTarget]) -> dict[ClfTarget, int]:
+        for label in labels:
+            if label is None or label != label:
+                raise ValueError(f"an example to learn must have a label, got {label!r}.")
+        return _extended(self._code, labels)
+
+    # The forest.
+
+    def _make_room(self, forest: Forest, n_features: int) -> None:
+        """Give the forest enough columns; a query with unknown features needs them, too."""
+        if n_features > forest.n_features:
+            self._query = None
+            forest.set_width(n_features)
+
+    def _meet(self, forest: Forest, values: tuple[float, ...]) -> _Query:
+        """Stage and measure an example, unless that has just been done."""
+        if self._query is None or self._query.values != values:
+            self._query = None
+            self._make_room(forest, len(values))
+            forest.stage_one(self._row(values))
+            self._query = _Query(values, *forest.measure_staged(len(self._code)))
+        return self._query
+
+    def _prepare(self) -> ModuleType:
+        """Return the update, after making sure that the forest may grow by it."""
+        if self.update not in UPDATES:
+            raise ValueError(f"update must be one of {sorted(UPDATES)}, got {self.update!r}.")
+        update = UPDATES[self.update]
+        if self._forest is not None:
+            forest = update.prepare(self._forest)
+            if forest is not self._forest:
+                self._forest, self._query = forest, None
+        return update
+
+    def _learn(
+        self,
+        update: ModuleType,
+        X: Array,
+        label: Array,
+        column: dict[FeatureName, int],
+        code: dict[ClfTarget, int],
+    ) -> None:
+        """Learn the rows of ``X``; the first of all begins the forest."""
+        self._query = None
+        if self._forest is None:
+            metric = _resolve(self.metric, self.metric_params)
+            forest = update.prepare(Forest(metric.embed(X[:1]), label[:1], metric))
+            X, label = X[1:], label[1:]
+        else:
+            forest = self._forest
+            self._make_room(forest, X.shape[1])
+        steps = _grow(update, forest, X, label, len(code))
+        next(steps)  # all that may fail; the model is as it was
+        self._accept(forest, column, code)
+        for _ in steps:
+            pass
+
+    def _accept(
+        self, forest: Forest, column: dict[FeatureName, int], code: dict[ClfTarget, int]
+    ) -> None:
+        """Take over what is about to be learned."""
+        if code is not self._code:
+            self._code, self._labels = code, list(code)
+        self._forest, self._column, self._query = forest, column, None
+
+
+def _extended(known: dict[Any, int], names: Iterable[Any]) -> dict[Any, int]:
+    """Return the numbers of known names, and of new ones in their order."""
+    new = dict.fromkeys(name for name in names if name not in known)
+    return {**known, **{name: len(known) + i for i, name in enumerate(new)}} if new else known
+
+
+def _number(name: FeatureName, value: Any) -> float:
+    try:
+        number = math.fsum((value,))  # float() would take a string
+        if math.isfinite(number):
+            return number
+    except (TypeError, OverflowError):
+        pass
+    raise ValueError(
+        f"feature {name!r} must be a finite number, got {value!r}. Encode or impute it first "
+        "(river.preprocessing), or leave it out, which counts as 0."
+    )
+
+
+def _numbers(name: FeatureName, series: "pd.Series") -> Array:
+    values: Array = series.to_numpy()
+    if values.dtype.kind in "biuf" and np.isfinite(values).all():
+        return values
+    return np.array([_number(name, value) for value in series.tolist()])
+
+
+def _resolve(metric: object, params: Mapping[str, Any] | None) -> Metric:
+    if isinstance(metric, str) and metric in ("correlation", "precomputed"):
+        reason = {
+            "correlation": "a feature that is new, and 0 in all earlier examples, changes it",
+            "precomputed": "it needs the distances to all earlier examples",
+        }
+        raise ValueError(
+            f"metric {metric!r} cannot learn from a stream: {reason[metric]}. Choose a metric such "
+            "as 'euclidean' or 'cosine'."
+        )
+    return resolve(metric, params)
+
+
+def _grow(
+    update: ModuleType, forest: Forest, X: Array, label: Array, n_classes: int
+) -> Iterator[None]:
+    """Learn rows one after another; up to the first ``yield`` nothing changes."""
+    counts = np.zeros(N_COUNTS, np.int64)
+    if len(X) == 0:
+        yield
+    elif update is not opfi:
+        yield from update.grow(forest, X, label, counts)
+    else:  # its own way is to classify the whole batch before it learns
+        forest.stage(X, label)
+        yield
+        for _ in range(len(X)):
+            conqueror, _ = forest.measure_staged(n_classes)
+            update.learn_staged(forest, conqueror, counts)
