@@ -210,8 +210,24 @@ def test_precomputed_distances_grow(update):
                 assert np.array_equal(getattr(table.forest_, name), getattr(vectors.forest_, name))
             assert np.array_equal(table.predict(D[:, :end]), vectors.predict(X))
             assert table.n_features_in_ == end
-    with pytest.raises(ValueError, match=r"an array of shape \(1, 61\), got shape \(1, 60\)"):
-        table.partial_fit(D[:1], y[:1])
+    with pytest.raises(ValueError, match=r"X has 7 features, but .* expecting 60 .* and 1 more"):
+        table.partial_fit(D[:1, :7], y[:1])
+
+
+def test_precomputed_distances_to_the_known_suffice_for_one_example_and_for_copies():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 6, (12, 2)).astype(float), rng.integers(0, 3, 12)
+    D = np.abs(X[:, None] - X).sum(axis=2)
+    order = [*range(10), 3, 11, 5]  # 10 is a copy of 3, 12 one of 5; 11 is new
+    with insertions_only():
+        short = OPFClassifier("precomputed").fit(D[:10, :10], y[:10])
+        short.partial_fit(D[order[10:], :10], y[order[10:]])
+        whole = OPFClassifier("precomputed").fit(D[np.ix_(order, order)], y[order])
+        assert_same_model(short, whole, D[:, order])
+        one = OPFClassifier("precomputed").fit(D[:10, :10], y[:10]).partial_fit(D[11:, :10], y[11:])
+        assert len(one.forest_) == 11
+        with pytest.raises(ValueError, match="needs 2 more columns"):
+            one.partial_fit(D[10:][:, [*range(10), 10]] + 1, y[10:])
 
 
 def test_a_python_function_grows():

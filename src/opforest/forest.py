@@ -261,6 +261,11 @@ class Forest:
             self.state.tiles[n // TILE, :, n % TILE] = point
         self._ranking = None
 
+    def conquerors_of_staged(self, end: int) -> Array:
+        """Return the conquerors of the staged examples up to ``end``."""
+        queries = self.state.rows[len(self) : end]
+        return self._search(queries, self._ranking_for(len(queries)), None)[0]
+
     def measure_staged(self, n_classes: int) -> tuple[int, Array]:
         """Return the conqueror of the one staged example, and each class's cheapest offer to it.
 

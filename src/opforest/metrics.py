@@ -203,15 +203,33 @@ class PrecomputedMetric(Metric):
     def new_rows(self, X: Array, points: Array) -> tuple[Array, Array]:
         """Check distances from new examples to the old ones and to each other."""
         known = len(points)
-        if X.shape[1] != known + len(X):
-            raise ValueError(
-                f"metric='precomputed' needs the distances from the {len(X)} new examples to the "
-                f"{known} known ones and to each other, an array of shape "
-                f"({len(X)}, {known + len(X)}), got shape {X.shape}."
-            )
         table = _checked_table(X)
-        table[:, known:] = self.embed(X[:, known:])
+        if X.shape[1] == known:
+            table = np.hstack((table, _distances_of_copies(table, points)))
+        elif X.shape[1] != known + len(X):
+            raise ValueError(
+                f"X has {X.shape[1]} features, but OPFClassifier is expecting {known} features as "
+                f"input, the distances to the {known} known examples, and {len(X)} more, the "
+                "distances to the new examples themselves."
+            )
+        table[:, known:] = self.embed(table[:, known:])
         return table, table
+
+
+def _distances_of_copies(table: Array, points: Array) -> Array:
+    """Return the distances between new examples that, but for one, are copies of known ones."""
+    copied = np.full(len(table), -1)
+    for i, row in enumerate(table):
+        same = [k for k in np.flatnonzero(row == 0) if np.array_equal(row, points[k])]
+        copied[i] = same[0] if same else -1
+    if (copied < 0).sum() > 1:
+        raise ValueError(
+            f"metric='precomputed' needs {len(table)} more columns: the distances between the "
+            f"{len(table)} new examples, after those to the {len(points)} known ones."
+        )
+    between = np.where(copied >= 0, table[:, copied], table[:, copied].T)
+    np.fill_diagonal(between, 0)
+    return between
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,9 @@ def prepare(forest: Forest) -> GrownForest:
 
 def grow(forest: GrownForest, X: Array, label: Array, counts: Array) -> Iterator[None]:
     """Learn examples; ``counts`` takes the numbers of an ``UpdateReport``."""
-    begin = len(forest)
+    begin, end = len(forest), forest.stage(X, label)
     # The batch is classified once, against the model as it is before it (Algorithm 1, line 1).
-    conqueror, _ = forest.conquerors(X[:, :begin] if forest.metric.is_precomputed else X)
-    end = forest.stage(X, label)
+    conqueror = forest.conquerors_of_staged(end)
     yield
     for stop in forest.stops(begin, end):
         _insert(forest, conqueror, begin, stop, False, counts)

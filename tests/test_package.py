@@ -1,0 +1,72 @@
+"""What people see first: the import, the README, the version."""
+
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import opforest
+from opforest import OPFClassifier
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_readmes_code_works_when_pasted():
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    accuracies = re.findall(r"^0\.\d+", result.stdout, re.MULTILINE)
+    assert all(float(accuracy) > 0.97 for accuracy in accuracies[:2])
+    assert "conquered by example" in result.stdout
+
+
+def test_the_readmes_claim_about_partial_fit_holds():
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    grown = OPFClassifier().fit(X[:1400], y[:1400]).partial_fit(X[1400:], y[1400:])
+    whole = OPFClassifier().fit(X, y)
+    for name in ("edges", "cost", "root", "predecessor", "prototypes"):
+        assert np.array_equal(getattr(grown.forest_, name), getattr(whole.forest_, name))
+
+
+def test_the_import_brings_no_extras():
+    code = "import sys, opforest; print(*(m for m in sys.modules if '.' not in m))"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    extras = {"matplotlib", "polars", "river", "dask", "typer", "rich"}
+    assert not extras & set(result.stdout.split())
+
+
+def test_version_and_types():
+    assert metadata.version("opforest") == opforest.__version__
+    assert (ROOT / "src" / "opforest" / "py.typed").exists()
+
+
+@pytest.mark.parametrize("name", opforest.__all__)
+def test_public_names_have_docstrings_with_examples(name):
+    doc = getattr(opforest, name).__doc__
+    assert doc
+    assert name == "Step" or ">>>" in doc
+
+
+def test_kernels_compile_where_no_cache_can_be_written(tmp_path):
+    code = (
+        "from opforest import _jit, OPFClassifier; assert not _jit.CACHE;"
+        "print(OPFClassifier().fit([[0.0], [1.0]], [0, 1]).predict([[0.9]]))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={"PATH": "/usr/bin:/bin", "OPFOREST_CACHE": "0", "HOME": str(tmp_path)},
+        check=False,
+    )
+    assert result.stdout.strip() == "[1]", result.stderr
