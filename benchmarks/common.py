@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +156,8 @@ def _three_digits(value: float) -> str:
 
 
 def _versions() -> dict[str, str]:
-    packages = ("opforest", "numpy", "numba", "scikit-learn")
+    packages = ["opforest", "numpy", "numba", "scikit-learn"]
+    packages += ["river"] if find_spec("river") else []
     return {"python": platform.python_version()} | {name: version(name) for name in packages}
 
 

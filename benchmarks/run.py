@@ -6,7 +6,7 @@ import sys
 
 from common import HERE, RESULTS, Row, print_table
 
-SCRIPTS = ("fit", "predict", "memory", "start")
+SCRIPTS = ("fit", "predict", "insertion", "streams", "memory", "start")
 
 
 def run(name: str) -> list[Row]:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from opforest.explanation import Explanation, Step
 from opforest.forest import Forest
 from opforest.kernels.insertion import LEARNED
+from opforest.kernels.probability import share_inverse_costs
 from opforest.metrics import NON_NEGATIVE, resolve
 from opforest.updates import UPDATES, UpdateReport
 
@@ -225,13 +226,7 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         """
         X = self._check_queries(X)
         cost, winner = self.forest_.class_costs(X, len(self.classes_), self.n_jobs)
-        rows = np.arange(len(X))
-        least = cost[rows, winner].astype(np.float64)[:, None]
-        share = np.divide(least, cost, out=np.ones(cost.shape), where=cost > least)
-        share /= share.sum(axis=1, keepdims=True)
-        largest = share[rows, winner]
-        contested = (share == largest[:, None]).sum(axis=1) > 1
-        share[rows, winner] = np.where(contested, np.nextafter(largest, 2), largest)
+        share: Array = share_inverse_costs(cost, winner)
         return share
 
     def class_costs(self, X: npt.ArrayLike) -> Array:

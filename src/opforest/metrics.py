@@ -436,7 +436,7 @@ def resolve(metric: object, params: Mapping[str, Any] | None = None) -> Metric:
             f"metric {name!r} is a Python function and is called for every pair of examples; "
             "decorate it with @numba.njit to have it compiled into the kernels.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         return CallableMetric(name, Table(), function=metric, params=tuple(params.items()))
     raise ValueError(f"metric must be one of {list(METRIC_NAMES)} or a callable, got {metric!r}.")

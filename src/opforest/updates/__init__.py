@@ -4,7 +4,7 @@ Each is a module with three functions. ``prepare(forest)`` returns the forest to
 may be a new one. ``grow(forest, X, label, counts)`` is a generator: up to its first ``yield`` it
 does all that may fail and changes nothing; then it learns the examples in their order, counting
 what it does, and the forest is valid whenever it yields. ``learn_staged(forest, conqueror,
-counts)`` learns the one example that ``Forest.stage`` and ``Forest.measure_staged`` have seen,
+counts)`` learns the one example that ``Forest.stage_one`` and ``Forest.measure_staged`` have seen,
 without measuring it again.
 """
 
@@ -40,7 +40,7 @@ class UpdateReport:
     >>> from opforest import OPFClassifier
     >>> clf = OPFClassifier(update="opfi").fit([[0.0], [1.0], [4.0]], [0, 0, 1])
     >>> clf.partial_fit([[2.0], [3.5]], [0, 0]).update_report_
-    UpdateReport(learned=2, prototypes_gained=2, prototypes_lost=1, reconquered=5, case_1=0,
+    UpdateReport(learned=2, prototypes_gained=2, prototypes_lost=1, reconquered=4, case_1=0,
         case_2=1, case_3=1, takeovers=1)
     """
 
