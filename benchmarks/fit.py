@@ -1,5 +1,7 @@
 """Speed of ``fit`` against LibOPF and OPFython."""
 
+from functools import partial
+
 import numpy as np
 from common import Row, best_of, cpu_seconds, main, strips, versus
 from peers import NO_LIBOPF, NO_OPFYTHON, libopf, opfython_fit, opfython_python
@@ -10,17 +12,21 @@ from opforest import OPFClassifier
 LIBOPF_BARS = {2: 12, 64: 6}
 OPFYTHON_BAR = 500
 
+#: Dense Prim always; or Borůvka's rounds with a k-d tree where a probe shows that they pay.
+ALGORITHMS = ("brute", "auto")
+
 
 def measure() -> list[Row]:
-    small, label = strips(100)
+    small, label = strips(2000)
     for dtype in (np.float32, np.float64):
-        fit_seconds(small.astype(dtype), label)  # compiles
+        for algorithm in ALGORITHMS:
+            fit_seconds(small.astype(dtype), label, algorithm)  # compiles
     rows = [row for d, bar in LIBOPF_BARS.items() for row in against_libopf(d, bar)]
     return [*rows, against_opfython()]
 
 
-def fit_seconds(X: np.ndarray, y: np.ndarray) -> float:
-    return cpu_seconds(lambda: OPFClassifier().fit(X, y))
+def fit_seconds(X: np.ndarray, y: np.ndarray, algorithm: str = "brute") -> float:
+    return cpu_seconds(lambda: OPFClassifier(algorithm=algorithm).fit(X, y))
 
 
 def against_libopf(d: int, bar: float) -> list[Row]:
@@ -33,12 +39,13 @@ def against_libopf(d: int, bar: float) -> list[Row]:
         best = best_of(
             2,
             LibOPF=lambda: peer.seconds("opf_train", "training.dat"),
-            float32=lambda: fit_seconds(X, y),
-            float64=lambda: fit_seconds(double, y),
+            **{f"float32 {name}": partial(fit_seconds, X, y, name) for name in ALGORITHMS},
+            **{f"float64 {name}": partial(fit_seconds, double, y, name) for name in ALGORITHMS},
         )
     return [
-        versus(f"20000×{d} {dtype}", best[dtype], "LibOPF", best["LibOPF"], bar)
-        for dtype in ("float32", "float64")
+        versus(f"20000×{d} {case}", best[case], "LibOPF", best["LibOPF"], bar)
+        for case in best
+        if case != "LibOPF"
     ]
 
 

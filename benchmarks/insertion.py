@@ -65,7 +65,7 @@ def set_up(n: int, d: int, dtype: type) -> Scene:
 
 
 def fit(X: np.ndarray, y: np.ndarray) -> OPFClassifier:
-    return OPFClassifier().fit(X, y)
+    return OPFClassifier(algorithm="brute").fit(X, y)
 
 
 def per_example(

@@ -21,8 +21,8 @@ ROUNDS = 6
 
 def fit_roughly(X: np.ndarray, y: np.ndarray) -> OPFClassifier:
     """Return a classifier whose tree is not quite minimal, much sooner than ``fit``."""
-    with patch("opforest.forest.span", span_roughly):
-        return OPFClassifier().fit(X, y)
+    with patch("opforest.indexing.span", span_roughly):
+        return OPFClassifier(algorithm="brute").fit(X, y)
 
 
 def span_roughly(rows: np.ndarray, metric: tuple) -> Tree:

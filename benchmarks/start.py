@@ -30,7 +30,7 @@ import json, time
 import numpy as np
 from opforest import OPFClassifier
 
-X = np.random.default_rng(0).random((100, 2))
+X = np.random.default_rng(0).random((5000, 2))
 y = (4 * X[:, 0]).astype(int) % 2
 start = time.perf_counter()
 OPFClassifier().fit(X, y).predict(X)

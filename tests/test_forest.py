@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import oracle
 from opforest import OPFClassifier
@@ -39,11 +40,11 @@ def assert_equals_oracle(clf, D, y, DQ, Q):
     assert np.array_equal(clf.classes_[proba.argmax(axis=1)], clf.predict(Q))
 
 
-@settings(max_examples=300)
-@given(problem=learning_problems())
-def test_euclidean_forest_equals_oracle(problem):
+@settings(max_examples=400)
+@given(problem=learning_problems(), algorithm=st.sampled_from(["brute", "kd_tree"]))
+def test_euclidean_forest_equals_oracle(problem, algorithm):
     X, y, Q = problem
-    clf = OPFClassifier().fit(X, y)
+    clf = OPFClassifier(algorithm=algorithm).fit(X, y)
     distance = oracle.squared_euclidean
     assert_equals_oracle(clf, oracle.table(X, distance), y, oracle.table(X, distance, Q), Q)
     assert np.array_equal(clf.forest_.cost, np.sqrt(clf.forest_.state.cost))
@@ -149,11 +150,3 @@ def test_hand_made_forest():
     for array in (forest.cost, forest.root, forest.predecessor, forest.edges, forest.ids):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
-
-
-def test_deep_trees_need_no_recursion():
-    n = 30_000
-    D2 = np.arange(n, dtype=float)[:, None]
-    clf = OPFClassifier().fit(D2[:3000] ** 1.01, np.arange(3000) >= 2999)
-    assert clf.forest_.root[0] == 2998
-    clf.forest_.check()

@@ -14,7 +14,6 @@ from sklearn.model_selection import StratifiedShuffleSplit
 import oracle
 from opforest import OPFClassifier
 from opforest.kernels.distances import TILE
-from opforest.kernels.spanning_tree import Tree
 from opforest.scores import opf_accuracy
 from opforest.updates import exact
 from plain_opfi import PlainOPFI
@@ -453,13 +452,11 @@ def test_accuracy_on_the_papers_data(shared, name):
 
 
 @pytest.mark.parametrize("update", ["exact", "opfi", "dift"])
-def test_deep_trees_need_no_recursion(update, monkeypatch):
+def test_deep_trees_need_no_recursion(update):
     """300,000 points in a line: a tree that is one path."""
     n = 300_000
     X = np.arange(n, dtype=float)[:, None]
     y = (np.arange(n) == n - 1).astype(int)
-    line = Tree(np.arange(-1, n - 1), np.append(0.0, np.ones(n - 1)), np.arange(n))
-    monkeypatch.setattr("opforest.forest.span", lambda rows, metric: line)  # as it is known
     clf = OPFClassifier(update=update).fit(X, y)
     assert clf.forest_.root[0] == n - 2
     clf.partial_fit([[0.5], [-1.0], [n / 2 + 0.25], [n + 1.0]], [0, 1, 1, 0])

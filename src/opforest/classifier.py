@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from opforest.explanation import Explanation, Step
 from opforest.forest import Forest
+from opforest.indexing import check_algorithm
 from opforest.kernels.insertion import LEARNED
 from opforest.kernels.probability import share_inverse_costs
 from opforest.metrics import NON_NEGATIVE, resolve
@@ -58,8 +59,13 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         examples would give. ``"opfi"`` is the algorithm of Ponti and Riva, an approximation.
         ``"dift"`` makes every new example a prototype, their baseline. All take time linear in
         the number of examples known for each new one.
+    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
+        How ``fit`` and predictions search. ``"kd_tree"`` is for the Euclidean family, cosine,
+        manhattan and chebyshev; ``"auto"`` uses it where a probe of its searches shows that it
+        pays, in few dimensions or on clustered data. The forest is the same bits either way.
     n_jobs : int, default=None
-        The number of threads that share the queries of a prediction. ``None`` means 1 unless in
+        The number of threads that share the queries of a prediction, and the work of ``fit``
+        with a k-d tree. ``None`` means 1 unless in
         a ``joblib.parallel_config`` context, −1 means all processors. The result does not depend
         on it.
 
@@ -115,11 +121,13 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         *,
         metric_params: Mapping[str, Any] | None = None,
         update: str = "exact",
+        algorithm: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
         self.metric = metric
         self.metric_params = metric_params
         self.update = update
+        self.algorithm = algorithm
         self.n_jobs = n_jobs
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
@@ -290,10 +298,11 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> Self:
         self._check_update()
         metric = resolve(self.metric, self.metric_params)
+        check_algorithm(self.algorithm, metric)
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         all_classes, label = _encode(y, y, classes)
-        forest = Forest(metric.embed(X), label, metric)
+        forest = Forest(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
         self.__dict__.update(forest_=forest, classes_=all_classes)
         return self
 

@@ -7,11 +7,13 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from opforest._jit import specialise
+from opforest.indexing import find_best, rank_best, share_of_looks, span_best
 from opforest.kernels.conquest import conquer, count_cuts, order_tree, trace_paths
 from opforest.kernels.distances import TILE, count_tiles, fill_tiles, find_undefined
+from opforest.kernels.kdsearch import RankedTree
 from opforest.kernels.rooted_tree import link_children
-from opforest.kernels.search import GROUP, Ranking, find_conquerors, measure_staged, rank, unranked
-from opforest.kernels.spanning_tree import WORK_PER_CALL, span
+from opforest.kernels.search import GROUP, Ranking, measure_staged, rank, unranked
+from opforest.kernels.spanning_tree import WORK_PER_CALL
 from opforest.kernels.state import CROSSING, PROTOTYPES, SIZE, State
 from opforest.metrics import Array, Metric
 
@@ -50,6 +52,10 @@ class Forest:
         Their classes, as integers from 0.
     metric : Metric
         Measures them.
+    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
+        How to search; the forest is the same.
+    n_jobs : int, default=None
+        The number of threads that share the work of training with a k-d tree.
 
     Attributes
     ----------
@@ -82,13 +88,23 @@ class Forest:
     """
 
     state: State
-    _ranking: Ranking | None
+    _ranking: Ranking | RankedTree | None
+    _share: float  #: of the points that a search in a k-d tree looks at
 
     #: The update that made the forest another thing than training would; "" if none did.
     grown_by = ""
 
-    def __init__(self, points: Array, label: Array, metric: Metric) -> None:
+    def __init__(
+        self,
+        points: Array,
+        label: Array,
+        metric: Metric,
+        algorithm: str = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
         self.metric = metric
+        self._algorithm = algorithm
+        self._n_jobs = n_jobs
         rows = metric.training_rows(points)
         self._vectors = None if rows is points else points  # beside the table measured from them
         self._train(rows, label)
@@ -368,16 +384,16 @@ class Forest:
 
     def _train(self, rows: Array, label: Array) -> None:
         """Become the forest of these rows."""
-        kernel = self.metric.kernel
-        tree = span(rows, kernel)
+        share = share_of_looks(rows, self.metric, self._algorithm)
+        tree = span_best(rows, self.metric, share, effective_n_jobs(self._n_jobs))
         self.metric.check_defined(
             tree.weight, lambda v: f"the training examples {tree.parent[v]} and {v}"
         )
         cuts = count_cuts(tree.parent, label)
         cost, _ = conquer(tree.parent, tree.weight, tree.order, label, cuts)
         state = self._make_state(rows, label, tree.parent, tree.weight, cuts, cost)
-        ranking = rank(rows, np.arange(len(label)), cost, kernel)
-        vars(self).update(state=state, _ranking=ranking)
+        ranking = rank_best(rows, np.arange(len(label)), cost, self.metric, share)
+        vars(self).update(state=state, _share=share, _ranking=ranking)
 
     def _make_state(
         self, rows: Array, label: Array, parent: Array, weight: Array, cuts: Array, cost: Array
@@ -437,10 +453,10 @@ class Forest:
         grown = state._replace(rows=rows, tiles=tiles, count=count, longest=longest, **arrays)
         vars(self).update(state=grown, _vectors=vectors)
 
-    def _rank(self, vertex: Array) -> Ranking:
-        return rank(self.state.rows, vertex, self.state.cost, self.metric.kernel)
+    def _rank(self, vertex: Array) -> Ranking | RankedTree:
+        return rank_best(self.state.rows, vertex, self.state.cost, self.metric, self._share)
 
-    def _ranking_for(self, n_queries: int) -> Ranking:
+    def _ranking_for(self, n_queries: int) -> Ranking | RankedTree:
         if self._ranking is not None:
             return self._ranking
         if n_queries >= WORTH_RANKING:
@@ -450,19 +466,21 @@ class Forest:
     def _queries(self, X: Array) -> Array:
         return self.metric.query_rows(X, self.points)
 
-    def _search(self, queries: Array, ranking: Ranking, n_jobs: int | None) -> tuple[Array, Array]:
+    def _search(
+        self, queries: Array, ranking: Ranking | RankedTree, n_jobs: int | None
+    ) -> tuple[Array, Array]:
         """Find conquerors part by part, so that threads share the work and Ctrl-C is heard."""
         jobs = effective_n_jobs(n_jobs)
         work_per_query = max(1, len(ranking.vertex) * queries.shape[1])
         part = min(WORK_PER_CALL // work_per_query, -(-len(queries) // jobs))
         part = max(GROUP, part)
         parts = [queries[begin : begin + part] for begin in range(0, len(queries), part)]
-        arguments = self.state.rows, ranking, self.metric.kernel
+        arguments = self.state.rows, ranking, self.metric
         if jobs == 1 or len(parts) == 1:
-            found = [find_conquerors(queries, *arguments) for queries in parts]
+            found = [find_best(queries, *arguments) for queries in parts]
         else:
             found = Parallel(n_jobs=jobs, prefer="threads")(
-                delayed(find_conquerors)(queries, *arguments) for queries in parts
+                delayed(find_best)(queries, *arguments) for queries in parts
             )
         winner, offer = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         self.metric.check_defined(offer, lambda i: f"query {i} and a training example")

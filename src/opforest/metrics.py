@@ -110,6 +110,11 @@ class Metric:
         return is_separable(self.kernel)
 
     @property
+    def is_indexable(self) -> bool:
+        """Whether no point of a box is nearer than the box, so that a k-d tree can search."""
+        return isinstance(self.kernel, SquaredEuclidean | Manhattan | Chebyshev)
+
+    @property
     def is_table(self) -> bool:
         """Whether kernels look distances up instead of measuring."""
         return isinstance(self.kernel, Table)

@@ -1,0 +1,154 @@
+"""A k-d tree over a fixed set of points, with boxes.
+
+A box is never farther from a point than anything in it, in floating point too: the distance to a
+box is that to the point's nearest corner or face, accumulated feature by feature like any other
+distance, and rounding respects order.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from opforest._jit import helper, kernel
+from opforest.kernels.distances import accumulate, distance
+
+#: Points in a leaf, at the most.
+LEAF = 12
+
+#: Deeper than any tree of halves.
+STACK = 128
+
+
+class KDTree(NamedTuple):
+    """Points in the order of the tree, and nodes: children follow their parents."""
+
+    vertex: np.ndarray  #: by place: the vertex there
+    points: np.ndarray  #: by place
+    begin: np.ndarray  #: by node: its places
+    end: np.ndarray
+    child: np.ndarray  #: by node: the first of its two children, which are neighbours; −1: a leaf
+    low: np.ndarray  #: by node: the corners of its box
+    high: np.ndarray
+
+
+def build_kdtree(rows, chosen) -> KDTree:
+    """Return the tree of the chosen rows."""
+    vertex = np.array(chosen, np.int64)
+    size = 4 * (len(vertex) // LEAF + 1)
+    begin, end, child = (np.full(size, -1) for _ in range(3))
+    low, high = (np.empty((size, rows.shape[1]), rows.dtype) for _ in range(2))
+    m = _split_all(rows, vertex, begin, end, child, low, high)
+    points = np.ascontiguousarray(rows[vertex])
+    return KDTree(vertex, points, begin[:m], end[:m], child[:m], low[:m], high[:m])
+
+
+@helper
+def _bound(rows, vertex, begin, end, low, high):
+    """Fit a box around the points at some places, and return its widest axis."""
+    for k in range(low.shape[0]):
+        low[k] = high[k] = rows[vertex[begin], k]
+    for place in range(begin + 1, end):
+        row = rows[vertex[place]]
+        for k in range(low.shape[0]):
+            low[k] = min(low[k], row[k])
+            high[k] = max(high[k], row[k])
+    widest = 0
+    for k in range(1, low.shape[0]):
+        if high[k] - low[k] > high[widest] - low[widest]:
+            widest = k
+    return widest
+
+
+@helper
+def _halve(rows, vertex, begin, end, axis):
+    """Reorder the places so that the lower half by this axis comes first; return the middle."""
+    middle = (begin + end) // 2
+    left, right = begin, end - 1
+    while left < right:
+        pivot = rows[vertex[(left + right) // 2], axis]
+        i, j = left, right
+        while i <= j:
+            while rows[vertex[i], axis] < pivot:
+                i += 1
+            while rows[vertex[j], axis] > pivot:
+                j -= 1
+            if i <= j:
+                vertex[i], vertex[j] = vertex[j], vertex[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            right = j
+        elif middle >= i:
+            left = i
+        else:
+            break
+    return middle
+
+
+@kernel
+def _split_all(rows, vertex, begin, end, child, low, high):
+    begin[0], end[0] = 0, vertex.shape[0]
+    m = 1
+    node = 0
+    while node < m:
+        axis = _bound(rows, vertex, begin[node], end[node], low[node], high[node])
+        if end[node] - begin[node] > LEAF:
+            middle = _halve(rows, vertex, begin[node], end[node], axis)
+            child[node] = m
+            begin[m], end[m] = begin[node], middle
+            begin[m + 1], end[m + 1] = middle, end[node]
+            m += 2
+        node += 1
+    return m
+
+
+@kernel
+def count_looks(tree, sample, metric):
+    """Return how many points a search for a nearest neighbour measures, on average."""
+    stack = np.empty(STACK, np.int64)
+    bound = np.empty(STACK, tree.points.dtype)
+    looks = 0
+    for i in sample:
+        x = tree.points[i]
+        zero = x[0] - x[0]
+        best = zero + np.inf
+        stack[0], bound[0] = 0, zero
+        m = 1
+        while m > 0:
+            m -= 1
+            node = stack[m]
+            below = tree.child[node]
+            if bound[m] >= best:
+                continue
+            if below < 0:
+                looks += tree.end[node] - tree.begin[node]
+                for place in range(tree.begin[node], tree.end[node]):
+                    if place != i:
+                        best = min(best, distance(x, tree.points[place], metric))
+                continue
+            m = push_children(tree, x, below, stack, bound, m, zero, metric)
+    return looks / sample.shape[0]
+
+
+@helper
+def push_children(tree, x, below, stack, bound, m, zero, metric):
+    """Put two children on the stack, the one with the nearer box on top; return its height."""
+    left = box_distance(x, tree.low[below], tree.high[below], zero, metric)
+    right = box_distance(x, tree.low[below + 1], tree.high[below + 1], zero, metric)
+    if left <= right:
+        stack[m], bound[m] = below + 1, right
+        stack[m + 1], bound[m + 1] = below, left
+    else:
+        stack[m], bound[m] = below, left
+        stack[m + 1], bound[m + 1] = below + 1, right
+    return m + 2
+
+
+@helper
+def box_distance(x, low, high, zero, metric):
+    """Return the distance from x to the nearest point of a box."""
+    total = zero
+    for k in range(x.shape[0]):
+        nearest = min(max(x[k], low[k]), high[k])
+        total = accumulate(total, x[k], nearest, metric)
+    return total
