@@ -1,5 +1,5 @@
 # Each target sets up what it needs in .venv by itself.
-.PHONY: demo test boundscheck lint bench docs clean
+.PHONY: demo test boundscheck lint bench clean
 .DELETE_ON_ERROR:
 
 # The first Python on the path that is recent enough; PYTHON=... overrides.
