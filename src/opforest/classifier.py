@@ -1,5 +1,6 @@
 """Layer 3: the optimum-path forest as a scikit-learn classifier."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from types import ModuleType
@@ -27,9 +28,16 @@ def _encode(
     y: Array, known: Array, classes: npt.ArrayLike | None
 ) -> tuple[Array, npt.NDArray[np.int64]]:
     """Return all classes in order, and the labels as indices of them."""
-    parts = [known, y] if classes is None else [known, np.asarray(classes), y]
+    announced = [] if classes is None or len(np.asarray(classes)) == 0 else [np.asarray(classes)]
+    parts = [known, *announced, y]
     unique_labels(*parts)  # complains about labels that cannot be compared
     all_classes = np.unique(np.concatenate(parts))
+    for labels in map(np.unique, parts):
+        if len(np.unique(labels.astype(all_classes.dtype))) < len(labels):
+            raise ValueError(
+                f"labels of types {[str(part.dtype) for part in parts]} cannot be told apart as "
+                f"{all_classes.dtype}. Convert them to one type first."
+            )
     return all_classes, np.searchsorted(all_classes, y)
 
 
@@ -114,6 +122,7 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
 
     forest_: Forest
     classes_: Array
+    _learned_with: tuple[Any, Any]
 
     def __init__(
         self,
@@ -163,6 +172,8 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             The examples. If ``metric="precomputed"``, the distances from each to all known
             examples and then to all examples of this call: (n_samples, n_known + n_samples).
+            The latter may be left out for a single example and for copies of known ones. The
+            precision is that of the model: float64 is rounded where it was fitted to float32.
         y : array-like of shape (n_samples,)
             Their labels. Labels never seen before are welcome at any time.
         classes : array-like, default=None
@@ -183,8 +194,9 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         all_classes, label = _encode(y, self.classes_, classes)
         counts = np.zeros(len(fields(UpdateReport)), np.int64)
         forest = update.prepare(self.forest_)
-        if len(all_classes) > len(self.classes_):
-            forest = forest.relabelled(np.searchsorted(all_classes, self.classes_))
+        place = np.searchsorted(all_classes, self.classes_)
+        if place[-1] >= len(place):  # a new class comes before an old one
+            forest = forest.relabelled(place)
         steps = update.grow(forest, X, label, counts)
         next(steps)  # all that may fail; the model is as it was
         self.__dict__.update(forest_=forest, classes_=all_classes)
@@ -286,7 +298,9 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         Explanation
             The path prototype → … → conqueror → x. It prints as a table.
         """
-        X = self._check_queries(x if np.ndim(x) == 2 else np.asarray(x)[None])
+        if hasattr(x, "to_frame"):  # a row of a data frame
+            x = x.to_frame().T.infer_objects()
+        X = self._check_queries(x if np.ndim(x) == 2 else np.atleast_1d(x)[None])
         if len(X) != 1:
             raise ValueError(f"explain takes one example at a time, got {len(X)}.")
         path, distance, cost = self.forest_.trace(X)
@@ -296,6 +310,15 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         return Explanation(tuple(Step(*step) for step in steps))
 
     def _fit(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> Self:
+        before = dict(self.__dict__)
+        try:
+            return self._train(X, y, classes)
+        except BaseException:  # validation has noted the features already
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _train(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> Self:
         self._check_update()
         metric = resolve(self.metric, self.metric_params)
         check_algorithm(self.algorithm, metric)
@@ -303,7 +326,8 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         all_classes, label = _encode(y, y, classes)
         forest = Forest(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
-        self.__dict__.update(forest_=forest, classes_=all_classes)
+        learned_with = self.metric, self.metric_params
+        self.__dict__.update(forest_=forest, classes_=all_classes, _learned_with=learned_with)
         return self
 
     def _check_update(self) -> ModuleType:
@@ -312,21 +336,29 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         return UPDATES[self.update]
 
     def _check_more(self, X: Any, y: Any) -> tuple[Array, Array]:
+        if self._learned_with != (self.metric, self.metric_params):
+            raise ValueError(
+                f"the model was learned with metric {self._learned_with[0]!r}, metric_params="
+                f"{self._learned_with[1]!r}, which have been changed since. Call fit first."
+            )
         dtype = self.forest_.dtype
         if self.forest_.metric.is_precomputed:  # the number of columns grows
             X, y = check_X_y(X, y, dtype=dtype, estimator=self)
         else:
             X, y = validate_data(self, X, y, dtype=dtype, reset=False)
-        check_classification_targets(y)
+        with warnings.catch_warnings():  # few examples of many classes are no regression problem
+            warnings.simplefilter("ignore", UserWarning)
+            check_classification_targets(y)
         return X, y
 
     def _note_growth(self, counts: Array) -> None:
         self.update_report_ = UpdateReport(*counts.tolist())
         if self.forest_.metric.is_precomputed:
             self.n_features_in_ = len(self.forest_)
+            self.__dict__.pop("feature_names_in_", None)  # the new columns have none
 
     def _check_queries(self, X: npt.ArrayLike) -> Array:
-        check_is_fitted(self)
+        check_is_fitted(self, "forest_")
         queries: Array = validate_data(self, X, dtype=self.forest_.dtype, reset=False)
         return queries
 

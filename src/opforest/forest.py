@@ -1,5 +1,6 @@
 """Layer 2: the arrays of a model, and what must always be true of them."""
 
+import copy
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -42,7 +43,8 @@ class Forest:
     """An optimum-path forest over training examples, which are named by their index.
 
     The model is a minimum spanning tree and a cost for each example. Everything else that
-    describes a forest follows from these and is derived when asked for.
+    describes a forest follows from these and is derived when asked for. ``partial_fit`` changes
+    it in place: ``copy.deepcopy`` keeps it as it is.
 
     Parameters
     ----------
@@ -170,9 +172,10 @@ class Forest:
 
     @property
     def n_features(self) -> int:
-        """The number of features of the examples."""
-        n_features: int = (self.state.rows if self._vectors is None else self._vectors).shape[1]
-        return n_features
+        """The number of features of the examples, or of distances in a row of a table."""
+        if self._vectors is not None:
+            return int(self._vectors.shape[1])
+        return self._width(len(self))
 
     def to_units(self, reduced: Array) -> Array:
         """Convert what kernels measure to the metric's own units."""
@@ -322,12 +325,9 @@ class Forest:
         self._train(np.ascontiguousarray(rows), self.state.label[:end])
 
     def relabelled(self, new_code: Array) -> Self:
-        """Return the same forest with classes renamed; it shares all other arrays."""
-        twin = object.__new__(type(self))
-        vars(twin).update(vars(self))
-        label = self.state.label.copy()
-        label[: len(self)] = new_code[label[: len(self)]]
-        twin.state = self.state._replace(label=label)
+        """Return a copy of the forest with classes renamed."""
+        twin = copy.deepcopy(self)
+        twin.state.label[:] = new_code[twin.state.label]
         return twin
 
     def check(self) -> None:
@@ -464,6 +464,8 @@ class Forest:
         return unranked(self.state, len(self))
 
     def _queries(self, X: Array) -> Array:
+        if X.shape[1] != self.n_features:
+            raise ValueError(f"queries must have {self.n_features} columns, got {X.shape[1]}.")
         return self.metric.query_rows(X, self.points)
 
     def _search(

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,6 +137,8 @@ class Metric:
 
     def training_rows(self, points: Array) -> Array:
         """Return what kernels read to measure training points against each other."""
+        self._check_function(points)
+        self._warn_of_underflow(points)
         return points
 
     def query_rows(self, X: Array, points: Array) -> Array:
@@ -161,6 +164,28 @@ class Metric:
             raise ValueError(
                 f"metric {self.name!r} must give a finite, non-negative distance for each pair, "
                 f"but it is undefined (NaN, negative, infinite) for {describe(int(bad.argmax()))}."
+            )
+
+    def _check_function(self, points: Array) -> None:
+        """Try a user's jitted function, whose own errors would speak of our kernels."""
+        if is_jitted(self.kernel):
+            try:
+                float(self.kernel(points[0], points[0]))
+            except Exception as error:
+                raise ValueError(
+                    f"metric {self.name!r} must take two 1-D arrays of {points.dtype} and return a "
+                    f"number, but a trial call failed: {str(error).splitlines()[0]}"
+                ) from error
+
+    def _warn_of_underflow(self, points: Array) -> None:
+        spread = float((points.max(axis=0) - points.min(axis=0)).max())
+        precision = np.finfo(points.dtype)
+        if 0 < spread < float(precision.tiny / precision.eps) ** (1 / self.power):
+            warnings.warn(
+                f"features differ so little, by {spread:.3g} at the most, that distances by metric "
+                f"{self.name!r} are lost to rounding in {points.dtype}. Rescale the features.",
+                UserWarning,
+                stacklevel=7,
             )
 
     def _check_features(self, X: Array) -> None:
@@ -193,13 +218,14 @@ class PrecomputedMetric(Metric):
                 f"examples, got shape {X.shape}."
             )
         table = _checked_table(X)
-        if not np.allclose(X, X.T, rtol=1e-5, atol=1e-8 * X.max()):
+        if not _is_close(X, X.T):
             u, v = np.unravel_index(np.abs(X - X.T).argmax(), X.shape)
             raise ValueError(
                 "metric='precomputed' needs a symmetric matrix of distances, but entry "
                 f"({u}, {v}) is {X[u, v]:.6g} and entry ({v}, {u}) is {X[v, u]:.6g}."
             )
-        return table
+        lower = np.tril(table, -1)  # what partial_fit is given: the row of the younger example
+        return np.asarray(lower + lower.T)  # symmetric to the bit
 
     def query_rows(self, X: Array, points: Array) -> Array:
         """Check distances from queries to training examples."""
@@ -221,11 +247,16 @@ class PrecomputedMetric(Metric):
         return table, table
 
 
+def _is_close(a: Array, b: Array) -> bool:
+    """Tell whether distances are equal but for rounding."""
+    return bool(np.allclose(a, b, rtol=1e-5, atol=1e-8 * a.max()))
+
+
 def _distances_of_copies(table: Array, points: Array) -> Array:
     """Return the distances between new examples that, but for one, are copies of known ones."""
     copied = np.full(len(table), -1)
     for i, row in enumerate(table):
-        same = [k for k in np.flatnonzero(row == 0) if np.array_equal(row, points[k])]
+        same = [k for k in np.flatnonzero(row == 0) if _is_close(row, points[k])]
         copied[i] = same[0] if same else -1
     if (copied < 0).sum() > 1:
         raise ValueError(
@@ -264,6 +295,8 @@ class CallableMetric(Metric):
     def _measure(self, X: Array, Y: Array, first: int) -> Array:
         """Measure X against Y, whose indices begin at ``first``; the smaller index comes first."""
         function = partial(self.function, **dict(self.params))
+        X, Y = X.view(), Y.view()
+        X.flags.writeable = Y.flags.writeable = False
         table = np.zeros((len(X), len(Y)))
         for u, x in enumerate(X):
             for v in range(max(0, u + 1 - first), len(Y)):
@@ -310,7 +343,7 @@ def _centred_unit_rows(X: Array) -> Array:
             f"{int(spread.argmin())} of X is one. Remove such examples or choose a metric such as "
             "'euclidean'."
         )
-    scaled = X / spread[:, None]
+    scaled = (X - X.min(axis=1)[:, None]) / spread[:, None]  # offsets cost no precision
     total = np.zeros(len(X), X.dtype)
     for column in scaled.T:
         total += column
@@ -374,7 +407,7 @@ _NAMED = {
 
 
 def _minkowski(p: float = 2.0) -> Metric:
-    if not p > 0:
+    if not isinstance(p, Real) or not p > 0:
         raise ValueError(f"metric 'minkowski' needs a parameter p > 0, got {p!r}.")
     kernel: Any = {1: Manhattan(), 2: _SQUARED, np.inf: Chebyshev()}.get(p, Minkowski(float(p)))
     power = 1.0 if np.isinf(p) else max(1.0, float(p))
@@ -383,7 +416,7 @@ def _minkowski(p: float = 2.0) -> Metric:
 
 
 def _gaussian_metric(gamma: float = 1.0) -> Metric:
-    if not 0 < gamma < np.inf:
+    if not isinstance(gamma, Real) or not 0 < gamma < np.inf:
         raise ValueError(f"metric 'gaussian' needs a finite parameter gamma > 0, got {gamma!r}.")
     return Metric("gaussian", _SQUARED, conversion=partial(_gaussian, gamma=float(gamma)), power=2)
 
@@ -441,7 +474,7 @@ def resolve(metric: object, params: Mapping[str, Any] | None = None) -> Metric:
             f"metric {name!r} is a Python function and is called for every pair of examples; "
             "decorate it with @numba.njit to have it compiled into the kernels.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         return CallableMetric(name, Table(), function=metric, params=tuple(params.items()))
     raise ValueError(f"metric must be one of {list(METRIC_NAMES)} or a callable, got {metric!r}.")

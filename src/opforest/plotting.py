@@ -152,7 +152,8 @@ class ForestDisplay:
         self._draw_points(color, size)
         self.legend_ = self._draw_legend(color) if legend else None
         (left, right, lower, upper), (x_label, y_label) = self.plane.extent, self.plane.axis_labels
-        ax.set(xlim=(left, right), ylim=(lower, upper), xlabel=x_label, ylabel=y_label)
+        ax.set(xlim=(left, right), ylim=(lower, upper))
+        ax.set(xlabel=_plain(x_label), ylabel=_plain(y_label))
         ax.set_title(self.title, fontsize="medium")
         if not y_label:
             ax.set_yticks([])
@@ -199,7 +200,7 @@ class ForestDisplay:
         from matplotlib.lines import Line2D
 
         keys = [
-            Line2D([], [], ls="", marker=MARKERS[k], color=color[k], label=str(name))
+            Line2D([], [], ls="", marker=MARKERS[k], color=color[k], label=_plain(name))
             for k, name in enumerate(self.classes[:NAMED_CLASSES])
         ]
         if (more := len(self.classes) - NAMED_CLASSES) > 0:
@@ -297,3 +298,8 @@ def _predict(estimator: OPFClassifier, plane: Plane, grid: Array) -> Array:
             if len(grid) == 1:
                 return np.array([-1])
     return np.concatenate([_predict(estimator, plane, half) for half in np.array_split(grid, 2)])
+
+
+def _plain(text: object) -> str:
+    """Return a text that matplotlib takes for no formula."""
+    return str(text).replace("$", r"\$")

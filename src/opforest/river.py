@@ -43,7 +43,8 @@ class OPFClassifier(MiniBatchClassifier):
 
     It remembers all examples, and learning or predicting one takes time linear in their number.
     With ``update="exact"`` it is, at any time, the model that ``opforest.OPFClassifier`` would
-    fit to all examples learned so far. There is nothing to tune.
+    fit to all examples learned so far, with their features in the order of ``features``. There is
+    nothing to tune.
 
     Features may appear, vanish and come in any order: one that is missing counts as 0, in all
     earlier examples too. A feature that only queries have counts in their distances and is not
@@ -108,6 +109,11 @@ class OPFClassifier(MiniBatchClassifier):
         return self._forest
 
     @property
+    def features(self) -> list[FeatureName]:
+        """The names of the features learned, in the order in which distances sum them up."""
+        return list(self._column)
+
+    @property
     def _multiclass(self) -> bool:
         return True
 
@@ -123,12 +129,13 @@ class OPFClassifier(MiniBatchClassifier):
         """
         values, column = self._read(x)
         code = self._code_with((y,))
-        update = self._prepare()
+        update, forest = self._prepare()
         is_met = self._query is not None and self._query.values == values
-        if self._forest is None or (self.update == "dift" and not is_met):  # no need to measure
-            self._learn(update, self._row(values)[None], np.array([code[y]]), column, code)
+        if forest is None or (self.update == "dift" and not is_met):  # no need to measure
+            X, label = self._row(values)[None], np.array([code[y]])
+            self._learn(update, forest, X, label, column, code)
             return
-        forest, query = self._forest, self._meet(self._forest, values)
+        query = self._meet(forest, values)
         forest.state.label[len(forest)] = code[y]
         self._accept(forest, column, code)
         update.learn_staged(forest, query.conqueror, np.zeros(N_COUNTS, np.int64))
@@ -196,7 +203,7 @@ class OPFClassifier(MiniBatchClassifier):
             table, column = self._read_frame(X)
             code = self._code_with(labels)
             label = np.array([code[label] for label in labels])
-            self._learn(self._prepare(), table, label, column, code)
+            self._learn(*self._prepare(), table, label, column, code)
 
     def predict_many(self, X: "pd.DataFrame") -> "pd.Series":
         """Return the label of each example's conqueror.
@@ -308,20 +315,20 @@ class OPFClassifier(MiniBatchClassifier):
             self._query = _Query(values, *forest.measure_staged(len(self._code)))
         return self._query
 
-    def _prepare(self) -> ModuleType:
-        """Return the update, after making sure that the forest may grow by it."""
+    def _prepare(self) -> tuple[ModuleType, Forest | None]:
+        """Return the update, and the forest to grow by it."""
         if self.update not in UPDATES:
             raise ValueError(f"update must be one of {sorted(UPDATES)}, got {self.update!r}.")
         update = UPDATES[self.update]
-        if self._forest is not None:
-            forest = update.prepare(self._forest)
-            if forest is not self._forest:
-                self._forest, self._query = forest, None
-        return update
+        forest = None if self._forest is None else update.prepare(self._forest)
+        if forest is not self._forest:
+            self._query = None
+        return update, forest
 
     def _learn(
         self,
         update: ModuleType,
+        forest: Forest | None,
         X: Array,
         label: Array,
         column: dict[FeatureName, int],
@@ -329,12 +336,11 @@ class OPFClassifier(MiniBatchClassifier):
     ) -> None:
         """Learn the rows of ``X``; the first of all begins the forest."""
         self._query = None
-        if self._forest is None:
+        if forest is None:
             metric = _resolve(self.metric, self.metric_params)
             forest = update.prepare(Forest(metric.embed(X[:1]), label[:1], metric))
             X, label = X[1:], label[1:]
         else:
-            forest = self._forest
             self._make_room(forest, X.shape[1])
         steps = _grow(update, forest, X, label, len(code))
         next(steps)  # all that may fail; the model is as it was

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.validation import column_or_1d
 
 
 def _confusion(
@@ -14,6 +15,8 @@ def _confusion(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
     """Return all labels, and how often each was taken for each."""
     check_consistent_length(y_true, y_pred)
+    if column_or_1d(y_true).size == 0 or column_or_1d(y_pred).size == 0:
+        raise ValueError("y_true must hold at least one label, got none.")
     labels = unique_labels(y_true, y_pred)
     matrix = np.zeros((len(labels), len(labels)), np.int64)
     np.add.at(matrix, (np.searchsorted(labels, y_true), np.searchsorted(labels, y_pred)), 1)

@@ -84,7 +84,7 @@ def _distance(x, y, metric):
 
         def user_distance(x, y, metric):
             value = dtype(metric(x, y))
-            return abs(value) if value >= zero else undefined
+            return abs(value) if zero <= value < np.inf else undefined
 
         return user_distance
     if metric.instance_class is Minkowski:

@@ -26,9 +26,11 @@ class UpdateReport:
         Examples learned.
     prototypes_gained, prototypes_lost : int
         Examples that became prototypes, or were prototypes and are no more; where one changed
-        back and forth within the call, each change counts.
+        back and forth within the call, each change counts. A batch so large that it is learned
+        by training anew is compared before and after.
     reconquered : int
-        How often the cost of an example was found anew.
+        How often the cost of an example was found anew; after training anew, how many costs are
+        new or others than before.
     case_1, case_2, case_3 : int
         For ``update="opfi"``: examples conquered by an ordinary example of their own class, by a
         prototype of their own class, by an example of another class.

@@ -16,7 +16,7 @@ def prepare(forest: Forest) -> Forest:
     if forest.grown_by:
         raise ValueError(
             f"update='exact' cannot go on with a model grown by update={forest.grown_by!r}, which "
-            "is not what training would give. Call fit first."
+            "is not what training would give. Train a new model first."
         )
     return forest
 

@@ -64,13 +64,17 @@ class GrownForest(Forest):
             self.lines = Lines(*(resized(array, capacity) for array in self.lines))
 
 
+#: What a grown forest changes for examples it has taken over.
+COPIED = ("child", "after", "before", "cost", "count")
+
+
 def as_grown(forest: Forest, update: str) -> GrownForest:
-    """Return the forest as one grown by ``update``; it takes over the arrays of the other."""
+    """Return the forest as one grown by ``update``; the other one stays as it is."""
     if isinstance(forest, GrownForest):
         if forest.grown_by != update:
             raise ValueError(
                 f"update={update!r} cannot go on with a model grown by "
-                f"update={forest.grown_by!r}. Call fit first."
+                f"update={forest.grown_by!r}. Train a new model first."
             )
         return forest
     grown = object.__new__(GrownForest)
@@ -83,7 +87,7 @@ def as_grown(forest: Forest, update: str) -> GrownForest:
     grown.state = state._replace(
         parent=resized(predecessor, len(state.parent)),
         weight=resized(weight, len(state.parent)),
-        **{name: getattr(state, name).copy() for name in ("child", "after", "before", "count")},
+        **{name: getattr(state, name).copy() for name in COPIED},
     )
     link_children(grown.state, n)
     grown.lines = Lines(root, _pairs(forest))
