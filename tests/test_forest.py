@@ -135,6 +135,18 @@ def test_one_call_or_many_grow_the_same_tree(monkeypatch):
         assert np.array_equal(a, b)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_measuring_ahead_grows_the_same_tree(monkeypatch, dtype):
+    rng = np.random.default_rng(0)
+    for X in (rng.integers(0, 3, (3 * TILE - 5, 9)), rng.normal(size=(3 * TILE - 5, 20))):
+        X = X.astype(dtype)
+        plain = span(X, SquaredEuclidean())
+        with monkeypatch.context() as patch:
+            patch.setattr("opforest.kernels.spanning_tree.FAST_CACHE", 0)
+            for a, b in zip(plain, span(X, SquaredEuclidean()), strict=True):
+                assert np.array_equal(a, b)
+
+
 def test_hand_made_forest():
     """Two classes on a line; the gap between them makes the prototypes."""
     clf = OPFClassifier().fit([[0.0], [1.0], [3.0], [6.0], [10.0], [12.0]], [0, 0, 0, 1, 1, 1])

@@ -15,7 +15,7 @@ ALGORITHMS = ("auto", "brute", "kd_tree")
 FEW = 2000
 
 #: A probe of this many searches tells what others will cost.
-PROBES = 64
+PROBES = 16
 
 #: Scans and Prim's algorithm look at many points at once, a search in a tree at one after another.
 #: So a tree pays if a search looks at less than this share of the points.

@@ -9,11 +9,18 @@ from typing import NamedTuple
 import numpy as np
 
 from opforest._jit import helper, kernel, specialise
-from opforest.kernels.distances import TILE, make_tiles, measure, smallest
+from opforest.kernels.distances import TILE, count_within, make_tiles, measure, smallest
+from opforest.metrics import is_separable
 
 #: About how many features one call of a kernel looks at, so that Ctrl-C is heard in between.
 WORK_PER_CALL = 200_000_000
 
+
+#: Coordinates of this many bytes are fetched about as fast as they are measured.
+FAST_CACHE = 2**20
+
+#: How many vertices may be measured ahead of their turn.
+AHEAD = 16
 
 #: No bit pattern of a weight is larger.
 INFINITE = np.iinfo(np.int64).max
@@ -36,6 +43,8 @@ class Frontier(NamedTuple):
     weight: np.ndarray
     bits: np.ndarray  #: the same memory as integers, which sort alike and find minima faster
     lowest: np.ndarray  #: by tile: the smallest of its ``bits``
+    owner: np.ndarray  #: vertices that have been measured ahead of their turn; −1 for none
+    ahead: np.ndarray  #: by owner: the distances from it, by slot
 
 
 def span(rows, metric) -> Tree:
@@ -52,12 +61,24 @@ def span(rows, metric) -> Tree:
         weight=weight,
         bits=bits,
         lowest=bits[: -(-(n - 1) // TILE)].copy(),
+        owner=np.full(_how_many_ahead(rows, metric), -1),
+        ahead=np.empty((_how_many_ahead(rows, metric), n - 1), rows.dtype),
     )
     grow = specialise(_grow, metric)
     steps = max(1, WORK_PER_CALL // rows.size)
     for begin in range(0, n - 1, steps):
         grow(rows, tree, frontier, begin, min(begin + steps, n - 1), metric)
     return tree
+
+
+def _how_many_ahead(rows, metric):
+    """Return how many vertices may be measured ahead of their turn.
+
+    Where coordinates do not fit into the fast caches, fetching them takes longer than measuring.
+    So a vertex is measured together with another one that will join the tree soon.
+    """
+    pays = is_separable(metric) and rows.nbytes > FAST_CACHE and rows.shape[1] >= 8
+    return AHEAD if pays else 0
 
 
 @helper
@@ -93,32 +114,76 @@ def _smallest_edge(frontier, m):
 @helper
 def _close_gap(frontier, slot, last):
     """Move the last vertex into a slot whose vertex has joined the tree."""
-    tiles, vertex, parent, weight, bits, lowest = frontier
+    tiles, vertex, parent, weight, bits, lowest, _, ahead = frontier
     vertex[slot] = vertex[last]
     parent[slot] = parent[last]
     weight[slot] = weight[last]
     for k in range(tiles.shape[1]):
         tiles[slot // TILE, k, slot % TILE] = tiles[last // TILE, k, last % TILE]
+    for i in range(ahead.shape[0]):
+        ahead[i, slot] = ahead[i, last]
     for tile in (slot // TILE, last // TILE):
         lowest[tile] = smallest(bits[tile * TILE : min(tile * TILE + TILE, last)], INFINITE)
+
+
+@helper
+def _index_of(items, item):
+    for i in range(items.shape[0]):
+        if items[i] == item:
+            return i
+    return -1
+
+
+@helper
+def _soon_to_join(frontier, m):
+    """Return the vertex with the least weight, unless it has been measured ahead; then −1."""
+    lowest = frontier.lowest[: (m + TILE - 1) // TILE]
+    tile = 0
+    for other in range(1, lowest.shape[0]):
+        if lowest[other] < lowest[tile]:
+            tile = other
+    slot = tile * TILE
+    while frontier.bits[slot] != lowest[tile]:
+        slot += 1
+    v = frontier.vertex[slot]
+    return -1 if _index_of(frontier.owner, v) >= 0 else v
 
 
 @kernel
 def _grow(rows, tree, frontier, begin, end, metric):
     """Add the vertices number ``begin`` + 1 to ``end`` to the tree."""
-    tiles, vertex, parent, weight, bits, lowest = frontier
+    tiles, vertex, parent, weight, bits, lowest, owner, ahead = frontier
     distance = np.empty(TILE, rows.dtype)
+    no_limit = np.full(TILE, np.inf, rows.dtype)
     for step in range(begin, end):
         u = tree.order[step]
         m = vertex.shape[0] - step
+        mine = _index_of(owner, u)  # where it has been measured already
+        free = _index_of(owner, -1) if mine < 0 else -1
+        w = _soon_to_join(frontier, m) if free >= 0 else -1
         for tile in range((m + TILE - 1) // TILE):
             first = tile * TILE
             last = min(first + TILE, m)
             out = distance[: last - first]
             limit = weight[first:last]
-            if measure(out, rows[u], u, rows, tiles[tile], vertex[first:last], limit, metric):
+            names = vertex[first:last]
+            if mine >= 0:
+                out = ahead[mine, first:last]
+                within = count_within(out, limit)
+            else:
+                within = measure(out, rows[u], u, rows, tiles[tile], names, limit, metric)
+            if w >= 0:
+                later = ahead[free, first:last]
+                measure(
+                    later, rows[w], w, rows, tiles[tile], names, no_limit[: last - first], metric
+                )
+            if within:
                 _relax(limit, parent[first:last], out, u)
                 lowest[tile] = smallest(bits[first:last], INFINITE)
+        if mine >= 0:
+            owner[mine] = -1
+        if w >= 0:
+            owner[free] = w
         slot = _smallest_edge(frontier, m)
         v = vertex[slot]
         tree.order[step + 1] = v
