@@ -36,6 +36,9 @@ from opforest.kernels.insertion import (
 from opforest.kernels.rooted_tree import add_edge, hang, largest_below, turn, unlink
 from opforest.kernels.state import SIZE
 
+#: A tree with less than one in this many of all vertices is measured member by member.
+SMALL = 16
+
 
 class Lines(NamedTuple):
     """What a grown forest keeps beside its ``State``."""
@@ -67,7 +70,7 @@ def insert_opfi(state, lines, conqueror, begin, end, measured, metric, report):
                 report[CASE_2] += 1
             else:
                 report[CASE_1] += 1
-            if not measured:
+            if not measured and not _measure_few(state, z, lines.root[p], metric):
                 measure_from(state, z, z, np.inf, metric)
             _insert_into_tree(state, lines, z, lines.root[p], distance, metric)
             if q >= 0 and between(q, z, state.rows, metric) < between(p, q, state.rows, metric):
@@ -109,23 +112,46 @@ def _keep_members(gap, roots, root, cost):
 
 
 @helper
+def _following(state, v, top):
+    """Return the vertex after v on a walk through all below ``top``; −1 at the end."""
+    if state.child[v] >= 0:
+        return state.child[v]
+    while v != top and state.after[v] < 0:
+        v = state.parent[v]
+    return -1 if v == top else state.after[v]
+
+
+@helper
+def _measure_few(state, z, root, metric):
+    """Write the distances from z to the members of a small tree; False if it is not small."""
+    members = 0
+    v = root
+    while v >= 0:
+        members += 1
+        if members * SMALL > z:
+            return False
+        v = _following(state, v, root)
+    for u in range(z):
+        state.gap[u] = OUT
+    v = root
+    while v >= 0:
+        state.gap[v] = between(v, z, state.rows, metric)
+        v = _following(state, v, root)
+    return True
+
+
+@helper
 def _conquer_below(state, lines, top, root):
     """Algorithm 4: bring costs and roots below ``top``, itself included, up to date."""
     v = top
     count = 0
-    while True:
+    while v >= 0:
         above = state.parent[v]
         state.cost[v] = 0 if above < 0 else max(state.cost[above], state.weight[v])
         lines.root[v] = root
         count += 1
-        if state.child[v] >= 0:
-            v = state.child[v]
-            continue
-        while v != top and state.after[v] < 0:
-            v = state.parent[v]
-        if v == top:
-            return count
-        v = state.after[v]
+        v = _following(state, v, top)
+    return count
 
 
 @helper
