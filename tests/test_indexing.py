@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 from opforest import OPFClassifier
 from opforest.indexing import share_of_looks
 from opforest.kernels.boruvka import span_sparse
-from opforest.kernels.kdsearch import RankedTree
-from opforest.kernels.search import Ranking
+from opforest.kernels.index import Flat, Index
 from opforest.metrics import resolve
 from strategies import learning_problems
 from test_updates import assert_same_model
 
-METRICS = ["euclidean", "manhattan", "chebyshev", "cosine"]
+METRICS = ["euclidean", "manhattan", "chebyshev", "cosine", "minkowski"]
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -29,11 +28,13 @@ def test_tree_and_scan_agree_to_the_bit(metric, problem, offset, scale):
     if metric == "cosine":
         X, Q = (np.hstack((a, np.ones((len(a), 1), a.dtype))) for a in (X, Q))
     elif X.dtype == np.float64:
+        scale = min(scale, 1e90) if metric == "minkowski" else scale
         X, Q = X * scale + offset, Q * scale + offset
-    brute = OPFClassifier(metric, algorithm="brute").fit(X, y)
-    tree = OPFClassifier(metric, algorithm="kd_tree").fit(X, y)
-    assert isinstance(tree.forest_._ranking, RankedTree)
-    assert isinstance(brute.forest_._ranking, Ranking)
+    params = {"p": 3} if metric == "minkowski" else None
+    brute = OPFClassifier(metric, metric_params=params, algorithm="brute").fit(X, y)
+    tree = OPFClassifier(metric, metric_params=params, algorithm="kd_tree").fit(X, y)
+    assert isinstance(tree.forest_.index, Index)
+    assert isinstance(brute.forest_.index, Flat)
     tree.forest_.check()
     assert_same_model(tree, brute, Q)
 
@@ -67,7 +68,7 @@ def test_distances_that_vanish_fall_back_to_the_dense_algorithm():
     """Where squares underflow, distinct points are at distance 0, and copies are no star."""
     X = np.array([[0.0], [1e-200], [1e-200], [0.0], [5.0]])
     metric = resolve("euclidean")
-    assert span_sparse(X, metric.kernel) is None
+    assert span_sparse(X, metric.minkowski_power) is None
     y = [0, 1, 0, 1, 1]
     assert_same_model(
         OPFClassifier(algorithm="kd_tree").fit(X, y), OPFClassifier(algorithm="brute").fit(X, y), X
@@ -79,10 +80,10 @@ def test_auto_probes():
     flat, cube = rng.random((3000, 2)), rng.random((3000, 30))
     clusters = rng.normal(size=(60, 30))[rng.integers(0, 60, 3000)] + 0.001 * cube
     kinds = {
-        name: type(OPFClassifier().fit(X, X[:, 0] > 0.5).forest_._ranking)
+        name: type(OPFClassifier().fit(X, X[:, 0] > 0.5).forest_.index)
         for name, X in (("flat", flat), ("cube", cube), ("clusters", clusters))
     }
-    assert kinds == {"flat": RankedTree, "cube": Ranking, "clusters": RankedTree}
+    assert kinds == {"flat": Index, "cube": Flat, "clusters": Index}
     euclidean = resolve("euclidean")
     assert share_of_looks(flat, euclidean, "brute") == 1
     assert share_of_looks(flat[:100], euclidean, "auto") == 1

@@ -8,6 +8,7 @@ from scipy.spatial.distance import cdist
 
 import oracle
 from opforest import OPFClassifier
+from opforest.kernels.kdsearch import ANY
 from opforest.metrics import METRIC_NAMES, resolve
 from strategies import learning_problems
 
@@ -76,7 +77,7 @@ def test_a_pair_has_one_value_in_every_code_path(name, problem):
     for v in range(len(X)):  # a forest of one example offers the plain distance
         alone = OPFClassifier(name, metric_params=PARAMS.get(name)).fit(X[v : v + 1], [0])
         _, offer = alone.forest_._search(
-            alone.forest_.metric.query_rows(Q, None), alone.forest_._ranking, None
+            alone.forest_.metric.query_rows(Q, None), alone.forest_._ranking, ANY, None
         )
         assert np.array_equal(offer, oracle.table(X[v : v + 1], REDUCED[name], Q)[:, 0])
 

@@ -13,6 +13,7 @@ from river import compose, datasets, evaluate, metrics, preprocessing
 
 import opforest
 import opforest.forest
+import opforest.storage
 from opforest.metrics import METRIC_NAMES
 from opforest.river import OPFClassifier
 from opforest.updates import UPDATES, exact
@@ -315,20 +316,20 @@ def test_test_then_train_measures_once(update):
 def test_test_then_train_calls_each_kernel_once(metric, monkeypatch):
     calls = []
 
-    def spy(module, name):
+    def spy(module, name, place):
         kernel = getattr(module, name)
 
         def called(*args):
-            calls.append((name, args[2]))
+            calls.append((name, args[place]))
             return kernel(*args)
 
         monkeypatch.setattr(module, name, called)
         monkeypatch.setattr(module, "specialise", lambda compiled, metric: compiled)
 
     clf = learned(as_dicts(np.eye(5)), range(5), metric=metric)
-    spy(opforest.forest, "measure_staged")
-    spy(opforest.forest, "find_undefined")
-    spy(exact, "insert_exactly")
+    spy(opforest.forest, "measure_staged", 2)
+    spy(opforest.storage, "find_undefined", 2)
+    spy(exact, "insert_exactly", 3)
     x = {"x0": 0.5, "new": 2}
     clf.predict_one(x)
     clf.learn_one(x, 0)

@@ -11,8 +11,10 @@ from functools import cache
 from typing import Any
 
 import numba
+from numba import types
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
+from numba.extending import intrinsic
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
@@ -58,3 +60,27 @@ def specialise(compiled: Callable[..., Any], metric: object) -> Callable[..., An
     would fill the disk cache with entries that are never found again.
     """
     return _uncached(compiled) if is_jitted(metric) else compiled
+
+
+@intrinsic
+def borrow(typing_context, arrays):  # type: ignore[no-untyped-def]
+    """Return a tuple of arrays whose owner compiled code need not count references to.
+
+    Every function that is handed an array counts one up and one down, with atomic instructions;
+    in functions as small as ours that takes longer than their work. The caller of a kernel keeps
+    the arrays alive anyway.
+    """
+
+    def generate(context, builder, signature, values):  # type: ignore[no-untyped-def]
+        borrowed = values[0]
+        for i, kind in enumerate(arrays.types):
+            if isinstance(kind, types.Array):
+                array = context.make_array(kind)(
+                    context, builder, value=builder.extract_value(borrowed, i)
+                )
+                array.meminfo = array.meminfo.type(None)
+                array.parent = array.parent.type(None)
+                borrowed = builder.insert_value(borrowed, array._getvalue(), i)
+        return borrowed
+
+    return arrays(arrays), generate

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from opforest.explanation import Explanation, Step
 from opforest.forest import Forest
 from opforest.indexing import check_algorithm
-from opforest.kernels.insertion import LEARNED
+from opforest.kernels.insertion import LEARNED, REMOVED
 from opforest.kernels.probability import share_inverse_costs
 from opforest.metrics import NON_NEGATIVE, resolve
 from opforest.updates import UPDATES, UpdateReport
@@ -39,6 +39,28 @@ def _encode(
                 f"{all_classes.dtype}. Convert them to one type first."
             )
     return all_classes, np.searchsorted(all_classes, y)
+
+
+def _check_ids(ids: npt.ArrayLike, forest: Forest) -> npt.NDArray[np.int64]:
+    """Return the ids of examples to forget, in rising order, or say what is wrong with them."""
+    array = np.atleast_1d(np.asarray(ids))
+    if array.size == 0:
+        return np.empty(0, np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"ids must be integers, as in forest_.ids, got an array of shape {array.shape} and "
+            f"type {array.dtype}."
+        )
+    ordered, times = np.unique(array, return_counts=True)
+    if (times > 1).any():
+        raise ValueError(f"ids must be named once each, got {ordered[times > 1][0]} repeatedly.")
+    unknown = ordered[forest.vertices_of(ordered) < 0]
+    if len(unknown):
+        raise ValueError(
+            f"ids must be those of examples that are known, as in forest_.ids, but {len(unknown)} "
+            f"are not, {unknown[0]} among them."
+        )
+    return ordered.astype(np.int64)
 
 
 class OPFClassifier(ClassifierMixin, BaseEstimator):
@@ -68,9 +90,10 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         ``"dift"`` makes every new example a prototype, their baseline. All take time linear in
         the number of examples known for each new one.
     algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        How ``fit`` and predictions search. ``"kd_tree"`` is for the Euclidean family, cosine,
-        manhattan and chebyshev; ``"auto"`` uses it where a probe of its searches shows that it
-        pays, in few dimensions or on clustered data. The forest is the same bits either way.
+        How to search when learning, forgetting and predicting. ``"kd_tree"`` is for the Euclidean
+        family, cosine, manhattan, chebyshev, and minkowski with p ≥ 1. ``"auto"`` uses it where
+        there are many examples and a probe of its searches shows that it pays: in few dimensions
+        or on clustered data. The forest is the same bits either way.
     n_jobs : int, default=None
         The number of threads that share the queries of a prediction, and the work of ``fit``
         with a k-d tree. ``None`` means 1 unless in
@@ -82,9 +105,9 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
     classes_ : array of shape (n_classes,)
         The labels.
     forest_ : Forest
-        What was learned: costs, predecessors, roots, prototypes, tree edges.
+        What was learned: costs, predecessors, roots, prototypes, tree edges, arrival numbers.
     update_report_ : UpdateReport
-        What the last call of ``partial_fit`` did.
+        What the last call of ``partial_fit`` or ``forget`` did.
     n_features_in_ : int
         The number of features seen by ``fit``.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -92,8 +115,10 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Training takes O(n²) distances and O(n) memory beside the data. Examples are kept in the
-    precision in which they came, float32 or float64, and measured in it.
+    Training takes O(n²) distances and O(n) memory beside the data; with a k-d tree, about
+    O(n log n) in few dimensions, and to learn, to forget or to predict an example takes nearly the
+    same time whatever n. Examples are kept in the precision in which they came, float32 or
+    float64, and measured in it.
 
     Probabilities are shares of inverse costs. With c_k the cheapest offer of class k,
     p_k = (1 / c_k) / Σ_j (1 / c_j). This is free of parameters and does not change with the
@@ -161,7 +186,7 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
     def partial_fit(
         self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
     ) -> Self:
-        """Learn more examples, one after another, in time linear in the number known.
+        """Learn more examples, each in time at most linear in the number known.
 
         The first call is a ``fit``. If it fails, the model is exactly as it was before; if it is
         interrupted (Ctrl-C), the model has learned the first examples of the batch, and the
@@ -207,6 +232,56 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
             raise KeyboardInterrupt(
                 f"partial_fit was interrupted: {counts[LEARNED]} of {len(X)} examples have been "
                 "learned, and the model is valid."
+            ) from None
+        finally:
+            self._note_growth(counts)
+        return self
+
+    def forget(self, ids: npt.ArrayLike) -> Self:
+        """Forget examples: the forest becomes what ``fit`` on the others would give.
+
+        The first example learned has the id 0, the next one 1, and so on; ``forest_.ids`` has
+        those of all that are known. An id stays that of its example whoever else is forgotten,
+        and is never given again. Classes stay in ``classes_`` even without examples.
+
+        If the call fails, the model is exactly as it was before; if it is interrupted (Ctrl-C),
+        the model has forgotten some of the examples, and the ``KeyboardInterrupt`` says how many.
+
+        Parameters
+        ----------
+        ids : int or array-like of int
+            The arrival numbers of the examples to forget.
+
+        Returns
+        -------
+        OPFClassifier
+            The classifier itself.
+
+        Examples
+        --------
+        >>> from opforest import OPFClassifier
+        >>> clf = OPFClassifier().fit([[0.0], [1.0], [3.0], [4.5]], [0, 0, 1, 1])
+        >>> clf.forget([1]).forest_.ids
+        array([0, 2, 3])
+        >>> clf.partial_fit([[2.0]], [0]).forest_.ids
+        array([0, 2, 3, 4])
+        """
+        check_is_fitted(self, "forest_")
+        if self._check_update() is not UPDATES["exact"]:
+            raise ValueError(
+                f"update={self.update!r} cannot forget: what an example has done to the forest "
+                "cannot be told apart from it. Use update='exact'."
+            )
+        forest = UPDATES["exact"].prepare(self.forest_)
+        ids = _check_ids(ids, forest)
+        counts = np.zeros(len(fields(UpdateReport)), np.int64)
+        try:
+            for _ in UPDATES["exact"].shrink(forest, ids, counts):
+                pass
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                f"forget was interrupted: {counts[REMOVED]} of {len(ids)} examples have been "
+                "forgotten, and the model is valid."
             ) from None
         finally:
             self._note_growth(counts)

@@ -1,45 +1,33 @@
-"""Layer 2: the arrays of a model, and what must always be true of them."""
+"""Layer 2: what a forest is, what it answers, and what must always be true of it."""
 
-import copy
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from opforest._jit import specialise
-from opforest.indexing import find_best, rank_best, share_of_looks, span_best
-from opforest.kernels.conquest import conquer, count_cuts, order_tree, trace_paths
-from opforest.kernels.distances import TILE, count_tiles, fill_tiles, find_undefined
-from opforest.kernels.kdsearch import RankedTree
-from opforest.kernels.rooted_tree import link_children
+from opforest.indexing import SHARE_FOR_SEARCH, find_best
+from opforest.kernels.conquest import conquer, order_tree, trace_paths
+from opforest.kernels.index import Index, build_index, check_index
+from opforest.kernels.kdsearch import ANY
 from opforest.kernels.search import GROUP, Ranking, measure_staged, rank, unranked
 from opforest.kernels.spanning_tree import WORK_PER_CALL
-from opforest.kernels.state import CROSSING, PROTOTYPES, SIZE, State
-from opforest.metrics import Array, Metric
+from opforest.kernels.state import CROSSING, FORGOTTEN, PROTOTYPES
+from opforest.metrics import Array
+from opforest.storage import Storage, living, place_among, read_only
 
 #: About how many passes over all examples an insertion takes.
 PASSES_PER_INSERTION = 3
+
+#: Insertions with an index in one call of a kernel, so that Ctrl-C is heard.
+INSERTIONS_PER_CALL = 2000
 
 #: From this many queries on, examples are ranked by cost first if they are not.
 WORTH_RANKING = 256
 
 
-def read_only(array: Array) -> Array:
-    """Return the array after making it read-only."""
-    array.flags.writeable = False
-    return array
-
-
-def resized(array: Array, *shape: int) -> Array:
-    """Return a copy of an array in another shape; what is new in it is 0."""
-    copy = np.zeros(shape, array.dtype)
-    common = tuple(map(slice, map(min, array.shape, shape)))
-    copy[common] = array[common]
-    return copy
-
-
-class Forest:
+class Forest(Storage):
     """An optimum-path forest over training examples, which are named by their index.
 
     The model is a minimum spanning tree and a cost for each example. Everything else that
@@ -89,32 +77,6 @@ class Forest:
     [[0, 1], [1, 2], [2, 3]]
     """
 
-    state: State
-    _ranking: Ranking | RankedTree | None
-    _share: float  #: of the points that a search in a k-d tree looks at
-
-    #: The update that made the forest another thing than training would; "" if none did.
-    grown_by = ""
-
-    def __init__(
-        self,
-        points: Array,
-        label: Array,
-        metric: Metric,
-        algorithm: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.metric = metric
-        self._algorithm = algorithm
-        self._n_jobs = n_jobs
-        rows = metric.training_rows(points)
-        self._vectors = None if rows is points else points  # beside the table measured from them
-        self._train(rows, label)
-
-    def __len__(self) -> int:
-        """Return the number of examples."""
-        return int(self.state.count[SIZE])
-
     def __repr__(self) -> str:
         """Return a summary."""
         prototypes = len(self.prototypes)
@@ -123,12 +85,12 @@ class Forest:
     @property
     def label(self) -> Array:
         """The class of each example, as an integer from 0."""
-        return read_only(self.state.label[: len(self)])
+        return read_only(self._chosen(self.state.label))
 
     @property
     def cost(self) -> Array:
         """The cost of each example, in the metric's own units."""
-        return read_only(self.to_units(self.state.cost[: len(self)].copy()))
+        return read_only(self.to_units(self._chosen(self.state.cost).copy()))
 
     @property
     def predecessor(self) -> Array:
@@ -143,39 +105,28 @@ class Forest:
     @property
     def prototypes(self) -> Array:
         """The indices of all prototypes, in rising order."""
-        return read_only(np.flatnonzero(self.state.cuts[: len(self)]))
+        return read_only(np.flatnonzero(self._chosen(self.state.cuts)))
 
     @property
     def edges(self) -> Array:
         """The tree: pairs (u, v), u < v, in rising order."""
-        parent = self.state.parent[: len(self)]
+        parent = self.model().parent
         child = np.flatnonzero(parent >= 0)
         ends = np.sort(np.column_stack((child, parent[child])), axis=1)
         return read_only(ends[np.lexsort((ends[:, 1], ends[:, 0]))])
 
     @property
     def ids(self) -> Array:
-        """Arrival numbers of the examples."""
-        return read_only(np.arange(len(self)))
+        """Arrival numbers of the examples: theirs for life, whoever else is forgotten."""
+        return read_only(self._chosen(self._arrival))
 
     @property
-    def points(self) -> Array:
-        """The examples as the metric embeds them; for precomputed distances, those."""
-        if self._vectors is not None:
-            return read_only(self._vectors[: len(self)])
-        return read_only(self.state.rows[: len(self), : self._width(len(self))])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The precision in which examples are kept and queries are measured."""
-        return self.points.dtype
-
-    @property
-    def n_features(self) -> int:
-        """The number of features of the examples, or of distances in a row of a table."""
-        if self._vectors is not None:
-            return int(self._vectors.shape[1])
-        return self._width(len(self))
+    def n_bytes(self) -> int:
+        """The memory that the model takes, with the room it has to grow."""
+        arrays: list[Any] = [*self.state, *self.index, *(self._ranking or ())]
+        arrays += [self._arrival, self._vectors]
+        shared = self.state.gap_bits.nbytes  # the same memory as another one
+        return sum(getattr(array, "nbytes", 0) for array in arrays) - shared
 
     def to_units(self, reduced: Array) -> Array:
         """Convert what kernels measure to the metric's own units."""
@@ -183,18 +134,16 @@ class Forest:
 
     def paths(self) -> tuple[Array, Array]:
         """Return predecessors and roots."""
-        n = len(self)
-        parent, weight, cuts = (
-            array[:n] for array in (self.state.parent, self.state.weight, self.state.cuts)
-        )
-        label = self.state.label[:n]
+        label, parent, weight, cuts, _ = self.model()
+        if len(label) == 0:
+            return parent, parent
         cost, level = conquer(parent, weight, order_tree(parent), label, cuts)
         return trace_paths(parent, weight, label, cuts, cost, level)  # type: ignore[no-any-return]
 
     def conquerors(self, X: Array, n_jobs: int | None = None) -> tuple[Array, Array]:
         """Return the conqueror of each row of ``X``, and its offer in the metric's own units."""
-        winner, offer = self._search(self._queries(X), self._ranking_for(len(X)), n_jobs)
-        return winner, self.to_units(offer)
+        winner, offer = self._search(self._queries(X), self._ranking_for(len(X)), ANY, n_jobs)
+        return place_among(living(self.state), winner), self.to_units(offer)
 
     def class_costs(
         self, X: Array, n_classes: int, n_jobs: int | None = None
@@ -203,17 +152,18 @@ class Forest:
 
         Offers are in the metric's own units; a class without examples offers infinity.
         """
-        n, queries = len(self), self._queries(X)
+        queries, ranking = self._queries(X), self._ranking_for(len(X))
         offer = np.full((len(X), n_classes), np.inf, self.state.rows.dtype)
-        place = np.full((len(X), n_classes), n)
-        place_of = np.empty(n, np.int64)
-        place_of[np.argsort(self.state.cost[:n], kind="stable")] = np.arange(n)
-        for label in np.unique(self.label):
-            ranking = self._rank(np.flatnonzero(self.label == label))
-            winner, offer[:, label] = self._search(queries, ranking, n_jobs)
-            place[:, label] = place_of[winner]
+        winner = np.zeros((len(X), n_classes), np.int64)
+        label = self.state.label[: self.end]
+        for code in np.unique(label[label != FORGOTTEN]):
+            if not isinstance(ranking, Index):
+                ranking = self._rank(np.flatnonzero(label == code))
+            winner[:, code], offer[:, code] = self._search(queries, ranking, code, n_jobs)
         cheapest = offer == offer.min(axis=1, keepdims=True)
-        return self.to_units(offer), np.where(cheapest, place, n).argmin(axis=1)
+        cost = np.where(cheapest, self.state.cost[winner], np.inf)
+        first = np.where(cost == cost.min(axis=1, keepdims=True), winner, self.end)
+        return self.to_units(offer), first.argmin(axis=1)
 
     def trace(self, X: Array) -> tuple[Array, Array, Array]:
         """Return the path that conquers the one row of ``X``.
@@ -228,115 +178,63 @@ class Forest:
             The largest step so far.
         """
         state, queries = self.state, self._queries(X)
-        (conqueror,), _ = self._search(queries, self._ranking_for(1), None)
+        conqueror, _ = self._search(queries, self._ranking_for(1), ANY, None)
         free = np.zeros_like(state.cost)
-        alone = rank(state.rows, np.array([conqueror]), free, self.metric.kernel)
-        _, (last_step,) = self._search(queries, alone, None)
+        alone = rank(state.rows, conqueror, free, self.metric.kernel)
+        _, (last_step,) = self._search(queries, alone, ANY, None)
         predecessor, _ = self.paths()
-        path = [conqueror]
+        path = place_among(living(state), conqueror).tolist()
         while predecessor[path[-1]] >= 0:
             path.append(predecessor[path[-1]])
-        index = np.array(path[::-1])
+        index, model = np.array(path[::-1]), self.model()
         before, after = index[:-1], index[1:]
-        steps = state.weight[np.where(state.parent[after] == before, after, before)]
+        steps = model.weight[np.where(model.parent[after] == before, after, before)]
         distance = np.concatenate(([0], steps, [last_step])).astype(state.rows.dtype)
         return index, self.to_units(distance), self.to_units(np.maximum.accumulate(distance))
 
-    def stage(self, X: Array, label: Array) -> int:
-        """Write new examples behind those that count, and return where they end.
-
-        They become part of the forest only when an update has counted them in
-        ``state.count[SIZE]``; an error in here leaves no trace.
-        """
-        begin, end = len(self), len(self) + len(X)
-        vectors, rows = self.metric.new_rows(X, self.points)
-        self._reserve(end)
-        state = self.state
-        if self.metric.is_table:
-            state.rows[begin:end, :end] = rows
-            state.rows[:end, begin:end] = rows.T
-        else:
-            state.rows[begin:end] = rows
-        if self._vectors is not None:
-            self._vectors[begin:end] = vectors
-        state.label[begin:end] = label
-        fill_tiles(state.rows, np.arange(begin, end), state.tiles, begin)
-        self._check_new(begin, end)
-        self._ranking = None
-        return end
-
-    def stage_one(self, x: Array) -> None:
-        """Stage one example as ``stage`` does, in less time: for streams.
-
-        Its label is left open, and ``measure_staged`` sees whether its distances are defined.
-        """
-        if self.metric.is_table:
-            self.stage(x[None], np.zeros(1, np.int64))
-            return
-        n, (point,) = len(self), self.metric.embed(x[None])
-        self._reserve(n + 1)
-        self.state.rows[n] = point
-        if self.metric.is_separable:
-            self.state.tiles[n // TILE, :, n % TILE] = point
-        self._ranking = None
-
     def conquerors_of_staged(self, end: int) -> Array:
-        """Return the conquerors of the staged examples up to ``end``."""
-        queries = self.state.rows[len(self) : end]
-        return self._search(queries, self._ranking_for(len(queries)), None)[0]
+        """Return the vertices that conquer the staged examples up to ``end``."""
+        queries = self.state.rows[self.end : end]
+        return self._search(queries, self._ranking_for(len(queries)), ANY, None)[0]
 
-    def measure_staged(self, n_classes: int) -> tuple[int, Array]:
-        """Return the conqueror of the one staged example, and each class's cheapest offer to it.
+    def measure_staged(self, n_classes: int) -> tuple[int, Array | None]:
+        """Return the vertex that conquers the one staged example, and each class's best offer.
 
-        Its distances stay in the forest's scratch space for an update to use, so this is for
-        streams that one thread reads: it is no mere reader.
+        With an index, offers are not found on the way, and None is returned. Without, distances
+        stay in the forest's scratch space for an update to use. So this is for streams that one
+        thread reads: it is no mere reader.
         """
-        n, kernel = len(self), self.metric.kernel
-        measure = specialise(measure_staged, kernel)
-        conqueror, offer = measure(self.state, n, n_classes, kernel)
+        if isinstance(self.index, Index):
+            return self.conquerors_of_staged(self.end + 1)[0], None
+        measure = specialise(measure_staged, self.metric.kernel)
+        conqueror, offer = measure(self.state, self.end, n_classes, self.metric.kernel)
         if self.metric.may_be_undefined:
-            gap = self.state.gap[:n]
+            gap = self._chosen(self.state.gap)
             self.metric.check_defined(gap, lambda v: f"training example {v} and the new one")
         return conqueror, self.to_units(offer)
 
-    def set_width(self, n_features: int) -> None:
-        """Give all examples more features, all of them 0; or take such features away.
-
-        No distance may change by that; so it is for all named metrics but ``"correlation"``.
-        """
-        rows, tiles, vectors = self.state.rows, self.state.tiles, self._vectors
-        if vectors is not None:
-            self._vectors = resized(vectors, len(vectors), n_features)
-            return
-        state = self.state._replace(rows=resized(rows, len(rows), n_features))
-        if self.metric.is_separable:
-            state = state._replace(tiles=resized(tiles, len(tiles), n_features, TILE))
-        vars(self).update(state=state, _ranking=None)
+    def offers_to_staged(self, n_classes: int) -> Array:
+        """Return what each class offers the one staged example, with an index."""
+        query, ranking = self.state.rows[self.end : self.end + 1], self._ranking_for(1)
+        found = [
+            find_best(query, self.state, ranking, code, self.metric)[1] for code in range(n_classes)
+        ]
+        return self.to_units(np.concatenate(found))
 
     def stops(self, begin: int, end: int) -> Iterator[int]:
         """Yield where to stop learning staged examples, so that Ctrl-C is heard in between."""
         part = max(1, WORK_PER_CALL // (PASSES_PER_INSERTION * end * self.state.rows.shape[1]))
+        if isinstance(self.index, Index):
+            part = INSERTIONS_PER_CALL
         for stop in range(begin + part, end + part, part):
             yield min(stop, end)
 
-    def retrain(self, end: int) -> None:
-        """Train anew on all examples up to ``end``, those staged included."""
-        rows = self.state.rows[:end, : self._width(end)]
-        self._train(np.ascontiguousarray(rows), self.state.label[:end])
-
-    def relabelled(self, new_code: Array) -> Self:
-        """Return a copy of the forest with classes renamed."""
-        twin = copy.deepcopy(self)
-        twin.state.label[:] = new_code[twin.state.label]
-        return twin
-
     def check(self) -> None:
         """Raise ``AssertionError`` if anything that must be true of a forest is not."""
-        n = len(self)
-        parent, weight, cost = (
-            array[:n] for array in (self.state.parent, self.state.weight, self.state.cost)
-        )
-        label, prototypes = self.label, self.prototypes
+        label, parent, weight, _, cost = self.model()
+        if len(label) == 0:
+            return
+        prototypes = self.prototypes
         self._check_tree(parent, label)
         assert np.isfinite(cost).all(), "a cost is not finite"
         assert (cost[prototypes] == 0).all(), "a prototype costs something"
@@ -350,6 +248,9 @@ class Forest:
         assert (root[conquered] == root[before]).all(), "a path does not lead to the root"
         assert np.array_equal(np.unique(root), prototypes), "roots are not the prototypes"
         assert (label == label[root]).all(), "conquered by another class"
+        assert (np.diff(self.ids) > 0).all(), "arrival numbers are out of order"
+        if isinstance(self.index, Index):
+            check_index(self.index, self.state)
 
     def _check_tree(self, parent: Array, label: Array) -> None:
         n, count = len(self), self.state.count
@@ -361,115 +262,37 @@ class Forest:
         assert np.array_equal(self.prototypes, ends), "prototypes are not the ends of cut edges"
         assert count[CROSSING] == len(crossing), "crossing edges are miscounted"
         assert count[PROTOTYPES] == len(ends), "prototypes are miscounted"
-        assert (self.state.weight[:n] <= self.state.longest[0]).all(), "an edge is too long"
+        assert (self.model().weight <= self.state.longest[0]).all(), "an edge is too long"
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out scratch space and room to grow."""
-        state = self.state
-        kept = {name: state._asdict()[name][: len(self)] for name in _PER_EXAMPLE}
-        kept["rows"] = state.rows[: len(self), : self._width(len(self))]
-        others = {k: v for k, v in vars(self).items() if k not in ("state", "_ranking")}
-        vectors = None if self._vectors is None else self._vectors[: len(self)]
-        return {**others, "arrays": kept, "_vectors": vectors}
-
-    def __setstate__(self, pickled: dict[str, Any]) -> None:
-        """Restore what was left out."""
-        arrays = pickled.pop("arrays")
-        vars(self).update(pickled)
-        order = ("rows", *_PER_EXAMPLE)
-        self.state = self._make_state(
-            *(np.require(arrays[name], requirements=("C", "W")) for name in order)
-        )
-        self._ranking = self._rank(np.arange(len(self)))
-
-    def _train(self, rows: Array, label: Array) -> None:
-        """Become the forest of these rows."""
-        share = share_of_looks(rows, self.metric, self._algorithm)
-        tree = span_best(rows, self.metric, share, effective_n_jobs(self._n_jobs))
-        self.metric.check_defined(
-            tree.weight, lambda v: f"the training examples {tree.parent[v]} and {v}"
-        )
-        cuts = count_cuts(tree.parent, label)
-        cost, _ = conquer(tree.parent, tree.weight, tree.order, label, cuts)
-        state = self._make_state(rows, label, tree.parent, tree.weight, cuts, cost)
-        ranking = rank_best(rows, np.arange(len(label)), cost, self.metric, share)
-        vars(self).update(state=state, _share=share, _ranking=ranking)
-
-    def _make_state(
-        self, rows: Array, label: Array, parent: Array, weight: Array, cuts: Array, cost: Array
-    ) -> State:
-        n, dtype = len(label), rows.dtype
-        columns = rows.shape[1] if self.metric.is_separable else 0
-        gap = np.zeros(n, dtype)
-        crossing = (label != label[parent]) & (parent >= 0)
-        state = State(
-            rows=rows,
-            tiles=np.zeros((count_tiles(n), columns, TILE), dtype),
-            label=np.array(label, np.int64),
-            parent=parent,
-            weight=weight,
-            child=np.empty(n, np.int64),
-            after=np.empty(n, np.int64),
-            before=np.empty(n, np.int64),
-            cuts=cuts,
-            cost=cost,
-            mark=np.zeros(n, np.int64),
-            gap=gap,
-            gap_bits=gap.view(f"u{dtype.itemsize}"),
-            count=np.array([n, 0, crossing.sum(), (cuts > 0).sum()]),
-            longest=weight.max(keepdims=True),
-        )
-        link_children(state, n)
-        fill_tiles(rows, np.arange(n), state.tiles, 0)
-        return state
-
-    def _check_new(self, begin: int, end: int) -> None:
-        if self.metric.may_be_undefined:
-            search = specialise(find_undefined, self.metric.kernel)
-            u, v = search(self.state.rows, begin, end, self.metric.kernel)
-            bad = np.array([np.nan if v >= 0 else 0.0])
-            self.metric.check_defined(bad, lambda _: f"the training examples {u} and {v}")
-
-    def _width(self, n: int) -> int:
-        """Return how many columns the rows of n examples have."""
-        return n if self.metric.is_table else self.state.rows.shape[1]
-
-    def _reserve(self, size: int) -> None:
-        """Make room for ``size`` examples, doubling, so that growth never copies O(n²)."""
-        state = self.state
-        if size <= len(state.label) and state.parent.flags.writeable:
-            return
-        capacity = max(size, 2 * len(self))
-        arrays = {name: resized(state._asdict()[name], capacity) for name in _PER_EXAMPLE}
-        for name in ("child", "after", "before", "mark", "gap"):
-            arrays[name] = resized(getattr(state, name), capacity)
-        arrays["gap_bits"] = arrays["gap"].view(state.gap_bits.dtype)
-        rows = resized(state.rows, capacity, self._width(capacity))
-        tiles = resized(state.tiles, count_tiles(capacity), *state.tiles.shape[1:])
-        vectors = self._vectors
-        if vectors is not None:
-            vectors = resized(vectors, capacity, vectors.shape[1])
-        count, longest = state.count.copy(), state.longest.copy()
-        grown = state._replace(rows=rows, tiles=tiles, count=count, longest=longest, **arrays)
-        vars(self).update(state=grown, _vectors=vectors)
-
-    def _rank(self, vertex: Array) -> Ranking | RankedTree:
-        return rank_best(self.state.rows, vertex, self.state.cost, self.metric, self._share)
-
-    def _ranking_for(self, n_queries: int) -> Ranking | RankedTree:
-        if self._ranking is not None:
-            return self._ranking
-        if n_queries >= WORTH_RANKING:
-            return self._rank(np.arange(len(self)))
-        return unranked(self.state, len(self))
+    def _ranking_for(self, n_queries: int) -> Ranking | Index:
+        ranking = self.index if isinstance(self.index, Index) else self._ranking
+        if ranking is not None:
+            return ranking
+        if n_queries < WORTH_RANKING:
+            return unranked(self.state, self.end)
+        chosen = living(self.state)
+        vertex = np.arange(self.end) if chosen is None else chosen
+        if self._share < SHARE_FOR_SEARCH:
+            return build_index(self.state, vertex)
+        return self._rank(vertex)
 
     def _queries(self, X: Array) -> Array:
+        if len(self) == 0:
+            raise ValueError(
+                "there is nothing left to predict with: all examples have been forgotten. Learn "
+                "some first."
+            )
         if X.shape[1] != self.n_features:
             raise ValueError(f"queries must have {self.n_features} columns, got {X.shape[1]}.")
-        return self.metric.query_rows(X, self.points)
+        rows, chosen = self.metric.query_rows(X, self._measured_against()), living(self.state)
+        if chosen is None or not self.metric.is_table:
+            return rows
+        by_vertex = np.zeros((len(X), self.end), rows.dtype)
+        by_vertex[:, chosen] = rows
+        return by_vertex
 
     def _search(
-        self, queries: Array, ranking: Ranking | RankedTree, n_jobs: int | None
+        self, queries: Array, ranking: Ranking | Index, wanted: int, n_jobs: int | None
     ) -> tuple[Array, Array]:
         """Find conquerors part by part, so that threads share the work and Ctrl-C is heard."""
         jobs = effective_n_jobs(n_jobs)
@@ -477,7 +300,7 @@ class Forest:
         part = min(WORK_PER_CALL // work_per_query, -(-len(queries) // jobs))
         part = max(GROUP, part)
         parts = [queries[begin : begin + part] for begin in range(0, len(queries), part)]
-        arguments = self.state.rows, ranking, self.metric
+        arguments = self.state, ranking, wanted, self.metric
         if jobs == 1 or len(parts) == 1:
             found = [find_best(queries, *arguments) for queries in parts]
         else:
@@ -487,7 +310,3 @@ class Forest:
         winner, offer = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         self.metric.check_defined(offer, lambda i: f"query {i} and a training example")
         return winner, offer
-
-
-#: Fields of ``State`` that hold the model, in the order of ``Forest._make_state``; rows aside.
-_PER_EXAMPLE = ("label", "parent", "weight", "cuts", "cost")

@@ -3,16 +3,22 @@
 import numpy as np
 
 from opforest.kernels.boruvka import span_sparse
-from opforest.kernels.kdsearch import RankedTree, find_conquerors_in_tree, rank_in_tree
+from opforest.kernels.index import Index
+from opforest.kernels.kdsearch import find_conquerors_in_tree
 from opforest.kernels.kdtree import build_kdtree, count_looks
-from opforest.kernels.search import Ranking, find_conquerors, rank
+from opforest.kernels.search import Ranking, find_conquerors
 from opforest.kernels.spanning_tree import Tree, span
+from opforest.kernels.state import State
 from opforest.metrics import Array, Metric
 
 ALGORITHMS = ("auto", "brute", "kd_tree")
 
 #: Below this number of examples, looking for a better way takes longer than any.
 FEW = 2000
+
+#: Below this number of examples, Prim's algorithm and insertions without an index take
+#: milliseconds and microseconds, and compiling the others would take many seconds.
+FEW_TO_SPAN, FEW_TO_GROW = 8000, 10_000
 
 #: A probe of this many searches tells what others will cost.
 PROBES = 16
@@ -29,7 +35,8 @@ def check_algorithm(algorithm: object, metric: Metric) -> None:
     if algorithm == "kd_tree" and not metric.is_indexable:
         raise ValueError(
             f"algorithm='kd_tree' has no bounds for metric {metric.name!r}. Use 'auto' or 'brute', "
-            "or a metric of the Euclidean family, 'manhattan' or 'chebyshev'."
+            "or a metric of the Euclidean family, 'manhattan', 'chebyshev', or 'minkowski' from "
+            "p = 1 on."
         )
 
 
@@ -41,31 +48,29 @@ def share_of_looks(rows: Array, metric: Metric, algorithm: str) -> float:
     if algorithm == "kd_tree":
         return 0.0
     sample = np.linspace(0, n - 1, PROBES).astype(np.int64)
-    looks: float = count_looks(build_kdtree(rows, np.arange(n)), sample, metric.kernel)
+    looks: float = count_looks(build_kdtree(rows, np.arange(n)), sample, metric.minkowski_power)
     return looks / n
 
 
 def span_best(rows: Array, metric: Metric, share: float, n_jobs: int) -> Tree:
     """Return the minimum spanning tree by the algorithm that fits."""
-    tree = span_sparse(rows, metric.kernel, n_jobs) if share < SHARE_FOR_SPANNING else None
+    few = share > 0 and len(rows) < FEW_TO_SPAN
+    sparse = share < SHARE_FOR_SPANNING and not few
+    tree = span_sparse(rows, metric.minkowski_power, n_jobs) if sparse else None
     return span(rows, metric.kernel) if tree is None else tree
 
 
-def rank_best(
-    rows: Array, vertex: Array, cost: Array, metric: Metric, share: float
-) -> Ranking | RankedTree:
-    """Rank vertices for the search that fits."""
-    if share < SHARE_FOR_SEARCH:
-        return rank_in_tree(rows, vertex, cost)
-    return rank(rows, vertex, cost, metric.kernel)
-
-
 def find_best(
-    queries: Array, rows: Array, ranking: Ranking | RankedTree, metric: Metric
+    queries: Array, state: State, ranking: Ranking | Index, wanted: int, metric: Metric
 ) -> tuple[Array, Array]:
-    """Return the conqueror of each query and its offer."""
-    if isinstance(ranking, RankedTree):
-        winner, offer = find_conquerors_in_tree(queries, ranking, metric.kernel)
+    """Return the conqueror of each query, and its offer.
+
+    With an index, only vertices of class ``wanted`` count, unless it is −1; a ranking should hold
+    no others.
+    """
+    if isinstance(ranking, Index):
+        power = metric.minkowski_power
+        winner, offer = find_conquerors_in_tree(queries, state, ranking, wanted, power)
     else:
-        winner, offer = find_conquerors(queries, rows, ranking, metric.kernel)
+        winner, offer = find_conquerors(queries, state.rows, ranking, metric.kernel)
     return winner, offer

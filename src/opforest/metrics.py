@@ -8,6 +8,7 @@ the metric's own units at the surface.
 """
 
 import difflib
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -111,9 +112,16 @@ class Metric:
         return is_separable(self.kernel)
 
     @property
+    def minkowski_power(self) -> float | None:
+        """The power p, where the kernel measures Σ |a − b|ᵖ so that a k-d tree can search."""
+        if isinstance(self.kernel, Minkowski):
+            return self.kernel.p if self.kernel.p >= 1 else None  # below, it is not convex
+        return {SquaredEuclidean: 2.0, Manhattan: 1.0, Chebyshev: math.inf}.get(type(self.kernel))
+
+    @property
     def is_indexable(self) -> bool:
-        """Whether no point of a box is nearer than the box, so that a k-d tree can search."""
-        return isinstance(self.kernel, SquaredEuclidean | Manhattan | Chebyshev)
+        """Whether a k-d tree can search by the metric."""
+        return self.minkowski_power is not None
 
     @property
     def is_table(self) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from opforest.forest import Forest
 from opforest.kernels.probability import share_inverse_costs
 from opforest.metrics import Array, Metric, resolve
-from opforest.updates import UPDATES, UpdateReport, opfi
+from opforest.updates import UPDATES, UpdateReport, dift, exact, opfi
 
 try:
     from river.base import MiniBatchClassifier
@@ -31,7 +31,7 @@ class _Query(NamedTuple):
 
     values: tuple[float, ...]
     conqueror: int
-    offer: Array  #: of each class
+    offer: Array | None  #: of each class, where it was found on the way
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """Copy to ``None``, because a copied forest leaves out what is staged."""
@@ -41,7 +41,8 @@ class _Query(NamedTuple):
 class OPFClassifier(MiniBatchClassifier):
     """Optimum-path forest classifier for streams.
 
-    It remembers all examples, and learning or predicting one takes time linear in their number.
+    It remembers all examples, or the last ones in a window. Learning or predicting one takes time
+    linear in their number, and far less where a spatial index helps: in few dimensions.
     With ``update="exact"`` it is, at any time, the model that ``opforest.OPFClassifier`` would
     fit to all examples learned so far, with their features in the order of ``features``. There is
     nothing to tune.
@@ -64,6 +65,10 @@ class OPFClassifier(MiniBatchClassifier):
         How the forest grows: ``"exact"``, ``"opfi"`` or ``"dift"``, as for
         ``opforest.OPFClassifier``. The forest begins with the first example alone, and with
         ``"opfi"`` each example of a mini-batch is classified just before it is learned.
+    window_size
+        How many examples to remember, with ``update="exact"``: as a new one comes, the oldest one
+        goes, and the model is what ``opforest.OPFClassifier`` would fit to those in the window.
+        By default all are remembered.
 
     Notes
     -----
@@ -89,10 +94,12 @@ class OPFClassifier(MiniBatchClassifier):
         metric: str | Callable[..., float] = "euclidean",
         metric_params: Mapping[str, Any] | None = None,
         update: str = "exact",
+        window_size: int | None = None,
     ) -> None:
         self.metric = metric
         self.metric_params = metric_params
         self.update = update
+        self.window_size = window_size
         self._forest: Forest | None = None
         self._column: dict[FeatureName, int] = {}  # the forest may have more, all of them 0
         self._code: dict[ClfTarget, int] = {}
@@ -131,14 +138,40 @@ class OPFClassifier(MiniBatchClassifier):
         code = self._code_with((y,))
         update, forest = self._prepare()
         is_met = self._query is not None and self._query.values == values
-        if forest is None or (self.update == "dift" and not is_met):  # no need to measure
+        if forest is None or (update is dift and not is_met):  # no need to measure
             X, label = self._row(values)[None], np.array([code[y]])
             self._learn(update, forest, X, label, column, code)
             return
-        query = self._meet(forest, values)
-        forest.state.label[len(forest)] = code[y]
+        if is_met or update is opfi or forest.metric.may_be_undefined:
+            conqueror = self._meet(forest, values).conqueror
+        else:
+            self._stage(forest, values)
+            conqueror = -1
+        forest.state.label[forest.end] = code[y]
         self._accept(forest, column, code)
-        update.learn_staged(forest, query.conqueror, np.zeros(N_COUNTS, np.int64))
+        update.learn_staged(forest, conqueror, np.zeros(N_COUNTS, np.int64))
+        if self.window_size is not None:
+            self.forget_oldest(max(0, len(forest) - self.window_size))
+
+    def forget_oldest(self, count: int = 1) -> None:
+        """Forget the oldest examples: for windows of time, or when a drift has been noticed.
+
+        Parameters
+        ----------
+        count
+            How many, all of them at the most. Their classes and features stay known.
+        """
+        _check_count("count", count, 0)
+        if self._forest is None or count == 0:
+            return
+        if self.update != "exact":
+            raise ValueError(
+                f"update={self.update!r} cannot forget: what an example has done to the forest "
+                "cannot be told apart from it. Use update='exact'."
+            )
+        forest, self._query = exact.prepare(self._forest), None
+        for _ in exact.shrink(forest, forest.oldest(count), np.zeros(N_COUNTS, np.int64)):
+            pass
 
     def predict_one(self, x: dict[FeatureName, Any], **kwargs: Any) -> ClfTarget | None:
         """Return the label of the conqueror.
@@ -154,7 +187,7 @@ class OPFClassifier(MiniBatchClassifier):
         -------
         The label; ``None`` before anything was learned.
         """
-        if self._forest is None:
+        if self._forest is None or len(self._forest) == 0:
             return None
         query = self._meet(self._forest, self._read(x)[0])
         code: int = self._forest.state.label[query.conqueror]
@@ -177,11 +210,14 @@ class OPFClassifier(MiniBatchClassifier):
         The probabilities by label, none before anything was learned. The largest is that of the
         label ``predict_one`` returns.
         """
-        if self._forest is None:
+        if self._forest is None or len(self._forest) == 0:
             return {}
         query = self._meet(self._forest, self._read(x)[0])
+        offer = query.offer
+        if offer is None:
+            offer = self._forest.offers_to_staged(len(self._code))
         winner = self._forest.state.label[query.conqueror : query.conqueror + 1]
-        share: Array = share_inverse_costs(query.offer[None], winner)
+        share: Array = share_inverse_costs(offer[None], winner)
         return dict(zip(self._labels, share[0].tolist(), strict=True))
 
     def learn_many(self, X: "pd.DataFrame", y: "pd.Series") -> None:
@@ -219,7 +255,7 @@ class OPFClassifier(MiniBatchClassifier):
         """
         import pandas as pd
 
-        if self._forest is None or len(X) == 0:
+        if self._forest is None or len(self._forest) == 0 or len(X) == 0:
             return pd.Series([None] * len(X), index=X.index, dtype=object)
         queries = self._read_queries(self._forest, X)
         conqueror, _ = self._forest.conquerors(queries)
@@ -240,7 +276,7 @@ class OPFClassifier(MiniBatchClassifier):
         """
         import pandas as pd
 
-        if self._forest is None or len(X) == 0:
+        if self._forest is None or len(self._forest) == 0 or len(X) == 0:
             share = np.empty((len(X), len(self._code)))
         else:
             queries = self._read_queries(self._forest, X)
@@ -309,17 +345,26 @@ class OPFClassifier(MiniBatchClassifier):
     def _meet(self, forest: Forest, values: tuple[float, ...]) -> _Query:
         """Stage and measure an example, unless that has just been done."""
         if self._query is None or self._query.values != values:
-            self._query = None
-            self._make_room(forest, len(values))
-            forest.stage_one(self._row(values))
+            self._stage(forest, values)
             self._query = _Query(values, *forest.measure_staged(len(self._code)))
         return self._query
+
+    def _stage(self, forest: Forest, values: tuple[float, ...]) -> None:
+        self._query = None
+        self._make_room(forest, len(values))
+        forest.stage_one(self._row(values))
 
     def _prepare(self) -> tuple[ModuleType, Forest | None]:
         """Return the update, and the forest to grow by it."""
         if self.update not in UPDATES:
             raise ValueError(f"update must be one of {sorted(UPDATES)}, got {self.update!r}.")
         update = UPDATES[self.update]
+        if self.window_size is not None:
+            _check_count("window_size", self.window_size, 1)
+            if update is not exact:
+                raise ValueError(
+                    f"window_size needs update='exact', for update={self.update!r} cannot forget."
+                )
         forest = None if self._forest is None else update.prepare(self._forest)
         if forest is not self._forest:
             self._query = None
@@ -347,6 +392,8 @@ class OPFClassifier(MiniBatchClassifier):
         self._accept(forest, column, code)
         for _ in steps:
             pass
+        if self.window_size is not None:
+            self.forget_oldest(max(0, len(forest) - self.window_size))
 
     def _accept(
         self, forest: Forest, column: dict[FeatureName, int], code: dict[ClfTarget, int]
@@ -361,6 +408,11 @@ def _extended(known: dict[Any, int], names: Iterable[Any]) -> dict[Any, int]:
     """Return the numbers of known names, and of new ones in their order."""
     new = dict.fromkeys(name for name in names if name not in known)
     return {**known, **{name: len(known) + i for i, name in enumerate(new)}} if new else known
+
+
+def _check_count(name: str, count: object, least: int) -> None:
+    if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {count!r}.")
 
 
 def _number(name: FeatureName, value: Any) -> float:

@@ -11,6 +11,8 @@ import numpy as np
 
 from opforest._jit import helper
 from opforest.kernels.distances import TILE, between, count_tiles, measure, smallest
+from opforest.kernels.heap import append
+from opforest.kernels.state import HOLES
 
 #: Not a distance: marks a vertex that is out.
 OUT = -1
@@ -37,9 +39,13 @@ def measure_from(state, z, n, limit, metric):
         gap = state.gap[first:last]
         bound = max(limit, nearest)
         if measure(gap, state.rows[z], z, state.rows, state.tiles[tile], first, bound, metric):
+            if state.count[HOLES] > 0:
+                label = state.label[first:last]
+                for j in range(last - first):
+                    gap[j] = gap[j] if label[j] >= 0 else OUT
             if limit < np.inf:
                 for j in range(last - first):
-                    nearest = min(nearest, gap[j])
+                    nearest = gap[j] if 0 <= gap[j] < nearest else nearest
         else:
             for j in range(last - first):
                 gap[j] = OUT
@@ -135,3 +141,26 @@ def drop_shadowed(state, lowest, p, n, distance, metric):
         lowest[tile] = smallest(state.gap_bits[first:last], LARGEST)
     effort = left * state.rows.shape[1] + lowest.shape[0] * TILE // 16
     return dropped * FEATURES_PER_CLIMB >= effort
+
+
+@helper
+def list_candidates(state, index, z, measured, metric):
+    """Return the vertices whose edges to z may enter the tree, in order, and their distances.
+
+    ``measured`` says whether ``gap`` holds the distances from z already.
+    """
+    limit = state.longest[0]
+    if not measured:
+        measure_from(state, z, z, limit, metric)
+    lowest = lowest_gaps(state, z, limit)
+    distance = np.empty(TILE, state.gap.dtype)
+    vertices, gaps = np.empty(16, np.int64), np.empty(16, state.gap.dtype)
+    m = 0
+    dropping = True
+    p, gap = take_nearest(state, lowest, z)
+    while p >= 0:
+        vertices, gaps = append(vertices, m, p), append(gaps, m, gap)
+        m += 1
+        dropping = dropping and drop_shadowed(state, lowest, p, z, distance, metric)
+        p, gap = take_nearest(state, lowest, z)
+    return vertices, gaps, m

@@ -1,4 +1,7 @@
-"""A binary heap of (key, vertex) in two arrays that grow as needed, and a growing list."""
+"""A binary heap of (key, vertex) in two arrays that grow as needed, and a growing list.
+
+Of equal keys the one with the smaller vertex comes first.
+"""
 
 import numpy as np
 
@@ -18,21 +21,32 @@ def append(items, m, item):
 
 
 @helper
+def _is_before(keys, vertices, i, key, vertex):
+    return keys[i] < key or (keys[i] == key and vertices[i] < vertex)
+
+
+@helper
 def push(keys, vertices, m, key, vertex):
     """Add an entry to a heap of size m; return its arrays and its size."""
-    keys = append(keys, m, key)
-    vertices = append(vertices, m, vertex)
+    if m == keys.shape[0]:
+        keys, vertices = append(keys, m, key), append(vertices, m, vertex)
+    return keys, vertices, put(keys, vertices, m, key, vertex)
+
+
+@helper
+def put(keys, vertices, m, key, vertex):
+    """Add an entry to a heap of size m that has room for it; return its size."""
     i = m
     while i > 0:
         above = (i - 1) // 2
-        if keys[above] <= key:
+        if _is_before(keys, vertices, above, key, vertex):
             break
         keys[i] = keys[above]
         vertices[i] = vertices[above]
         i = above
     keys[i] = key
     vertices[i] = vertex
-    return keys, vertices, m + 1
+    return m + 1
 
 
 @helper
@@ -44,9 +58,9 @@ def pop(keys, vertices, m):
     i = 0
     while 2 * i + 1 < m:
         below = 2 * i + 1
-        if below + 1 < m and keys[below + 1] < keys[below]:
+        if below + 1 < m and _is_before(keys, vertices, below + 1, keys[below], vertices[below]):
             below += 1
-        if keys[below] >= key:
+        if not _is_before(keys, vertices, below, key, vertex):
             break
         keys[i] = keys[below]
         vertices[i] = vertices[below]

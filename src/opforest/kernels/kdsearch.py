@@ -1,102 +1,88 @@
-"""Conquerors of queries by a k-d tree: the same as by the scan, in far fewer steps.
+"""Conquerors of queries by an index: the same as by the scan, in far fewer steps.
 
-Every node knows the smallest rank, by (cost, index), of the vertices in it. Nobody in it can offer
-less than the larger of that vertex's cost and the distance to the box.
+Nobody in a node can offer less than the larger of its smallest cost and the distance to its box.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
-from opforest._jit import helper, kernel
-from opforest.kernels.distances import distance
-from opforest.kernels.kdtree import STACK, KDTree, box_distance, build_kdtree
+from opforest._jit import borrow, helper, kernel
+from opforest.kernels.boxes import box_distance, row_distance
+from opforest.kernels.index import BUCKET, class_bit
+from opforest.kernels.kdtree import STACK
+
+#: Stands for all classes.
+ANY = -1
 
 
-class RankedTree(NamedTuple):
-    """A k-d tree of vertices with their ranks."""
+def find_conquerors_in_tree(queries, state, index, wanted, p):
+    """Return the conqueror of each query among those of class ``wanted``, and its offer.
 
-    tree: KDTree
-    rank: np.ndarray  #: by place
-    cost: np.ndarray  #: by rank
-    vertex: np.ndarray  #: by rank
-    first: np.ndarray  #: by node: the smallest rank in it
-
-
-def rank_in_tree(rows, vertex, cost) -> RankedTree:
-    """Rank the vertices named in rising order by ``vertex``; ``cost`` is that of all vertices."""
-    tree = build_kdtree(rows, vertex)
-    ranked = vertex[np.argsort(cost[vertex], kind="stable")]
-    rank_of = np.empty(len(cost), np.int64)
-    rank_of[ranked] = np.arange(len(ranked))
-    rank = rank_of[tree.vertex]
-    return RankedTree(tree, rank, cost[ranked], ranked, _first_ranks(tree, rank))
-
-
-@kernel
-def _first_ranks(tree, rank):
-    first = np.empty(tree.begin.shape[0], np.int64)
-    for node in range(first.shape[0] - 1, -1, -1):
-        below = tree.child[node]
-        if below >= 0:
-            first[node] = min(first[below], first[below + 1])
-        else:
-            first[node] = rank[tree.begin[node]]
-            for place in range(tree.begin[node] + 1, tree.end[node]):
-                first[node] = min(first[node], rank[place])
-    return first
-
-
-def find_conquerors_in_tree(queries, ranked, metric):
-    """Return the conqueror of each query and its offer."""
+    Where there is none, the conqueror is −1 and the offer infinite.
+    """
     winner = np.empty(len(queries), np.int64)
     offer = np.empty(len(queries), queries.dtype)
-    _search(queries, ranked, winner, offer, metric)
+    _search(queries, state.cost, state.label, index, wanted, winner, offer, p)
     return winner, offer
 
 
 @kernel
-def _search(queries, ranked, winner, offer, metric):
+def _search(queries, cost, label, index, wanted, winner, offer, p):
+    index = borrow(index)
     stack = np.empty(STACK, np.int64)
     bound = np.empty(STACK, queries.dtype)
     for i in range(queries.shape[0]):
-        rank, offer[i] = _best_rank(queries[i], ranked, stack, bound, metric)
-        winner[i] = ranked.vertex[rank]
+        winner[i], offer[i] = _best(
+            queries, i, cost, label, wanted, index.child, index.count, index.low, index.high,
+            index.first, index.classes, index.vertex, index.points, stack, bound, p,
+        )  # fmt: skip
 
 
 @helper
-def _least_offer(x, ranked, node, zero, metric):
-    box = box_distance(x, ranked.tree.low[node], ranked.tree.high[node], zero, metric)
-    return max(box, ranked.cost[ranked.first[node]]), box
+def _least_offer(queries, i, cost, low, high, first, node, p):
+    box = box_distance(queries, i, low, high, node, p)
+    return max(box, cost[first[node]]), box
 
 
 @helper
-def _best_rank(x, ranked, stack, bound, metric):
-    tree, rank, cost, _, first = ranked
-    zero = x[0] - x[0]
-    best, best_rank = zero + np.inf, rank.shape[0]
+def _best(
+    queries, i, cost, label, wanted, child, count, low, high, first, classes, vertex, points,
+    stack, bound, p,
+):  # fmt: skip
+    bit = class_bit(wanted) if wanted != ANY else ~np.uint64(0)
+    zero = queries[i, 0] - queries[i, 0]
+    best, winner = zero + np.inf, np.int64(-1)
     stack[0], bound[0] = 0, zero
     m = 1
     while m > 0:
         m -= 1
         node = stack[m]
-        if bound[m] > best or (bound[m] == best and first[node] >= best_rank):
+        if bound[m] > best or classes[node] & bit == 0:
             continue
-        below = tree.child[node]
+        if bound[m] == best and not _is_before(cost, first[node], winner):
+            continue
+        below = child[node]
         if below < 0:
-            for place in range(tree.begin[node], tree.end[node]):
-                c = cost[rank[place]]
-                if c > best:
+            begin = (-1 - below) * BUCKET
+            for place in range(begin, begin + count[node]):
+                v = vertex[place]
+                c = cost[v]
+                if c > best or (wanted != ANY and label[v] != wanted):
                     continue
-                value = max(c, distance(x, tree.points[place], metric))
-                if value < best or (value == best and rank[place] < best_rank):
-                    best, best_rank = value, rank[place]
+                value = max(c, row_distance(queries, i, points, place, p))
+                if value < best or (value == best and _is_before(cost, v, winner)):
+                    best, winner = value, np.int64(v)
             continue
-        left, box_left = _least_offer(x, ranked, below, zero, metric)
-        right, box_right = _least_offer(x, ranked, below + 1, zero, metric)
+        left, box_left = _least_offer(queries, i, cost, low, high, first, below, p)
+        right, box_right = _least_offer(queries, i, cost, low, high, first, below + 1, p)
         # The better child is looked at first, so it goes on top of the stack.
         nearer = below + (right < left or (right == left and box_right < box_left))
         stack[m], bound[m] = 2 * below + 1 - nearer, right if nearer == below else left
         stack[m + 1], bound[m + 1] = nearer, left if nearer == below else right
         m += 2
-    return best_rank, best
+    return winner, best
+
+
+@helper
+def _is_before(cost, u, v):
+    """Tell whether u comes before v, which may be nobody, by (cost, index)."""
+    return v >= 0 and (cost[u] < cost[v] or (cost[u] == cost[v] and u < v))

@@ -1,16 +1,11 @@
-"""A k-d tree over a fixed set of points, with boxes.
-
-A box is never farther from a point than anything in it, in floating point too: the distance to a
-box is that to the point's nearest corner or face, accumulated feature by feature like any other
-distance, and rounding respects order.
-"""
+"""A k-d tree over a fixed set of points, with boxes."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from opforest._jit import helper, kernel
-from opforest.kernels.distances import accumulate, distance
+from opforest.kernels.boxes import box_distance, row_distance
 
 #: Points in a leaf, at the most.
 LEAF = 12
@@ -31,20 +26,26 @@ class KDTree(NamedTuple):
     high: np.ndarray
 
 
+@helper
+def most_nodes(n):
+    """Return how many nodes a tree of n points has at the most."""
+    return 4 * (n // LEAF + 1)  # leaves of at least LEAF / 2 points
+
+
 def build_kdtree(rows, chosen) -> KDTree:
     """Return the tree of the chosen rows."""
     vertex = np.array(chosen, np.int64)
-    size = 4 * (len(vertex) // LEAF + 1)
-    begin, end, child = (np.full(size, -1) for _ in range(3))
+    size = most_nodes(len(vertex))
+    begin, end, child = (np.empty(size, np.int64) for _ in range(3))
     low, high = (np.empty((size, rows.shape[1]), rows.dtype) for _ in range(2))
-    m = _split_all(rows, vertex, begin, end, child, low, high)
+    m = split_all(rows, vertex, begin, end, child, low, high)
     points = np.ascontiguousarray(rows[vertex])
     return KDTree(vertex, points, begin[:m], end[:m], child[:m], low[:m], high[:m])
 
 
 @helper
 def _bound(rows, vertex, begin, end, low, high):
-    """Fit a box around the points at some places, and return its widest axis."""
+    """Fit a box around the points at some places."""
     for k in range(low.shape[0]):
         low[k] = high[k] = rows[vertex[begin], k]
     for place in range(begin + 1, end):
@@ -52,6 +53,11 @@ def _bound(rows, vertex, begin, end, low, high):
         for k in range(low.shape[0]):
             low[k] = min(low[k], row[k])
             high[k] = max(high[k], row[k])
+
+
+@helper
+def widest_axis(low, high):
+    """Return the axis along which a box is widest."""
     widest = 0
     for k in range(1, low.shape[0]):
         if high[k] - low[k] > high[widest] - low[widest]:
@@ -86,13 +92,16 @@ def _halve(rows, vertex, begin, end, axis):
 
 
 @kernel
-def _split_all(rows, vertex, begin, end, child, low, high):
+def split_all(rows, vertex, begin, end, child, low, high):
+    """Split the vertices into halves until leaves are small; return the number of nodes."""
     begin[0], end[0] = 0, vertex.shape[0]
     m = 1
     node = 0
     while node < m:
-        axis = _bound(rows, vertex, begin[node], end[node], low[node], high[node])
+        _bound(rows, vertex, begin[node], end[node], low[node], high[node])
+        child[node] = -1
         if end[node] - begin[node] > LEAF:
+            axis = widest_axis(low[node], high[node])
             middle = _halve(rows, vertex, begin[node], end[node], axis)
             child[node] = m
             begin[m], end[m] = begin[node], middle
@@ -103,14 +112,13 @@ def _split_all(rows, vertex, begin, end, child, low, high):
 
 
 @kernel
-def count_looks(tree, sample, metric):
+def count_looks(tree, sample, p):
     """Return how many points a search for a nearest neighbour measures, on average."""
     stack = np.empty(STACK, np.int64)
     bound = np.empty(STACK, tree.points.dtype)
     looks = 0
+    zero = tree.points[0, 0] - tree.points[0, 0]
     for i in sample:
-        x = tree.points[i]
-        zero = x[0] - x[0]
         best = zero + np.inf
         stack[0], bound[0] = 0, zero
         m = 1
@@ -124,17 +132,17 @@ def count_looks(tree, sample, metric):
                 looks += tree.end[node] - tree.begin[node]
                 for place in range(tree.begin[node], tree.end[node]):
                     if place != i:
-                        best = min(best, distance(x, tree.points[place], metric))
+                        best = min(best, row_distance(tree.points, i, tree.points, place, p))
                 continue
-            m = push_children(tree, x, below, stack, bound, m, zero, metric)
+            m = push_children(tree.low, tree.high, tree.points, i, below, stack, bound, m, p)
     return looks / sample.shape[0]
 
 
 @helper
-def push_children(tree, x, below, stack, bound, m, zero, metric):
+def push_children(low, high, points, i, below, stack, bound, m, p):
     """Put two children on the stack, the one with the nearer box on top; return its height."""
-    left = box_distance(x, tree.low[below], tree.high[below], zero, metric)
-    right = box_distance(x, tree.low[below + 1], tree.high[below + 1], zero, metric)
+    left = box_distance(points, i, low, high, below, p)
+    right = box_distance(points, i, low, high, below + 1, p)
     if left <= right:
         stack[m], bound[m] = below + 1, right
         stack[m + 1], bound[m + 1] = below, left
@@ -142,13 +150,3 @@ def push_children(tree, x, below, stack, bound, m, zero, metric):
         stack[m], bound[m] = below, left
         stack[m + 1], bound[m + 1] = below + 1, right
     return m + 2
-
-
-@helper
-def box_distance(x, low, high, zero, metric):
-    """Return the distance from x to the nearest point of a box."""
-    total = zero
-    for k in range(x.shape[0]):
-        nearest = min(max(x[k], low[k]), high[k])
-        total = accumulate(total, x[k], nearest, metric)
-    return total

@@ -1,59 +1,80 @@
-"""Rooted trees with linked lists of children: hanging, cutting, turning, largest edges."""
+"""Rooted trees with linked lists of children: hanging, cutting, turning, largest edges.
+
+What runs in loops is given single arrays and allocates nothing, so that nobody counts references.
+"""
 
 from opforest._jit import helper, kernel
 from opforest.kernels.state import CROSSING, PROTOTYPES, STAMP
 
 
 @helper
+def _hang(parent, weight, child, after, before, v, u, length):
+    parent[v] = u
+    weight[v] = length
+    first = child[u]
+    after[v] = first
+    before[v] = -1
+    if first >= 0:
+        before[first] = v
+    child[u] = v
+
+
+@helper
 def hang(tree, v, u, weight):
     """Make v, which has no parent, a child of u."""
-    tree.parent[v] = u
-    tree.weight[v] = weight
-    first = tree.child[u]
-    tree.after[v] = first
-    tree.before[v] = -1
-    if first >= 0:
-        tree.before[first] = v
-    tree.child[u] = v
+    _hang(tree.parent, tree.weight, tree.child, tree.after, tree.before, v, u, weight)
+
+
+@helper
+def _unlink(parent, weight, child, after, before, v):
+    following, preceding = after[v], before[v]
+    if preceding >= 0:
+        after[preceding] = following
+    else:
+        child[parent[v]] = following
+    if following >= 0:
+        before[following] = preceding
+    parent[v] = after[v] = before[v] = -1
+    weight[v] = 0
 
 
 @helper
 def unlink(tree, v):
     """Cut v, with all below it, off its parent."""
-    after, before = tree.after[v], tree.before[v]
-    if before >= 0:
-        tree.after[before] = after
-    else:
-        tree.child[tree.parent[v]] = after
-    if after >= 0:
-        tree.before[after] = before
-    tree.parent[v] = tree.after[v] = tree.before[v] = -1
-    tree.weight[v] = 0
+    _unlink(tree.parent, tree.weight, tree.child, tree.after, tree.before, v)
+
+
+@helper
+def _turn(parent, weight, child, after, before, v):
+    below = -1
+    length_below = weight[v]
+    while v >= 0:
+        above = parent[v]
+        length = weight[v]
+        if above >= 0:
+            _unlink(parent, weight, child, after, before, v)
+        if below >= 0:
+            _hang(parent, weight, child, after, before, v, below, length_below)
+        below, length_below, v = v, length, above
 
 
 @helper
 def turn(tree, v):
     """Make v the root of its tree by reversing the edges above it."""
-    below = -1
-    weight_below = tree.weight[v]
-    while v >= 0:
-        above = tree.parent[v]
-        weight = tree.weight[v]
-        if above >= 0:
-            unlink(tree, v)
-        if below >= 0:
-            hang(tree, v, below, weight_below)
-        below, weight_below, v = v, weight, above
+    _turn(tree.parent, tree.weight, tree.child, tree.after, tree.before, v)
 
 
 @kernel
 def link_children(tree, n):
     """Fill in the lists of children of a tree whose parents and weights are known."""
+    parent, weight, child, after, before = (
+        tree.parent, tree.weight, tree.child, tree.after, tree.before,
+    )  # fmt: skip
     for v in range(n):
-        tree.child[v] = tree.after[v] = tree.before[v] = -1
+        child[v] = after[v] = before[v] = -1
     for v in range(n - 1, -1, -1):
-        if tree.parent[v] >= 0:
-            hang(tree, v, tree.parent[v], tree.weight[v])
+        if parent[v] >= 0:
+            _hang(parent, weight, child, after, before, v, parent[v], weight[v])
 
 
 @helper
@@ -68,35 +89,52 @@ def precedes(weight, u, v, other_weight, other_u, other_v):
 
 
 @helper
-def largest_below(tree, v, top):
-    """Return the vertex under the largest edge on the way from v up to ``top``, −1 if v is it."""
+def _largest_below(parent, weight, v, top):
     best = -1
     while v != top:
-        if best < 0 or precedes(
-            tree.weight[best], best, tree.parent[best], tree.weight[v], v, tree.parent[v]
-        ):
+        if best < 0 or precedes(weight[best], best, parent[best], weight[v], v, parent[v]):
             best = v
-        v = tree.parent[v]
+        v = parent[v]
     return best
 
 
 @helper
-def _meeting_point(tree, u, v):
+def largest_below(tree, v, top):
+    """Return the vertex under the largest edge on the way from v up to ``top``, −1 if v is it."""
+    return _largest_below(tree.parent, tree.weight, v, top)
+
+
+@helper
+def _meeting_point(parent, mark, mine, u, v):
     """Climb from u and v by turns until one comes where the other has been."""
-    tree.count[STAMP] += 2
-    mine, yours = tree.count[STAMP], tree.count[STAMP] + 1
-    tree.mark[u], tree.mark[v] = mine, yours
+    yours = mine + 1
+    mark[u], mark[v] = mine, yours
     while True:
-        if tree.parent[u] >= 0:
-            u = tree.parent[u]
-            if tree.mark[u] == yours:
+        if parent[u] >= 0:
+            u = parent[u]
+            if mark[u] == yours:
                 return u
-            tree.mark[u] = mine
-        if tree.parent[v] >= 0:
-            v = tree.parent[v]
-            if tree.mark[v] == mine:
+            mark[u] = mine
+        if parent[v] >= 0:
+            v = parent[v]
+            if mark[v] == mine:
                 return v
-            tree.mark[v] = yours
+            mark[v] = yours
+
+
+@helper
+def largest_between(tree, u, v):
+    """Return the weight of the largest edge between two vertices, 0 if they are the same."""
+    parent, weight = tree.parent, tree.weight
+    if u == v:
+        return weight[u] - weight[u]
+    tree.count[STAMP] += 2
+    top = _meeting_point(parent, tree.mark, tree.count[STAMP], u, v)
+    under_u = _largest_below(parent, weight, u, top)
+    under_v = _largest_below(parent, weight, v, top)
+    if under_u < 0 or (under_v >= 0 and weight[under_v] > weight[under_u]):
+        return weight[under_v]
+    return weight[under_u]
 
 
 @helper
@@ -123,23 +161,26 @@ def add_edge(tree, z, v, weight):
         The ends and the weight of the edge that had to leave: z, v and the new edge's weight, if
         that is the largest itself.
     """
-    top = _meeting_point(tree, z, v)
-    under_z, under_v = largest_below(tree, z, top), largest_below(tree, v, top)
+    parent, length = tree.parent, tree.weight
+    child, after, before = tree.child, tree.after, tree.before
+    tree.count[STAMP] += 2
+    top = _meeting_point(parent, tree.mark, tree.count[STAMP], z, v)
+    under_z = _largest_below(parent, length, z, top)
+    under_v = _largest_below(parent, length, v, top)
     # One of the two may be missing, where z or v is the meeting point itself.
     turned, fixed, x = z, v, under_z
     if under_z < 0 or (
         under_v >= 0
         and precedes(
-            tree.weight[under_z], under_z, tree.parent[under_z],
-            tree.weight[under_v], under_v, tree.parent[under_v],
+            length[under_z], under_z, parent[under_z], length[under_v], under_v, parent[under_v]
         )
-    ):  # fmt: skip
+    ):
         turned, fixed, x = v, z, under_v
-    y = tree.parent[x]
-    removed = tree.weight[x]
+    y = parent[x]
+    removed = length[x]
     if precedes(removed, x, y, weight, z, v):
         return z, v, weight
-    unlink(tree, x)
-    turn(tree, turned)
-    hang(tree, turned, fixed, weight)
+    _unlink(parent, length, child, after, before, x)
+    _turn(parent, length, child, after, before, turned)
+    _hang(parent, length, child, after, before, turned, fixed, weight)
     return x, y, removed

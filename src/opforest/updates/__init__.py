@@ -6,6 +6,9 @@ does all that may fail and changes nothing; then it learns the examples in their
 what it does, and the forest is valid whenever it yields. ``learn_staged(forest, conqueror,
 counts)`` learns the one example that ``Forest.stage_one`` and ``Forest.measure_staged`` have seen,
 without measuring it again.
+
+``shrink(forest, ids, counts)``, which only ``exact`` has, forgets examples: it does not fail, and
+the forest is valid whenever it yields.
 """
 
 from dataclasses import dataclass
@@ -18,7 +21,7 @@ UPDATES: dict[str, ModuleType] = {"exact": exact, "opfi": opfi, "dift": dift}
 
 @dataclass(frozen=True)
 class UpdateReport:
-    """What one call of ``partial_fit`` did.
+    """What one call of ``partial_fit`` or ``forget`` did.
 
     Attributes
     ----------
@@ -36,6 +39,8 @@ class UpdateReport:
         prototype of their own class, by an example of another class.
     takeovers : int
         For ``update="opfi"``: those of case 2 that took the prototype's place.
+    forgotten : int
+        Examples forgotten.
 
     Examples
     --------
@@ -43,7 +48,7 @@ class UpdateReport:
     >>> clf = OPFClassifier(update="opfi").fit([[0.0], [1.0], [4.0]], [0, 0, 1])
     >>> clf.partial_fit([[2.0], [3.5]], [0, 0]).update_report_
     UpdateReport(learned=2, prototypes_gained=2, prototypes_lost=1, reconquered=4, case_1=0,
-        case_2=1, case_3=1, takeovers=1)
+        case_2=1, case_3=1, takeovers=1, forgotten=0)
     """
 
     learned: int = 0
@@ -54,3 +59,4 @@ class UpdateReport:
     case_2: int = 0
     case_3: int = 0
     takeovers: int = 0
+    forgotten: int = 0

@@ -25,11 +25,11 @@ def grow(forest: GrownForest, X: Array, label: Array, counts: Array) -> Iterator
 
 def learn_staged(forest: GrownForest, conqueror: int, counts: Array) -> None:
     """Learn the one example that has been staged and measured."""
-    _append(forest, len(forest) + 1, counts)
+    _append(forest, forest.end + 1, counts)
 
 
 def _append(forest: GrownForest, end: int, counts: Array) -> None:
-    state, new = forest.state, slice(len(forest), end)
+    state, new = forest.state, slice(forest.end, end)
     for links in (state.parent, state.child, state.after, state.before, forest.lines.pair):
         links[new] = -1
     state.cost[new] = 0

@@ -1,14 +1,34 @@
-"""Growing a forest into the very one that training on all examples would give."""
+"""Growing a forest into the very one that training on all examples would give, and back."""
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from opforest._jit import specialise
-from opforest.forest import Forest, resized
-from opforest.kernels.insertion import GAINED, LEARNED, LOST, RECONQUERED, insert_exactly
+from opforest.forest import Forest
+from opforest.kernels.index import Index
+from opforest.kernels.insertion import (
+    GAINED,
+    LEARNED,
+    LOST,
+    RECONQUERED,
+    REMOVED,
+    insert_exactly,
+)  # fmt: skip
+from opforest.kernels.removal import remove_exactly
+from opforest.kernels.state import HOLES
 from opforest.metrics import Array
+from opforest.storage import living
 
 #: A batch of at least this share of the examples known is learned by training anew.
 WORTH_TRAINING = 0.2
+
+#: Forgetting at least this share of the examples that stay is done so; without an index, where
+#: a removal may measure many examples against all.
+WORTH_TRAINING_TO_FORGET, WORTH_TRAINING_TO_FORGET_FLAT = 0.2, 0.02
+
+#: Removals in one call of a kernel, so that Ctrl-C is heard.
+REMOVALS_PER_CALL = 100
 
 
 def prepare(forest: Forest) -> Forest:
@@ -23,10 +43,15 @@ def prepare(forest: Forest) -> Forest:
 
 def grow(forest: Forest, X: Array, label: Array, counts: Array) -> Iterator[None]:
     """Learn examples; ``counts`` takes the numbers of an ``UpdateReport``."""
-    begin, end = len(forest), forest.stage(X, label)
+    known = len(forest)
+    end = forest.stage(X, label)
+    begin = end - len(X)
     yield
-    if len(X) >= WORTH_TRAINING * begin:
-        _train(forest, begin, end, counts)
+    if known == 0 or len(X) >= WORTH_TRAINING * known:
+        chosen = living(forest.state)
+        old = np.arange(begin) if chosen is None else chosen
+        _train(forest, np.concatenate((old, np.arange(begin, end))), known, counts)
+        counts[LEARNED] += len(X)
         return
     for stop in forest.stops(begin, end):
         _insert(forest, stop, False, counts)
@@ -34,21 +59,64 @@ def grow(forest: Forest, X: Array, label: Array, counts: Array) -> Iterator[None
 
 
 def learn_staged(forest: Forest, conqueror: int, counts: Array) -> None:
-    """Learn the one example that has been staged and measured."""
-    _insert(forest, len(forest) + 1, True, counts)
+    """Learn the one example that has been staged; and measured, unless ``conqueror`` is −1."""
+    end = forest.end + 1
+    if len(forest) == 0:
+        _train(forest, np.array([end - 1]), 0, counts)
+        counts[LEARNED] += 1
+    else:
+        _insert(forest, end, conqueror >= 0, counts)
+
+
+def shrink(forest: Forest, ids: Array, counts: Array) -> Iterator[None]:
+    """Forget examples; the forest is valid whenever this yields."""
+    forest.make_room(0)
+    vertex = forest.vertices_of(ids)
+    left = len(forest) - len(vertex)
+    indexed = isinstance(forest.index, Index)
+    worth = WORTH_TRAINING_TO_FORGET if indexed else WORTH_TRAINING_TO_FORGET_FLAT
+    if left == 0 or len(vertex) > max(1, worth * left):
+        _train_without(forest, vertex, counts)
+        yield
+        return
+    remove = specialise(remove_exactly, forest.metric.kernel)
+    done = 0
+    while done < len(vertex):
+        part = vertex[: done + REMOVALS_PER_CALL]
+        done = remove(forest.state, forest.index, part, done, forest.measure, counts)
+        forest.has_changed()
+        yield
+    if 2 * forest.state.count[HOLES] > forest.end:
+        forest.tidy()
 
 
 def _insert(forest: Forest, stop: int, measured: bool, counts: Array) -> None:
-    kernel = forest.metric.kernel
-    specialise(insert_exactly, kernel)(forest.state, stop, measured, kernel, counts)
+    insert = specialise(insert_exactly, forest.metric.kernel)
+    while forest.end < stop:
+        insert(forest.state, forest.index, stop, measured, forest.measure, counts)
+        forest.has_changed()
 
 
-def _train(forest: Forest, begin: int, end: int, counts: Array) -> None:
-    was_prototype = resized(forest.state.cuts[:begin] > 0, end)
-    old_cost = forest.state.cost[:begin].copy()
-    forest.retrain(end)
+def _train_without(forest: Forest, vertex: Array, counts: Array) -> None:
+    stays = np.ones(forest.end, bool)
+    stays[vertex] = False
+    chosen = living(forest.state)
+    vertices = np.arange(len(stays)) if chosen is None else chosen
+    is_prototype = forest.state.cuts[vertices] > 0
+    kept = stays[vertices]
+    counts[LOST] += (is_prototype & ~kept).sum()
+    _train(forest, vertices[kept], int(kept.sum()), counts)
+    counts[REMOVED] += len(vertex)
+
+
+def _train(forest: Forest, vertex: Array, old: int, counts: Array) -> None:
+    """Train on these vertices, the first ``old`` of which are known, and compare."""
+    state = forest.state
+    was_prototype = state.cuts[vertex] > 0
+    was_prototype[old:] = False
+    old_cost = state.cost[vertex[:old]]
+    forest.retrain(vertex)
     is_prototype = forest.state.cuts > 0
-    counts[LEARNED] += end - begin
     counts[GAINED] += (is_prototype & ~was_prototype).sum()
     counts[LOST] += (was_prototype & ~is_prototype).sum()
-    counts[RECONQUERED] += end - begin + (forest.state.cost[:begin] != old_cost).sum()
+    counts[RECONQUERED] += len(vertex) - old + (forest.state.cost[:old] != old_cost).sum()

@@ -1,13 +1,17 @@
 """Forests that are no longer what training would give: one rooted tree for each prototype."""
 
+import copy
 from typing import Any
 
 import numpy as np
 
-from opforest.forest import Forest, read_only, resized
+from opforest.forest import Forest
+from opforest.kernels.index import Flat
 from opforest.kernels.opfi import Lines
 from opforest.kernels.rooted_tree import link_children
+from opforest.kernels.state import HOLES, resized
 from opforest.metrics import Array
+from opforest.storage import read_only
 
 
 class GrownForest(Forest):
@@ -57,8 +61,9 @@ class GrownForest(Forest):
         super().__setstate__(pickled)
         self.lines = Lines(*lines)
 
-    def _reserve(self, size: int) -> None:
-        super()._reserve(size)
+    def make_room(self, extra: int) -> None:
+        """Make room for more examples."""
+        super().make_room(extra)
         capacity = len(self.state.label)
         if len(self.lines.root) < capacity:
             self.lines = Lines(*(resized(array, capacity) for array in self.lines))
@@ -77,8 +82,15 @@ def as_grown(forest: Forest, update: str) -> GrownForest:
                 f"update={forest.grown_by!r}. Train a new model first."
             )
         return forest
+    if len(forest) == 0:
+        raise ValueError(
+            f"update={update!r} cannot begin with a model that has forgotten all its examples. "
+            "Train a new model first."
+        )
+    if forest.state.count[HOLES] > 0:
+        forest = copy.deepcopy(forest)  # has none
     grown = object.__new__(GrownForest)
-    vars(grown).update(vars(forest), grown_by=update)
+    vars(grown).update(vars(forest), grown_by=update, index=Flat())
     predecessor, root = forest.paths()
     state, n = forest.state, len(forest)
     from_parent = predecessor == state.parent[:n]
