@@ -8,7 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from opforest._jit import specialise
-from opforest.indexing import find_best, rank_best, share_of_looks, span_best
+from opforest.indexing import find_best, queries_per_call, rank_best, share_of_looks, span_best
 from opforest.kernels.conquest import conquer, count_cuts, order_tree, trace_paths
 from opforest.kernels.distances import TILE, count_tiles, fill_tiles, find_undefined
 from opforest.kernels.kdsearch import RankedTree
@@ -473,9 +473,8 @@ class Forest:
     ) -> tuple[Array, Array]:
         """Find conquerors part by part, so that threads share the work and Ctrl-C is heard."""
         jobs = effective_n_jobs(n_jobs)
-        work_per_query = max(1, len(ranking.vertex) * queries.shape[1])
-        part = min(WORK_PER_CALL // work_per_query, -(-len(queries) // jobs))
-        part = max(GROUP, part)
+        part = queries_per_call(len(queries), ranking, self.state.rows, self.metric)
+        part = max(GROUP, min(part, -(-len(queries) // jobs)))
         parts = [queries[begin : begin + part] for begin in range(0, len(queries), part)]
         arguments = self.state.rows, ranking, self.metric
         if jobs == 1 or len(parts) == 1:
