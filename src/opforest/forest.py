@@ -7,7 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from opforest._jit import specialise
-from opforest.indexing import SHARE_FOR_SEARCH, find_best
+from opforest.indexing import SHARE_FOR_SEARCH, find_best, queries_per_call
 from opforest.kernels.conquest import conquer, order_tree, trace_paths
 from opforest.kernels.index import Index, build_index, check_index
 from opforest.kernels.kdsearch import ANY
@@ -296,9 +296,8 @@ class Forest(Storage):
     ) -> tuple[Array, Array]:
         """Find conquerors part by part, so that threads share the work and Ctrl-C is heard."""
         jobs = effective_n_jobs(n_jobs)
-        work_per_query = max(1, len(ranking.vertex) * queries.shape[1])
-        part = min(WORK_PER_CALL // work_per_query, -(-len(queries) // jobs))
-        part = max(GROUP, part)
+        part = queries_per_call(len(queries), ranking, self.state.rows, self.metric)
+        part = max(GROUP, min(part, -(-len(queries) // jobs)))
         parts = [queries[begin : begin + part] for begin in range(0, len(queries), part)]
         arguments = self.state, ranking, wanted, self.metric
         if jobs == 1 or len(parts) == 1:

@@ -1,15 +1,17 @@
-"""Layer 2: when to use a k-d tree. The answers are the same bits either way."""
+"""Layer 2: when to use a k-d tree or matrix products. The answers are the same bits either way."""
 
 import numpy as np
 
+from opforest._blas import one_blas_thread
 from opforest.kernels.boruvka import span_sparse
 from opforest.kernels.index import Index
 from opforest.kernels.kdsearch import find_conquerors_in_tree
 from opforest.kernels.kdtree import build_kdtree, count_looks
-from opforest.kernels.search import Ranking, find_conquerors
-from opforest.kernels.spanning_tree import Tree, span
+from opforest.kernels.products import find_conquerors_by_products
+from opforest.kernels.search import GROUP, Ranking, find_conquerors
+from opforest.kernels.spanning_tree import WORK_PER_CALL, Tree, span
 from opforest.kernels.state import State
-from opforest.metrics import Array, Metric
+from opforest.metrics import Array, Metric, SquaredEuclidean
 
 ALGORITHMS = ("auto", "brute", "kd_tree")
 
@@ -26,6 +28,12 @@ PROBES = 16
 #: Scans and Prim's algorithm look at many points at once, a search in a tree at one after another.
 #: So a tree pays if a search looks at less than this share of the points.
 SHARE_FOR_SEARCH, SHARE_FOR_SPANNING = 1 / 16, 1 / 100
+
+#: Matrix products pay from so many features on, and so many features of all queries together.
+FEATURES_FOR_PRODUCTS, WORTH_PRODUCTS = 24, 2**14
+
+#: At most so many queries are given to one call of a kernel, if it is fast.
+QUERIES_PER_CALL = 8192
 
 
 def check_algorithm(algorithm: object, metric: Metric) -> None:
@@ -60,6 +68,27 @@ def span_best(rows: Array, metric: Metric, share: float, n_jobs: int) -> Tree:
     return span(rows, metric.kernel) if tree is None else tree
 
 
+def products_pay(n_queries: int, ranking: Ranking | Index, rows: Array, metric: Metric) -> bool:
+    """Tell whether matrix products find conquerors faster than the scan."""
+    n_features = rows.shape[1]
+    return (
+        isinstance(ranking, Ranking)
+        and ranking.is_sorted
+        and isinstance(metric.kernel, SquaredEuclidean)
+        and n_features >= FEATURES_FOR_PRODUCTS
+        and n_features * n_queries >= WORTH_PRODUCTS
+        and n_features <= 0.25 / float(np.finfo(rows.dtype).eps)  # else errors have no bound
+    )
+
+
+def queries_per_call(n_queries: int, ranking: Ranking | Index, rows: Array, metric: Metric) -> int:
+    """Return how many queries to give to ``find_best`` at once, so that Ctrl-C is heard."""
+    if isinstance(ranking, Index) or products_pay(n_queries, ranking, rows, metric):
+        calls = -(-n_queries // QUERIES_PER_CALL)
+        return -(-n_queries // calls)
+    return int(max(GROUP, WORK_PER_CALL // max(1, len(ranking.vertex) * rows.shape[1])))
+
+
 def find_best(
     queries: Array, state: State, ranking: Ranking | Index, wanted: int, metric: Metric
 ) -> tuple[Array, Array]:
@@ -71,6 +100,11 @@ def find_best(
     if isinstance(ranking, Index):
         power = metric.minkowski_power
         winner, offer = find_conquerors_in_tree(queries, state, ranking, wanted, power)
+    elif products_pay(len(queries), ranking, state.rows, metric):
+        with one_blas_thread():
+            winner, offer = find_conquerors_by_products(
+                queries, state.rows, ranking, metric.kernel
+            )
     else:
         winner, offer = find_conquerors(queries, state.rows, ranking, metric.kernel)
     return winner, offer
