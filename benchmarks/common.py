@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 DATA = HERE.parent.parent / "shared" / "data" / "opfi"
+SKIN = DATA.parent / "uci" / "Skin_NonSkin.txt"
 
 LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in LIBRARIES}
@@ -90,6 +91,12 @@ def best_of(repeats: int, **contestants: Callable[[], float]) -> dict[str, float
     return best
 
 
+def numpy_pass(X: np.ndarray) -> float:
+    """Return the processor time of one pass of distances by NumPy over all examples; best of 5."""
+    z = X[0].copy()
+    return min(cpu_seconds(lambda: ((X - z) ** 2).sum(1)) for _ in range(5))
+
+
 def in_fresh_process(script: str, *arguments: str, python: str = sys.executable, **env: str) -> Any:
     """Run a script that prints JSON in a new interpreter, and return what it printed."""
     done = subprocess.run(
@@ -141,6 +148,11 @@ def strips(n: int, d: int = 2) -> tuple[np.ndarray, np.ndarray]:
     return X, 1 + (4 * X[:, 0]).astype(int) % 2
 
 
+def as_stream(X: np.ndarray, y: np.ndarray) -> list[tuple[dict[int, float], int]]:
+    """Return examples as river wants them."""
+    return [(dict(enumerate(x)), label) for x, label in zip(X.tolist(), y.tolist(), strict=True)]
+
+
 def load(name: str) -> tuple[np.ndarray, np.ndarray] | None:
     """Return a data set of the paper, or None where the files are not at hand."""
     path = DATA / f"{name}.opf"
@@ -151,13 +163,32 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray] | None:
     return np.ascontiguousarray(sample["x"]), sample["label"].astype(int)
 
 
+def skin() -> tuple[str, np.ndarray, np.ndarray]:
+    """Return Skin's name, examples and labels in random order; or those of a set like it."""
+    rng = np.random.default_rng(0)
+    if SKIN.exists():
+        name, table = "Skin", np.loadtxt(SKIN)
+        X, y = table[:, :3], table[:, 3].astype(int)
+    else:
+        name, (X, y) = "Skin-like", skin_like(245_057, rng)
+    order = rng.permutation(len(X))
+    return name, X[order], y[order]
+
+
+def skin_like(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return colours in narrow groups: integers from 0 to 255, many of them repeated."""
+    centre, group = rng.uniform(0, 255, (100, 3)), rng.integers(100, size=n)
+    X = np.clip(np.rint(rng.normal(centre[group], 2)), 0, 255)
+    return X, 1 + (group % 5 > 0)
+
+
 def _three_digits(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _versions() -> dict[str, str]:
     packages = ["opforest", "numpy", "numba", "scikit-learn"]
-    packages += ["river"] if find_spec("river") else []
+    packages += [name for name in ("river", "quitefastmst") if find_spec(name)]
     return {"python": platform.python_version()} | {name: version(name) for name in packages}
 
 

@@ -1,4 +1,4 @@
-"""Time to learn one more example, against the number of examples known."""
+"""Time to learn one more example without an index, against the number of examples known."""
 
 import copy
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from common import RESULTS, Row, best_of, cpu_seconds, main, strips
+from common import RESULTS, Row, best_of, cpu_seconds, main, numpy_pass, strips
 from large_forests import fit_roughly
 
 from opforest import OPFClassifier
@@ -31,7 +31,7 @@ Line = dict[int, float]  #: seconds by number of examples
 
 
 class Scene(NamedTuple):
-    """A classifier, what it knows, and two batches of what it does not know yet."""
+    """A classifier, what it knows, and batches of what it does not know yet."""
 
     model: OPFClassifier
     known: tuple[np.ndarray, np.ndarray]
@@ -56,16 +56,20 @@ def measure() -> list[Row]:
     return [*rows, against_fit(), *(rough_against_true(d) for d in FEATURES)]
 
 
-def set_up(n: int, d: int, dtype: type) -> Scene:
-    X, y = strips(n + 2 * BATCH, d)
+def set_up(
+    n: int, d: int, dtype: type, algorithm: str = "brute", batch: int = BATCH, later: int = 1
+) -> Scene:
+    end = n + (1 + later) * batch
+    X, y = strips(end, d)
     X = X.astype(dtype)
-    make = fit if n <= LARGEST_FIT else fit_roughly
-    batches = [(X[i : i + BATCH], y[i : i + BATCH]) for i in (n, n + BATCH)]
-    return Scene(make(X[:n], y[:n]), (X[:n], y[:n]), batches)
+    batches = [(X[i : i + batch], y[i : i + batch]) for i in range(n, end, batch)]
+    known = X[:n], y[:n]
+    too_large = algorithm == "brute" and n > LARGEST_FIT
+    return Scene(fit_roughly(*known) if too_large else fit(*known, algorithm), known, batches)
 
 
-def fit(X: np.ndarray, y: np.ndarray) -> OPFClassifier:
-    return OPFClassifier(algorithm="brute").fit(X, y)
+def fit(X: np.ndarray, y: np.ndarray, algorithm: str = "brute") -> OPFClassifier:
+    return OPFClassifier(algorithm=algorithm).fit(X, y)
 
 
 def per_example(
@@ -74,15 +78,17 @@ def per_example(
     repeats: int = REPEATS,
     **others: Callable[[], float],
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the seconds per example of the first batch after training, and of the next.
+    """Return the seconds per example of the first batch after training, and of later ones.
 
-    The first makes room for itself and the next; ``others`` run in turn with it.
+    The first makes room for itself and the others; ``others`` run in turn with it.
     """
 
     def learn(name: str, i: int) -> float:
         if i == 0:
             latest[name] = copy.deepcopy(models[name])
-        return cpu_seconds(lambda: latest[name].partial_fit(*scene.batches[i])) / BATCH
+        batches = scene.batches[1:] if i else scene.batches[:1]
+        seconds = cpu_seconds(lambda: [latest[name].partial_fit(*batch) for batch in batches])
+        return seconds / sum(len(X) for X, _ in batches)
 
     latest: dict[str, OPFClassifier] = {}
     runs = {f"{name} {i}": partial(learn, name, i) for name in models for i in (0, 1)}
@@ -119,10 +125,8 @@ def slope_row(case: str, line: Line) -> Row:
 
 def against_numpy(d: int, dtype: type) -> list[Row]:
     scene = set_up(NUMPY_SIZE, d, dtype)
-    (X, _), z = scene.known, scene.batches[0][0][0]
-    pass_over = partial(cpu_seconds, lambda: ((X - z) ** 2).sum(1))
     models = scene.by("exact", "opfi")
-    best, _ = per_example(scene, models, numpy=lambda: min(pass_over() for _ in range(5)))
+    best, _ = per_example(scene, models, numpy=partial(numpy_pass, scene.known[0]))
     return [
         Row(
             f"of a NumPy pass, {NUMPY_SIZE}×{d} {np.dtype(dtype)}, {name}",
@@ -179,11 +183,11 @@ if __name__ == "__main__":
         __doc__,
         measure,
         f"One thread, processor time per example in a batch of {BATCH} through partial_fit; best of"
-        f" {REPEATS} in turn.\nUniform data in four strips. Slopes are those of log time against"
-        " log n over all sizes, in float32, for\nthe second batch after training, which finds room"
-        " to grow; against NumPy and fit the first batch\ncounts, with making room and all else. A"
-        " NumPy pass is ((X - z) ** 2).sum(1). Retraining is a fit for\nevery example. Forests of"
-        f" more than {LARGEST_FIT} examples have a tree that is not quite the minimum\n"
-        "(large_forests.py); the last lines say what that does to the time of an exact insertion."
-        "\nThe plot is results/insertion.png.",
+        f" {REPEATS} in turn.\nUniform data in four strips; algorithm='brute'. Slopes are those of"
+        " log time against log n over all\nsizes, in float32, for the second batch after training,"
+        " which finds room to grow; against NumPy and\nfit the first batch counts, with making room"
+        " and all else. A NumPy pass is ((X - z) ** 2).sum(1).\nRetraining is a fit for every"
+        f" example. Forests of more than {LARGEST_FIT} examples have a tree that is\nnot quite the"
+        " minimum (large_forests.py); the last lines say what that does to the time of an exact\n"
+        "insertion. The plot is results/insertion.png.",
     )

@@ -1,11 +1,22 @@
-"""Memory that ``fit`` needs beside the data."""
+"""Memory that ``fit`` needs beside the data, and that models keep."""
 
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
-from common import Row, in_fresh_process, main
+import numpy as np
+from common import Row, as_stream, in_fresh_process, main, strips
+
+from opforest import OPFClassifier
 
 MB_BAR = 100
+
+#: Bytes for each example in a model with an index, after so many; and after more in batches.
+KEPT_BAR, KEPT_SIZE = 400, 100_000
+GROWN_BAR, GROWTH, BATCH = 800, 50_000, 5000
+
+WINDOW = 10_000
+WINDOW_BAR = 1.01  #: times the peak between 2 and 3 windows, between 4 and 5
 
 FIT = """
 import contextlib, json, sys
@@ -28,15 +39,53 @@ print(json.dumps([before, megabytes("VmHWM")]))
 
 
 def measure() -> list[Row]:
+    return [fit_peak(), *kept(), window()]
+
+
+def fit_peak() -> Row:
     case = "50000×2 float64"
     if not Path("/proc/self/status").exists():
-        return [Row(case, unit="MB", bar=MB_BAR, sense="at most", note="needs Linux's /proc")]
+        return Row(case, unit="MB", bar=MB_BAR, sense="at most", note="needs Linux's /proc")
     with tempfile.TemporaryDirectory() as cache:
         env = {"OPFOREST_CACHE": "1", "NUMBA_CACHE_DIR": cache}
         in_fresh_process(FIT, "100", **env)  # compiles
         before, peak = in_fresh_process(FIT, "50000", **env)
     note = f"{before:.0f} MB before, {peak:.0f} MB at the peak"
-    return [Row(case, peak - before, "MB", MB_BAR, "at most", note=note)]
+    return Row(case, peak - before, "MB", MB_BAR, "at most", note=note)
+
+
+def kept() -> list[Row]:
+    """Count what a model keeps after training, and with the room it has made to grow."""
+    X, y = strips(KEPT_SIZE + GROWTH)
+    X = X.astype(np.float64)
+    model = OPFClassifier().fit(X[:KEPT_SIZE], y[:KEPT_SIZE])
+    after_fit = model.forest_.n_bytes / len(model.forest_)
+    for begin in range(KEPT_SIZE, len(X), BATCH):
+        model.partial_fit(X[begin : begin + BATCH], y[begin : begin + BATCH])
+    grown = model.forest_.n_bytes / len(model.forest_)
+    cases = {
+        f"bytes for each example, {KEPT_SIZE}×2 float64, fitted": (after_fit, KEPT_BAR),
+        f"bytes for each example, with {GROWTH} more": (grown, GROWN_BAR),
+    }
+    note = type(model.forest_.index).__name__
+    return [Row(case, value, "", bar, "at most", note=note) for case, (value, bar) in cases.items()]
+
+
+def window() -> Row:
+    """Compare the peaks of what a window keeps, early and late in a stream."""
+    case = f"window of {WINDOW}, growth of its peak"
+    if find_spec("river") is None:
+        note = "river is not installed"
+        return Row(case, bar=WINDOW_BAR, sense="at most", note=note)
+    from opforest.river import OPFClassifier
+
+    model, n_bytes = OPFClassifier(window_size=WINDOW), []
+    for x, y in as_stream(*strips(5 * WINDOW)):
+        model.learn_one(x, y)
+        n_bytes.append(model.forest.n_bytes)
+    early, late = max(n_bytes[2 * WINDOW : 3 * WINDOW]), max(n_bytes[4 * WINDOW :])
+    note = f"{early / WINDOW:.0f} and {late / WINDOW:.0f} bytes for each example"
+    return Row(case, late / early, "×", WINDOW_BAR, "at most", note=note)
 
 
 if __name__ == "__main__":
@@ -46,5 +95,8 @@ if __name__ == "__main__":
         measure,
         "In a fresh process: the peak of resident memory (VmHWM, reset right before fit) minus the"
         "\nresident memory right before fit. By then the data, the imports and the kernels, loaded"
-        "\nfrom a warm cache by a fit on 100 examples, are in memory; they do not count.",
+        "\nfrom a warm cache by a fit on 100 examples, are in memory; they do not count. Bytes for"
+        "\neach example are forest_.n_bytes, data and room to grow included. A window's peaks are"
+        f"\nthose of examples {2 * WINDOW} to {3 * WINDOW} and {4 * WINDOW} to {5 * WINDOW} of a"
+        " stream.",
     )

@@ -6,7 +6,10 @@ import sys
 
 from common import HERE, RESULTS, Row, print_table
 
-SCRIPTS = ("fit", "predict", "insertion", "streams", "memory", "start")
+SCRIPTS = (
+    "fit", "large_fit", "predict", "insertion", "indexed", "forgetting", "streams", "memory",
+    "start",
+)  # fmt: skip
 
 
 def run(name: str) -> list[Row]:

@@ -56,7 +56,7 @@ def share_of_looks(rows: Array, metric: Metric, algorithm: str) -> float:
     if algorithm == "kd_tree":
         return 0.0
     sample = np.linspace(0, n - 1, PROBES).astype(np.int64)
-    looks: float = count_looks(build_kdtree(rows, np.arange(n)), sample, metric.minkowski_power)
+    looks: float = count_looks(build_kdtree(rows, np.arange(n)), sample, metric.kernel)
     return looks / n
 
 
@@ -64,7 +64,7 @@ def span_best(rows: Array, metric: Metric, share: float, n_jobs: int) -> Tree:
     """Return the minimum spanning tree by the algorithm that fits."""
     few = share > 0 and len(rows) < FEW_TO_SPAN
     sparse = share < SHARE_FOR_SPANNING and not few
-    tree = span_sparse(rows, metric.minkowski_power, n_jobs) if sparse else None
+    tree = span_sparse(rows, metric.kernel, n_jobs) if sparse else None
     return span(rows, metric.kernel) if tree is None else tree
 
 
@@ -98,13 +98,10 @@ def find_best(
     no others.
     """
     if isinstance(ranking, Index):
-        power = metric.minkowski_power
-        winner, offer = find_conquerors_in_tree(queries, state, ranking, wanted, power)
+        winner, offer = find_conquerors_in_tree(queries, state, ranking, wanted, metric.kernel)
     elif products_pay(len(queries), ranking, state.rows, metric):
         with one_blas_thread():
-            winner, offer = find_conquerors_by_products(
-                queries, state.rows, ranking, metric.kernel
-            )
+            winner, offer = find_conquerors_by_products(queries, state.rows, ranking, metric.kernel)
     else:
         winner, offer = find_conquerors(queries, state.rows, ranking, metric.kernel)
     return winner, offer

@@ -12,7 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from opforest._jit import borrow, helper, kernel
-from opforest.kernels.boxes import row_distance
+from opforest.kernels.distances import distance
 from opforest.kernels.kdtree import STACK, build_kdtree, push_children
 from opforest.kernels.spanning_tree import Tree
 
@@ -31,17 +31,15 @@ class Rounds(NamedTuple):
     best: np.ndarray  #: by component: no larger than its smallest outgoing edge known so far
 
 
-def span_sparse(rows, p, n_jobs=1) -> Tree | None:
+def span_sparse(rows, metric, n_jobs=1) -> Tree | None:
     """Return the minimum spanning tree, or None where rounding has merged distinct points.
-
-    The metric is that of Minkowski with power ``p``, as in ``boxes``.
 
     Copies of a point are a star around the first of them, with edges of weight 0; so one point
     stands for them all. Where distinct points are at distance 0 too, that is not so.
     """
     first = _first_of_copies(rows)
     chosen = np.flatnonzero(first == np.arange(len(rows)))
-    u, v, weight = _span_distinct(rows, chosen, p, n_jobs)
+    u, v, weight = _span_distinct(rows, chosen, metric, n_jobs)
     if len(weight) and weight.min() == 0:
         return None
     copies = np.flatnonzero(first != np.arange(len(rows)))
@@ -63,7 +61,7 @@ def _first_of_copies(rows):
     return first
 
 
-def _span_distinct(rows, chosen, p, n_jobs):
+def _span_distinct(rows, chosen, metric, n_jobs):
     """Return the ends and weights of the edges of the tree of the chosen rows."""
     n = len(chosen)
     tree = build_kdtree(rows, chosen)
@@ -87,10 +85,10 @@ def _span_distinct(rows, chosen, p, n_jobs):
         ]
         if n_jobs == 1:
             for part in parts:
-                _search(tree, rounds, part, p)
+                _search(tree, rounds, part, metric)
         else:
             Parallel(n_jobs=n_jobs, prefer="threads")(
-                delayed(_search)(tree, rounds, part, p) for part in parts
+                delayed(_search)(tree, rounds, part, metric) for part in parts
             )
         m = _join(tree, rounds, group, u, v, weight, m)
     return u, v, weight
@@ -116,56 +114,51 @@ def _who_must_search(rounds):
 
 
 @kernel
-def _search(tree, rounds, waiting, p):
-    vertex, points, begin, end, child, low, high = borrow(tree)
-    component, whole, alien, known_weight, beyond, known_best = borrow(rounds)
+def _search(tree, rounds, waiting, metric):
+    tree, rounds = borrow(tree), borrow(rounds)
     stack = np.empty(STACK, np.int64)
-    bound = np.empty(STACK, points.dtype)
+    bound = np.empty(STACK, tree.points.dtype)
     for i in waiting:
-        c = component[i]
-        limit = known_best[c]
-        if beyond[i] > limit:
+        c = rounds.component[i]
+        limit = rounds.best[c]
+        if rounds.beyond[i] > limit:
             continue
-        place, weight = _nearest_alien(
-            i, limit, component, whole, vertex, points, begin, end, child, low, high, stack, bound,
-            p,
-        )  # fmt: skip
+        place, weight = _nearest_alien(tree, rounds, i, limit, stack, bound, metric)
         if place < 0:
-            beyond[i] = max(beyond[i], limit)
+            rounds.beyond[i] = max(rounds.beyond[i], limit)
             continue
-        alien[i] = place
-        known_weight[i] = beyond[i] = weight
-        if weight < known_best[c]:
-            known_best[c] = weight
+        rounds.alien[i] = place
+        rounds.weight[i] = rounds.beyond[i] = weight
+        if weight < rounds.best[c]:
+            rounds.best[c] = weight
 
 
 @helper
-def _nearest_alien(
-    i, limit, component, whole, vertex, points, begin, end, child, low, high, stack, bound, p
-):
+def _nearest_alien(tree, rounds, i, limit, stack, bound, metric):
     """Return the nearest point of another component within ``limit``, by (weight, indices)."""
-    c = component[i]
+    vertex, points, begin, end, child, _, _ = tree
+    x, c = points[i], rounds.component[i]
     best, best_weight = -1, limit
-    zero = points[i, 0] - points[i, 0]
+    zero = x[0] - x[0]
     stack[0], bound[0] = 0, zero
     m = 1
     while m > 0:
         m -= 1
         node = stack[m]
-        if bound[m] > best_weight or whole[node] == c:
+        if bound[m] > best_weight or rounds.node[node] == c:
             continue
         if child[node] < 0:
             for j in range(begin[node], end[node]):
-                if component[j] == c:
+                if rounds.component[j] == c:
                     continue
-                weight = row_distance(points, i, points, j, p)
+                weight = distance(x, points[j], metric)
                 # Edges of one vertex and equal weight are ordered by their other ends.
                 if weight < best_weight or (
                     weight == best_weight and (best < 0 or vertex[j] < vertex[best])
                 ):
                     best, best_weight = j, weight
             continue
-        m = push_children(low, high, points, i, child[node], stack, bound, m, p)
+        m = push_children(tree, x, child[node], stack, bound, m, zero, metric)
     return best, best_weight
 
 

@@ -1,7 +1,9 @@
 """Distances of points and boxes in k-d trees, by Minkowski metrics: never wrong by a bit.
 
-The metric is given by its power p: 1, 2, infinity or any other number from 1 on. So one compiled
-search serves them all; between two points they give the same bits as ``distances.distance``.
+Updates take long to compile, so one compiled search serves all metrics: they are given by their
+power p, 1, 2, infinity or any other number from 1 on. Between two points they give the same bits as
+``distances.distance``. ``distance_to_box`` alone is compiled for each metric, for training and
+prediction.
 
 A box is never farther from a point than anything in it, in floating point too: the distance to a
 box is that to the point's nearest corner or face, accumulated feature by feature like any other
@@ -16,6 +18,8 @@ from numba.extending import overload
 from numba.np.numpy_support import as_dtype
 
 from opforest._jit import helper
+from opforest.kernels.distances import accumulate
+from opforest.metrics import Minkowski
 
 
 @helper
@@ -62,6 +66,32 @@ def row_distance(a, i, b, j, p):
 def _rounded_down(total, d):
     """Return less than a sum of d powers, by more than rounding may have added."""
     return max(0.0, total * (1 - (d + 4) * 2.0**-51) - d * 2.0**-1070)
+
+
+def distance_to_box(x, low, high, zero, metric):
+    """Return a distance than which no point of a box is nearer to x (compiled code only)."""
+
+
+@overload(distance_to_box)
+def _distance_to_box(x, low, high, zero, metric):
+    if metric.instance_class is Minkowski:
+
+        def minkowski_distance_to_box(x, low, high, zero, metric):
+            total = 0.0
+            for k in range(x.shape[0]):
+                total += math.pow(abs(x[k] - min(max(x[k], low[k]), high[k])), metric.p)
+            return _as_type_of(_rounded_down(total, x.shape[0]), zero)
+
+        return minkowski_distance_to_box
+
+    def ordered_distance_to_box(x, low, high, zero, metric):
+        total = zero
+        for k in range(x.shape[0]):
+            nearest = min(max(x[k], low[k]), high[k])
+            total = accumulate(total, x[k], nearest, metric)
+        return total
+
+    return ordered_distance_to_box
 
 
 @helper

@@ -6,7 +6,8 @@ Nobody in a node can offer less than the larger of its smallest cost and the dis
 import numpy as np
 
 from opforest._jit import borrow, helper, kernel
-from opforest.kernels.boxes import box_distance, row_distance
+from opforest.kernels.boxes import distance_to_box
+from opforest.kernels.distances import distance
 from opforest.kernels.index import BUCKET, class_bit
 from opforest.kernels.kdtree import STACK
 
@@ -14,66 +15,60 @@ from opforest.kernels.kdtree import STACK
 ANY = -1
 
 
-def find_conquerors_in_tree(queries, state, index, wanted, p):
+def find_conquerors_in_tree(queries, state, index, wanted, metric):
     """Return the conqueror of each query among those of class ``wanted``, and its offer.
 
     Where there is none, the conqueror is −1 and the offer infinite.
     """
     winner = np.empty(len(queries), np.int64)
     offer = np.empty(len(queries), queries.dtype)
-    _search(queries, state.cost, state.label, index, wanted, winner, offer, p)
+    _search(queries, state.cost, state.label, index, wanted, winner, offer, metric)
     return winner, offer
 
 
 @kernel
-def _search(queries, cost, label, index, wanted, winner, offer, p):
+def _search(queries, cost, label, index, wanted, winner, offer, metric):
     index = borrow(index)
     stack = np.empty(STACK, np.int64)
     bound = np.empty(STACK, queries.dtype)
     for i in range(queries.shape[0]):
-        winner[i], offer[i] = _best(
-            queries, i, cost, label, wanted, index.child, index.count, index.low, index.high,
-            index.first, index.classes, index.vertex, index.points, stack, bound, p,
-        )  # fmt: skip
+        winner[i], offer[i] = _best(queries[i], cost, label, index, wanted, stack, bound, metric)
 
 
 @helper
-def _least_offer(queries, i, cost, low, high, first, node, p):
-    box = box_distance(queries, i, low, high, node, p)
-    return max(box, cost[first[node]]), box
+def _least_offer(x, cost, index, node, zero, metric):
+    box = distance_to_box(x, index.low[node], index.high[node], zero, metric)
+    return max(box, cost[index.first[node]]), box
 
 
 @helper
-def _best(
-    queries, i, cost, label, wanted, child, count, low, high, first, classes, vertex, points,
-    stack, bound, p,
-):  # fmt: skip
+def _best(x, cost, label, index, wanted, stack, bound, metric):
     bit = class_bit(wanted) if wanted != ANY else ~np.uint64(0)
-    zero = queries[i, 0] - queries[i, 0]
+    zero = x[0] - x[0]
     best, winner = zero + np.inf, np.int64(-1)
     stack[0], bound[0] = 0, zero
     m = 1
     while m > 0:
         m -= 1
         node = stack[m]
-        if bound[m] > best or classes[node] & bit == 0:
+        if bound[m] > best or index.classes[node] & bit == 0:
             continue
-        if bound[m] == best and not _is_before(cost, first[node], winner):
+        if bound[m] == best and not _is_before(cost, index.first[node], winner):
             continue
-        below = child[node]
+        below = np.int64(index.child[node])
         if below < 0:
             begin = (-1 - below) * BUCKET
-            for place in range(begin, begin + count[node]):
-                v = vertex[place]
+            for place in range(begin, begin + index.count[node]):
+                v = index.vertex[place]
                 c = cost[v]
                 if c > best or (wanted != ANY and label[v] != wanted):
                     continue
-                value = max(c, row_distance(queries, i, points, place, p))
+                value = max(c, distance(x, index.points[place], metric))
                 if value < best or (value == best and _is_before(cost, v, winner)):
                     best, winner = value, np.int64(v)
             continue
-        left, box_left = _least_offer(queries, i, cost, low, high, first, below, p)
-        right, box_right = _least_offer(queries, i, cost, low, high, first, below + 1, p)
+        left, box_left = _least_offer(x, cost, index, below, zero, metric)
+        right, box_right = _least_offer(x, cost, index, below + 1, zero, metric)
         # The better child is looked at first, so it goes on top of the stack.
         nearer = below + (right < left or (right == left and box_right < box_left))
         stack[m], bound[m] = 2 * below + 1 - nearer, right if nearer == below else left

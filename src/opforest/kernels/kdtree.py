@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from opforest._jit import helper, kernel
-from opforest.kernels.boxes import box_distance, row_distance
+from opforest.kernels.boxes import distance_to_box
+from opforest.kernels.distances import distance
 
 #: Points in a leaf, at the most.
 LEAF = 12
@@ -112,13 +113,14 @@ def split_all(rows, vertex, begin, end, child, low, high):
 
 
 @kernel
-def count_looks(tree, sample, p):
+def count_looks(tree, sample, metric):
     """Return how many points a search for a nearest neighbour measures, on average."""
     stack = np.empty(STACK, np.int64)
     bound = np.empty(STACK, tree.points.dtype)
     looks = 0
-    zero = tree.points[0, 0] - tree.points[0, 0]
     for i in sample:
+        x = tree.points[i]
+        zero = x[0] - x[0]
         best = zero + np.inf
         stack[0], bound[0] = 0, zero
         m = 1
@@ -132,17 +134,17 @@ def count_looks(tree, sample, p):
                 looks += tree.end[node] - tree.begin[node]
                 for place in range(tree.begin[node], tree.end[node]):
                     if place != i:
-                        best = min(best, row_distance(tree.points, i, tree.points, place, p))
+                        best = min(best, distance(x, tree.points[place], metric))
                 continue
-            m = push_children(tree.low, tree.high, tree.points, i, below, stack, bound, m, p)
+            m = push_children(tree, x, below, stack, bound, m, zero, metric)
     return looks / sample.shape[0]
 
 
 @helper
-def push_children(low, high, points, i, below, stack, bound, m, p):
+def push_children(tree, x, below, stack, bound, m, zero, metric):
     """Put two children on the stack, the one with the nearer box on top; return its height."""
-    left = box_distance(points, i, low, high, below, p)
-    right = box_distance(points, i, low, high, below + 1, p)
+    left = distance_to_box(x, tree.low[below], tree.high[below], zero, metric)
+    right = distance_to_box(x, tree.low[below + 1], tree.high[below + 1], zero, metric)
     if left <= right:
         stack[m], bound[m] = below + 1, right
         stack[m + 1], bound[m + 1] = below, left

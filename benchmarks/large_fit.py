@@ -1,0 +1,104 @@
+"""Speed of ``fit`` with hundreds of thousands of examples in few dimensions."""
+
+from functools import partial
+from importlib.util import find_spec
+
+import numpy as np
+from common import Row, best_of, cpu_seconds, main, skin, strips, versus
+from fit import fit_seconds
+from peers import NO_LIBOPF, libopf
+
+from opforest.indexing import span_best
+from opforest.metrics import resolve
+
+MST_BAR = 3  #: times the time of quitefastmst, at the most
+
+#: How many times faster than what is measured with so many examples and extrapolated.
+PRIM_BAR, PRIM_SIZE = 100, 30_000
+LIBOPF_BAR, LIBOPF_SIZE = 2000, 20_000
+REPEATS = 3
+
+EUCLIDEAN = resolve("euclidean", None)
+
+
+def measure() -> list[Row]:
+    X, y = strips(20_000)
+    for algorithm in ("auto", "brute"):
+        fit_seconds(X.astype(np.float64), y, algorithm)  # compiles
+    name, *data = skin()
+    X, y = strips(250_000)
+    rng = np.random.default_rng(1)
+    X = X + 2.0**-24 * rng.random(X.shape)  # float64 in all its digits
+    return [*on(name, *data), *on("uniform", X, y)]
+
+
+def on(name: str, X: np.ndarray, y: np.ndarray) -> list[Row]:
+    """Train on data in random order; its first examples are for what takes long."""
+    case = f"{name} {len(X)}×{X.shape[1]}"
+    ours = {
+        "fit": partial(fit_seconds, X, y, "auto"),
+        "tree alone": lambda: cpu_seconds(lambda: span_best(X, EUCLIDEAN, 0.0, 1)),
+    }
+    rows, fit = against_quitefastmst(case, X, ours)
+    return [*rows, against_prim(case, X, y, fit), against_libopf(case, X, y, fit)]
+
+
+def against_quitefastmst(case: str, X: np.ndarray, ours: dict) -> tuple[list[Row], float]:
+    """Return the rows, and the time of our fit."""
+    if find_spec("quitefastmst") is None:
+        note = "quitefastmst is not installed"
+        row = Row(f"{case}, fit / quitefastmst", bar=MST_BAR, sense="at most", note=note)
+        return [row], best_of(REPEATS, **ours)["fit"]
+    import quitefastmst
+
+    quitefastmst.omp_set_num_threads(1)
+    span = partial(quitefastmst.mst_euclid, X)
+    best = best_of(REPEATS, quitefastmst=lambda: cpu_seconds(span), **ours)
+    tree = span_best(X, EUCLIDEAN, 0.0, 1)
+    assert np.isclose(np.sqrt(tree.weight).sum(), span()[0].sum()), "one tree is not minimal"
+    rows = [
+        Row(
+            f"{case}, {key} / quitefastmst",
+            best[key] / best["quitefastmst"],
+            bar=bar,
+            sense="at most",
+            seconds={"opforest": best[key], "quitefastmst": best["quitefastmst"]},
+        )
+        for key, bar in (("fit", MST_BAR), ("tree alone", None))
+    ]
+    return rows, best["fit"]
+
+
+def against_prim(case: str, X: np.ndarray, y: np.ndarray, ours: float) -> Row:
+    seconds = fit_seconds(X[:PRIM_SIZE], y[:PRIM_SIZE], "brute")
+    return extrapolated(case, ours, "dense Prim", seconds, len(X) / PRIM_SIZE, PRIM_BAR)
+
+
+def against_libopf(case: str, X: np.ndarray, y: np.ndarray, ours: float) -> Row:
+    with libopf() as peer:
+        if peer is None:
+            return Row(f"{case} vs LibOPF", bar=LIBOPF_BAR, note=NO_LIBOPF)
+        peer.write("training.dat", X[:LIBOPF_SIZE], y[:LIBOPF_SIZE])
+        seconds = peer.seconds("opf_train", "training.dat")
+    return extrapolated(case, ours, "LibOPF", seconds, len(X) / LIBOPF_SIZE, LIBOPF_BAR)
+
+
+def extrapolated(
+    case: str, ours: float, peer: str, seconds: float, times: float, bar: float
+) -> Row:
+    """Return a row against a peer measured with fewer examples, whose time grows as n²."""
+    note = f"{seconds:.3g} s with 1/{times:.3g} of the examples, × {times**2:.0f}"
+    return versus(case, ours, peer, times**2 * seconds, bar, note)
+
+
+if __name__ == "__main__":
+    main(
+        "large_fit",
+        __doc__,
+        measure,
+        f"One thread, processor time, float64; best of {REPEATS} in turn. quitefastmst makes the"
+        " Euclidean minimum\nspanning tree alone; our fit finds prototypes and costs and builds the"
+        " index, too. Dense Prim\n(algorithm='brute') and LibOPF (float32) are measured once, with"
+        f" {PRIM_SIZE} and {LIBOPF_SIZE} examples, and\nextrapolated by n². A set like Skin stands"
+        " in where Skin is not at hand.",
+    )

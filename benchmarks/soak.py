@@ -1,0 +1,89 @@
+"""A million insertions on data like Skin, compared with ``fit`` at 20 checkpoints, then forgetting.
+
+It takes some minutes and is no part of ``run.py``: ``python benchmarks/soak.py``. Another number
+of insertions may be given: ``python benchmarks/soak.py 50000``.
+"""
+
+import sys
+import time
+
+import numpy as np
+from common import Row, cpu_seconds, main, skin
+
+from opforest import OPFClassifier
+from opforest.forest import Forest
+
+START = 1000
+INSERTIONS = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+CHECKPOINTS = 20
+BATCH = 2000
+FORGOTTEN = INSERTIONS // 50
+BYTES_BAR = 800  #: for each example, with the room to grow
+
+
+def measure() -> list[Row]:
+    begin, (X, y) = time.perf_counter(), examples(START + INSERTIONS)
+    fit(X[:START], y[:START]).partial_fit(X[:1], y[:1]).forget([0])  # compiles
+    model = fit(X[:START], y[:START])
+    mismatches = inserting = 0
+    for end in np.linspace(START, len(X), CHECKPOINTS + 1).astype(int)[1:]:
+        inserting += cpu_seconds(lambda end=end: insert(model, X, y, end))
+        mismatches += differs(model.forest_, X[:end], y[:end])
+    n_bytes = model.forest_.n_bytes / len(model.forest_)
+    gone = np.random.default_rng(1).choice(len(X), FORGOTTEN, replace=False)
+    forgetting = cpu_seconds(lambda: model.forget(gone))
+    mismatches += differs(model.forest_, np.delete(X, gone, axis=0), np.delete(y, gone))
+    return [
+        Row("checkpoints that differ from fit", mismatches, "", 0, "at most"),
+        Row("insertion", 1e6 * inserting / INSERTIONS, "µs"),
+        Row("forgetting", 1e6 * forgetting / FORGOTTEN, "µs"),
+        Row("bytes for each example", n_bytes, "", BYTES_BAR, "at most"),
+        Row("all in all", time.perf_counter() - begin, "s"),
+    ]
+
+
+def fit(X: np.ndarray, y: np.ndarray) -> OPFClassifier:
+    return OPFClassifier(algorithm="kd_tree").fit(X, y)
+
+
+def examples(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return n examples in random order: Skin again and again, its copies with a little noise."""
+    _, X, y = skin()
+    rng = np.random.default_rng(0)
+    chosen = np.arange(n) % len(X)
+    noise = rng.integers(-2, 3, (n, X.shape[1])) * (np.arange(n) >= len(X))[:, None]
+    order = rng.permutation(n)
+    return (X[chosen] + noise)[order], y[chosen][order]
+
+
+def insert(model: OPFClassifier, X: np.ndarray, y: np.ndarray, end: int) -> None:
+    """Learn the examples up to ``end``, in batches too small for ``partial_fit`` to train anew."""
+    begin = len(model.forest_)
+    while begin < end:
+        stop = min(end, begin + min(BATCH, begin // 10))
+        model.partial_fit(X[begin:stop], y[begin:stop])
+        begin = stop
+
+
+def differs(grown: Forest, X: np.ndarray, y: np.ndarray) -> bool:
+    """Tell whether a forest is another one than training gives, and print so."""
+    trained = fit(X, y).forest_
+    names = ("edges", "cost", "prototypes")
+    wrong = [
+        name for name in names if not np.array_equal(getattr(grown, name), getattr(trained, name))
+    ]
+    print(f"{len(X)} examples: {', '.join(wrong) or 'nothing'} differs", flush=True)
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    main(
+        "soak",
+        __doc__.splitlines()[0],
+        measure,
+        f"One thread. {INSERTIONS} examples after the first {START}, in batches of at most {BATCH}"
+        " (a tenth of those known);\nSkin in random order, again and again, its copies with noise"
+        f" of -2 to 2. {CHECKPOINTS} checkpoints at equal\ndistances compare edges, costs and"
+        f" prototypes with those of a fresh fit; one more after {FORGOTTEN} random\nexamples have"
+        " been forgotten. Processor time for one example, the checkpoints left out.",
+    )
