@@ -1,0 +1,22 @@
+"""Layer 4: the data of the paper on OPF-Incremental, and generators of data with its shapes."""
+
+from opforest.datasets.files import DownloadError
+from opforest.datasets.published import PUBLISHED, load_published
+from opforest.datasets.synthetic import (
+    make_base,
+    make_circle_vs_gaussian,
+    make_cone_torus,
+    make_lithuanian,
+    make_saturn,
+)
+
+__all__ = [
+    "PUBLISHED",
+    "DownloadError",
+    "load_published",
+    "make_base",
+    "make_circle_vs_gaussian",
+    "make_cone_torus",
+    "make_lithuanian",
+    "make_saturn",
+]
