@@ -1,0 +1,190 @@
+"""The experiment of the paper: repeated hold-out, subset after subset learned and tested.
+
+Each repetition splits a data set in two halves, S to learn and T to test on, and deals S into
+subsets. A method learns the first subset, then includes the others one after another; after each,
+its accuracy on T and the time of the update are noted.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import process_time
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import train_test_split
+from sklearn.neighbors import KNeighborsClassifier
+
+from opforest import OPFClassifier
+from opforest.scores import opf_accuracy
+
+Array = npt.NDArray[Any]
+
+#: What is compared: the paper's algorithm, retraining, the paper's baseline, our exact update, and
+#: as a yardstick of ours the nearest neighbour.
+METHODS = ("opfi", "original", "dift", "exact", "1nn")
+
+#: From so many examples of so few features on, the models that have no index of their own make
+#: one for each batch of queries.
+MANY, FEW_FEATURES = 10_000, 3
+
+
+class Split(NamedTuple):
+    """One repetition's division of a data set, as indices of its examples."""
+
+    subsets: list[Array]  #: of S, in the order in which they are learned
+    test: Array  #: T
+
+
+@dataclass(frozen=True)
+class Course:
+    """What became of a method from subset to subset; the first one is the initial training."""
+
+    known: list[int]  #: examples learned so far
+    accuracy: list[float]  #: ``opf_accuracy`` on T
+    seconds: list[float | None]  #: of processor time for the update alone; none if it was empty
+    prototypes: list[int]  #: examples that are prototypes
+
+
+def standardise(X: npt.ArrayLike) -> Array:
+    """Return z-scores of the features over the whole data set; a constant feature becomes 0.
+
+    Examples
+    --------
+    >>> from opforest.experiments.protocol import standardise
+    >>> standardise([[0, 5], [2, 5]]).tolist()
+    [[-1.0, 0.0], [1.0, 0.0]]
+    """
+    X = np.asarray(X, np.float64)
+    deviation = X.std(axis=0)
+    return np.asarray((X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1))
+
+
+def deal(y: Array, n_subsets: int, rng: np.random.Generator) -> list[Array]:
+    """Deal examples into subsets that keep the class proportions, each in random order.
+
+    The examples of a class are spread evenly, what is over goes to the first subsets: so each
+    subset has at least one of every class while any is left, and the last ones may be empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opforest.experiments.protocol import deal
+    >>> y = np.array([1] * 5 + [2] * 2)
+    >>> subsets = deal(y, 3, np.random.default_rng(0))
+    >>> [np.sort(y[subset]).tolist() for subset in subsets]
+    [[1, 1, 2], [1, 1, 2], [1]]
+    """
+    shares = [
+        np.array_split(rng.permutation(np.flatnonzero(y == label)), n_subsets)
+        for label in np.unique(y)
+    ]
+    return [rng.permutation(np.concatenate(parts)) for parts in zip(*shares, strict=True)]
+
+
+def split(y: Array, n_subsets: int, seed: int) -> Split:
+    """Split a data set in two halves with the same class proportions, and deal the first one.
+
+    Parameters
+    ----------
+    y : array of shape (n_samples,)
+        The classes.
+    n_subsets : int
+        The number of subsets.
+    seed : int
+        The same seed gives the same split.
+
+    Returns
+    -------
+    Split
+        Indices of all examples: each is in one subset, or in the test set.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opforest.experiments.protocol import split
+    >>> subsets, test = split(np.array([1] * 6 + [2] * 6), 3, seed=0)
+    >>> [len(subset) for subset in subsets], len(test)
+    ([2, 2, 2], 6)
+    """
+    learn, test = train_test_split(np.arange(len(y)), test_size=0.5, stratify=y, random_state=seed)
+    subsets = deal(y[learn], n_subsets, np.random.default_rng(seed))
+    return Split([learn[subset] for subset in subsets], test)
+
+
+def follow(method: str, X: Array, y: Array, parts: Split) -> Course:
+    """Let a method learn one subset after another, and note how it fares.
+
+    Parameters
+    ----------
+    method : {"opfi", "original", "dift", "exact", "1nn"}
+        How to learn.
+    X : array of shape (n_samples, n_features)
+        The whole data set.
+    y : array of shape (n_samples,)
+        Its classes.
+    parts : Split
+        What to learn when, and what to test on.
+
+    Returns
+    -------
+    Course
+        A value for each subset.
+
+    Examples
+    --------
+    >>> from opforest.datasets import make_saturn
+    >>> from opforest.experiments.protocol import follow, split
+    >>> X, y = make_saturn(random_state=0)
+    >>> follow("exact", X, y, split(y, 10, seed=0)).known
+    [10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
+    """
+    model, anew = _model(method, sum(map(len, parts.subsets)), X.shape[1])
+    learn = model.fit if anew else model.partial_fit
+    # Examples of T that are the same get the same answer, and are asked about once.
+    queries, place = np.unique(X[parts.test], axis=0, return_inverse=True)
+    course = Course([], [], [], [])
+    known, accuracy = np.empty(0, np.int64), 0.0
+    for subset in parts.subsets:
+        known = np.concatenate((known, subset))
+        seconds = None
+        if len(subset):
+            chosen = known if anew else subset
+            seconds = _time(learn, X[chosen], y[chosen])
+            accuracy = opf_accuracy(y[parts.test], model.predict(queries)[place.ravel()])
+        course.known.append(len(known))
+        course.accuracy.append(accuracy)
+        course.seconds.append(seconds)
+        forest = getattr(model, "forest_", None)
+        course.prototypes.append(len(known) if forest is None else len(forest.prototypes))
+    return course
+
+
+def warm_up() -> None:
+    """Use everything once, so that no kernel is compiled or loaded while time is taken."""
+    rng = np.random.default_rng(0)
+    for n_features in (2, 32):
+        X = rng.normal(size=(900, n_features))
+        y = (X[:, 0] > 0) + (X[:, 1] > 0).astype(np.int64)
+        parts = Split([np.arange(200), np.arange(200, 230), np.arange(230, 600)], np.arange(900))
+        for method in METHODS:
+            follow(method, X, y, parts)
+    for update in ("opfi", "dift", "exact"):
+        model = OPFClassifier(update=update, algorithm="kd_tree").fit(X[:600, :2], y[:600])
+        model.partial_fit(X[600:630, :2], y[600:630]).predict(X[:, :2])
+
+
+def _model(method: str, n: int, d: int) -> tuple[Any, bool]:
+    """Return a model to begin with, and whether it learns anew each time."""
+    if method == "1nn":
+        return KNeighborsClassifier(1), True
+    if method == "original":
+        return OPFClassifier(), True
+    indexed = n >= MANY and d <= FEW_FEATURES and method != "exact"  # which has one if it pays
+    return OPFClassifier(update=method, algorithm="kd_tree" if indexed else "auto"), False
+
+
+def _time(learn: Callable[[Array, Array], Any], X: Array, y: Array) -> float:
+    begin = process_time()
+    learn(X, y)
+    return process_time() - begin

@@ -1,0 +1,293 @@
+"""Running the experiment: what is left to do, longest first, on several processes."""
+
+import json
+import os
+import platform
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version
+from itertools import islice
+from multiprocessing import active_children, get_context, parent_process
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+import opforest
+from opforest.datasets import PUBLISHED
+from opforest.datasets.published import proper_name
+from opforest.experiments import sets, store
+from opforest.experiments.protocol import METHODS, follow, split, warm_up
+from opforest.experiments.store import Job
+
+#: What ``--quick`` runs.
+QUICK_SETS = ("C-vs-G", "Lithu", "Cone-Torus", "Saturn", "NTL", "Parkinsons")
+QUICK_REPEATS = 2
+
+Run = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to run. Values that cannot be are refused with a ``ValueError``.
+
+    Attributes
+    ----------
+    datasets, methods : sequence of str
+        Names, in the order in which they are reported.
+    repeats : int
+        Repetitions.
+    seed : int
+        Repetitions and data sets have seeds of their own, made from this one.
+    jobs : int
+        Processes that share the work. Results do not depend on it.
+    out : Path
+        The folder for results.
+    data_home : str or None
+        The folder with data, as for ``opforest.datasets.load_published``.
+
+    Examples
+    --------
+    >>> from opforest.experiments import Settings
+    >>> Settings(datasets=["saturn"], repeats=1).datasets
+    ('Saturn',)
+    """
+
+    datasets: Sequence[str] = tuple(PUBLISHED)
+    methods: Sequence[str] = METHODS
+    repeats: int = 10
+    seed: int = 0
+    jobs: int = 1
+    out: Path = Path("results")
+    data_home: str | None = None
+
+    def __post_init__(self) -> None:
+        datasets = tuple(dict.fromkeys(map(proper_name, self.datasets)))
+        methods = tuple(dict.fromkeys(method.lower() for method in self.methods))
+        object.__setattr__(self, "datasets", datasets)
+        object.__setattr__(self, "methods", methods)
+        unknown = [method for method in methods if method not in METHODS]
+        if unknown:
+            raise ValueError(f"methods must be of {list(METHODS)}, got {unknown[0]!r}.")
+        if not datasets or not methods:
+            raise ValueError("at least one data set and one method must be named, got none.")
+        for name, least in (("repeats", 1), ("jobs", 1), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}.")
+        found = store.seed_of(Path(self.out))
+        if found not in (None, self.seed):
+            raise ValueError(
+                f"{self.out} holds results of seed {found}, not of {self.seed}. Name another "
+                "folder, or that seed."
+            )
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an experiment has come."""
+
+    done: int
+    total: int
+    running: tuple[str, ...]
+    seconds_left: float | None  #: None until something is known
+    last: str = ""  #: what was finished just now
+
+
+def split_seed(seed: int, dataset: str, repetition: int) -> int:
+    """Return the seed of a repetition's split, which all methods share."""
+    mixed = np.random.SeedSequence([seed, repetition, *dataset.encode()])
+    return int(mixed.generate_state(1)[0])
+
+
+def run(settings: Settings, notify: Callable[[Progress], None] = lambda progress: None) -> Run:
+    """Run what has not been run yet, and return all results.
+
+    Parameters
+    ----------
+    settings : Settings
+        What to run.
+    notify : callable, optional
+        Is told about the progress.
+
+    Returns
+    -------
+    dict
+        What ``results.json`` in the folder ``settings.out`` holds: settings, versions, machine,
+        data sets and runs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from opforest.experiments import Settings, run
+    >>> with tempfile.TemporaryDirectory() as folder:  # doctest: +SKIP
+    ...     results = run(Settings(["Saturn"], repeats=1, out=Path(folder)))
+    """
+    sources, skipped = sets.find_sources(settings.datasets, settings.data_home)
+    described = {source.name: sets.describe(source) for source in sources}
+    tasks = {
+        job: _Task(settings.out, job, source, _conditions(settings.seed, job, source))
+        for source in sources
+        for repetition in range(settings.repeats)
+        for job in (Job(source.name, repetition, method) for method in settings.methods)
+    }
+    runs = {job: task.found() for job, task in tasks.items()}
+    weight = {job: _weight(job.method, described[job.dataset]) for job in tasks}
+    left = sorted((job for job in tasks if runs[job] is None), key=lambda job: -weight[job])
+    watch = _Watch(len(tasks), settings.jobs, {job: weight[job] for job in left}, notify)
+    runs.update(_work([tasks[job] for job in left], settings.jobs, watch))
+    results = {
+        "settings": {
+            "datasets": settings.datasets,
+            "methods": settings.methods,
+            "repeats": settings.repeats,
+            "seed": settings.seed,
+        },
+        "versions": {"python": platform.python_version(), "opforest": opforest.__version__}
+        | {name: version(name) for name in ("numpy", "numba", "scikit-learn")},
+        "machine": {**_machine(), "processes": settings.jobs},
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "datasets": described,
+        "skipped": skipped,
+        "runs": list(runs.values()),
+    }
+    store.write(settings.out / store.RESULTS, json.dumps(results, indent=None) + "\n")
+    return store.read(settings.out)
+
+
+class _Task(NamedTuple):
+    """All that a process needs to know about a job."""
+
+    out: Path
+    job: Job
+    source: sets.DataSource
+    conditions: dict[str, Any]
+
+    def found(self) -> Run | None:
+        return store.find(self.out, self.job, self.conditions)
+
+    def perform(self) -> Run:
+        _get_ready()
+        X, y = sets.load(self.source)
+        begin = monotonic()
+        with threadpool_limits(1):
+            parts = split(y, self.conditions["n_subsets"], self.conditions["split_seed"])
+            course = follow(self.job.method, X, y, parts)
+        return store.save(self.out, self.job, self.conditions, course, monotonic() - begin)
+
+
+class _Watch:
+    """Knows what is running, and from what has been done how long the rest may take."""
+
+    def __init__(
+        self, total: int, jobs: int, weight: dict[Job, float], notify: Callable[[Progress], None]
+    ) -> None:
+        self.total, self.jobs, self.weight, self.notify = total, jobs, weight, notify
+        self.left, self.running, self.elapsed = dict(weight), list[Job](), 0.0
+        self.tell()
+
+    def begin(self, job: Job) -> None:
+        self.running.append(job)
+        self.tell()
+
+    def end(self, job: Job, elapsed: float) -> None:
+        self.elapsed += elapsed
+        self.running.remove(job)
+        del self.left[job]
+        self.tell(str(job))
+
+    def tell(self, last: str = "") -> None:
+        still = sum(self.left.values())
+        done = sum(self.weight.values()) - still
+        seconds = self.elapsed * still / done / self.jobs if done > 0 else None
+        running = tuple(map(str, self.running))
+        finished = self.total - len(self.left)
+        self.notify(Progress(finished, self.total, running, seconds, last))
+
+
+def _conditions(seed: int, job: Job, source: sets.DataSource) -> dict[str, Any]:
+    """Return all that a job's result depends on."""
+    return {
+        "seed": seed,
+        "split_seed": split_seed(seed, job.dataset, job.repetition),
+        "n_subsets": PUBLISHED[job.dataset].n_subsets,
+        "data": source.origin,
+        "opforest": opforest.__version__,
+    }
+
+
+def _weight(method: str, described: dict[str, Any]) -> float:
+    """Return about how long a job takes, in no particular unit."""
+    n, d = described["n_samples"] / 2, described["n_features"]
+    by_method = {"opfi": 4.0, "original": 2.0, "exact": 2.0, "dift": 1.0, "1nn": 1.0}
+    return by_method[method] * described["n_subsets"] * n**1.3 * min(d, 20)
+
+
+def _work(tasks: list[_Task], jobs: int, watch: _Watch) -> Iterator[tuple[Job, Run]]:
+    """Perform tasks in their order, and yield the results as they come."""
+    if jobs > 1 and len(tasks) > 1:
+        yield from _share(tasks, jobs, watch)
+        return
+    for task in tasks:
+        watch.begin(task.job)
+        run = task.perform()
+        watch.end(task.job, run["elapsed"])
+        yield task.job, run
+
+
+def _share(tasks: list[_Task], jobs: int, watch: _Watch) -> Iterator[tuple[Job, Run]]:
+    others = set(active_children())
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _follow_parent)
+    waiting, running = iter(tasks), dict[Future[Run], Job]()
+    try:
+        while True:
+            for task in islice(waiting, jobs - len(running)):
+                running[pool.submit(task.perform)] = task.job
+                watch.begin(task.job)
+            if not running:
+                break
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                job = running.pop(future)
+                run = future.result()
+                watch.end(job, run["elapsed"])
+                yield job, run
+    except BaseException:
+        for process in set(active_children()) - others:
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _follow_parent() -> None:
+    """Let this process end when its parent does, however that ends."""
+
+    def watch() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@cache
+def _get_ready() -> None:
+    with threadpool_limits(1):
+        warm_up()
+
+
+def _machine() -> dict[str, Any]:
+    name = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+        name = next(line.partition(":")[2].strip() for line in lines if "model name" in line)
+    except (OSError, StopIteration):
+        pass
+    return {"system": platform.system(), "processor": name, "processors": os.cpu_count()}
