@@ -226,7 +226,7 @@ def _weight(method: str, described: dict[str, Any]) -> float:
     """Return about how long a job takes, in no particular unit."""
     n, d = described["n_samples"] / 2, described["n_features"]
     by_method = {"opfi": 4.0, "original": 2.0, "exact": 2.0, "dift": 1.0, "1nn": 1.0}
-    return by_method[method] * described["n_subsets"] * n**1.3 * min(d, 20)
+    return float(by_method[method] * described["n_subsets"] * n**1.3 * min(d, 20))
 
 
 def _work(tasks: list[_Task], jobs: int, watch: _Watch) -> Iterator[tuple[Job, Run]]:

@@ -1,0 +1,93 @@
+"""What the command line does, whatever reads its options."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from opforest.datasets import PUBLISHED
+from opforest.experiments import store
+from opforest.experiments.protocol import METHODS
+from opforest.experiments.report import write_report
+from opforest.experiments.runner import QUICK_REPEATS, QUICK_SETS, Progress, Settings, run
+from opforest.plotting import require_matplotlib
+
+Display = Callable[[Progress], None]
+
+DEFAULT_JOBS = min(2, os.cpu_count() or 1)
+
+HELP = {
+    "datasets": f"data sets, separated by commas (default: all of {', '.join(PUBLISHED)})",
+    "methods": f"methods, separated by commas (default: all of {', '.join(METHODS)})",
+    "repeats": "repetitions (default: 10)",
+    "seed": "what all random choices follow from (default: 0)",
+    "jobs": f"processes that share the work (default: {DEFAULT_JOBS}); results do not depend on it",
+    "out": "the folder for results (default: results); a stopped run goes on in it",
+    "data_home": "the folder with data (default: what OPFOREST_DATA names, or a cache folder)",
+    "quick": f"only {', '.join(QUICK_SETS)}, {QUICK_REPEATS} repetitions: about a minute",
+    "report_only": "write the report anew from results.json in the folder, and run nothing",
+}
+
+
+@contextmanager
+def print_lines() -> Iterator[Display]:
+    """Show progress as a line for each finished run."""
+
+    def show(progress: Progress) -> None:
+        if progress.last:
+            left = show_left(progress)
+            line = f"[{progress.done}/{progress.total}] {progress.last}{left}"
+            print(line, file=sys.stderr, flush=True)
+
+    yield show
+
+
+def show_left(progress: Progress) -> str:
+    """Return how much time is left, in words."""
+    if progress.seconds_left is None:
+        return ""
+    minutes, seconds = divmod(round(progress.seconds_left), 60)
+    return f", about {minutes} min {seconds:02d} s left" if minutes else f", about {seconds} s left"
+
+
+def reproduce(
+    *,
+    datasets: str | None = None,
+    methods: str | None = None,
+    repeats: int | None = None,
+    seed: int = 0,
+    jobs: int = DEFAULT_JOBS,
+    out: str = "results",
+    data_home: str | None = None,
+    quick: bool = False,
+    report_only: bool = False,
+    display: Callable[[], AbstractContextManager[Display]] = print_lines,
+) -> Path:
+    """Run the experiment, write its report and return where that is.
+
+    Options are as on the command line; those that make no sense are refused with a
+    ``ValueError`` of one line.
+    """
+    require_matplotlib()
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"--out must be a folder, got the file {out!r}.")
+    if report_only:
+        return write_report(store.read(folder), folder)
+    settings = Settings(
+        datasets=_names(datasets) or (QUICK_SETS if quick else tuple(PUBLISHED)),
+        methods=_names(methods) or METHODS,
+        repeats=(QUICK_REPEATS if quick else 10) if repeats is None else repeats,
+        seed=seed,
+        jobs=jobs,
+        out=folder,
+        data_home=data_home,
+    )
+    with display() as show:
+        results = run(settings, show)
+    return write_report(results, folder)
+
+
+def _names(listed: str | None) -> list[str]:
+    return [name.strip() for name in (listed or "").split(",") if name.strip()]

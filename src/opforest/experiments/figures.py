@@ -1,0 +1,196 @@
+"""The figures of the report. They need matplotlib, which is an extra."""
+
+import io
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.isotonic import isotonic_regression
+
+from opforest.experiments.cases import draw_cases
+from opforest.experiments.protocol import Array
+from opforest.experiments.summary import Results, fit_slope
+from opforest.experiments.tables import NAMES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Colours that can be told apart with any colour vision (Okabe & Ito), and line styles, which
+#: need no colours at all.
+STYLES: dict[str, dict[str, Any]] = {
+    "opfi": {"color": "#0072B2", "linestyle": "-"},
+    "original": {"color": "#222222", "linestyle": "-"},
+    "dift": {"color": "#D55E00", "linestyle": (0, (4, 1.5))},
+    "exact": {"color": "#009E73", "linestyle": (0, (1, 1))},
+    "1nn": {"color": "#AA4499", "linestyle": (0, (6, 1.5, 1, 1.5))},
+}
+
+#: What the paper's Figure 2 shows; and which sets the others prefer.
+SHOWN = {"Lithu": "Lithuanian", "C-vs-G": "Circle vs Gaussian", "NTL": "NTL", "Skin": "Skin"}
+LARGE_SETS = ("Skin", "SpamBase", "NTL", "Base1")
+
+SHORT = {**NAMES, "opfi": "OPFI"}
+WIDTH = 7.0  #: inches: both columns of a page
+LOOK: dict[Any, Any] = {
+    "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8,
+    "xtick.labelsize": 7, "ytick.labelsize": 7,
+    "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6,
+    "axes.spines.top": False, "axes.spines.right": False, "lines.linewidth": 1.3,
+    "svg.hashsalt": "opforest",
+}  # fmt: skip
+
+
+def draw_all(results: Results) -> dict[str, bytes]:
+    """Return the figures as files, PNG and SVG, by name."""
+    import matplotlib as mpl
+
+    drawings: dict[str, Callable[[], Figure | None]] = {
+        "cases": draw_cases,
+        "curves": lambda: draw_curves(results),
+        "time": lambda: draw_time(results),
+        "prototypes": lambda: draw_prototypes(results),
+    }
+    images: dict[str, bytes] = {}
+    with mpl.rc_context(LOOK):
+        for name, draw in drawings.items():
+            figure = draw()
+            if figure is not None:
+                images |= {f"{name}.{kind}": _render(figure, kind) for kind in ("png", "svg")}
+    return images
+
+
+def draw_curves(results: Results) -> "Figure | None":
+    """Draw the paper's Figure 2: accuracy and time of the update after each increment."""
+    datasets = _choose(results, tuple(SHOWN))
+    if not datasets:
+        return None
+    blocks = -(-len(datasets) // 2)  # two data sets side by side, accuracy above time
+    figure, axes = _panels(2 * blocks, min(2, len(datasets)), height=3.5 * blocks)
+    pairs = [(axes[2 * (k // 2), k % 2], axes[2 * (k // 2) + 1, k % 2]) for k in range(2 * blocks)]
+    for (above, below), dataset in zip(pairs, datasets, strict=False):
+        above.set_title(SHOWN.get(dataset, dataset))
+        usual = results.usual_updates(dataset)
+        for method in results.methods:
+            accuracy = results.accuracy(dataset, method)
+            _draw_band(above, np.arange(accuracy.shape[1]), accuracy, method)
+            seconds = results.values(dataset, method, "seconds")[:, usual]
+            _draw_band(below, usual, 1000 * seconds, method)
+        above.set(ylabel="accuracy on T, %")
+        below.set(xlabel="increment")
+        _use_log_scale(below)
+        for ax in (above, below):
+            _label_lines(ax, results.methods, gap=0.1)
+    for pair in pairs[len(datasets) :]:
+        for ax in pair:
+            ax.remove()
+    return figure
+
+
+def draw_time(results: Results) -> "Figure | None":
+    """Draw the time of an update against the number of examples known, with fitted slopes."""
+    datasets = _choose(results, LARGE_SETS)[:3]
+    if not datasets:
+        return None
+    figure, axes = _panels(1, len(datasets), height=2.7)
+    for ax, dataset in zip(axes[0], datasets, strict=True):
+        slopes = {}
+        for method in results.methods:
+            known, seconds = results.update_times(dataset, method)
+            ax.plot(known, 1000 * seconds, label=method, **STYLES[method])
+            slopes[method] = (
+                f"{SHORT[method]}  $n^{{{round(fit_slope(known, seconds), 1) + 0:.1f}}}$"
+            )
+        ax.set(title=dataset, xscale="log", xlabel="examples known, n")
+        _use_log_scale(ax)
+        _label_lines(ax, results.methods, 0.07, slopes)
+    return figure
+
+
+def draw_prototypes(results: Results) -> "Figure | None":
+    """Draw the share of examples that are prototypes after each increment."""
+    datasets = _choose(results, tuple(SHOWN))
+    methods = [method for method in results.methods if method != "1nn"]
+    if not datasets or not methods:
+        return None
+    figure, axes = _panels(1, len(datasets), height=2.3)
+    for ax, dataset in zip(axes[0], datasets, strict=True):
+        for method in methods:
+            share = results.prototype_share(dataset, method)
+            _draw_band(ax, np.arange(share.shape[1]), share, method)
+        ax.set(title=SHOWN.get(dataset, dataset), xlabel="increment", ylim=(0, 102))
+        _label_lines(ax, methods, gap=0.08)
+    axes[0, 0].set_ylabel("prototypes, % of all examples")
+    return figure
+
+
+def _choose(results: Results, preferred: Sequence[str]) -> list[str]:
+    """Return up to four data sets: those preferred that there are, or else any."""
+    there = [name for name in preferred if name in results.datasets]
+    return there or list(results.datasets)[:4]
+
+
+def _panels(rows: int, columns: int, height: float) -> tuple["Figure", Array]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    axes: Array = figure.subplots(rows, columns, squeeze=False)
+    return figure, axes
+
+
+def _draw_band(ax: "Axes", x: Array, values: Array, method: str) -> None:
+    """Draw a mean, and a standard deviation to both sides of it."""
+    mean, style = values.mean(axis=0), STYLES[method]
+    ax.plot(x, mean, label=method, **style)
+    if len(values) > 1 and len(x):
+        deviation = values.std(axis=0, ddof=1)
+        low = np.maximum(mean - deviation, values.min(axis=0))
+        high = np.minimum(mean + deviation, values.max(axis=0))
+        ax.fill_between(x, low, high, color=style["color"], alpha=0.15, linewidth=0)
+
+
+def _use_log_scale(ax: "Axes") -> None:
+    """Make the time's scale logarithmic, with plain numbers at its ticks, and enough of them."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    ax.set_yscale("log")
+    low, high = ax.get_ylim()
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5) if high < 30 * low else (1,)))
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.set_ylabel("time of the update, ms")
+
+
+def _label_lines(
+    ax: "Axes", methods: Sequence[str], gap: float, texts: dict[str, str] = SHORT
+) -> None:
+    """Write names at the right ends of lines, a gap apart, with hints to their lines."""
+    drawn = {line.get_label(): np.asarray(line.get_path().vertices) for line in ax.lines}
+    named = [method for method in methods if len(drawn[method])]
+    if not named:
+        return
+    ax.autoscale_view()
+    to_axes = ax.transScale + ax.transLimits
+    ends = to_axes.transform(np.array([drawn[method][-1] for method in named]))[:, 1]
+    for method, end, place in zip(named, ends, _spread(ends, gap), strict=True):
+        style = {"color": STYLES[method]["color"], "transform": ax.transAxes, "clip_on": False}
+        ax.plot((1.01, 1.06), (end, place), linewidth=0.6, scalex=False, scaley=False, **style)
+        ax.text(1.075, place, texts[method], fontsize=7, va="center", **style)
+
+
+def _spread(wanted: Array, gap: float) -> Array:
+    """Return the places nearest to those wanted, in the same order, a gap apart, from 0 to 1."""
+    order = np.argsort(wanted, kind="stable")
+    steps = gap * np.arange(len(wanted))
+    places = np.empty_like(wanted)
+    # With the gaps taken out, places must only rise: the nearest such are the isotonic ones.
+    top = max(0.0, 1 - steps[-1])
+    places[order] = isotonic_regression(wanted[order] - steps, y_min=0, y_max=top) + steps
+    return places
+
+
+def _render(figure: "Figure", kind: str) -> bytes:
+    stream = io.BytesIO()
+    dated = {"Date": None} if kind == "svg" else {"Software": None}
+    figure.savefig(stream, format=kind, dpi=200, metadata=dated)
+    return stream.getvalue()

@@ -1,0 +1,88 @@
+"""Table 1 in the paper's layout, ours beside the published figures."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from opforest.experiments.summary import COLUMNS, Cell, Figure
+
+#: What the paper, and we, call the methods.
+NAMES = {
+    "opfi": "Incremental",
+    "original": "Original",
+    "dift": "DIFT",
+    "exact": "Exact",
+    "1nn": "1-NN",
+}
+HEADINGS = ("S₀", *COLUMNS[1:])
+MARK = "†"
+
+
+def rows_of(cells: Iterable[Cell]) -> Iterator[tuple[str, list[list[Cell]]]]:
+    """Yield each data set with its rows of cells, a row for each method."""
+    for dataset, group in groupby(cells, lambda cell: cell.dataset):
+        yield dataset, [list(row) for _, row in groupby(group, lambda cell: cell.method)]
+
+
+def to_markdown(cells: Iterable[Cell]) -> str:
+    """Return the table as Markdown; published figures stand below ours, in small print."""
+    lines = [
+        "| | | " + " | ".join(HEADINGS) + " |",
+        "|---|---|" + "---:|" * len(HEADINGS),
+    ]
+    for dataset, rows in rows_of(cells):
+        for i, row in enumerate(rows):
+            name = f"**{dataset}**" if i == 0 else ""
+            shown = " | ".join(map(_markdown_cell, row))
+            lines.append(f"| {name} | {NAMES[row[0].method]} | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def to_csv(cells: Iterable[Cell]) -> str:
+    """Return the table as comma-separated values, a cell in each line."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(
+        ("dataset", "method", "column", "increment", "mean", "std", "published_mean",
+         "published_std", "marked")
+    )  # fmt: skip
+    for cell in cells:
+        theirs = ("", "") if cell.published is None else cell.published
+        ours = (f"{value:.4f}" for value in cell.ours)
+        writer.writerow((*cell[:4], *ours, *theirs, int(cell.is_marked)))
+    return stream.getvalue()
+
+
+def to_latex(cells: Iterable[Cell]) -> str:
+    """Return the table as LaTeX; published figures stand beside ours, in parentheses."""
+    lines = [
+        r"\begin{tabular}{llr|rrr|rr}",
+        r"\hline",
+        " &  & "
+        + " & ".join(["$S_0$", *(name.replace("%", r"\%") for name in COLUMNS[1:])])
+        + r" \\",
+        r"\hline",
+    ]
+    for dataset, rows in rows_of(cells):
+        for i, row in enumerate(rows):
+            name = dataset if i == 0 else ""
+            shown = " & ".join(map(_latex_cell, row))
+            lines.append(f"{name} & {NAMES[row[0].method]} & {shown} \\\\")
+        lines.append(r"\hline")
+    return "\n".join((*lines, r"\end{tabular}")) + "\n"
+
+
+def _markdown_cell(cell: Cell) -> str:
+    mark = f" {MARK}" if cell.is_marked else ""
+    theirs = "" if cell.published is None else f"<br><sub>{cell.published}</sub>"
+    return f"{cell.ours}{mark}{theirs}"
+
+
+def _latex_cell(cell: Cell) -> str:
+    def show(figure: Figure) -> str:
+        return f"{figure.mean:.1f} \\pm {figure.std:.1f}"
+
+    mark = r"^\dagger" if cell.is_marked else ""
+    theirs = "" if cell.published is None else f"\\;({show(cell.published)})"
+    return f"${show(cell.ours)}{mark}{theirs}$"
