@@ -11,7 +11,7 @@ def say_errors() -> Iterator[None]:
     """Turn errors that the user can mend into one line and exit code 2."""
     try:
         yield
-    except (ValueError, ImportError) as error:
+    except (ValueError, ImportError, OSError) as error:
         typer.echo(f"opforest: error: {error}", err=True)
         raise typer.Exit(2) from None
     except KeyboardInterrupt:

@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from http.client import HTTPException
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 #: Where files come from, by the folder they lie in. The authors' repository is named at one commit.
 SOURCES = {
@@ -116,8 +116,16 @@ def _download(file: DataFile, path: Path) -> None:
 def _fetch(url: str, stream: IO[bytes]) -> str:
     """Copy what an address has, and return its SHA-256."""
     digest = hashlib.sha256()
-    with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
+    with _open(url) as answer:
         while chunk := answer.read(CHUNK):
             digest.update(chunk)
             stream.write(chunk)
     return digest.hexdigest()
+
+
+def _open(url: str) -> Any:
+    try:
+        return urllib.request.urlopen(url, timeout=TIMEOUT)
+    except urllib.error.HTTPError as error:
+        error.close()  # it is an answer too, and holds the connection
+        raise OSError(f"HTTP {error.code} {error.reason}") from None

@@ -9,7 +9,7 @@ from sklearn.isotonic import isotonic_regression
 
 from opforest.experiments.cases import draw_cases
 from opforest.experiments.protocol import Array
-from opforest.experiments.summary import Results, fit_slope
+from opforest.experiments.summary import LARGE, Results, fit_power, show_exponent
 from opforest.experiments.tables import NAMES
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def draw_curves(results: Results) -> "Figure | None":
             seconds = results.values(dataset, method, "seconds")[:, usual]
             _draw_band(below, usual, 1000 * seconds, method)
         above.set(ylabel="accuracy on T, %")
-        below.set(xlabel="increment")
+        below.set(xlabel="increment", ylabel="time of the update, ms")
         _use_log_scale(below)
         for ax in (above, below):
             _label_lines(ax, results.methods, gap=0.1)
@@ -98,12 +98,15 @@ def draw_time(results: Results) -> "Figure | None":
         for method in results.methods:
             known, seconds = results.update_times(dataset, method)
             ax.plot(known, 1000 * seconds, label=method, **STYLES[method])
-            slopes[method] = (
-                f"{SHORT[method]}  $n^{{{round(fit_slope(known, seconds), 1) + 0:.1f}}}$"
-            )
+            exponent, factor = fit_power(known, seconds)
+            slopes[method] = f"{SHORT[method]}  $n^{{{show_exponent(exponent)}}}$"
+            ends = known.max(initial=1) * np.array([LARGE, 1])
+            fitted = 1000 * factor * ends**exponent
+            ax.plot(ends, fitted, color=STYLES[method]["color"], linewidth=0.5)
         ax.set(title=dataset, xscale="log", xlabel="examples known, n")
         _use_log_scale(ax)
         _label_lines(ax, results.methods, 0.07, slopes)
+    axes[0, 0].set_ylabel("time of the update, ms")
     return figure
 
 
@@ -158,7 +161,6 @@ def _use_log_scale(ax: "Axes") -> None:
     ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5) if high < 30 * low else (1,)))
     ax.yaxis.set_major_formatter("{x:g}")
     ax.yaxis.set_minor_formatter(NullFormatter())
-    ax.set_ylabel("time of the update, ms")
 
 
 def _label_lines(

@@ -15,8 +15,9 @@ from opforest.experiments.summary import (
     Comparison,
     Results,
     compare,
-    fit_slope,
+    fit_power,
     make_cells,
+    show_exponent,
     summarise,
 )
 from opforest.experiments.tables import MARK, NAMES
@@ -253,8 +254,8 @@ def _figures(results: Results, images: set[str]) -> Iterator[str]:
         "increment; means, and a standard deviation to both sides. Times of empty subsets, and of "
         "a last subset that took what remained, are left out.",
         "time": "Figure 3. Median time of an update that includes one subset, against the number "
-        "of examples known after it; with the exponent k of nᵏ, fitted where at least a tenth "
-        "of all examples are known.",
+        "of examples known after it; thin lines, and the exponent k of nᵏ, are fitted where at "
+        "least a tenth of all examples are known.",
         "prototypes": "Figure 4. The share of examples that are prototypes after each increment.",
     }
     yield "## Figures\n"
@@ -303,5 +304,5 @@ def _show_p(compared: Comparison) -> str:
 
 def _show_time(results: Results, dataset: str, method: str) -> str:
     total = np.nansum(results.values(dataset, method, "seconds")[:, 1:], axis=1).mean()
-    slope = round(fit_slope(*results.update_times(dataset, method)), 1)
-    return f"{total:#.3g} s, n^{slope + 0:.1f}"
+    exponent, _ = fit_power(*results.update_times(dataset, method))
+    return f"{total:#.3g} s, n^{show_exponent(exponent)}"

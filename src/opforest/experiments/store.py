@@ -10,6 +10,7 @@ from typing import Any
 from opforest.experiments.protocol import Course
 
 RESULTS = "results.json"
+PARTS = {"settings", "versions", "machine", "finished", "datasets", "skipped", "runs"}
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,11 @@ def read(out: Path) -> dict[str, Any]:
     path = out / RESULTS
     try:
         results: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ValueError(
-            f"{path} must hold the results of an experiment, but cannot be read: {error}"
-        ) from error
+        missing = PARTS - set(results)
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"{path} must hold the results of an experiment: {error}") from error
+    if missing:
+        raise ValueError(f"{path} must hold the results of an experiment, but has no {missing}.")
     return results
 
 

@@ -153,21 +153,28 @@ def compare(results: Results, other: str) -> Comparison:
     return Comparison(other, last, overall, _wilcoxon(last), _wilcoxon(overall))
 
 
-def fit_slope(known: Array, seconds: Array) -> float:
-    """Return the exponent k of time ∝ nᵏ, by least squares on logarithms.
+def fit_power(known: Array, seconds: Array) -> tuple[float, float]:
+    """Return k and c of time = c · nᵏ, by least squares on logarithms; not a number for too few.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from opforest.experiments.summary import fit_slope
+    >>> from opforest.experiments.summary import fit_power
     >>> n = np.arange(10, 100)
-    >>> round(fit_slope(n, 3e-6 * n**2), 6)
-    2.0
+    >>> exponent, factor = fit_power(n, 3.0 * n**2)
+    >>> round(exponent, 6), round(factor, 6)
+    (2.0, 3.0)
     """
-    usable = (known >= LARGE * known.max()) & (seconds > 0)
+    usable = (known >= LARGE * known.max(initial=0)) & (seconds > 0)
     if usable.sum() < 3:
-        return float("nan")
-    return float(np.polyfit(np.log(known[usable]), np.log(seconds[usable]), 1)[0])
+        return np.nan, np.nan
+    exponent, height = np.polyfit(np.log(known[usable]), np.log(seconds[usable]), 1)
+    return float(exponent), float(np.exp(height))
+
+
+def show_exponent(exponent: float) -> str:
+    """Return an exponent with one digit, and no minus before 0."""
+    return f"{round(exponent, 1) + 0:.1f}"
 
 
 def _is_outside(ours: Figure, theirs: Figure) -> bool:

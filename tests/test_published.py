@@ -1,0 +1,183 @@
+"""Published data sets: found, downloaded from a server here, or refused with a word on why."""
+
+import hashlib
+import shutil
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+
+from opforest.datasets import PUBLISHED, DownloadError, files, load_published
+from opforest.datasets.files import find_home
+
+SATURN = PUBLISHED["Saturn"].file
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers by the first folder of the address."""
+
+    content = b""
+
+    def do_GET(self):
+        manner = self.path.split("/")[1]
+        if manner == "missing":
+            self.send_error(404)
+            return
+        if manner == "slow":
+            time.sleep(1)
+            return
+        content = self.content if manner != "wrong" else b"something else"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content[: len(content) // 2] if manner == "cut" else content)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """A server; call it with a manner to make it the place to download from."""
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=httpd.serve_forever, daemon=True)
+    thread.start()
+    address = f"http://127.0.0.1:{httpd.server_port}"
+
+    def use(manner):
+        monkeypatch.setattr(files, "SOURCES", dict.fromkeys(files.SOURCES, f"{address}/{manner}/"))
+
+    monkeypatch.setattr(files, "TIMEOUT", 0.3)
+    yield use
+    httpd.shutdown()
+    httpd.server_close()
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    """A small data set in LibOPF's format, taken for the published Saturn."""
+    rows = np.zeros((3, 4), "<f4")
+    rows[:, 1] = np.array([1, 2, 1], "<i4").view("<f4")
+    rows[:, 2:] = [[0.5, 1], [2, 3], [4, 5]]
+    content = np.array([3, 2, 2], "<i4").tobytes() + rows.tobytes()
+    file = SATURN._replace(sha256=hashlib.sha256(content).hexdigest())
+    monkeypatch.setitem(PUBLISHED, "Saturn", PUBLISHED["Saturn"]._replace(file=file))
+    monkeypatch.setattr(Handler, "content", content)
+    return content
+
+
+def files_in(folder):
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_sets_have_the_shapes_they_should(shared, name):
+    about = PUBLISHED[name]
+    bunch = load_published(name, data_home=shared / "data", download_if_missing=False)
+    assert bunch.data.shape == (about.n_samples, about.n_features)
+    assert bunch.data.dtype == np.float64
+    assert np.isfinite(bunch.data).all()
+    assert bunch.target.shape == (about.n_samples,)
+    assert bunch.target_names.tolist() == list(range(1, about.n_classes + 1))
+    assert len(bunch.feature_names) == about.n_features
+    assert name in bunch.DESCR
+
+
+def test_class_sizes_and_skins_duplicates(shared):
+    sizes = {"C-vs-G": [500, 100], "NTL": [4682, 270], "Skin": [50859, 194198]}
+    for name, counts in sizes.items():
+        X, y = load_published(name.lower(), data_home=shared / "data", return_X_y=True)
+        assert np.bincount(y)[1:].tolist() == counts
+    assert len(np.unique(X, axis=0)) == 51433
+
+
+def test_hashes_are_those_of_the_shared_files(shared):
+    lines = (shared / "data" / "SHA256SUMS").read_text().splitlines()
+    known = {path: digest for digest, path in map(str.split, lines)}
+    for about in PUBLISHED.values():
+        assert about.file.sha256 == known[f"{about.file.folder}/{about.file.name}"]
+
+
+def test_a_frame_on_request(shared):
+    pd = pytest.importorskip("pandas")
+    bunch = load_published("Parkinsons", data_home=shared / "data", as_frame=True)
+    assert isinstance(bunch.frame, pd.DataFrame)
+    assert bunch.frame.shape == (193, 23)
+    X, y = load_published("Parkinsons", data_home=shared / "data", as_frame=True, return_X_y=True)
+    assert list(X.columns) == bunch.feature_names
+    assert y.name == "target"
+
+
+def test_files_may_lie_in_the_folder_itself_which_a_variable_names(shared, tmp_path, monkeypatch):
+    shutil.copy(shared / "data" / "opfi" / "saturn.opf", tmp_path)
+    monkeypatch.setenv("OPFOREST_DATA", str(tmp_path))
+    assert load_published("Saturn", download_if_missing=False).data.shape == (200, 2)
+
+
+def test_home_is_the_users_cache_unless_said_otherwise(tmp_path, monkeypatch):
+    monkeypatch.delenv("OPFOREST_DATA", raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert find_home() == tmp_path / "opforest"
+    monkeypatch.setenv("OPFOREST_DATA", str(tmp_path / "a"))
+    assert find_home() == tmp_path / "a"
+    assert find_home(tmp_path / "b") == tmp_path / "b"
+
+
+def test_a_download_is_kept_and_not_repeated(server, toy, tmp_path):
+    server("good")
+    X, y = load_published("Saturn", data_home=tmp_path, return_X_y=True)
+    assert X.tolist() == [[0.5, 1], [2, 3], [4, 5]]
+    assert y.tolist() == [1, 2, 1]
+    assert files_in(tmp_path) == ["saturn.opf"]
+    server("missing")
+    assert load_published("Saturn", data_home=tmp_path).filename.endswith("saturn.opf")
+
+
+@pytest.mark.parametrize(
+    ("manner", "reason"),
+    [
+        ("wrong", "SHA-256"),
+        ("cut", "SHA-256|IncompleteRead"),
+        ("missing", "404"),
+        ("slow", "timed out"),
+    ],
+)
+def test_a_bad_download_leaves_nothing_and_says_what_to_do(server, toy, tmp_path, manner, reason):
+    server(manner)
+    with pytest.raises(DownloadError, match=reason) as caught:
+        load_published("Saturn", data_home=tmp_path)
+    message = str(caught.value)
+    assert f"{manner}/saturn.opf" in message
+    assert "by hand" in message
+    assert "OPFOREST_DATA" in message
+    assert files_in(tmp_path) == []
+
+
+def test_nobody_answers(toy, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "SOURCES", dict.fromkeys(files.SOURCES, "http://127.0.0.1:9/"))
+    with pytest.raises(DownloadError, match="could not be downloaded"):
+        load_published("Saturn", data_home=tmp_path)
+    assert files_in(tmp_path) == []
+
+
+def test_a_file_that_is_another_one_is_refused_and_kept(toy, tmp_path):
+    (tmp_path / "saturn.opf").write_bytes(b"mine")
+    with pytest.raises(ValueError, match=r"must have the SHA-256 .* Remove it"):
+        load_published("Saturn", data_home=tmp_path)
+    assert (tmp_path / "saturn.opf").read_bytes() == b"mine"
+
+
+def test_no_download_and_no_folder(tmp_path):
+    with pytest.raises(DownloadError, match=r"saturn.opf is neither in"):
+        load_published("Saturn", data_home=tmp_path, download_if_missing=False)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DownloadError, match="cannot be written"):
+        load_published("Saturn", data_home=tmp_path / "file")
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match="name must be one of .*'NTL'.*, got 'ntl2'"):
+        load_published("ntl2")
