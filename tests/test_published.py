@@ -179,5 +179,5 @@ def test_no_download_and_no_folder(tmp_path):
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(ValueError, match="name must be one of .*'NTL'.*, got 'ntl2'"):
+    with pytest.raises(ValueError, match=r"name must be one of .*'NTL'.*, got 'ntl2'"):
         load_published("ntl2")

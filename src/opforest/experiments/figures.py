@@ -66,7 +66,7 @@ def draw_curves(results: Results) -> "Figure | None":
     if not datasets:
         return None
     blocks = -(-len(datasets) // 2)  # two data sets side by side, accuracy above time
-    figure, axes = _panels(2 * blocks, min(2, len(datasets)), height=3.5 * blocks)
+    figure, axes = _panels(2 * blocks, 2, height=3.5 * blocks)
     pairs = [(axes[2 * (k // 2), k % 2], axes[2 * (k // 2) + 1, k % 2]) for k in range(2 * blocks)]
     for (above, below), dataset in zip(pairs, datasets, strict=False):
         above.set_title(SHOWN.get(dataset, dataset))

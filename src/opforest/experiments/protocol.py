@@ -16,7 +16,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 
 from opforest import OPFClassifier
+from opforest.indexing import FEW
 from opforest.scores import opf_accuracy
+from opforest.updates import UPDATES
 
 Array = npt.NDArray[Any]
 
@@ -162,18 +164,25 @@ def follow(method: str, X: Array, y: Array, parts: Split) -> Course:
     return course
 
 
-def warm_up() -> None:
-    """Use everything once, so that no kernel is compiled or loaded while time is taken."""
-    rng = np.random.default_rng(0)
+def warm_up(method: str, n_samples: int) -> None:
+    """Use all that a method may need, so that nothing is compiled while time is taken.
+
+    Parameters
+    ----------
+    method : {"opfi", "original", "dift", "exact", "1nn"}
+        The method.
+    n_samples : int
+        The number of examples that it is going to learn: for few, no index is used.
+    """
+    n = 2400 if n_samples >= FEW else 300
+    subsets = np.split(np.arange(n), [n - 120, n - 100])
     for n_features in (2, 32):
-        X = rng.normal(size=(2400, n_features))
+        X = np.random.default_rng(0).normal(size=(n, n_features))
         y = (X[:, 0] > 0) + (X[:, 1] > 0).astype(np.int64)
-        subsets = np.split(np.arange(2400), [1900, 1950])
-        for method in METHODS:
-            follow(method, X, y, Split(subsets, np.arange(600)))
-    for update in ("opfi", "dift", "exact"):
-        model = OPFClassifier(update=update, algorithm="kd_tree").fit(X[:900, :2], y[:900])
-        model.partial_fit(X[900:930, :2], y[900:930]).predict(X[:, :2])
+        follow(method, X, y, Split(subsets, np.arange(n)))
+    if n_samples >= FEW and method in UPDATES:
+        model = OPFClassifier(update=method, algorithm="kd_tree").fit(X[:-20, :2], y[:-20])
+        model.partial_fit(X[-20:, :2], y[-20:]).predict(X[:, :2])
 
 
 def _model(method: str, n: int, d: int) -> tuple[Any, bool]:

@@ -173,8 +173,8 @@ class _Task(NamedTuple):
         return store.find(self.out, self.job, self.conditions)
 
     def perform(self) -> Run:
-        _get_ready()
         X, y = sets.load(self.source)
+        _get_ready(self.job.method, len(y) // 2)
         begin = monotonic()
         with threadpool_limits(1):
             parts = split(y, self.conditions["n_subsets"], self.conditions["split_seed"])
@@ -278,9 +278,9 @@ def _follow_parent() -> None:
 
 
 @cache
-def _get_ready() -> None:
+def _get_ready(method: str, n_samples: int) -> None:
     with threadpool_limits(1):
-        warm_up()
+        warm_up(method, n_samples)
 
 
 def _machine() -> dict[str, Any]:

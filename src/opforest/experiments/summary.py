@@ -173,8 +173,8 @@ def fit_power(known: Array, seconds: Array) -> tuple[float, float]:
 
 
 def show_exponent(exponent: float) -> str:
-    """Return an exponent with one digit, and no minus before 0."""
-    return f"{round(exponent, 1) + 0:.1f}"
+    """Return an exponent with one digit, no minus before 0, and a question mark for none."""
+    return "?" if np.isnan(exponent) else f"{round(exponent, 1) + 0:.1f}"
 
 
 def _is_outside(ours: Figure, theirs: Figure) -> bool:
