@@ -1,5 +1,5 @@
 # Each target sets up what it needs in .venv by itself.
-.PHONY: demo test boundscheck lint bench clean
+.PHONY: demo reproduce test boundscheck lint bench clean
 .DELETE_ON_ERROR:
 
 # The first Python on the path that is recent enough; PYTHON=... overrides.
@@ -14,6 +14,10 @@ PYTEST = cache=$$(mktemp -d) && trap 'rm -rf "$$cache"' EXIT && \
 
 demo: $(VENV)/.demo
 	$(RUN) -m opforest.demo
+
+# The paper's whole experiment; REPRODUCE=--quick for a minute's.
+reproduce: $(VENV)/.reproduce
+	$(VENV)/bin/opforest reproduce $(REPRODUCE)
 
 test: $(VENV)/.test
 	$(PYTEST)
@@ -38,6 +42,10 @@ $(VENV)/bin/python:
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	$(RUN) -m pip install --quiet --editable ".[plot]"
+	@touch $@
+
+$(VENV)/.reproduce: pyproject.toml | $(VENV)/bin/python
+	$(RUN) -m pip install --quiet --editable ".[cli,plot]"
 	@touch $@
 
 # A group of pyproject.toml each.

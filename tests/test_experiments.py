@@ -139,7 +139,7 @@ class TestRunning:
         out = tmp_path / "out"
         command = [
             sys.executable, "-m", "opforest.experiments", "--datasets", "Lithu,Saturn",
-            "--methods", "1nn", "--repeats", "20", "--jobs", "2", "--out", str(out),
+            "--methods", "1nn", "--repeats", "8", "--jobs", "2", "--out", str(out),
         ]  # fmt: skip
         nowhere = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
         environment = {**os.environ, **nowhere, "no_proxy": ""}
@@ -152,11 +152,11 @@ class TestRunning:
         process.wait()
         time.sleep(1)
         before = {path.name: path.read_text() for path in out.glob("runs/[!.]*.json")}
-        assert 3 <= len(before) < 40
+        assert 3 <= len(before) < 16
         time.sleep(1)
         assert len(list(out.glob("runs/[!.]*.json"))) == len(before)  # no process lives on
-        results = run(Settings(["Lithu", "Saturn"], ["1nn"], 20, out=out))
-        assert len(results["runs"]) == 40
+        results = run(Settings(["Lithu", "Saturn"], ["1nn"], 8, out=out))
+        assert len(results["runs"]) == 16
         for name, content in before.items():
             assert (out / "runs" / name).read_text() == content
 

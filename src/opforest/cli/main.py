@@ -1,4 +1,4 @@
-"""The command ``opforest``: one module for each group of commands, imported when it is used."""
+"""The command ``opforest``, of which each group of commands is a module."""
 
 import sys
 from typing import Any
