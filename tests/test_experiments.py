@@ -15,7 +15,7 @@ from opforest.datasets import PUBLISHED, files
 from opforest.experiments import Settings, run, runner
 from opforest.experiments.__main__ import main
 from opforest.experiments.figures import _spread
-from opforest.experiments.report import write_report
+from opforest.experiments.report import UNKNOWN, write_report
 from opforest.experiments.summary import (
     Figure,
     Results,
@@ -227,7 +227,7 @@ class TestReport:
             assert ours == pytest.approx((np.mean(values), np.std(values, ddof=1)))
         assert cells["Saturn", "exact", "S0"].published is None
 
-    def test_published_data_is_marked_and_every_mark_explained(self, finished):
+    def test_published_data_is_marked_and_every_mark_explained(self, finished, tmp_path):
         _, raw = finished
         fake = json.loads(json.dumps(raw))
         fake["datasets"]["Saturn"]["origin"] = "published"
@@ -236,6 +236,11 @@ class TestReport:
         marked = [cell for cell in make_cells(Results(fake)) if cell.is_marked]
         assert {cell.dataset for cell in marked} == {"Saturn"}
         assert len(marked) == 5 * 3  # S0 is within its large deviation
+        write_report(fake, tmp_path)
+        report = (tmp_path / "report.md").read_text()
+        assert "15 of 36 means are marked." in report
+        assert "**Saturn**: Incremental 1st (50.0 against 68.5), " in report
+        assert UNKNOWN in report
 
     def test_comparisons(self, finished):
         _, raw = finished

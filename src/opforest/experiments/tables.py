@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from opforest.experiments.summary import COLUMNS, Cell, Figure
@@ -25,18 +25,23 @@ def rows_of(cells: Iterable[Cell]) -> Iterator[tuple[str, list[list[Cell]]]]:
         yield dataset, [list(row) for _, row in groupby(group, lambda cell: cell.method)]
 
 
+def markdown_table(
+    headings: Sequence[str], rows: Iterable[Iterable[object]], n_left: int = 1
+) -> str:
+    """Return a table in Markdown; all columns but the first ones are aligned to the right."""
+    rules = ["---"] * n_left + ["---:"] * (len(headings) - n_left)
+    lines = (" | ".join(map(str, row)) for row in (headings, rules, *rows))
+    return "\n".join(f"| {line} |" for line in lines) + "\n"
+
+
 def to_markdown(cells: Iterable[Cell]) -> str:
     """Return the table as Markdown; published figures stand below ours, in small print."""
-    lines = [
-        "| | | " + " | ".join(HEADINGS) + " |",
-        "|---|---|" + "---:|" * len(HEADINGS),
+    rows = [
+        (f"**{dataset}**" if i == 0 else "", NAMES[row[0].method], *map(_markdown_cell, row))
+        for dataset, group in rows_of(cells)
+        for i, row in enumerate(group)
     ]
-    for dataset, rows in rows_of(cells):
-        for i, row in enumerate(rows):
-            name = f"**{dataset}**" if i == 0 else ""
-            shown = " | ".join(map(_markdown_cell, row))
-            lines.append(f"| {name} | {NAMES[row[0].method]} | {shown} |")
-    return "\n".join(lines) + "\n"
+    return markdown_table(("", "", *HEADINGS), rows, n_left=2)
 
 
 def to_csv(cells: Iterable[Cell]) -> str:
