@@ -36,7 +36,7 @@ def offline(monkeypatch, tmp_path):
     """Nothing is downloaded; what can be is generated. Kernels are not made ready: no one times."""
     monkeypatch.setattr(files, "SOURCES", dict.fromkeys(files.SOURCES, "http://127.0.0.1:9/"))
     monkeypatch.setenv("OPFOREST_DATA", str(tmp_path / "no data"))
-    monkeypatch.setattr(runner, "warm_up", lambda method, n_samples: None)
+    monkeypatch.setattr(runner, "warm_up", lambda method, many: None)
 
 
 def settings(tmp_path, **changes):
@@ -58,7 +58,7 @@ def finished(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "SOURCES", dict.fromkeys(files.SOURCES, "http://127.0.0.1:9/"))
         patch.setenv("OPFOREST_DATA", str(folder / "no data"))
-        patch.setattr(runner, "warm_up", lambda method, n_samples: None)
+        patch.setattr(runner, "warm_up", lambda method, many: None)
         results = run(Settings(["Saturn", "C-vs-G", "NTL"], repeats=2, out=folder / "out"))
     write_report(results, folder / "out")
     return folder / "out", results

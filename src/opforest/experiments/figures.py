@@ -60,11 +60,9 @@ def draw_all(results: Results) -> dict[str, bytes]:
     return images
 
 
-def draw_curves(results: Results) -> "Figure | None":
+def draw_curves(results: Results) -> "Figure":
     """Draw the paper's Figure 2: accuracy and time of the update after each increment."""
     datasets = _choose(results, tuple(SHOWN))
-    if not datasets:
-        return None
     blocks = -(-len(datasets) // 2)  # two data sets side by side, accuracy above time
     figure, axes = _panels(2 * blocks, 2, height=3.5 * blocks)
     pairs = [(axes[2 * (k // 2), k % 2], axes[2 * (k // 2) + 1, k % 2]) for k in range(2 * blocks)]
@@ -87,11 +85,9 @@ def draw_curves(results: Results) -> "Figure | None":
     return figure
 
 
-def draw_time(results: Results) -> "Figure | None":
+def draw_time(results: Results) -> "Figure":
     """Draw the time of an update against the number of examples known, with fitted slopes."""
     datasets = _choose(results, LARGE_SETS)[:3]
-    if not datasets:
-        return None
     figure, axes = _panels(1, len(datasets), height=2.7)
     for ax, dataset in zip(axes[0], datasets, strict=True):
         slopes = {}
@@ -114,7 +110,7 @@ def draw_prototypes(results: Results) -> "Figure | None":
     """Draw the share of examples that are prototypes after each increment."""
     datasets = _choose(results, tuple(SHOWN))
     methods = [method for method in results.methods if method != "1nn"]
-    if not datasets or not methods:
+    if not methods:
         return None
     figure, axes = _panels(1, len(datasets), height=2.3)
     for ax, dataset in zip(axes[0], datasets, strict=True):

@@ -164,23 +164,23 @@ def follow(method: str, X: Array, y: Array, parts: Split) -> Course:
     return course
 
 
-def warm_up(method: str, n_samples: int) -> None:
+def warm_up(method: str, many: bool) -> None:
     """Use all that a method may need, so that nothing is compiled while time is taken.
 
     Parameters
     ----------
     method : {"opfi", "original", "dift", "exact", "1nn"}
         The method.
-    n_samples : int
-        The number of examples that it is going to learn: for few, no index is used.
+    many : bool
+        Whether it is going to learn so many examples that an index may be used.
     """
-    n = 2400 if n_samples >= FEW else 300
+    n = FEW + 400 if many else 300
     subsets = np.split(np.arange(n), [n - 120, n - 100])
     for n_features in (2, 32):
         X = np.random.default_rng(0).normal(size=(n, n_features))
         y = (X[:, 0] > 0) + (X[:, 1] > 0).astype(np.int64)
         follow(method, X, y, Split(subsets, np.arange(n)))
-    if n_samples >= FEW and method in UPDATES:
+    if many and method in UPDATES:
         model = OPFClassifier(update=method, algorithm="kd_tree").fit(X[:-20, :2], y[:-20])
         model.partial_fit(X[-20:, :2], y[-20:]).predict(X[:, :2])
 

@@ -119,13 +119,12 @@ def _introduction(results: Results) -> Iterator[str]:
     yield (
         f"**Protocol.** {_count(repeats, 'repetition', 'repetitions')} of: z-scores of every "
         "feature over the whole data set; a stratified split into halves S, to learn, and T, to "
-        "test on; S dealt into subsets that keep the class proportions, rounded down but with at least one example "
-        "of each class while any is left, the remainder in the last one (of the readings that we "
-        "tried, the one nearest to the published figures: with remainders spread evenly, NTL is "
-        "about 4 points higher at 50 %); a model trained on the first subset, S₀, then the others "
-        "included in turn. After each, "
-        "LibOPF's accuracy on T, 1 − Σᵢ (FPᵢ / (N − Nᵢ) + FNᵢ / Nᵢ) / 2c, and the processor time "
-        "of the update alone, without the prediction of T. All methods see the same splits.\n"
+        "test on; S dealt into subsets that keep the class proportions, rounded down but with at "
+        "least one example of each class while any is left, the remainder in the last one (of the "
+        "readings that we tried, the one nearest to the published figures: with remainders spread "
+        "evenly, NTL is about 4 points higher at 50 %); a model trained on the first subset, S₀, "
+        "then the others included in turn. After each, LibOPF's accuracy on T, 1 − Σᵢ (FPᵢ / (N − "
+        "Nᵢ) + FNᵢ / Nᵢ) / 2c, and the processor time of the update alone, without the prediction of T. All methods see the same splits.\n"
     )
     yield (
         "**Methods.** *Incremental*: OPFI, the paper's algorithm. *Original*: training anew on all "

@@ -25,6 +25,7 @@ from opforest.datasets.published import proper_name
 from opforest.experiments import sets, store
 from opforest.experiments.protocol import METHODS, follow, split, warm_up
 from opforest.experiments.store import Job
+from opforest.indexing import FEW
 
 #: What ``--quick`` runs.
 QUICK_SETS = ("C-vs-G", "Lithu", "Cone-Torus", "Saturn", "NTL", "Parkinsons")
@@ -157,7 +158,7 @@ def run(settings: Settings, notify: Callable[[Progress], None] = lambda progress
         "skipped": skipped,
         "runs": list(runs.values()),
     }
-    store.write(settings.out / store.RESULTS, json.dumps(results, indent=None) + "\n")
+    store.write(settings.out / store.RESULTS, json.dumps(results) + "\n")
     return store.read(settings.out)
 
 
@@ -174,7 +175,7 @@ class _Task(NamedTuple):
 
     def perform(self) -> Run:
         X, y = sets.load(self.source)
-        _get_ready(self.job.method, len(y) // 2)
+        _get_ready(self.job.method, len(y) >= 2 * FEW)
         begin = monotonic()
         with threadpool_limits(1):
             parts = split(y, self.conditions["n_subsets"], self.conditions["split_seed"])
@@ -278,9 +279,9 @@ def _follow_parent() -> None:
 
 
 @cache
-def _get_ready(method: str, n_samples: int) -> None:
+def _get_ready(method: str, many: bool) -> None:
     with threadpool_limits(1):
-        warm_up(method, n_samples)
+        warm_up(method, many)
 
 
 def _machine() -> dict[str, Any]:
