@@ -124,7 +124,8 @@ def _introduction(results: Results) -> Iterator[str]:
         "readings that we tried, the one nearest to the published figures: with remainders spread "
         "evenly, NTL is about 4 points higher at 50 %); a model trained on the first subset, S₀, "
         "then the others included in turn. After each, LibOPF's accuracy on T, 1 − Σᵢ (FPᵢ / (N − "
-        "Nᵢ) + FNᵢ / Nᵢ) / 2c, and the processor time of the update alone, without the prediction of T. All methods see the same splits.\n"
+        "Nᵢ) + FNᵢ / Nᵢ) / 2c, and the processor time of the update alone, without the prediction "
+        "of T. All methods see the same splits.\n"
     )
     yield (
         "**Methods.** *Incremental*: OPFI, the paper's algorithm. *Original*: training anew on all "
