@@ -1,5 +1,7 @@
 """With a k-d tree or without: the same bits."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -62,6 +64,36 @@ def test_growing_with_a_tree():
         assert_same_model(
             clf, OPFClassifier(algorithm="brute").fit(X[: i + 50], y[: i + 50]), X[:300] + 0.5
         )
+
+
+def test_more_candidates_than_there_was_room_for():
+    """A point amid unit vectors: none of them is nearer to another one than to it."""
+    d = 100
+    shells = [radius * np.vstack((np.eye(d), -np.eye(d))) for radius in (1.0, 1.0625, 1.125)]
+    X = np.vstack((*shells, np.zeros((1, d)), np.full((1, d), 1e-3)))
+    y = np.arange(len(X)) % 3
+    clf = OPFClassifier(algorithm="kd_tree").fit(X[:-2], y[:-2])
+    clf.partial_fit(X[-2:], y[-2:])
+    clf.forest_.check()
+    assert_same_model(clf, OPFClassifier(algorithm="brute").fit(X, y), X[::7] + 0.01)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("scale", [1.0, 1e-170])
+def test_copies_of_what_is_known(d, scale):
+    """With distances that vanish, not all at distance 0 are copies."""
+    rng = np.random.default_rng(d)
+    X, y = scale * rng.integers(-3, 4, (200, d)), rng.integers(0, 3, 200)
+    X = np.vstack((X, X[::3], -0.0 * X[:20], X[::5]))
+    y = np.resize(y, len(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # some distances vanish
+        clf = OPFClassifier(algorithm="kd_tree").fit(X[:150], y[:150])
+        for i in range(150, len(X)):
+            clf.partial_fit(X[i : i + 1], y[i : i + 1])
+        fresh = OPFClassifier(algorithm="brute").fit(X, y)
+    clf.forest_.check()
+    assert_same_model(clf, fresh, X[::3])
 
 
 def test_distances_that_vanish_fall_back_to_the_dense_algorithm():

@@ -14,6 +14,7 @@ from joblib import Parallel, delayed
 from opforest._jit import borrow, helper, kernel
 from opforest.kernels.distances import distance
 from opforest.kernels.kdtree import STACK, build_kdtree, push_children
+from opforest.kernels.pieces import find_group
 from opforest.kernels.spanning_tree import Tree
 
 #: Places searched by one call of a kernel, so that threads share the work and Ctrl-C is heard.
@@ -163,14 +164,6 @@ def _nearest_alien(tree, rounds, i, limit, stack, bound, metric):
 
 
 @helper
-def _find(group, i):
-    while group[i] != i:
-        group[i] = group[group[i]]
-        i = group[i]
-    return i
-
-
-@helper
 def _is_smaller(tree, rounds, i, j):
     """Compare the edges that places i and j have found."""
     if rounds.weight[i] != rounds.weight[j]:
@@ -195,14 +188,14 @@ def _join(tree, rounds, group, u, v, weight, m):
         i = chosen[c]
         if i < 0:
             continue
-        a, b = _find(group, i), _find(group, rounds.alien[i])
+        a, b = find_group(group, i), find_group(group, rounds.alien[i])
         if a != b:
             group[max(a, b)] = min(a, b)
             u[m], v[m] = tree.vertex[i], tree.vertex[rounds.alien[i]]
             weight[m] = rounds.weight[i]
             m += 1
     for i in range(n):
-        rounds.component[i] = _find(group, i)
+        rounds.component[i] = find_group(group, i)
     _merge_nodes(tree, rounds)
     return m
 

@@ -41,8 +41,6 @@ class Index(NamedTuple):
     eldest: np.ndarray  #: by node: the smallest vertex in it
     first: np.ndarray  #: by node: the vertex with the smallest (cost, index)
     classes: np.ndarray  #: by node: a bit for each class in it, modulo 64
-    own: np.ndarray  #: scratch, by node: how many of its points are in a list, and in which
-    stamp: np.ndarray
     vertex: np.ndarray  #: by place
     points: np.ndarray  #: by place
     holder: np.ndarray  #: by bucket: its leaf
@@ -68,8 +66,6 @@ def build_index(state, chosen) -> Index:
         eldest=np.full(nodes, NOBODY),
         first=np.full(nodes, -1, np.int32),
         classes=np.zeros(nodes, np.uint64),
-        own=np.zeros(nodes, np.int32),
-        stamp=np.zeros(nodes, np.int64),
         vertex=np.empty(buckets * BUCKET, np.int32),
         points=np.empty((buckets * BUCKET, d), dtype),
         holder=np.zeros(buckets, np.int32),
@@ -96,7 +92,6 @@ def with_room(index) -> Index:
     spare[free : free + after - before, 0] = np.arange(before, after)
     spare[free : free + after - before, 1] = np.arange(before, after) + 1
     by_node = ("child", "above", "count", "axis", "split", "eldest", "first", "classes")
-    by_node += ("own", "stamp")
     d = index.points.shape[1]
     places = (after + 1) * BUCKET
     return index._replace(
@@ -169,7 +164,7 @@ def _graft(index, node, bucket, vertex, rows, label, cost):
     for i in range(m):
         node, below = target[i], child[i]
         if below < 0:
-            _fill(index, node, bucket_of[i], vertex, begin[i], end[i], rows, label, cost)
+            _fill(index, node, bucket_of[i], vertex, begin[i], end[i], rows)
             continue
         index.tally[SPARE] -= 1
         spare = index.spare[index.tally[SPARE]]
@@ -181,11 +176,11 @@ def _graft(index, node, bucket, vertex, rows, label, cost):
         index.axis[node] = axis
         index.split[node] = low[below + 1, axis]
     for i in range(m - 1, -1, -1):
-        _summarise(index, target[i], rows, label, cost)
+        _summarise(index, target[i], label, cost)
 
 
 @helper
-def _fill(index, leaf, bucket, vertex, begin, end, rows, label, cost):
+def _fill(index, leaf, bucket, vertex, begin, end, rows):
     index.child[leaf] = -1 - bucket
     index.holder[bucket] = leaf
     index.count[leaf] = end - begin
@@ -252,7 +247,7 @@ def _summarise_parent(node, below, count, low, high, eldest, first, classes, cos
 
 
 @helper
-def _summarise(index, node, rows, label, cost):
+def _summarise(index, node, label, cost):
     """Note what is true of a node, once it is noted of its children."""
     below = index.child[node]
     if below >= 0:
@@ -333,7 +328,7 @@ def leave(index, z, rows, label, cost):
 @helper
 def _climb(index, leaf, rows, label, cost):
     """Note anew what is true of a leaf and of all above it, and restore balance."""
-    _summarise(index, leaf, rows, label, cost)
+    _summarise(index, leaf, label, cost)
     highest = _summarise_above(
         leaf, index.above, index.child, index.count, index.low, index.high, index.eldest,
         index.first, index.classes, cost,
