@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opforest import OPFClassifier
-from opforest.indexing import share_of_looks
+from opforest.indexing import probe
 from opforest.kernels.boruvka import span_sparse
 from opforest.kernels.index import Flat, Index
+from opforest.kernels.kdtree import build_kdtree
 from opforest.metrics import resolve
 from strategies import learning_problems
 from test_updates import assert_same_model
@@ -53,6 +54,18 @@ def test_larger_sets(d, dtype):
         for n_jobs in (1, 2):
             tree = OPFClassifier(algorithm="kd_tree", n_jobs=n_jobs).fit(X, y)
             assert_same_model(tree, brute, Q)
+
+
+def test_leaves_of_all_sizes():
+    """When leaves are half full, there are twice as many of them."""
+    rng = np.random.default_rng(0)
+    X = rng.random((7000, 2))
+    y = (4 * X[:, 0]).astype(int) % 2
+    for n in (*range(1, 60), 95, 96, 97, 111, 223, 385, 447, 768, 769, 1537, 3333, 6200, 7000):
+        clf = OPFClassifier(algorithm="kd_tree").fit(X[:n], y[:n])
+        clf.forest_.check()
+        clf.partial_fit(X[:1] + 0.5, y[:1])
+        clf.forest_.check()
 
 
 def test_growing_with_a_tree():
@@ -100,7 +113,7 @@ def test_distances_that_vanish_fall_back_to_the_dense_algorithm():
     """Where squares underflow, distinct points are at distance 0, and copies are no star."""
     X = np.array([[0.0], [1e-200], [1e-200], [0.0], [5.0]])
     metric = resolve("euclidean")
-    assert span_sparse(X, metric.kernel) is None
+    assert span_sparse(X, build_kdtree(X, np.arange(len(X))), metric.kernel) is None
     y = [0, 1, 0, 1, 1]
     assert_same_model(
         OPFClassifier(algorithm="kd_tree").fit(X, y), OPFClassifier(algorithm="brute").fit(X, y), X
@@ -117,10 +130,10 @@ def test_auto_probes():
     }
     assert kinds == {"flat": Index, "cube": Flat, "clusters": Index}
     euclidean = resolve("euclidean")
-    assert share_of_looks(flat, euclidean, "brute") == 1
-    assert share_of_looks(flat[:100], euclidean, "auto") == 1
-    assert share_of_looks(flat, resolve("canberra"), "auto") == 1
-    assert share_of_looks(flat, euclidean, "auto") < 0.02
+    assert probe(flat, euclidean, "brute").share == 1
+    assert probe(flat[:100], euclidean, "auto").share == 1
+    assert probe(flat, resolve("canberra"), "auto").share == 1
+    assert probe(flat, euclidean, "auto").share < 0.02
 
 
 def test_errors():

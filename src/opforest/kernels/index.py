@@ -49,11 +49,10 @@ class Index(NamedTuple):
     tally: np.ndarray  #: how many of these; and whether they were too few to restore balance
 
 
-def build_index(state, chosen) -> Index:
-    """Return the index of the chosen vertices."""
-    vertex = np.array(chosen, np.int64)
+def build_index(state, tree) -> Index:
+    """Return the index of the vertices in a k-d tree."""
     d, dtype = state.rows.shape[1], state.rows.dtype
-    pairs = len(vertex) // 7 + 16  # a twelfth to a sixth of the points, and room to grow
+    pairs = len(tree.vertex) // (LEAF // 2) + 16  # leaves are at least half full; and room to grow
     nodes, buckets = 2 * pairs + 1, pairs + 1
     index = Index(
         child=np.full(nodes, -1, np.int32),
@@ -75,7 +74,7 @@ def build_index(state, chosen) -> Index:
         ),
         tally=np.array([pairs, 0]),
     )
-    plant(index, vertex, state.rows, state.label, state.cost)
+    plant(index, tree, state.label, state.cost)
     return index
 
 
@@ -145,26 +144,24 @@ def _check_node(index, node, state):
 
 
 @kernel
-def plant(index, vertex, rows, label, cost):
-    """Make an empty index that of these vertices."""
-    _graft(borrow(index), 0, 0, vertex, rows, label, cost)
+def plant(index, tree, label, cost):
+    """Make an empty index that of the vertices in a k-d tree."""
+    _graft(
+        borrow(index), 0, 0, tree.vertex, tree.points, tree.begin, tree.end, tree.child, tree.low,
+        tree.high, label, cost,
+    )  # fmt: skip
 
 
 @helper
-def _graft(index, node, bucket, vertex, rows, label, cost):
-    """Grow a balanced subtree under a node without one; its first leaf gets this bucket."""
-    size = most_nodes(vertex.shape[0])
-    begin, end = np.empty(size, np.int64), np.empty(size, np.int64)
-    child = np.empty(size, np.int64)
-    low = np.empty((size, rows.shape[1]), rows.dtype)
-    high = np.empty_like(low)
-    m = split_all(rows, vertex, begin, end, child, low, high)
+def _graft(index, node, bucket, vertex, points, begin, end, child, low, high, label, cost):
+    """Copy a k-d tree to a node without children; its first leaf gets this bucket."""
+    m = begin.shape[0]
     target, bucket_of = np.empty(m, np.int64), np.empty(m, np.int64)
     target[0], bucket_of[0] = node, bucket
     for i in range(m):
         node, below = target[i], child[i]
         if below < 0:
-            _fill(index, node, bucket_of[i], vertex, begin[i], end[i], rows)
+            _fill(index, node, bucket_of[i], vertex, points, begin[i], end[i])
             continue
         index.tally[SPARE] -= 1
         spare = index.spare[index.tally[SPARE]]
@@ -180,12 +177,12 @@ def _graft(index, node, bucket, vertex, rows, label, cost):
 
 
 @helper
-def _fill(index, leaf, bucket, vertex, begin, end, rows):
+def _fill(index, leaf, bucket, vertex, points, begin, end):
     index.child[leaf] = -1 - bucket
     index.holder[bucket] = leaf
     index.count[leaf] = end - begin
     for i in range(begin, end):
-        _put(index, bucket * BUCKET + i - begin, vertex[i], rows[vertex[i]])
+        _put(index, bucket * BUCKET + i - begin, vertex[i], points[i])
 
 
 @helper
@@ -373,7 +370,12 @@ def _rebuild(index, node, rows, label, cost):
             vertex[m] = index.vertex[place]
             m += 1
     index.tally[SPARE] = pairs
-    _graft(index, node, bucket, vertex, rows, label, cost)
+    size = most_nodes(count)
+    begin, end, child = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    low = np.empty((size, rows.shape[1]), rows.dtype)
+    high, points = np.empty_like(low), rows[vertex]
+    m = split_all(points, vertex, begin, end, child, low, high)
+    _graft(index, node, bucket, vertex, points, begin[:m], end, child, low, high, label, cost)
 
 
 @helper
