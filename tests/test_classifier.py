@@ -301,8 +301,8 @@ def test_ctrl_c_stops_a_long_fit_and_leaves_no_model():
     code = """
 import numpy as np, os, signal, threading, time
 from opforest import OPFClassifier
-OPFClassifier().fit(np.eye(3), [0, 1, 1])
-clf = OPFClassifier()
+clf = OPFClassifier(algorithm="brute")
+OPFClassifier(algorithm="brute").fit(np.eye(3), [0, 1, 1])
 threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
 begin = time.monotonic()
 try:

@@ -45,7 +45,7 @@ class ChangingModel(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        names = ("WORTH_TRAINING", "WORTH_TRAINING_TO_FORGET", "WORTH_TRAINING_TO_FORGET_FLAT")
+        names = ("WORTH_TRAINING", "WORTH_TRAINING_TO_FORGET")
         self.saved = {name: getattr(exact, name) for name in names}
         for name in names:
             setattr(exact, name, np.inf)  # no short cut by training anew
@@ -129,12 +129,12 @@ class ChangingModel(RuleBasedStateMachine):
     @precondition(lambda self: len(self.ids) > 0)
     @rule()
     def shortcut(self):
-        exact.WORTH_TRAINING_TO_FORGET = exact.WORTH_TRAINING_TO_FORGET_FLAT = 0
+        exact.WORTH_TRAINING_TO_FORGET = 0
         ids = self.ids[:: max(1, len(self.ids) // 3)]
         for clf in self.models:
             clf.forget(ids)
         self.drop(np.isin(self.ids, ids))
-        exact.WORTH_TRAINING_TO_FORGET = exact.WORTH_TRAINING_TO_FORGET_FLAT = np.inf
+        exact.WORTH_TRAINING_TO_FORGET = np.inf
 
     @rule(bad=st.sampled_from(["unknown", "negative", "repeated", "gone", "float", "table"]))
     def fail(self, bad):

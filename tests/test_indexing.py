@@ -1,14 +1,17 @@
 """With a k-d tree or without: the same bits."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opforest import OPFClassifier
-from opforest.indexing import share_of_looks
+from opforest.indexing import probe
 from opforest.kernels.boruvka import span_sparse
 from opforest.kernels.index import Flat, Index
+from opforest.kernels.kdtree import build_kdtree
 from opforest.metrics import resolve
 from strategies import learning_problems
 from test_updates import assert_same_model
@@ -53,6 +56,18 @@ def test_larger_sets(d, dtype):
             assert_same_model(tree, brute, Q)
 
 
+def test_leaves_of_all_sizes():
+    """When leaves are half full, there are twice as many of them."""
+    rng = np.random.default_rng(0)
+    X = rng.random((7000, 2))
+    y = (4 * X[:, 0]).astype(int) % 2
+    for n in (*range(1, 60), 95, 96, 97, 111, 223, 385, 447, 768, 769, 1537, 3333, 6200, 7000):
+        clf = OPFClassifier(algorithm="kd_tree").fit(X[:n], y[:n])
+        clf.forest_.check()
+        clf.partial_fit(X[:1] + 0.5, y[:1])
+        clf.forest_.check()
+
+
 def test_growing_with_a_tree():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 30, (900, 2)).astype(float), rng.integers(0, 3, 900)
@@ -64,11 +79,41 @@ def test_growing_with_a_tree():
         )
 
 
+def test_more_candidates_than_there_was_room_for():
+    """A point amid unit vectors: none of them is nearer to another one than to it."""
+    d = 100
+    shells = [radius * np.vstack((np.eye(d), -np.eye(d))) for radius in (1.0, 1.0625, 1.125)]
+    X = np.vstack((*shells, np.zeros((1, d)), np.full((1, d), 1e-3)))
+    y = np.arange(len(X)) % 3
+    clf = OPFClassifier(algorithm="kd_tree").fit(X[:-2], y[:-2])
+    clf.partial_fit(X[-2:], y[-2:])
+    clf.forest_.check()
+    assert_same_model(clf, OPFClassifier(algorithm="brute").fit(X, y), X[::7] + 0.01)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("scale", [1.0, 1e-170])
+def test_copies_of_what_is_known(d, scale):
+    """With distances that vanish, not all at distance 0 are copies."""
+    rng = np.random.default_rng(d)
+    X, y = scale * rng.integers(-3, 4, (200, d)), rng.integers(0, 3, 200)
+    X = np.vstack((X, X[::3], -0.0 * X[:20], X[::5]))
+    y = np.resize(y, len(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # some distances vanish
+        clf = OPFClassifier(algorithm="kd_tree").fit(X[:150], y[:150])
+        for i in range(150, len(X)):
+            clf.partial_fit(X[i : i + 1], y[i : i + 1])
+        fresh = OPFClassifier(algorithm="brute").fit(X, y)
+    clf.forest_.check()
+    assert_same_model(clf, fresh, X[::3])
+
+
 def test_distances_that_vanish_fall_back_to_the_dense_algorithm():
     """Where squares underflow, distinct points are at distance 0, and copies are no star."""
     X = np.array([[0.0], [1e-200], [1e-200], [0.0], [5.0]])
     metric = resolve("euclidean")
-    assert span_sparse(X, metric.kernel) is None
+    assert span_sparse(X, build_kdtree(X, np.arange(len(X))), metric.kernel) is None
     y = [0, 1, 0, 1, 1]
     assert_same_model(
         OPFClassifier(algorithm="kd_tree").fit(X, y), OPFClassifier(algorithm="brute").fit(X, y), X
@@ -85,10 +130,10 @@ def test_auto_probes():
     }
     assert kinds == {"flat": Index, "cube": Flat, "clusters": Index}
     euclidean = resolve("euclidean")
-    assert share_of_looks(flat, euclidean, "brute") == 1
-    assert share_of_looks(flat[:100], euclidean, "auto") == 1
-    assert share_of_looks(flat, resolve("canberra"), "auto") == 1
-    assert share_of_looks(flat, euclidean, "auto") < 0.02
+    assert probe(flat, euclidean, "brute").share == 1
+    assert probe(flat[:100], euclidean, "auto").share == 1
+    assert probe(flat, resolve("canberra"), "auto").share == 1
+    assert probe(flat, euclidean, "auto").share < 0.02
 
 
 def test_errors():

@@ -13,6 +13,7 @@ pytest.importorskip("river")
 
 from opforest import OPFClassifier as Batch
 from opforest import storage
+from opforest.indexing import probe
 from opforest.kernels.index import Flat, Index
 from opforest.river import OPFClassifier
 
@@ -80,7 +81,7 @@ def test_mini_batches_larger_and_smaller_than_the_window(size):
 def test_a_window_with_an_index(monkeypatch):
     """As if the stream were large and an index paid."""
     monkeypatch.setattr(storage, "FEW_TO_GROW", 40)
-    monkeypatch.setattr(storage, "share_of_looks", lambda *args: 0.0)
+    monkeypatch.setattr(storage, "probe", lambda rows, metric, _: probe(rows, metric, "kd_tree"))
     X, y = examples(400)
     model = OPFClassifier(window_size=60)
     kinds = set()

@@ -24,21 +24,40 @@ from opforest.updates import UPDATES, UpdateReport
 Array = npt.NDArray[Any]
 
 
+#: Kinds of NumPy's types of whole numbers.
+INTEGERS = "biu"
+
+
 def _encode(
     y: Array, known: Array, classes: npt.ArrayLike | None
 ) -> tuple[Array, npt.NDArray[np.int64]]:
-    """Return all classes in order, and the labels as indices of them."""
-    announced = [] if classes is None or len(np.asarray(classes)) == 0 else [np.asarray(classes)]
-    parts = [known, *announced, y]
-    unique_labels(*parts)  # complains about labels that cannot be compared
+    """Return all classes in order, and the labels as indices of them.
+
+    ``known`` are classes in order; there may be none.
+    """
+    if classes is None and known.dtype == y.dtype != object and len(known):
+        label = np.searchsorted(known, y)
+        if (known.take(label, mode="clip") == y).all():  # nothing new
+            return known, label
+    announced = np.asarray([] if classes is None else classes)
+    parts = [part for part in (known, announced, y) if len(part)]
+    if any(part.dtype.kind not in INTEGERS for part in parts):
+        unique_labels(*parts)  # complains about labels that cannot be compared
+    parts = [np.unique(part) for part in parts]
     all_classes = np.unique(np.concatenate(parts))
-    for labels in map(np.unique, parts):
+    for labels in parts:
         if len(np.unique(labels.astype(all_classes.dtype))) < len(labels):
             raise ValueError(
                 f"labels of types {[str(part.dtype) for part in parts]} cannot be told apart as "
                 f"{all_classes.dtype}. Convert them to one type first."
             )
     return all_classes, np.searchsorted(all_classes, y)
+
+
+def _check_labels(y: Array) -> None:
+    """Raise a ``ValueError`` if these are no labels."""
+    if y.dtype.kind not in INTEGERS:  # which always are
+        check_classification_targets(y)
 
 
 def _check_ids(ids: npt.ArrayLike, forest: Forest) -> npt.NDArray[np.int64]:
@@ -398,8 +417,8 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         metric = resolve(self.metric, self.metric_params)
         check_algorithm(self.algorithm, metric)
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
-        all_classes, label = _encode(y, y, classes)
+        _check_labels(y)
+        all_classes, label = _encode(y, y[:0], classes)
         forest = Forest(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
         learned_with = self.metric, self.metric_params
         self.__dict__.update(forest_=forest, classes_=all_classes, _learned_with=learned_with)
@@ -423,7 +442,7 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
             X, y = validate_data(self, X, y, dtype=dtype, reset=False)
         with warnings.catch_warnings():  # few examples of many classes are no regression problem
             warnings.simplefilter("ignore", UserWarning)
-            check_classification_targets(y)
+            _check_labels(y)
         return X, y
 
     def _note_growth(self, counts: Array) -> None:

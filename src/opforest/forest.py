@@ -11,6 +11,7 @@ from opforest.indexing import SHARE_FOR_SEARCH, find_best, queries_per_call
 from opforest.kernels.conquest import conquer, order_tree, trace_paths
 from opforest.kernels.index import Index, build_index, check_index
 from opforest.kernels.kdsearch import ANY
+from opforest.kernels.kdtree import build_kdtree
 from opforest.kernels.search import GROUP, Ranking, measure_staged, rank, unranked
 from opforest.kernels.spanning_tree import WORK_PER_CALL
 from opforest.kernels.state import CROSSING, FORGOTTEN, PROTOTYPES
@@ -273,7 +274,7 @@ class Forest(Storage):
         chosen = living(self.state)
         vertex = np.arange(self.end) if chosen is None else chosen
         if self._share < SHARE_FOR_SEARCH:
-            return build_index(self.state, vertex)
+            return build_index(self.state, build_kdtree(self.state.rows, vertex))
         return self._rank(vertex)
 
     def _queries(self, X: Array) -> Array:

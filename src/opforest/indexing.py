@@ -1,12 +1,15 @@
 """Layer 2: when to use a k-d tree or matrix products. The answers are the same bits either way."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from opforest._blas import one_blas_thread
 from opforest.kernels.boruvka import span_sparse
+from opforest.kernels.boruvka_by_products import span_by_products
 from opforest.kernels.index import Index
 from opforest.kernels.kdsearch import find_conquerors_in_tree
-from opforest.kernels.kdtree import build_kdtree, count_looks
+from opforest.kernels.kdtree import KDTree, build_kdtree, count_looks
 from opforest.kernels.products import find_conquerors_by_products
 from opforest.kernels.search import GROUP, Ranking, find_conquerors
 from opforest.kernels.spanning_tree import WORK_PER_CALL, Tree, span
@@ -32,6 +35,10 @@ SHARE_FOR_SEARCH, SHARE_FOR_SPANNING = 1 / 16, 1 / 100
 #: Matrix products pay from so many features on, and so many features of all queries together.
 FEATURES_FOR_PRODUCTS, WORTH_PRODUCTS = 24, 2**14
 
+#: Prim's algorithm goes through all points again and again, one against all. Products pay where
+#: there are so many features, and more bytes of points than the fast caches hold.
+FEATURES_TO_SPAN, BYTES_TO_SPAN = 128, 12_000_000
+
 #: At most so many queries are given to one call of a kernel, if it is fast.
 QUERIES_PER_CALL = 8192
 
@@ -48,24 +55,45 @@ def check_algorithm(algorithm: object, metric: Metric) -> None:
         )
 
 
-def share_of_looks(rows: Array, metric: Metric, algorithm: str) -> float:
-    """Return which share of the points a search in a k-d tree looks at; 1 if none is to be used."""
+class Probe(NamedTuple):
+    """What is known of searches in a k-d tree of all points."""
+
+    share: float  #: of the points that a search looks at; 1 if no tree is to be used, 0 if one must
+    tree: KDTree | None = None  #: if one was built
+
+
+def probe(rows: Array, metric: Metric, algorithm: str) -> Probe:
+    """Find out whether a k-d tree pays."""
     n = len(rows)
     if algorithm == "brute" or not metric.is_indexable or (algorithm == "auto" and n < FEW):
-        return 1.0
+        return Probe(1.0)
+    tree = build_kdtree(rows, np.arange(n)) if n else None
     if algorithm == "kd_tree":
-        return 0.0
+        return Probe(0.0, tree)
     sample = np.linspace(0, n - 1, PROBES).astype(np.int64)
-    looks: float = count_looks(build_kdtree(rows, np.arange(n)), sample, metric.kernel)
-    return looks / n
+    return Probe(count_looks(tree, sample, metric.kernel) / n, tree)
 
 
-def span_best(rows: Array, metric: Metric, share: float, n_jobs: int) -> Tree:
+def span_best(rows: Array, metric: Metric, probed: Probe, n_jobs: int) -> Tree:
     """Return the minimum spanning tree by the algorithm that fits."""
-    few = share > 0 and len(rows) < FEW_TO_SPAN
-    sparse = share < SHARE_FOR_SPANNING and not few
-    tree = span_sparse(rows, metric.kernel, n_jobs) if sparse else None
+    few = probed.share > 0 and len(rows) < FEW_TO_SPAN
+    sparse = probed.share < SHARE_FOR_SPANNING and not few
+    tree = None
+    if sparse:
+        tree = span_sparse(rows, probed.tree, metric.kernel, n_jobs)
+    elif (
+        _have_estimates(rows, metric)
+        and rows.shape[1] >= FEATURES_TO_SPAN
+        and rows.nbytes >= BYTES_TO_SPAN
+    ):
+        tree = span_by_products(rows, metric.kernel, n_jobs)
     return span(rows, metric.kernel) if tree is None else tree
+
+
+def _have_estimates(rows: Array, metric: Metric) -> bool:
+    """Tell whether matrix products estimate distances, with errors that have a bound."""
+    few = rows.shape[1] <= 0.25 / float(np.finfo(rows.dtype).eps)
+    return isinstance(metric.kernel, SquaredEuclidean) and few
 
 
 def products_pay(n_queries: int, ranking: Ranking | Index, rows: Array, metric: Metric) -> bool:
@@ -74,10 +102,9 @@ def products_pay(n_queries: int, ranking: Ranking | Index, rows: Array, metric: 
     return (
         isinstance(ranking, Ranking)
         and ranking.is_sorted
-        and isinstance(metric.kernel, SquaredEuclidean)
+        and _have_estimates(rows, metric)
         and n_features >= FEATURES_FOR_PRODUCTS
         and n_features * n_queries >= WORTH_PRODUCTS
-        and n_features <= 0.25 / float(np.finfo(rows.dtype).eps)  # else errors have no bound
     )
 
 

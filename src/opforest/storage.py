@@ -7,10 +7,11 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from opforest._jit import specialise
-from opforest.indexing import FEW_TO_GROW, SHARE_FOR_SEARCH, share_of_looks, span_best
+from opforest.indexing import FEW_TO_GROW, SHARE_FOR_SEARCH, probe, span_best
 from opforest.kernels.conquest import conquer, count_cuts
 from opforest.kernels.distances import TILE, count_tiles, fill_tiles, find_undefined
 from opforest.kernels.index import Flat, Index, build_index, is_full, with_room, with_width
+from opforest.kernels.kdtree import KDTree, build_kdtree
 from opforest.kernels.rooted_tree import link_children
 from opforest.kernels.search import Ranking, rank
 from opforest.kernels.state import ELDEST, FORGOTTEN, HOLES, SIZE, State, resized
@@ -327,9 +328,9 @@ class Storage:
 
     def _train(self, rows: Array, label: Array) -> None:
         """Become the forest of these rows."""
-        share = share_of_looks(rows, self.metric, self._algorithm)
+        probed = probe(rows, self.metric, self._algorithm)
         if len(label):
-            tree = span_best(rows, self.metric, share, effective_n_jobs(self._n_jobs))
+            tree = span_best(rows, self.metric, probed, effective_n_jobs(self._n_jobs))
             self.metric.check_defined(
                 tree.weight, lambda v: f"the training examples {tree.parent[v]} and {v}"
             )
@@ -340,8 +341,8 @@ class Storage:
             none, nothing = np.empty(0, np.int64), np.empty(0, rows.dtype)
             model = Model(none, none.copy(), nothing, none.copy(), nothing.copy())
         state = make_state(rows, model, self.metric)
-        vars(self).update(state=state, _share=share, _probed=len(label))
-        self.index = self._index_for(state)
+        vars(self).update(state=state, _share=probed.share, _probed=len(label))
+        self.index = self._index_for(state, probed.tree)
         self._ranking = self._rank_all()
 
     def _check_new(self, begin: int, end: int) -> None:
@@ -383,15 +384,15 @@ class Storage:
 
     def _probe(self) -> None:
         self.tidy()
-        rows = self.state.rows[: self.end]
-        self._share = share_of_looks(rows, self.metric, self._algorithm)
-        self._probed = self.end
-        self.index = self._index_for(self.state)
+        probed = probe(self.state.rows[: self.end], self.metric, self._algorithm)
+        self._share, self._probed = probed.share, self.end
+        self.index = self._index_for(self.state, probed.tree)
 
-    def _index_for(self, state: State) -> Index | Flat:
+    def _index_for(self, state: State, tree: KDTree | None = None) -> Index | Flat:
+        """Return what finds neighbours in a forest without holes, given its k-d tree or not."""
         n = state.count[SIZE]
         if self._share < SHARE_FOR_SEARCH and n > 0 and not self.grown_by:
-            return build_index(state, np.arange(n))
+            return build_index(state, tree or build_kdtree(state.rows, np.arange(n)))
         return Flat()
 
     def _rank(self, vertex: Array) -> Ranking:

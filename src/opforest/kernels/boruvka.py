@@ -1,9 +1,9 @@
 """The minimum spanning tree by Borůvka's rounds, with a k-d tree to find the edges.
 
 In each round every component finds its smallest outgoing edge under (weight, smaller index,
-larger index), and all of these join the tree at once. A vertex remembers its nearest alien, which
-stays right until it joins the vertex's own component; only then is it searched again, and only as
-far as the component's best edge so far reaches.
+larger index), and all of these join the tree at once. A vertex lists its nearest neighbours, and
+the first alien among them stays right until it joins the vertex's own component. Only when the list
+is at its end is an alien searched for, and only as far as the component's best edge so far reaches.
 """
 
 from typing import NamedTuple
@@ -14,10 +14,16 @@ from joblib import Parallel, delayed
 from opforest._jit import borrow, helper, kernel
 from opforest.kernels.distances import distance
 from opforest.kernels.kdtree import STACK, build_kdtree, push_children
+from opforest.kernels.nearest import find_nearest
+from opforest.kernels.pieces import find_group
 from opforest.kernels.spanning_tree import Tree
 
-#: Places searched by one call of a kernel, so that threads share the work and Ctrl-C is heard.
-PLACES_PER_CALL = 20_000
+#: Neighbours that every point lists first.
+NEIGHBOURS = 8
+
+#: Leaves or places searched by one call of a kernel, so that threads share the work and Ctrl-C is
+#: heard.
+LEAVES_PER_CALL, PLACES_PER_CALL = 5_000, 20_000
 
 
 class Rounds(NamedTuple):
@@ -25,25 +31,32 @@ class Rounds(NamedTuple):
 
     component: np.ndarray
     node: np.ndarray  #: by node: the component all its places are in, or −1
+    near: np.ndarray  #: the places of the nearest neighbours, and how many of them are no aliens
+    passed: np.ndarray
     alien: np.ndarray  #: the place of the nearest point of another component, or −1
     weight: np.ndarray  #: its distance
-    beyond: np.ndarray  #: no alien is nearer than this
+    beyond: np.ndarray  #: no alien that is not listed is nearer than this
     best: np.ndarray  #: by component: no larger than its smallest outgoing edge known so far
 
 
-def span_sparse(rows, metric, n_jobs=1) -> Tree | None:
+def span_sparse(rows, tree, metric, n_jobs=1) -> Tree | None:
     """Return the minimum spanning tree, or None where rounding has merged distinct points.
+
+    ``tree`` is the k-d tree of the rows.
 
     Copies of a point are a star around the first of them, with edges of weight 0; so one point
     stands for them all. Where distinct points are at distance 0 too, that is not so.
     """
-    first = _first_of_copies(rows)
+    bits = (rows + 0).view(f"u{rows.itemsize}")  # and a negative zero is a zero
+    first = _first_of_copies(bits)
     chosen = np.flatnonzero(first == np.arange(len(rows)))
-    u, v, weight = _span_distinct(rows, chosen, metric, n_jobs)
+    if len(chosen) < len(rows):
+        tree = build_kdtree(rows, chosen)
+    u, v, weight = _span_distinct(tree, metric, n_jobs)
     if len(weight) and weight.min() == 0:
         return None
     copies = np.flatnonzero(first != np.arange(len(rows)))
-    return _root(
+    return root(
         len(rows),
         np.concatenate((u, first[copies])),
         np.concatenate((v, copies)),
@@ -51,66 +64,123 @@ def span_sparse(rows, metric, n_jobs=1) -> Tree | None:
     )
 
 
-def _first_of_copies(rows):
-    """Return, for each row, the index of the first row equal to it."""
-    order = np.lexsort(rows.T)
-    new = np.ones(len(rows), bool)
-    new[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
-    first = np.empty(len(rows), np.int64)
-    first[order] = order[np.maximum.accumulate(np.where(new, np.arange(len(rows)), 0))]
+@kernel
+def _first_of_copies(bits):
+    """Return, for each row, the index of the first row equal to it, by hashing."""
+    n, d = bits.shape
+    size = 2
+    while size < 2 * n:
+        size *= 2
+    table = np.full(size, -1)
+    first = np.empty(n, np.int64)
+    for i in range(n):
+        key = np.uint64(0)
+        for k in range(d):
+            key = (key ^ np.uint64(bits[i, k])) * np.uint64(0x9E3779B97F4A7C15)
+            key ^= key >> np.uint64(29)
+        slot = np.int64(key & np.uint64(size - 1))
+        while table[slot] >= 0 and not _are_equal(bits, table[slot], i):
+            slot = (slot + 1) & (size - 1)
+        if table[slot] < 0:
+            table[slot] = i
+        first[i] = table[slot]
     return first
 
 
-def _span_distinct(rows, chosen, metric, n_jobs):
-    """Return the ends and weights of the edges of the tree of the chosen rows."""
-    n = len(chosen)
-    tree = build_kdtree(rows, chosen)
+@helper
+def _are_equal(bits, i, j):
+    for k in range(bits.shape[1]):
+        if bits[i, k] != bits[j, k]:
+            return False
+    return True
+
+
+def _span_distinct(tree, metric, n_jobs):
+    """Return the ends and weights of the edges of the spanning tree of the points in a k-d tree."""
+
+    def list_near(rounds, leaves):
+        find_nearest(tree, leaves, rounds.near, rounds.beyond, metric)
+
+    def search(rounds, places):
+        _search(tree, rounds, places, metric)
+
+    leaves = parts_of(np.flatnonzero(tree.child < 0), LEAVES_PER_CALL)
+    return join_all(tree, list_near, leaves, search, PLACES_PER_CALL, metric, n_jobs)
+
+
+def join_all(tree, list_near, parts, search, per_call, metric, n_jobs):
+    """Return the ends and weights of the edges of the spanning tree of the points in a k-d tree.
+
+    Parameters
+    ----------
+    list_near : callable
+        ``list_near(rounds, part)`` fills in ``near`` and ``beyond`` for each of the ``parts``.
+    search : callable
+        ``search(rounds, places)`` fills in ``alien``, ``weight`` and ``beyond`` at some places, at
+        most ``per_call`` of them, if there is an alien within the ``best`` of their component.
+    """
+    n, dtype = len(tree.vertex), tree.points.dtype
     rounds = Rounds(
-        component=np.arange(n),
-        node=np.full(len(tree.begin), -1),
-        alien=np.full(n, -1),
-        weight=np.full(n, np.inf, rows.dtype),
-        beyond=np.zeros(n, rows.dtype),
-        best=np.empty(n, rows.dtype),
+        component=np.arange(n, dtype=np.int32),
+        node=np.full(len(tree.begin), -1, np.int32),
+        near=np.empty((n, NEIGHBOURS), np.int32),
+        passed=np.zeros(n, np.uint8),
+        alien=np.full(n, -1, np.int32),
+        weight=np.empty(n, dtype),
+        beyond=np.empty(n, dtype),
+        best=np.empty(n, dtype),
     )
-    group = np.arange(n)
+    group = np.arange(n, dtype=np.int32)
     u, v = np.empty(max(n - 1, 0), np.int64), np.empty(max(n - 1, 0), np.int64)
-    weight = np.empty(max(n - 1, 0), rows.dtype)
+    weight = np.empty(max(n - 1, 0), dtype)
     m = 0
-    while m < n - 1:
-        waiting = _who_must_search(rounds)
-        parts = [
-            waiting[begin : begin + PLACES_PER_CALL]
-            for begin in range(0, len(waiting), PLACES_PER_CALL)
-        ]
-        if n_jobs == 1:
-            for part in parts:
-                _search(tree, rounds, part, metric)
-        else:
-            Parallel(n_jobs=n_jobs, prefer="threads")(
-                delayed(_search)(tree, rounds, part, metric) for part in parts
-            )
-        m = _join(tree, rounds, group, u, v, weight, m)
+    with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
+        parallel(delayed(list_near)(rounds, part) for part in parts)
+        while m < n - 1:
+            waiting = parts_of(_who_must_search(tree, rounds, metric), per_call)
+            parallel(delayed(search)(rounds, part) for part in waiting)
+            m = _join(tree, rounds, group, u, v, weight, m)
     return u, v, weight
 
 
+def parts_of(items, size):
+    """Return parts of an array, of this size at the most."""
+    return [items[begin : begin + size] for begin in range(0, len(items), size)]
+
+
 @kernel
-def _who_must_search(rounds):
+def _who_must_search(tree, rounds, metric):
     """Return the places whose alien is known no more, and note what components know."""
-    component, _, alien, weight, _, best = rounds
-    n = component.shape[0]
+    tree, rounds = borrow(tree), borrow(rounds)
+    n = rounds.component.shape[0]
     waiting = np.empty(n, np.int64)
     m = 0
     for c in range(n):
-        best[c] = np.inf
+        rounds.best[c] = np.inf
     for i in range(n):
-        if alien[i] >= 0 and component[alien[i]] != component[i]:
-            best[component[i]] = min(best[component[i]], weight[i])
-        else:
-            alien[i] = -1
+        c = rounds.component[i]
+        if rounds.alien[i] < 0 or rounds.component[rounds.alien[i]] == c:
+            _advance(i, c, tree.points, rounds.component, rounds.near, rounds.passed, rounds.alien,
+                     rounds.weight, metric)  # fmt: skip
+        if rounds.alien[i] >= 0:
+            rounds.best[c] = min(rounds.best[c], rounds.weight[i])
+        elif rounds.beyond[i] < np.inf:
             waiting[m] = i
             m += 1
     return waiting[:m].copy()
+
+
+@helper
+def _advance(i, c, points, component, near, passed, alien, weight, metric):
+    """Find the next alien in a list of neighbours, if there is one."""
+    slot = np.int64(passed[i])
+    while slot < near.shape[1] and near[i, slot] >= 0 and component[near[i, slot]] == c:
+        slot += 1
+    passed[i] = slot
+    alien[i] = -1
+    if slot < near.shape[1] and near[i, slot] >= 0:
+        alien[i] = near[i, slot]
+        weight[i] = distance(points[i], points[alien[i]], metric)
 
 
 @kernel
@@ -163,14 +233,6 @@ def _nearest_alien(tree, rounds, i, limit, stack, bound, metric):
 
 
 @helper
-def _find(group, i):
-    while group[i] != i:
-        group[i] = group[group[i]]
-        i = group[i]
-    return i
-
-
-@helper
 def _is_smaller(tree, rounds, i, j):
     """Compare the edges that places i and j have found."""
     if rounds.weight[i] != rounds.weight[j]:
@@ -186,7 +248,7 @@ def _is_smaller(tree, rounds, i, j):
 def _join(tree, rounds, group, u, v, weight, m):
     """Join components by their smallest edges; return how many edges the tree has then."""
     n = group.shape[0]
-    chosen = np.full(n, -1)
+    chosen = np.full(n, -1, np.int32)
     for i in range(n):
         c = rounds.component[i]
         if rounds.alien[i] >= 0 and (chosen[c] < 0 or _is_smaller(tree, rounds, i, chosen[c])):
@@ -195,14 +257,14 @@ def _join(tree, rounds, group, u, v, weight, m):
         i = chosen[c]
         if i < 0:
             continue
-        a, b = _find(group, i), _find(group, rounds.alien[i])
+        a, b = find_group(group, i), find_group(group, rounds.alien[i])
         if a != b:
             group[max(a, b)] = min(a, b)
             u[m], v[m] = tree.vertex[i], tree.vertex[rounds.alien[i]]
             weight[m] = rounds.weight[i]
             m += 1
     for i in range(n):
-        rounds.component[i] = _find(group, i)
+        rounds.component[i] = find_group(group, i)
     _merge_nodes(tree, rounds)
     return m
 
@@ -225,7 +287,7 @@ def _merge_nodes(tree, rounds):
 
 
 @kernel
-def _root(n, u, v, weight):
+def root(n, u, v, weight):
     """Return the tree with these edges, rooted at vertex 0."""
     start = np.zeros(n + 1, np.int64)
     for i in range(n - 1):

@@ -112,23 +112,6 @@ def box_distance(points, i, low, high, node, p):
 
 
 @helper
-def box_gap(low, high, a, b, p):
-    """Return a distance than which no points of two nodes' boxes are nearer to each other."""
-    zero = low[0, 0] - low[0, 0]
-    if not _is_ordered(p):
-        total = 0.0
-        for k in range(low.shape[1]):
-            gap = max(low[a, k] - high[b, k], low[b, k] - high[a, k])
-            total += math.pow(max(zero, gap), p)
-        return _as_type_of(_rounded_down(total, low.shape[1]), zero)
-    sum_ = zero
-    for k in range(low.shape[1]):
-        gap = max(low[a, k] - high[b, k], low[b, k] - high[a, k])
-        sum_ = _add(sum_, max(zero, gap), p)
-    return sum_
-
-
-@helper
 def _farther(x, low, high):
     return low if abs(x - low) > abs(high - x) else high
 

@@ -41,8 +41,6 @@ class Index(NamedTuple):
     eldest: np.ndarray  #: by node: the smallest vertex in it
     first: np.ndarray  #: by node: the vertex with the smallest (cost, index)
     classes: np.ndarray  #: by node: a bit for each class in it, modulo 64
-    own: np.ndarray  #: scratch, by node: how many of its points are in a list, and in which
-    stamp: np.ndarray
     vertex: np.ndarray  #: by place
     points: np.ndarray  #: by place
     holder: np.ndarray  #: by bucket: its leaf
@@ -51,11 +49,10 @@ class Index(NamedTuple):
     tally: np.ndarray  #: how many of these; and whether they were too few to restore balance
 
 
-def build_index(state, chosen) -> Index:
-    """Return the index of the chosen vertices."""
-    vertex = np.array(chosen, np.int64)
+def build_index(state, tree) -> Index:
+    """Return the index of the vertices in a k-d tree."""
     d, dtype = state.rows.shape[1], state.rows.dtype
-    pairs = len(vertex) // 7 + 16  # a twelfth to a sixth of the points, and room to grow
+    pairs = len(tree.vertex) // (LEAF // 2) + 16  # leaves are at least half full; and room to grow
     nodes, buckets = 2 * pairs + 1, pairs + 1
     index = Index(
         child=np.full(nodes, -1, np.int32),
@@ -68,8 +65,6 @@ def build_index(state, chosen) -> Index:
         eldest=np.full(nodes, NOBODY),
         first=np.full(nodes, -1, np.int32),
         classes=np.zeros(nodes, np.uint64),
-        own=np.zeros(nodes, np.int32),
-        stamp=np.zeros(nodes, np.int64),
         vertex=np.empty(buckets * BUCKET, np.int32),
         points=np.empty((buckets * BUCKET, d), dtype),
         holder=np.zeros(buckets, np.int32),
@@ -79,7 +74,7 @@ def build_index(state, chosen) -> Index:
         ),
         tally=np.array([pairs, 0]),
     )
-    plant(index, vertex, state.rows, state.label, state.cost)
+    plant(index, tree, state.label, state.cost)
     return index
 
 
@@ -96,7 +91,6 @@ def with_room(index) -> Index:
     spare[free : free + after - before, 0] = np.arange(before, after)
     spare[free : free + after - before, 1] = np.arange(before, after) + 1
     by_node = ("child", "above", "count", "axis", "split", "eldest", "first", "classes")
-    by_node += ("own", "stamp")
     d = index.points.shape[1]
     places = (after + 1) * BUCKET
     return index._replace(
@@ -150,26 +144,24 @@ def _check_node(index, node, state):
 
 
 @kernel
-def plant(index, vertex, rows, label, cost):
-    """Make an empty index that of these vertices."""
-    _graft(borrow(index), 0, 0, vertex, rows, label, cost)
+def plant(index, tree, label, cost):
+    """Make an empty index that of the vertices in a k-d tree."""
+    _graft(
+        borrow(index), 0, 0, tree.vertex, tree.points, tree.begin, tree.end, tree.child, tree.low,
+        tree.high, label, cost,
+    )  # fmt: skip
 
 
 @helper
-def _graft(index, node, bucket, vertex, rows, label, cost):
-    """Grow a balanced subtree under a node without one; its first leaf gets this bucket."""
-    size = most_nodes(vertex.shape[0])
-    begin, end = np.empty(size, np.int64), np.empty(size, np.int64)
-    child = np.empty(size, np.int64)
-    low = np.empty((size, rows.shape[1]), rows.dtype)
-    high = np.empty_like(low)
-    m = split_all(rows, vertex, begin, end, child, low, high)
+def _graft(index, node, bucket, vertex, points, begin, end, child, low, high, label, cost):
+    """Copy a k-d tree to a node without children; its first leaf gets this bucket."""
+    m = begin.shape[0]
     target, bucket_of = np.empty(m, np.int64), np.empty(m, np.int64)
     target[0], bucket_of[0] = node, bucket
     for i in range(m):
         node, below = target[i], child[i]
         if below < 0:
-            _fill(index, node, bucket_of[i], vertex, begin[i], end[i], rows, label, cost)
+            _fill(index, node, bucket_of[i], vertex, points, begin[i], end[i])
             continue
         index.tally[SPARE] -= 1
         spare = index.spare[index.tally[SPARE]]
@@ -181,16 +173,16 @@ def _graft(index, node, bucket, vertex, rows, label, cost):
         index.axis[node] = axis
         index.split[node] = low[below + 1, axis]
     for i in range(m - 1, -1, -1):
-        _summarise(index, target[i], rows, label, cost)
+        _summarise(index, target[i], label, cost)
 
 
 @helper
-def _fill(index, leaf, bucket, vertex, begin, end, rows, label, cost):
+def _fill(index, leaf, bucket, vertex, points, begin, end):
     index.child[leaf] = -1 - bucket
     index.holder[bucket] = leaf
     index.count[leaf] = end - begin
     for i in range(begin, end):
-        _put(index, bucket * BUCKET + i - begin, vertex[i], rows[vertex[i]])
+        _put(index, bucket * BUCKET + i - begin, vertex[i], points[i])
 
 
 @helper
@@ -252,7 +244,7 @@ def _summarise_parent(node, below, count, low, high, eldest, first, classes, cos
 
 
 @helper
-def _summarise(index, node, rows, label, cost):
+def _summarise(index, node, label, cost):
     """Note what is true of a node, once it is noted of its children."""
     below = index.child[node]
     if below >= 0:
@@ -333,7 +325,7 @@ def leave(index, z, rows, label, cost):
 @helper
 def _climb(index, leaf, rows, label, cost):
     """Note anew what is true of a leaf and of all above it, and restore balance."""
-    _summarise(index, leaf, rows, label, cost)
+    _summarise(index, leaf, label, cost)
     highest = _summarise_above(
         leaf, index.above, index.child, index.count, index.low, index.high, index.eldest,
         index.first, index.classes, cost,
@@ -378,7 +370,12 @@ def _rebuild(index, node, rows, label, cost):
             vertex[m] = index.vertex[place]
             m += 1
     index.tally[SPARE] = pairs
-    _graft(index, node, bucket, vertex, rows, label, cost)
+    size = most_nodes(count)
+    begin, end, child = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    low = np.empty((size, rows.shape[1]), rows.dtype)
+    high, points = np.empty_like(low), rows[vertex]
+    m = split_all(points, vertex, begin, end, child, low, high)
+    _graft(index, node, bucket, vertex, points, begin[:m], end, child, low, high, label, cost)
 
 
 @helper

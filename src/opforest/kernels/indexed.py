@@ -3,17 +3,15 @@
 import numpy as np
 
 from opforest._jit import borrow, helper
-from opforest.kernels.boxes import box_distance, box_gap, row_distance, shadows
+from opforest.kernels.boxes import box_distance, row_distance, shadows
 from opforest.kernels.heap import pop, put
 from opforest.kernels.index import BUCKET
 from opforest.kernels.kdtree import STACK
 from opforest.kernels.pieces import find_group, group_by_mark
 from opforest.kernels.rooted_tree import precedes
-from opforest.kernels.state import STAMP
 
 #: How many neighbours of a vertex that is gone are tried first.
 FEW_HEADS = 16
-
 
 # Nodes and vertices wait in one heap, by distance from z, then by their eldest vertex, nodes first.
 # So when a node has its turn, every vertex p taken before it precedes, by (distance, index), all
@@ -57,14 +55,16 @@ def _take_candidates(
         m = pop(keys, codes, m)
         if taken > 0 and key > longest:
             break
+        if taken == vertices.shape[0] or m + BUCKET > keys.shape[0]:
+            return -1
         if (code >> 32) & 1:
             v = code >> 33
             if not _is_shadowed(rows, v, key, vertices, taken, p):
                 vertices[taken], gaps[taken] = v, key
                 taken += 1
+                if key == 0 and _is_copy(rows, v, z):
+                    break  # whatever comes later is as far from v as from z
             continue
-        if m + BUCKET > keys.shape[0] or taken == vertices.shape[0]:
-            return -1
         node = code & 0xFFFFFFFF
         below = child[node]
         if _is_box_shadowed(rows, z, low, high, node, key, vertices, taken, p):
@@ -81,6 +81,14 @@ def _take_candidates(
             near = max(key, box_distance(rows, z, low, high, node, p))
             m = put(keys, codes, m, near, _code(eldest[node], 0, node))
     return taken
+
+
+@helper
+def _is_copy(rows, v, z):
+    for i in range(rows.shape[1]):
+        if rows[v, i] != rows[z, i]:
+            return False
+    return True
 
 
 @helper
@@ -113,95 +121,59 @@ def _try_heads(rows, own, group, head, p):
     return best
 
 
+# An edge from u to another piece closes a circle through z, so it is no shorter than any edge on
+# the way from u to z, which is what ``gap`` holds.
 @helper
 def search_way_out(state, index, own, pieces, metric):
     """Return the smallest edge from a group of pieces to another one: its ends and its weight."""
-    state.count[STAMP] += 2
-    mark = state.count[STAMP]
-    _count_own(
-        pieces.head[own], state.link, mark, index.home, index.holder, index.above, index.own,
-        index.stamp,
-    )  # fmt: skip
     best = _try_heads(state.rows, own, pieces.group, pieces.head, metric)
-    stack = np.empty((4 * STACK, 2), np.int64)
-    bound = np.empty(4 * STACK, state.cost.dtype)
+    stack, bound = np.empty(STACK, np.int64), np.empty(STACK, state.cost.dtype)
     lent = borrow((stack, bound, pieces.group))
-    best = _closest_pair(
-        best, own, mark, state.mark, pieces.stamp, pieces.rest, lent[2], index.child,
-        index.count, index.low, index.high, index.eldest, index.own, index.stamp, index.vertex,
-        index.points, lent[0], lent[1], metric,
-    )  # fmt: skip
-    stack[0, 0] = bound.shape[0]  # their last use, and not before they are free
+    u = pieces.head[own]
+    while u >= 0:
+        if state.gap[u] <= best[2]:
+            best = _way_out_from(
+                best, u, own, state.rows, state.mark, pieces.stamp, pieces.rest, lent[2],
+                index.child, index.count, index.low, index.high, index.eldest, index.vertex,
+                index.points, lent[0], lent[1], metric,
+            )  # fmt: skip
+        u = state.link[u]
+    stack[0] = bound.shape[0]  # their last use, and not before they are free
     return best
 
 
 @helper
-def _count_own(v, link, mark, home, holder, above, own, stamp):
-    """Note for all nodes how many points of a list they hold."""
-    while v >= 0:
-        node = holder[home[v] // BUCKET]
-        while node >= 0:
-            if stamp[node] != mark:
-                stamp[node] = mark
-                own[node] = 0
-            own[node] += 1
-            node = above[node]
-        v = link[v]
-
-
-@helper
-def _closest_pair(
-    best, own_group, own_mark, mark, stamp, rest, group, child, count, low, high, eldest, own,
-    own_stamp, vertex, points, stack, bound, p,
+def _way_out_from(
+    best, u, own, rows, mark, stamp, rest, group, child, count, low, high, eldest, vertex, points,
+    stack, bound, p,
 ):  # fmt: skip
-    """Return the smallest edge between a group and the rest, of two nodes at a time."""
-    stack[0, 0] = stack[0, 1] = 0
+    """Return the better one of an edge and the smallest from u to another group."""
+    stack[0] = 0
     bound[0] = 0
     m = 1
     while m > 0:
         m -= 1
-        a, b = stack[m, 0], stack[m, 1]
-        # No edge between the two precedes one of this length between their eldest vertices.
-        if (
-            own_stamp[a] != own_mark
-            or (own_stamp[b] == own_mark and own[b] == count[b])
-            or not precedes(bound[m], eldest[a], eldest[b], best[2], best[0], best[1])
-        ):
+        node = stack[m]
+        # No edge into the node precedes one of this length to its eldest vertex.
+        if not precedes(bound[m], u, eldest[node], best[2], best[0], best[1]):
             continue
-        if child[a] < 0 and child[b] < 0:
-            best = _closest_in_buckets(
-                best, (-1 - child[a]) * BUCKET, count[a], (-1 - child[b]) * BUCKET, count[b],
-                own_group, mark, stamp, rest, group, vertex, points, p,
-            )  # fmt: skip
+        below = child[node]
+        if below < 0:
+            begin = (-1 - below) * BUCKET
+            for place in range(begin, begin + count[node]):
+                weight = row_distance(points, place, rows, u, p)
+                if weight <= best[2]:
+                    v = np.int64(vertex[place])
+                    if (
+                        precedes(weight, u, v, best[2], best[0], best[1])
+                        and group_by_mark(mark, v, stamp, rest, group) != own
+                    ):
+                        best = (u, v, weight)
             continue
-        split_a = child[b] < 0 or (child[a] >= 0 and count[a] > count[b])
-        a_1, b_1 = (child[a], b) if split_a else (a, child[b])
-        a_2, b_2 = (a_1 + 1, b) if split_a else (a, b_1 + 1)
-        gap_1 = box_gap(low, high, a_1, b_1, p)
-        gap_2 = box_gap(low, high, a_2, b_2, p)
-        if gap_2 < gap_1:
-            a_1, b_1, gap_1, a_2, b_2, gap_2 = a_2, b_2, gap_2, a_1, b_1, gap_1
-        stack[m, 0], stack[m, 1], bound[m] = a_2, b_2, gap_2
-        stack[m + 1, 0], stack[m + 1, 1], bound[m + 1] = a_1, b_1, gap_1
+        gap = box_distance(rows, u, low, high, below, p)
+        other = box_distance(rows, u, low, high, below + 1, p)
+        near = below + (other < gap)
+        stack[m], bound[m] = 2 * below + 1 - near, max(gap, other)
+        stack[m + 1], bound[m + 1] = near, min(gap, other)
         m += 2
-    return best
-
-
-@helper
-def _closest_in_buckets(
-    best, a, count_a, b, count_b, own_group, mark, stamp, rest, group, vertex, points, p
-):
-    for i in range(a, a + count_a):
-        u = np.int64(vertex[i])
-        if group_by_mark(mark, u, stamp, rest, group) != own_group:
-            continue
-        for j in range(b, b + count_b):
-            v = np.int64(vertex[j])
-            weight = row_distance(points, i, points, j, p)
-            if (
-                weight <= best[2]
-                and precedes(weight, u, v, best[2], best[0], best[1])
-                and group_by_mark(mark, v, stamp, rest, group) != own_group
-            ):
-                best = (u, v, weight)
     return best

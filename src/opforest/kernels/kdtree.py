@@ -36,24 +36,23 @@ def most_nodes(n):
 def build_kdtree(rows, chosen) -> KDTree:
     """Return the tree of the chosen rows."""
     vertex = np.array(chosen, np.int64)
+    points = np.ascontiguousarray(rows[vertex])
     size = most_nodes(len(vertex))
     begin, end, child = (np.empty(size, np.int64) for _ in range(3))
     low, high = (np.empty((size, rows.shape[1]), rows.dtype) for _ in range(2))
-    m = split_all(rows, vertex, begin, end, child, low, high)
-    points = np.ascontiguousarray(rows[vertex])
+    m = split_all(points, vertex, begin, end, child, low, high)
     return KDTree(vertex, points, begin[:m], end[:m], child[:m], low[:m], high[:m])
 
 
 @helper
-def _bound(rows, vertex, begin, end, low, high):
+def _bound(points, begin, end, low, high):
     """Fit a box around the points at some places."""
     for k in range(low.shape[0]):
-        low[k] = high[k] = rows[vertex[begin], k]
+        low[k] = high[k] = points[begin, k]
     for place in range(begin + 1, end):
-        row = rows[vertex[place]]
         for k in range(low.shape[0]):
-            low[k] = min(low[k], row[k])
-            high[k] = max(high[k], row[k])
+            low[k] = min(low[k], points[place, k])
+            high[k] = max(high[k], points[place, k])
 
 
 @helper
@@ -67,20 +66,27 @@ def widest_axis(low, high):
 
 
 @helper
-def _halve(rows, vertex, begin, end, axis):
+def _swap(points, vertex, i, j):
+    vertex[i], vertex[j] = vertex[j], vertex[i]
+    for k in range(points.shape[1]):
+        points[i, k], points[j, k] = points[j, k], points[i, k]
+
+
+@helper
+def _halve(points, vertex, begin, end, axis):
     """Reorder the places so that the lower half by this axis comes first; return the middle."""
     middle = (begin + end) // 2
     left, right = begin, end - 1
     while left < right:
-        pivot = rows[vertex[(left + right) // 2], axis]
+        pivot = points[(left + right) // 2, axis]
         i, j = left, right
         while i <= j:
-            while rows[vertex[i], axis] < pivot:
+            while points[i, axis] < pivot:
                 i += 1
-            while rows[vertex[j], axis] > pivot:
+            while points[j, axis] > pivot:
                 j -= 1
             if i <= j:
-                vertex[i], vertex[j] = vertex[j], vertex[i]
+                _swap(points, vertex, i, j)
                 i += 1
                 j -= 1
         if middle <= j:
@@ -93,22 +99,30 @@ def _halve(rows, vertex, begin, end, axis):
 
 
 @kernel
-def split_all(rows, vertex, begin, end, child, low, high):
-    """Split the vertices into halves until leaves are small; return the number of nodes."""
+def split_all(points, vertex, begin, end, child, low, high):
+    """Split points into halves until leaves are small; return the number of nodes.
+
+    Points and their vertices are put into the order of the leaves.
+    """
+    stack = np.empty(STACK, np.int64)
+    stack[0] = 0
+    height = 1
     begin[0], end[0] = 0, vertex.shape[0]
     m = 1
-    node = 0
-    while node < m:
-        _bound(rows, vertex, begin[node], end[node], low[node], high[node])
+    while height > 0:
+        height -= 1
+        node = stack[height]
+        _bound(points, begin[node], end[node], low[node], high[node])
         child[node] = -1
         if end[node] - begin[node] > LEAF:
             axis = widest_axis(low[node], high[node])
-            middle = _halve(rows, vertex, begin[node], end[node], axis)
+            middle = _halve(points, vertex, begin[node], end[node], axis)
             child[node] = m
             begin[m], end[m] = begin[node], middle
             begin[m + 1], end[m + 1] = middle, end[node]
+            stack[height], stack[height + 1] = m + 1, m
+            height += 2
             m += 2
-        node += 1
     return m
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opforest._jit import helper, kernel
+from opforest._jit import borrow, helper, kernel
 from opforest.kernels.candidates import (
     OUT,
     drop_shadowed,
@@ -36,8 +36,9 @@ from opforest.kernels.insertion import (
 from opforest.kernels.rooted_tree import add_edge, hang, largest_below, turn, unlink
 from opforest.kernels.state import SIZE
 
-#: A tree with less than one in this many of all vertices is measured member by member.
-SMALL = 16
+#: Coming to a member of a tree takes as long as measuring so many coordinates in a row, for members
+#: lie anywhere in memory; and measuring one there takes as long as measuring so many in a row.
+STEP, FAR = 512, 8
 
 
 class Lines(NamedTuple):
@@ -55,6 +56,7 @@ def insert_opfi(state, lines, conqueror, begin, end, measured, metric, report):
     classified (Algorithm 1, line 1). ``measured`` says whether ``gap`` holds the distances from
     the first of them already.
     """
+    state, lines = borrow(state), borrow(lines)
     distance = np.empty(TILE, state.gap.dtype)
     for z in range(state.count[SIZE], end):
         p = conqueror[z - begin]
@@ -124,11 +126,12 @@ def _following(state, v, top):
 @helper
 def _measure_few(state, z, root, metric):
     """Write the distances from z to the members of a small tree; False if it is not small."""
+    n_features = state.rows.shape[1]
     members = 0
     v = root
     while v >= 0:
         members += 1
-        if members * SMALL > z:
+        if members * (STEP + FAR * n_features) > z * n_features:
             return False
         v = _following(state, v, root)
     for u in range(z):

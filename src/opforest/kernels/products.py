@@ -71,14 +71,16 @@ def find_conquerors_by_products(queries, rows, ranking, metric):
     waiting = np.arange(m)
     with np.errstate(all="ignore"):
         centre = rows[vertex[:: 1 + n // SAMPLE]].mean(axis=0)
-        points, norm = _centre(queries, centre)
-        points *= -2 * _share_kept(points)
+        points, norm = centre_points(queries, centre)
+        points *= -2 * share_kept(points)
         for first in range(0, n, BLOCK):
             waiting = waiting[(cost[first] < offer[waiting]) & (measured[waiting] < patience)]
             if not len(waiting):
                 break
             part = slice(first, first + BLOCK)
-            block = Block(first, vertex[part], cost[part], *_centre(rows[vertex[part]], centre))
+            block = Block(
+                first, vertex[part], cost[part], *centre_points(rows[vertex[part]], centre)
+            )
             _look_at(block, waiting, points, norm, queries, rows, found, metric)
     winner = vertex[place]
     rough = np.flatnonzero(measured >= patience)
@@ -87,18 +89,18 @@ def find_conquerors_by_products(queries, rows, ranking, metric):
     return winner, offer
 
 
-def _share_kept(points):
+def share_kept(points):
     """Return 1 − γ(d + 2), or less."""
     return 1 - (points.shape[1] + 4) * float(np.finfo(points.dtype).eps)
 
 
-def _centre(points, centre):
+def centre_points(points, centre):
     """Return centred points and what is left of their squared norms after rounding."""
     limit, d = np.finfo(points.dtype), points.shape[1]
     centred = points - centre
     norm = np.einsum("ij,ij->i", centred, centred)
     is_safe = norm < limit.max / 8
-    norm *= _share_kept(points) * (1 - (1.25 * d + 8) * float(limit.eps))
+    norm *= share_kept(points) * (1 - (1.25 * d + 8) * float(limit.eps))
     norm -= 8 * d * limit.tiny
     norm[~is_safe] = -np.inf
     return centred, norm

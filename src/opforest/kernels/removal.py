@@ -16,9 +16,6 @@ from opforest.kernels.pieces import Pieces, find_group, group_of, piece_of
 from opforest.kernels.rooted_tree import count_crossing, hang, largest_between, turn, unlink
 from opforest.kernels.state import CROSSING, ELDEST, FORGOTTEN, HOLES, PROTOTYPES, STAMP
 
-#: Of more pieces than this, nobody asks whether their costs are kept.
-FEW_PIECES = 64
-
 
 @kernel
 def remove_exactly(state, index, doomed, done, metric, report):
@@ -80,13 +77,15 @@ def _list_doubts(state, cost, neighbours, lengths, safe, lost, new, side, ends, 
     kept = np.zeros(k, np.bool_)
     for i in range(k):
         kept[i] = i == safe or max(cost, lengths[i]) > state.cost[neighbours[i]]
-    progress = lost == 0 and k <= FEW_PIECES
+    tried = np.zeros(k, np.bool_)
+    progress = lost == 0
     while progress:
         progress = False
         for i in range(0, 2 * (k - 1), 2):
             u, v, a, b = new[i], new[i + 1], side[i], side[i + 1]
-            if kept[a] == kept[b]:
+            if kept[a] == kept[b] or tried[i // 2]:
                 continue
+            tried[i // 2] = True
             if kept[a]:
                 u, v, a, b = v, u, b, a
             weight = state.weight[u] if state.parent[u] == v else state.weight[v]

@@ -3,6 +3,8 @@
 What runs in loops is given single arrays and allocates nothing, so that nobody counts references.
 """
 
+import numpy as np
+
 from opforest._jit import helper, kernel
 from opforest.kernels.state import CROSSING, PROTOTYPES, STAMP
 
@@ -89,11 +91,18 @@ def precedes(weight, u, v, other_weight, other_u, other_v):
 
 
 @helper
+def _larger(parent, weight, best, v):
+    """Return the vertex under the larger one of two edges; −1 is none."""
+    if best < 0 or precedes(weight[best], best, parent[best], weight[v], v, parent[v]):
+        return v
+    return best
+
+
+@helper
 def _largest_below(parent, weight, v, top):
-    best = -1
+    best = np.int64(-1)
     while v != top:
-        if best < 0 or precedes(weight[best], best, parent[best], weight[v], v, parent[v]):
-            best = v
+        best = _larger(parent, weight, best, v)
         v = parent[v]
     return best
 
@@ -105,21 +114,28 @@ def largest_below(tree, v, top):
 
 
 @helper
-def _meeting_point(parent, mark, mine, u, v):
-    """Climb from u and v by turns until one comes where the other has been."""
+def _largest_on_both_sides(parent, weight, mark, mine, u, v):
+    """Return the vertices under the largest edges from u and from v up to where they meet.
+
+    Climb from u and v by turns until one comes where the other has been; −1 where it began.
+    """
     yours = mine + 1
+    at_u, at_v = u, v
+    under_u, under_v = np.int64(-1), np.int64(-1)
     mark[u], mark[v] = mine, yours
     while True:
-        if parent[u] >= 0:
-            u = parent[u]
-            if mark[u] == yours:
-                return u
-            mark[u] = mine
-        if parent[v] >= 0:
-            v = parent[v]
-            if mark[v] == mine:
-                return v
-            mark[v] = yours
+        if parent[at_u] >= 0:
+            under_u = _larger(parent, weight, under_u, at_u)
+            at_u = parent[at_u]
+            if mark[at_u] == yours:
+                return under_u, _largest_below(parent, weight, v, at_u)
+            mark[at_u] = mine
+        if parent[at_v] >= 0:
+            under_v = _larger(parent, weight, under_v, at_v)
+            at_v = parent[at_v]
+            if mark[at_v] == mine:
+                return _largest_below(parent, weight, u, at_v), under_v
+            mark[at_v] = yours
 
 
 @helper
@@ -129,9 +145,7 @@ def largest_between(tree, u, v):
     if u == v:
         return weight[u] - weight[u]
     tree.count[STAMP] += 2
-    top = _meeting_point(parent, tree.mark, tree.count[STAMP], u, v)
-    under_u = _largest_below(parent, weight, u, top)
-    under_v = _largest_below(parent, weight, v, top)
+    under_u, under_v = _largest_on_both_sides(parent, weight, tree.mark, tree.count[STAMP], u, v)
     if under_u < 0 or (under_v >= 0 and weight[under_v] > weight[under_u]):
         return weight[under_v]
     return weight[under_u]
@@ -164,9 +178,7 @@ def add_edge(tree, z, v, weight):
     parent, length = tree.parent, tree.weight
     child, after, before = tree.child, tree.after, tree.before
     tree.count[STAMP] += 2
-    top = _meeting_point(parent, tree.mark, tree.count[STAMP], z, v)
-    under_z = _largest_below(parent, length, z, top)
-    under_v = _largest_below(parent, length, v, top)
+    under_z, under_v = _largest_on_both_sides(parent, length, tree.mark, tree.count[STAMP], z, v)
     # One of the two may be missing, where z or v is the meeting point itself.
     turned, fixed, x = z, v, under_z
     if under_z < 0 or (

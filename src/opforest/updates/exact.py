@@ -6,7 +6,6 @@ import numpy as np
 
 from opforest._jit import specialise
 from opforest.forest import Forest
-from opforest.kernels.index import Index
 from opforest.kernels.insertion import (
     GAINED,
     LEARNED,
@@ -23,9 +22,8 @@ from opforest.storage import living
 #: A batch of at least this share of the examples known is learned by training anew.
 WORTH_TRAINING = 0.2
 
-#: Forgetting at least this share of the examples that stay is done so; without an index, where
-#: a removal may measure many examples against all.
-WORTH_TRAINING_TO_FORGET, WORTH_TRAINING_TO_FORGET_FLAT = 0.2, 0.02
+#: So is forgetting at least this share of the examples that stay; a removal takes longer.
+WORTH_TRAINING_TO_FORGET = 0.02
 
 #: Removals in one call of a kernel, so that Ctrl-C is heard.
 REMOVALS_PER_CALL = 100
@@ -73,9 +71,7 @@ def shrink(forest: Forest, ids: Array, counts: Array) -> Iterator[None]:
     forest.make_room(0)
     vertex = forest.vertices_of(ids)
     left = len(forest) - len(vertex)
-    indexed = isinstance(forest.index, Index)
-    worth = WORTH_TRAINING_TO_FORGET if indexed else WORTH_TRAINING_TO_FORGET_FLAT
-    if left == 0 or len(vertex) > max(1, worth * left):
+    if left == 0 or len(vertex) > max(1, WORTH_TRAINING_TO_FORGET * left):
         _train_without(forest, vertex, counts)
         yield
         return
