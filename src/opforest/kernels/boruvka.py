@@ -134,13 +134,21 @@ def join_all(tree, list_near, parts, search, per_call, metric, n_jobs):
     u, v = np.empty(max(n - 1, 0), np.int64), np.empty(max(n - 1, 0), np.int64)
     weight = np.empty(max(n - 1, 0), dtype)
     m = 0
-    with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
-        parallel(delayed(list_near)(rounds, part) for part in parts)
-        while m < n - 1:
-            waiting = parts_of(_who_must_search(tree, rounds, metric), per_call)
-            parallel(delayed(search)(rounds, part) for part in waiting)
-            m = _join(tree, rounds, group, u, v, weight, m)
+    _share(list_near, rounds, parts, n_jobs)
+    while m < n - 1:
+        waiting = parts_of(_who_must_search(tree, rounds, metric), per_call)
+        _share(search, rounds, waiting, n_jobs)
+        m = _join(tree, rounds, group, u, v, weight, m)
     return u, v, weight
+
+
+def _share(find, rounds, parts, n_jobs):
+    """Let threads share the parts of a search."""
+    if n_jobs == 1:
+        for part in parts:
+            find(rounds, part)
+    else:
+        Parallel(n_jobs=n_jobs, prefer="threads")(delayed(find)(rounds, part) for part in parts)
 
 
 def parts_of(items, size):
