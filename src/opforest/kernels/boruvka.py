@@ -159,20 +159,22 @@ def parts_of(items, size):
 @kernel
 def _who_must_search(tree, rounds, metric):
     """Return the places whose alien is known no more, and note what components know."""
-    tree, rounds = borrow(tree), borrow(rounds)
-    n = rounds.component.shape[0]
+    points = borrow(tree).points
+    component, _, near, passed, alien, weight, beyond, best = borrow(rounds)
+    n, k = near.shape
     waiting = np.empty(n, np.int64)
     m = 0
     for c in range(n):
-        rounds.best[c] = np.inf
+        best[c] = np.inf
     for i in range(n):
-        c = rounds.component[i]
-        if rounds.alien[i] < 0 or rounds.component[rounds.alien[i]] == c:
-            _advance(i, c, tree.points, rounds.component, rounds.near, rounds.passed, rounds.alien,
-                     rounds.weight, metric)  # fmt: skip
-        if rounds.alien[i] >= 0:
-            rounds.best[c] = min(rounds.best[c], rounds.weight[i])
-        elif rounds.beyond[i] < np.inf:
+        c = component[i]
+        if alien[i] >= 0 and component[alien[i]] == c:
+            alien[i] = -1
+        if alien[i] < 0 and passed[i] < k:
+            _advance(i, c, points, component, near, passed, alien, weight, metric)
+        if alien[i] >= 0:
+            best[c] = min(best[c], weight[i])
+        elif beyond[i] < np.inf:
             waiting[m] = i
             m += 1
     return waiting[:m].copy()
@@ -185,7 +187,6 @@ def _advance(i, c, points, component, near, passed, alien, weight, metric):
     while slot < near.shape[1] and near[i, slot] >= 0 and component[near[i, slot]] == c:
         slot += 1
     passed[i] = slot
-    alien[i] = -1
     if slot < near.shape[1] and near[i, slot] >= 0:
         alien[i] = near[i, slot]
         weight[i] = distance(points[i], points[alien[i]], metric)
