@@ -68,14 +68,19 @@ def table(X, distance, Q=None):
 # Forests.
 def kruskal(D):
     """The edges of the minimum spanning tree under (weight, smaller index, larger index)."""
-    group = list(range(len(D)))
-    tree = []
-    for _, u, v in sorted((D[u, v], u, v) for u, v in combinations(range(len(D)), 2)):
+    return spanning_forest([(D[u, v], u, v) for u, v in combinations(range(len(D)), 2)])
+
+
+def spanning_forest(edges):
+    """The minimum spanning forest of edges (weight, smaller index, larger index)."""
+    group = {end: end for _, u, v in edges for end in (u, v)}
+    forest = []
+    for _, u, v in sorted(edges):
         if group[u] != group[v]:
             old, new = group[v], group[u]
-            group = [new if g == old else g for g in group]
-            tree.append((u, v))
-    return sorted(tree)
+            group = {end: new if g == old else g for end, g in group.items()}
+            forest.append((u, v))
+    return sorted(forest)
 
 
 def minimax(D):

@@ -27,8 +27,11 @@ Array = npt.NDArray[Any]
 #: Kinds of NumPy's types of whole numbers.
 INTEGERS = "biu"
 
+#: The precisions in which examples are kept as they come; others are converted to the first.
+PRECISIONS = (np.float64, np.float32)
 
-def _encode(
+
+def encode(
     y: Array, known: Array, classes: npt.ArrayLike | None
 ) -> tuple[Array, npt.NDArray[np.int64]]:
     """Return all classes in order, and the labels as indices of them.
@@ -54,7 +57,7 @@ def _encode(
     return all_classes, np.searchsorted(all_classes, y)
 
 
-def _check_labels(y: Array) -> None:
+def check_labels(y: Array) -> None:
     """Raise a ``ValueError`` if these are no labels."""
     if y.dtype.kind not in INTEGERS:  # which always are
         check_classification_targets(y)
@@ -235,7 +238,7 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
             return self
         update = self._check_update()
         X, y = self._check_more(X, y)
-        all_classes, label = _encode(y, self.classes_, classes)
+        all_classes, label = encode(y, self.classes_, classes)
         counts = np.zeros(len(fields(UpdateReport)), np.int64)
         forest = update.prepare(self.forest_)
         place = np.searchsorted(all_classes, self.classes_)
@@ -420,13 +423,17 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         self._check_update()
         metric = resolve(self.metric, self.metric_params)
         check_algorithm(self.algorithm, metric)
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        _check_labels(y)
-        all_classes, label = _encode(y, y[:0], classes)
+        X, y = validate_data(self, X, y, dtype=PRECISIONS)
+        check_labels(y)
+        all_classes, label = encode(y, y[:0], classes)
         forest = Forest(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
-        learned_with = self.metric, self.metric_params
-        self.__dict__.update(forest_=forest, classes_=all_classes, _learned_with=learned_with)
+        self._keep(forest, all_classes)
         return self
+
+    def _keep(self, forest: Forest, classes: Array) -> None:
+        """Take over what was learned."""
+        learned_with = self.metric, self.metric_params
+        self.__dict__.update(forest_=forest, classes_=classes, _learned_with=learned_with)
 
     def _check_update(self) -> ModuleType:
         if self.update not in UPDATES:
@@ -449,7 +456,7 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
             X, y = validate_data(self, X, y, dtype=dtype, reset=False)
         with warnings.catch_warnings():  # few examples of many classes are no regression problem
             warnings.simplefilter("ignore", UserWarning)
-            _check_labels(y)
+            check_labels(y)
         return X, y
 
     def _note_growth(self, counts: Array) -> None:

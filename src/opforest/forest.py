@@ -50,6 +50,8 @@ class Forest(Storage):
         How to search; the forest is the same.
     n_jobs : int, default=None
         The number of threads that share the work of training, unless by Prim's algorithm.
+    tree : Tree, default=None
+        Their minimum spanning tree in reduced units, rooted at 0, where it is known already.
 
     Attributes
     ----------

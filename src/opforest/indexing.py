@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opforest._blas import one_blas_thread
+from opforest.kernels.bipartite import span_bipartite
 from opforest.kernels.boruvka import span_sparse
 from opforest.kernels.boruvka_by_products import span_by_products
 from opforest.kernels.index import Index
@@ -76,10 +77,8 @@ def probe(rows: Array, metric: Metric, algorithm: str) -> Probe:
 
 def span_best(rows: Array, metric: Metric, probed: Probe, n_jobs: int) -> Tree:
     """Return the minimum spanning tree by the algorithm that fits."""
-    few = probed.share > 0 and len(rows) < FEW_TO_SPAN
-    sparse = probed.share < SHARE_FOR_SPANNING and not few
     tree = None
-    if sparse:
+    if _spans_by_tree(rows, probed):
         tree = span_sparse(rows, probed.tree, metric.kernel, n_jobs)
     elif (
         _have_estimates(rows, metric)
@@ -88,6 +87,24 @@ def span_best(rows: Array, metric: Metric, probed: Probe, n_jobs: int) -> Tree:
     ):
         tree = span_by_products(rows, metric.kernel, n_jobs)
     return span(rows, metric.kernel) if tree is None else tree
+
+
+def span_between(rows: Array, split: int, metric: Metric, probed: Probe) -> Tree:
+    """Return a spanning tree with all edges between two blocks that any larger set's tree has.
+
+    The blocks are the first ``split`` rows and the others. The tree is the minimum one of the edges
+    between them or, where a k-d tree makes that cheaper, of all edges.
+    """
+    tree = None
+    if _spans_by_tree(rows, probed):
+        tree = span_sparse(rows, probed.tree, metric.kernel)
+    return span_bipartite(rows, split, metric.kernel) if tree is None else tree
+
+
+def _spans_by_tree(rows: Array, probed: Probe) -> bool:
+    """Tell whether to use a k-d tree for spanning."""
+    few = probed.share > 0 and len(rows) < FEW_TO_SPAN
+    return probed.share < SHARE_FOR_SPANNING and not few
 
 
 def _have_estimates(rows: Array, metric: Metric) -> bool:

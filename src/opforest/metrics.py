@@ -146,7 +146,7 @@ class Metric:
 
     def training_rows(self, points: Array) -> Array:
         """Return what kernels read to measure training points against each other."""
-        self._check_function(points)
+        self.check_function(points)
         self._warn_of_underflow(points)
         return points
 
@@ -175,7 +175,7 @@ class Metric:
                 f"but it is undefined (NaN, negative, infinite) for {describe(int(bad.argmax()))}."
             )
 
-    def _check_function(self, points: Array) -> None:
+    def check_function(self, points: Array) -> None:
         """Try a user's jitted function, whose own errors would speak of our kernels."""
         if is_jitted(self.kernel):
             try:

@@ -14,6 +14,7 @@ from opforest.kernels.index import Flat, Index, build_index, is_full, with_room,
 from opforest.kernels.kdtree import KDTree, build_kdtree
 from opforest.kernels.rooted_tree import link_children
 from opforest.kernels.search import Ranking, rank
+from opforest.kernels.spanning_tree import Tree
 from opforest.kernels.state import ELDEST, FORGOTTEN, HOLES, SIZE, State, resized
 from opforest.metrics import Array, Metric
 
@@ -123,6 +124,7 @@ class Storage:
         metric: Metric,
         algorithm: str = "auto",
         n_jobs: int | None = None,
+        tree: Tree | None = None,
     ) -> None:
         self.metric = metric
         self._algorithm = algorithm
@@ -131,7 +133,7 @@ class Storage:
         self._vectors = None if rows is points else points  # beside the table measured from them
         self._arrival = np.arange(len(label))
         self._removed = 0  # vertices that went, holes aside: what vertices lag behind arrivals
-        self._train(rows, label)
+        self._train(rows, label, tree)
 
     def __len__(self) -> int:
         """Return the number of examples."""
@@ -326,11 +328,12 @@ class Storage:
         self.index = self._index_for(self.state)
         self._ranking = self._rank_all()
 
-    def _train(self, rows: Array, label: Array) -> None:
-        """Become the forest of these rows."""
+    def _train(self, rows: Array, label: Array, tree: Tree | None = None) -> None:
+        """Become the forest of these rows, whose minimum spanning tree may be known."""
         probed = probe(rows, self.metric, self._algorithm)
         if len(label):
-            tree = span_best(rows, self.metric, probed, effective_n_jobs(self._n_jobs))
+            if tree is None:
+                tree = span_best(rows, self.metric, probed, effective_n_jobs(self._n_jobs))
             self.metric.check_defined(
                 tree.weight, lambda v: f"the training examples {tree.parent[v]} and {v}"
             )

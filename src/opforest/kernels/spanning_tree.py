@@ -9,7 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from opforest._jit import helper, kernel, specialise
-from opforest.kernels.distances import TILE, count_within, make_tiles, measure, smallest
+from opforest.kernels.distances import (
+    TILE,
+    count_tiles,
+    count_within,
+    make_tiles,
+    measure,
+    smallest,
+)  # fmt: skip
 from opforest.metrics import is_separable
 
 #: About how many features one call of a kernel looks at, so that Ctrl-C is heard in between.
@@ -22,7 +29,7 @@ FAST_CACHE = 2**20
 #: How many vertices may be measured ahead of their turn.
 AHEAD = 16
 
-#: No bit pattern of a weight is larger.
+#: No bit pattern of a weight is larger, and no index.
 INFINITE = np.iinfo(np.int64).max
 
 
@@ -50,20 +57,8 @@ class Frontier(NamedTuple):
 def span(rows, metric) -> Tree:
     """Return the minimum spanning tree of the complete graph on ``rows``."""
     n = rows.shape[0]
-    tree = Tree(np.full(n, -1), np.zeros(n, rows.dtype), np.zeros(n, np.int64))
-    outside = np.arange(1, n)
-    weight = np.full(n - 1, np.inf, rows.dtype)
-    bits = weight.view(f"i{rows.itemsize}")
-    frontier = Frontier(
-        tiles=make_tiles(rows, outside, metric),
-        vertex=outside,
-        parent=np.full(n - 1, n),
-        weight=weight,
-        bits=bits,
-        lowest=bits[: -(-(n - 1) // TILE)].copy(),
-        owner=np.full(_how_many_ahead(rows, metric), -1),
-        ahead=np.empty((_how_many_ahead(rows, metric), n - 1), rows.dtype),
-    )
+    tree = plant(rows)
+    frontier = make_frontier(rows, np.arange(1, n), metric)
     grow = specialise(_grow, metric)
     steps = max(1, WORK_PER_CALL // rows.size)
     for begin in range(0, n - 1, steps):
@@ -71,13 +66,38 @@ def span(rows, metric) -> Tree:
     return tree
 
 
-def _how_many_ahead(rows, metric):
-    """Return how many vertices may be measured ahead of their turn.
+def plant(rows) -> Tree:
+    """Return a tree that holds vertex 0 alone, with room for all rows."""
+    n = rows.shape[0]
+    return Tree(np.full(n, -1), np.zeros(n, rows.dtype), np.zeros(n, np.int64))
+
+
+def make_frontier(rows, outside, metric) -> Frontier:
+    """Return these vertices, with no edge known from any of them to the tree."""
+    m = len(outside)
+    weight = np.full(m, np.inf, rows.dtype)
+    bits = weight.view(f"i{rows.itemsize}")
+    n_ahead = _how_many_ahead(rows, m, metric)
+    return Frontier(
+        tiles=make_tiles(rows, outside, metric),
+        vertex=outside,
+        parent=np.full(m, rows.shape[0]),
+        weight=weight,
+        bits=bits,
+        lowest=bits[: count_tiles(m)].copy(),
+        owner=np.full(n_ahead, -1),
+        ahead=np.empty((n_ahead, m), rows.dtype),
+    )
+
+
+def _how_many_ahead(rows, m, metric):
+    """Return how many vertices may be measured ahead of their turn against m others.
 
     Where coordinates do not fit into the fast caches, fetching them takes longer than measuring.
     So a vertex is measured together with another one that will join the tree soon.
     """
-    pays = is_separable(metric) and rows.nbytes > FAST_CACHE and rows.shape[1] >= 8
+    d = rows.shape[1]
+    pays = is_separable(metric) and m * d * rows.itemsize > FAST_CACHE and d >= 8
     return AHEAD if pays else 0
 
 
@@ -94,11 +114,14 @@ def _relax(weight, parent, distance, u):
 
 
 @helper
-def _smallest_edge(frontier, m):
-    """Return the slot of the smallest edge, by weight, then smaller, then larger index."""
+def smallest_edge(frontier, m):
+    """Return the slot of the smallest edge, by weight, then smaller, then larger index.
+
+    −1 is returned if there is none, for m = 0.
+    """
     least = smallest(frontier.lowest[: (m + TILE - 1) // TILE], INFINITE)
     best = -1
-    best_low = best_high = frontier.vertex.shape[0] + 1
+    best_low = best_high = INFINITE
     for tile in range((m + TILE - 1) // TILE):
         if frontier.lowest[tile] != least:
             continue
@@ -136,8 +159,10 @@ def _index_of(items, item):
 
 @helper
 def _soon_to_join(frontier, m):
-    """Return the vertex with the least weight, unless it has been measured ahead; then −1."""
+    """Return the vertex with the least weight; −1 if there is none."""
     lowest = frontier.lowest[: (m + TILE - 1) // TILE]
+    if m == 0:
+        return -1
     tile = 0
     for other in range(1, lowest.shape[0]):
         if lowest[other] < lowest[tile]:
@@ -145,48 +170,67 @@ def _soon_to_join(frontier, m):
     slot = tile * TILE
     while frontier.bits[slot] != lowest[tile]:
         slot += 1
+    return frontier.vertex[slot]
+
+
+@helper
+def offer_edges(rows, u, frontier, m, peers, n_peers, scratch, metric):
+    """Offer ``u`` to the first m vertices of a frontier as the better end.
+
+    Where it pays, one of the first ``n_peers`` vertices of the frontier ``peers``, whose turn to
+    be offered will come soon, is measured on the way. ``scratch`` has two rows of TILE distances,
+    those of the second one infinite.
+    """
+    tiles, vertex, parent, weight, bits, lowest, owner, ahead = frontier
+    mine = _index_of(owner, u)  # where it has been measured already
+    free = _index_of(owner, -1) if mine < 0 else -1
+    w = _soon_to_join(peers, n_peers) if free >= 0 else -1
+    if w >= 0 and _index_of(owner, w) >= 0:
+        w = -1
+    for tile in range((m + TILE - 1) // TILE):
+        first = tile * TILE
+        last = min(first + TILE, m)
+        out = scratch[0, : last - first]
+        limit = weight[first:last]
+        names = vertex[first:last]
+        if mine >= 0:
+            out = ahead[mine, first:last]
+            within = count_within(out, limit)
+        else:
+            within = measure(out, rows[u], u, rows, tiles[tile], names, limit, metric)
+        if w >= 0:
+            later, no_limit = ahead[free, first:last], scratch[1, : last - first]
+            measure(later, rows[w], w, rows, tiles[tile], names, no_limit, metric)
+        if within:
+            _relax(limit, parent[first:last], out, u)
+            lowest[tile] = smallest(bits[first:last], INFINITE)
+    if mine >= 0:
+        owner[mine] = -1
+    if w >= 0:
+        owner[free] = w
+
+
+@helper
+def make_scratch(rows):
+    """Return what ``offer_edges`` wants."""
+    return np.full((2, TILE), np.inf, rows.dtype)
+
+
+@helper
+def join(tree, step, frontier, slot, last):
+    """Let the vertex in a slot join the tree as number ``step``, by its best edge."""
     v = frontier.vertex[slot]
-    return -1 if _index_of(frontier.owner, v) >= 0 else v
+    tree.order[step] = v
+    tree.parent[v] = frontier.parent[slot]
+    tree.weight[v] = frontier.weight[slot]
+    _close_gap(frontier, slot, last)
 
 
 @kernel
 def _grow(rows, tree, frontier, begin, end, metric):
     """Add the vertices number ``begin`` + 1 to ``end`` to the tree."""
-    tiles, vertex, parent, weight, bits, lowest, owner, ahead = frontier
-    distance = np.empty(TILE, rows.dtype)
-    no_limit = np.full(TILE, np.inf, rows.dtype)
+    scratch = make_scratch(rows)
     for step in range(begin, end):
-        u = tree.order[step]
-        m = vertex.shape[0] - step
-        mine = _index_of(owner, u)  # where it has been measured already
-        free = _index_of(owner, -1) if mine < 0 else -1
-        w = _soon_to_join(frontier, m) if free >= 0 else -1
-        for tile in range((m + TILE - 1) // TILE):
-            first = tile * TILE
-            last = min(first + TILE, m)
-            out = distance[: last - first]
-            limit = weight[first:last]
-            names = vertex[first:last]
-            if mine >= 0:
-                out = ahead[mine, first:last]
-                within = count_within(out, limit)
-            else:
-                within = measure(out, rows[u], u, rows, tiles[tile], names, limit, metric)
-            if w >= 0:
-                later = ahead[free, first:last]
-                measure(
-                    later, rows[w], w, rows, tiles[tile], names, no_limit[: last - first], metric
-                )
-            if within:
-                _relax(limit, parent[first:last], out, u)
-                lowest[tile] = smallest(bits[first:last], INFINITE)
-        if mine >= 0:
-            owner[mine] = -1
-        if w >= 0:
-            owner[free] = w
-        slot = _smallest_edge(frontier, m)
-        v = vertex[slot]
-        tree.order[step + 1] = v
-        tree.parent[v] = parent[slot]
-        tree.weight[v] = weight[slot]
-        _close_gap(frontier, slot, m - 1)
+        m = frontier.vertex.shape[0] - step
+        offer_edges(rows, tree.order[step], frontier, m, frontier, m, scratch, metric)
+        join(tree, step + 1, frontier, smallest_edge(frontier, m), m - 1)

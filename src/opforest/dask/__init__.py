@@ -1,0 +1,9 @@
+"""Layer 4: the optimum-path forest on Dask, for more examples than one machine has time for."""
+
+try:
+    from opforest.dask.classifier import DaskOPFClassifier
+    from opforest.dask.cluster import progress
+except ModuleNotFoundError as error:
+    raise ImportError("opforest.dask needs Dask: pip install 'opforest[dask]'.") from error
+
+__all__ = ["DaskOPFClassifier", "progress"]

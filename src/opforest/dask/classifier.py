@@ -1,0 +1,402 @@
+"""The optimum-path forest as a classifier of Dask's arrays and data frames."""
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import dask.array as da
+import distributed
+import numpy as np
+import numpy.typing as npt
+from dask.base import is_dask_collection
+from dask.delayed import Delayed, delayed
+from sklearn.base import clone
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_X_y
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from opforest._jit import is_jitted
+from opforest.classifier import OPFClassifier, check_labels, encode
+from opforest.dask.cluster import compute, current_client, persist, send
+from opforest.dask.spanning import embed_blocks, span_blocks
+from opforest.forest import Forest
+from opforest.indexing import check_algorithm
+from opforest.kernels.boruvka import root
+from opforest.metrics import Array, Metric, resolve
+
+#: What Dask calls a collection: an array, a data frame or a column of one.
+Collection = Any
+
+
+class DaskOPFClassifier(OPFClassifier):
+    """Optimum-path forest classifier on Dask: exactly what ``OPFClassifier`` would learn.
+
+    ``fit`` spans each block of examples, and each pair of blocks, in a task of its own, wherever
+    the cluster likes, and merges the forests to the minimum spanning tree of the whole set. The
+    model is the one that ``OPFClassifier.fit`` makes of the same examples, edge by edge, ties
+    included, whatever the blocks and however many workers there are.
+
+    Parameters
+    ----------
+    metric : str or callable, default="euclidean"
+        As for ``OPFClassifier``; but neither ``"precomputed"`` nor a Python callable, whose models
+        are tables of all pairs. A ``@numba.njit`` function is welcome.
+    metric_params : dict, default=None
+        As for ``OPFClassifier``.
+    update : {"exact", "opfi", "dift"}, default="exact"
+        As for ``OPFClassifier``.
+    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
+        As for ``OPFClassifier``; ``"auto"`` decides for each pair of blocks.
+    n_jobs : int, default=None
+        As for ``OPFClassifier``, for what is computed on this machine. A task on a worker uses
+        one thread; workers with several threads run several tasks.
+    client : distributed.Client, default=None
+        Where to compute. By default it is the current client or, where there is none or
+        ``dask.config`` names another scheduler, Dask's local scheduler. No cluster is ever
+        started.
+
+    Attributes
+    ----------
+    client_ : distributed.Client
+        The client that a fitted classifier uses. Pickles leave it out.
+    classes_ : array of shape (n_classes,)
+        The labels.
+    forest_ : Forest
+        What was learned, on this machine.
+    n_features_in_ : int
+        The number of features seen by ``fit``.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, where ``fit`` was given a data frame whose column names are all strings.
+
+    Notes
+    -----
+    The work of ``fit`` grows with the square of the number of examples, as it does on one machine,
+    and is shared by all workers. A task holds two blocks, a copy of them in another order, and
+    the edges it finds; the finished model must fit into the memory of this machine and of each
+    worker that predicts. Blocks of 5,000 to 20,000 examples, at least four for each thread of the
+    cluster, do well. ``docs/scaling.md`` has the details.
+
+    If a worker dies, Dask computes again what it had. If there are no workers for 30 seconds, a
+    ``TimeoutError`` says so. When a call fails or is interrupted, the model is as it was.
+
+    What is no Dask collection is dealt with on this machine, as by ``OPFClassifier``; but ``fit``
+    refuses it.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import load_iris
+    >>> from opforest.dask import DaskOPFClassifier
+    >>> X, y = (da.from_array(array) for array in load_iris(return_X_y=True))
+    >>> clf = DaskOPFClassifier().fit(X[::2].rechunk((20, 4)), y[::2])
+    >>> clf.predict(X[1::2].rechunk((30, 4)))
+    dask.array<opforest_answer, shape=(75,), dtype=int64, chunksize=(30,), chunktype=numpy.ndarray>
+    >>> clf.score(X[1::2], y[1::2])
+    0.96
+    """
+
+    #: The model on the workers, and the client by which it came there.
+    _shipped: tuple[Any, Any] | None = None
+
+    def __init__(
+        self,
+        metric: str | Callable[..., float] = "euclidean",
+        *,
+        metric_params: Mapping[str, Any] | None = None,
+        update: str = "exact",
+        algorithm: str = "auto",
+        n_jobs: int | None = None,
+        client: distributed.Client | None = None,
+    ) -> None:
+        super().__init__(
+            metric,
+            metric_params=metric_params,
+            update=update,
+            algorithm=algorithm,
+            n_jobs=n_jobs,
+        )
+        self.client = client
+
+    @property
+    def client_(self) -> distributed.Client:
+        """The client that a fitted classifier uses: the one given to it, or the current one."""
+        check_is_fitted(self, "forest_")
+        return self.client if self.client is not None else distributed.default_client()
+
+    def fit(self, X: Collection, y: Collection) -> Self:
+        """Learn the optimum-path forest of the examples.
+
+        Parameters
+        ----------
+        X : dask array or data frame of shape (n_samples, n_features)
+            The examples, in blocks of any size, known or not.
+        y : dask array or series of shape (n_samples,), or array-like
+            Their labels, of any kind that can be sorted.
+
+        Returns
+        -------
+        DaskOPFClassifier
+            The fitted classifier itself.
+        """
+        local = self._unfitted()
+        _train(local, X, y, current_client(self.client))
+        kept = self.get_params(deep=False)
+        self.__dict__.clear()
+        self.__dict__.update(vars(local) | kept)
+        return self
+
+    def partial_fit(
+        self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
+    ) -> Self:
+        """Learn more examples on this machine, as ``OPFClassifier.partial_fit`` does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The examples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like, default=None
+            Labels to announce.
+
+        Returns
+        -------
+        DaskOPFClassifier
+            The classifier itself.
+        """
+        self._shipped = None
+        return super().partial_fit(X, y, classes)
+
+    def forget(self, ids: npt.ArrayLike) -> Self:
+        """Forget examples on this machine, as ``OPFClassifier.forget`` does.
+
+        Parameters
+        ----------
+        ids : int or array-like of int
+            The arrival numbers of the examples to forget.
+
+        Returns
+        -------
+        DaskOPFClassifier
+            The classifier itself.
+        """
+        self._shipped = None
+        return super().forget(ids)
+
+    def predict(self, X: Any) -> Any:
+        """Return the label of each example's conqueror.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        dask array, or array, of shape (n_samples,)
+            The labels: lazy, one block for each block of examples, if X is a Dask collection.
+        """
+        if not is_dask_collection(X):
+            return super().predict(X)
+        check_is_fitted(self, "forest_")
+        return self._answer("predict", X, self.classes_.dtype)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probability of each class: its share of the inverse costs.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        dask array, or array, of shape (n_samples, n_classes)
+            The probabilities: lazy if X is a Dask collection.
+        """
+        if not is_dask_collection(X):
+            return super().predict_proba(X)
+        check_is_fitted(self, "forest_")
+        return self._answer("predict_proba", X, np.dtype(np.float64), len(self.classes_))
+
+    def class_costs(self, X: Any) -> Any:
+        """Return the cheapest offer of each class, in the metric's own units.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        dask array, or array, of shape (n_samples, n_classes)
+            The offers: lazy if X is a Dask collection.
+        """
+        if not is_dask_collection(X):
+            return super().class_costs(X)
+        check_is_fitted(self, "forest_")
+        return self._answer("class_costs", X, self.forest_.cost.dtype, len(self.classes_))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of examples whose label is predicted.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+            The examples.
+        y : dask array or series, or array-like, of shape (n_samples,)
+            Their labels.
+        sample_weight : dask array or series, or array-like, of shape (n_samples,), default=None
+            How much each example counts.
+
+        Returns
+        -------
+        float
+            The accuracy, at once.
+        """
+        values = y, self.predict(X), sample_weight
+        tasks = [delayed(value) if is_dask_collection(value) else value for value in values]
+        y, guess, weight = compute(tasks, current_client(self.client))
+        return float(accuracy_score(y, guess, sample_weight=weight))
+
+    def to_local(self) -> OPFClassifier:
+        """Return the model as a plain ``OPFClassifier`` of its own.
+
+        Returns
+        -------
+        OPFClassifier
+            Fitted, and ready to predict and to learn more; what it learns does not change this
+            classifier.
+        """
+        check_is_fitted(self, "forest_")
+        local = self._unfitted()
+        left_out = (*self.get_params(deep=False), "_shipped", "forest_")
+        fitted = {name: value for name, value in vars(self).items() if name not in left_out}
+        local.__dict__.update(fitted, forest_=copy.deepcopy(self.forest_))
+        return local
+
+    def _unfitted(self) -> OPFClassifier:
+        params = self.get_params(deep=False)
+        del params["client"]
+        return OPFClassifier(**params)
+
+    def _answer(
+        self, method: str, X: Collection, dtype: np.dtype[Any], n_columns: int | None = None
+    ) -> da.Array:
+        """Return the lazy array of a method's answers to the blocks of X."""
+        matrix = _as_matrix(X)
+        validate_data(self, _features_of(X, matrix), reset=False, skip_check_array=True)
+        shape: dict[str, Any] = {"drop_axis": 1}
+        if n_columns is not None:
+            shape = {"chunks": (matrix.chunks[0], (n_columns,))}
+        empty = np.empty((0,) if n_columns is None else (0, n_columns), dtype)
+        answer: da.Array = da.map_blocks(
+            opforest_answer, matrix, self._ship(), method, empty, meta=empty, **shape
+        )
+        return answer
+
+    def _ship(self) -> Any:
+        """Return the model as it is now, for tasks."""
+        client = current_client(self.client)
+        if self._shipped is not None:
+            model, sender = self._shipped
+            if sender is client and (client is None or model.status in ("pending", "finished")):
+                return model
+        model = self.to_local().set_params(n_jobs=None)  # a worker has its own threads
+        model.__dict__.pop("feature_names_in_", None)  # they have been checked; blocks have none
+        self._shipped = send(model, client), client
+        return self._shipped[0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is bound to a cluster."""
+        state: dict[str, Any] = super().__getstate__() | {"client": None}
+        state.pop("_shipped", None)
+        return state
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted classifier with the same parameters and the same client."""
+        params = self.get_params(deep=False)
+        client = params.pop("client")
+        params = {name: clone(value, safe=False) for name, value in params.items()}
+        return type(self)(client=client, **params)
+
+
+def opforest_answer(block: Array, model: OPFClassifier, method: str, empty: Array) -> Array:
+    """Return what a method of the model says about a block; ``empty`` if nothing is in it."""
+    if len(block) == 0:
+        return empty
+    answer: Array = getattr(model, method)(block)
+    return answer
+
+
+def _train(
+    local: OPFClassifier, X: Collection, y: Collection, client: distributed.Client | None
+) -> None:
+    """Make a classifier that is not fitted yet learn from blocks."""
+    metric = _check_parameters(local)
+    matrix = _as_matrix(X)
+    validate_data(local, _features_of(X, matrix), skip_check_array=True)
+    points, labels = (
+        embed_blocks(matrix, metric),
+        [delayed(y)] if is_dask_collection(y) else [],
+    )
+    kept = persist([*points, *labels], client)
+    points, labels = kept[: len(points)], kept[len(points) :]
+    sizes = compute([delayed(len)(block) for block in points], client)
+    (y,) = compute(labels, client) or (y,)
+    _, y = check_X_y(np.zeros((sum(sizes), 1)), y)  # X has been checked block by block
+    check_labels(y)
+    classes, label = encode(y, y[:0], None)
+    spanned = persist([span_blocks(points, sizes, metric, local.algorithm)], client)
+    (edges,) = compute(spanned, client)
+    tree = root(len(y), *(np.require(array, requirements="W") for array in edges))
+    rows = _gather(points, np.empty((len(y), matrix.shape[1]), edges.weight.dtype), client)
+    forest = Forest(rows, label, metric, local.algorithm, local.n_jobs, tree)
+    local._keep(forest, classes)
+
+
+def _check_parameters(local: OPFClassifier) -> Metric:
+    local._check_update()
+    if callable(local.metric) and not is_jitted(local.metric):
+        raise ValueError(
+            "the model of a Python function is a table of all pairs, which does not scale. "
+            "Decorate the function with @numba.njit, or use opforest.OPFClassifier."
+        )
+    metric = resolve(local.metric, local.metric_params)
+    if metric.is_precomputed:
+        raise ValueError(
+            "metric='precomputed' means a table of all pairs, which does not scale. Use "
+            "opforest.OPFClassifier for it."
+        )
+    check_algorithm(local.algorithm, metric)
+    return metric
+
+
+def _as_matrix(X: Collection) -> da.Array:
+    """Return a collection as an array of two dimensions whose blocks hold whole rows."""
+    matrix = X.to_dask_array() if hasattr(X, "to_dask_array") else X
+    if not isinstance(matrix, da.Array):
+        raise TypeError(
+            f"X must be a Dask array or data frame, got {type(X).__name__}. Use "
+            "opforest.OPFClassifier for data in memory, or dask.array.from_array."
+        )
+    if matrix.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got shape {matrix.shape}.")
+    if np.isnan(matrix.shape[1]):
+        matrix = matrix.copy().compute_chunk_sizes()
+    return matrix.rechunk({1: -1})  # type: ignore[no-any-return]
+
+
+def _features_of(X: Collection, matrix: da.Array) -> Any:
+    """Return no examples, but with the features of X and their names."""
+    return X._meta if hasattr(X, "columns") else np.empty((0, matrix.shape[1]))
+
+
+def _gather(points: list[Delayed], rows: Array, client: distributed.Client | None) -> Array:
+    """Fetch blocks of points, one at a time, and write them into ``rows``."""
+    end = 0
+    for block in points:
+        (part,) = compute([block], client)
+        rows[end : end + len(part)] = part
+        end += len(part)
+    return rows

@@ -1,0 +1,134 @@
+"""Running tasks on a cluster or, where there is none, on a local scheduler."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextvars import ContextVar
+from threading import Thread
+from typing import Any
+
+import dask.base
+import dask.config
+import distributed
+from dask.delayed import delayed
+from dask.diagnostics.progress import ProgressBar
+
+#: Seconds after which to give up on a cluster that has no workers.
+PATIENCE = 30.0
+
+#: Seconds between two looks at whether there are workers.
+INTERVAL = 0.5
+
+_shows_progress: ContextVar[bool] = ContextVar("_shows_progress", default=False)
+
+
+@contextmanager
+def progress() -> Iterator[None]:
+    """Show a progress bar while tasks run in this context.
+
+    On a cluster it is the bar of ``distributed.progress``, otherwise that of
+    ``dask.diagnostics.ProgressBar``. There is one for each of the stages of a ``fit``.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from opforest.dask import DaskOPFClassifier, progress
+    >>> X = da.from_array(np.arange(8.0).reshape(-1, 1), chunks=(3, 1))
+    >>> with progress():
+    ...     model = DaskOPFClassifier().fit(X, X[:, 0] > 4)  # doctest: +ELLIPSIS
+    [...
+    """
+    token = _shows_progress.set(True)
+    try:
+        yield
+    finally:
+        _shows_progress.reset(token)
+
+
+def current_client(client: distributed.Client | None) -> distributed.Client | None:
+    """Return this client or the current one; None where Dask would use a local scheduler."""
+    if client is not None:
+        return client
+    if dask.config.get("scheduler", None) not in (None, "distributed", "dask.distributed"):
+        return None
+    with suppress(ValueError):
+        client = distributed.default_client()
+    return client
+
+
+def compute(tasks: Sequence[Any], client: distributed.Client | None) -> list[Any]:
+    """Return the results of tasks that are quickly done; what is no task is its own result."""
+    if client is None:
+        return list(dask.base.compute(*tasks))
+    futures = client.compute(tasks)
+    _wait(distributed.futures_of(futures), client)
+    results: list[Any] = client.gather(futures)
+    return results
+
+
+def persist(tasks: Sequence[Any], client: distributed.Client | None) -> list[Any]:
+    """Return tasks whose results are at hand, where they have been computed; show progress."""
+    if client is None:
+        with _local_bar():
+            return list(dask.base.persist(*tasks))
+    kept: list[Any] = client.persist(tasks)
+    futures = distributed.futures_of(kept)
+    if _shows_progress.get():  # it returns only when all is done; meanwhile we watch the workers
+        Thread(target=distributed.progress, args=futures, daemon=True).start()
+    _wait(futures, client)
+    return kept
+
+
+def send(model: Any, client: distributed.Client | None) -> Any:
+    """Return what stands for the model in tasks.
+
+    The scheduler of a cluster is sent it once, at once, and hands it to whatever worker needs it.
+    """
+    if client is None:
+        return delayed(model, pure=False, traverse=False)
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
+        return client.submit(opforest_model, model, pure=False)
+
+
+def opforest_model(model: Any) -> Any:
+    """Return the model; this is the task that others get it from."""
+    return model
+
+
+def _no_workers(client: distributed.Client) -> TimeoutError:
+    address = client.scheduler.address if client.scheduler else "?"
+    return TimeoutError(
+        f"the Dask cluster at {address} has had no workers for {PATIENCE:g} seconds. Start some "
+        "(its dashboard and logs may help), or use opforest.OPFClassifier on this machine."
+    )
+
+
+def _local_bar() -> AbstractContextManager[Any]:
+    return ProgressBar() if _shows_progress.get() else nullcontext()
+
+
+def _wait(futures: list[Any], client: distributed.Client) -> None:
+    """Wait until all is done; if something fails or there are no workers, cancel and raise."""
+    try:
+        _wait_with_patience(futures, client)
+        for future in futures:
+            if future.status != "finished":
+                future.result()  # raises what happened
+    except BaseException:
+        client.cancel(futures)
+        raise
+
+
+def _wait_with_patience(futures: list[Any], client: distributed.Client) -> None:
+    last_seen = time.monotonic()
+    while True:
+        try:
+            distributed.wait(futures, timeout=INTERVAL)
+            return
+        except TimeoutError:
+            now = time.monotonic()
+        if client.nthreads():
+            last_seen = now
+        elif now - last_seen > PATIENCE:
+            raise _no_workers(client)

@@ -1,0 +1,93 @@
+"""The minimum spanning tree of examples that lie in blocks on many machines.
+
+An edge of the tree of all examples is in the minimum spanning forest of whatever edges it is among.
+So it is enough to span each block, and the edges between each two blocks, and then to merge these
+forests, four at a time, to that of all of them. Tasks are functions here; the dashboard shows their
+names.
+"""
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+from dask.array import Array as DaskArray
+from dask.delayed import Delayed, delayed
+from sklearn.utils import check_array
+
+from opforest.classifier import PRECISIONS
+from opforest.indexing import probe, span_best, span_between
+from opforest.kernels.kruskal import Edges, edges_of, merge_forests
+from opforest.metrics import Array, Metric
+
+
+def embed_blocks(X: DaskArray, metric: Metric) -> list[Delayed]:
+    """Return tasks that check the blocks of a matrix and embed their examples."""
+    options = {"ensure_min_samples": 0, "ensure_min_features": 0}
+    dtype = check_array(X._meta, dtype=PRECISIONS, **options).dtype
+    empty = np.empty((0, X.shape[1]), dtype)
+    embed, blocks = delayed(opforest_embed, pure=False), X.to_delayed().ravel()
+    names = _names_of_blocks(X.chunks[0])
+    return [embed(block, name, empty, metric) for block, name in zip(blocks, names, strict=True)]
+
+
+def _names_of_blocks(sizes: tuple[float, ...]) -> list[str]:
+    """Return what to call the blocks of so many rows, where that is known (and not NaN)."""
+    if np.isnan(sizes).any():
+        return [f"block {i} of X" for i in range(len(sizes))]
+    first = np.cumsum((0, *sizes[:-1]))
+    return [f"block {i} of X, which begins with row {row}" for i, row in enumerate(first)]
+
+
+def span_blocks(points: list[Delayed], sizes: list[int], metric: Metric, algorithm: str) -> Delayed:
+    """Return the task that has the edges of the minimum spanning tree of all blocks' points."""
+    span, merge = delayed(opforest_span, pure=False), delayed(opforest_merge, pure=False)
+    begin = np.cumsum([0, *sizes]).tolist()
+    filled = [i for i, size in enumerate(sizes) if size]
+    forests = {
+        (place, other): span([points[i], points[j]], [begin[i], begin[j]], metric, algorithm)
+        if i != j
+        else span([points[i]], [begin[i]], metric, algorithm)
+        for place, i in enumerate(filled)
+        for other, j in enumerate(filled[place:], place)
+    }
+    while len(forests) > 1:
+        # Four neighbours of this triangle have few vertices and so, together, few edges.
+        squares = defaultdict(list)
+        for (i, j), forest in forests.items():
+            squares[i // 2, j // 2].append(forest)
+        forests = {place: merge(square) for place, square in squares.items()}
+    tree: Delayed
+    (tree,) = forests.values()
+    return tree
+
+
+def opforest_embed(block: Any, name: str, empty: Array, metric: Metric) -> Array:
+    """Check a block of examples and return its points, which are ``empty`` if there are none."""
+    if len(block) == 0:
+        return empty
+    try:
+        points = metric.embed(check_array(block, dtype=empty.dtype, input_name="X"))
+        metric.check_function(points)
+        return points
+    except ValueError as error:
+        raise ValueError(f"{error}\nThis is {name}; rows are counted from there.") from None
+
+
+def opforest_span(blocks: list[Array], begin: list[int], metric: Metric, algorithm: str) -> Edges:
+    """Return a spanning forest of one block's points, or of the edges between those of two.
+
+    ``begin`` has the number of each block's first example.
+    """
+    rows = np.concatenate(blocks)
+    name = np.concatenate(
+        [first + np.arange(len(b)) for first, b in zip(begin, blocks, strict=True)]
+    )
+    probed = probe(rows, metric, algorithm)
+    if len(blocks) == 1:
+        return edges_of(span_best(rows, metric, probed, 1), name)
+    return edges_of(span_between(rows, len(blocks[0]), metric, probed), name)
+
+
+def opforest_merge(forests: list[Edges]) -> Edges:
+    """Return the minimum spanning forest of the edges of several."""
+    return merge_forests(forests)

@@ -1,0 +1,67 @@
+"""The minimum spanning tree of the edges between two blocks of examples: dense Prim on two sides.
+
+A vertex that joins the tree is measured against those of the other block only, so each pair is
+measured once. Edges are compared as in ``spanning_tree``.
+"""
+
+import numpy as np
+
+from opforest._jit import helper, kernel, specialise
+from opforest.kernels import spanning_tree
+from opforest.kernels.spanning_tree import (
+    Tree,
+    join,
+    make_frontier,
+    make_scratch,
+    offer_edges,
+    plant,
+    smallest_edge,
+)  # fmt: skip
+
+
+def span_bipartite(rows, split, metric) -> Tree:
+    """Return the minimum spanning tree of all edges between the first ``split`` rows and the rest.
+
+    There must be rows on both sides.
+    """
+    n = rows.shape[0]
+    tree = plant(rows)
+    left = make_frontier(rows, np.arange(1, split), metric)
+    right = make_frontier(rows, np.arange(split, n), metric)
+    outside = np.array([split - 1, n - split])
+    grow = specialise(_grow, metric)
+    steps = max(1, spanning_tree.WORK_PER_CALL // rows.size)
+    for begin in range(0, n - 1, steps):
+        grow(rows, tree, left, right, outside, begin, min(begin + steps, n - 1), metric)
+    return tree
+
+
+@helper
+def _comes_first(a, i, b, j):
+    """Tell whether the edge in slot i of one frontier is smaller than that in slot j of another."""
+    if a.weight[i] != b.weight[j]:
+        return a.weight[i] < b.weight[j]
+    low, other_low = min(a.vertex[i], a.parent[i]), min(b.vertex[j], b.parent[j])
+    if low != other_low:
+        return low < other_low
+    return max(a.vertex[i], a.parent[i]) < max(b.vertex[j], b.parent[j])
+
+
+@kernel
+def _grow(rows, tree, left, right, outside, begin, end, metric):
+    """Add the vertices number ``begin`` + 1 to ``end``; ``outside`` counts those not in the tree.
+
+    The frontiers hold the vertices of either block that are outside.
+    """
+    scratch = make_scratch(rows)
+    split = left.vertex.shape[0] + 1
+    for step in range(begin, end):
+        u = tree.order[step]
+        side = 0 if u < split else 1
+        own, other = (left, right) if side == 0 else (right, left)
+        offer_edges(rows, u, other, outside[1 - side], own, outside[side], scratch, metric)
+        i, j = smallest_edge(left, outside[0]), smallest_edge(right, outside[1])
+        side = 0 if j < 0 or (i >= 0 and _comes_first(left, i, right, j)) else 1
+        outside[side] -= 1
+        own, slot = (left, i) if side == 0 else (right, j)
+        join(tree, step + 1, own, slot, outside[side])

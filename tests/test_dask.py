@@ -1,0 +1,464 @@
+"""On Dask: the same model, whatever the blocks, the workers and what happens to them."""
+
+import os
+import pickle
+import signal
+import time
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+
+import numba
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+
+pytest.importorskip("distributed", reason="Dask is not installed: pip install 'opforest[dask]'")
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+from distributed import Client, LocalCluster, default_client
+
+from opforest import OPFClassifier
+from opforest.dask import DaskOPFClassifier, progress, spanning
+from opforest.dask.spanning import opforest_merge, opforest_span
+from opforest.kernels.kruskal import Edges
+from opforest.metrics import METRIC_NAMES, resolve
+from strategies import learning_problems
+from test_updates import assert_same_model
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two workers in processes of their own."""
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def synchronous():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def grid(n, d, seed=0, classes=3):
+    """Examples full of ties and duplicates, and their labels."""
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 5, (n, d)).astype(float), rng.integers(0, classes, n)
+
+
+def in_blocks(array, sizes):
+    """A Dask array whose blocks have so many rows."""
+    return da.from_array(array, chunks=(tuple(sizes), *(-1,) * (array.ndim - 1)))
+
+
+def sizes_from(cuts, n):
+    cuts = sorted(min(cut, n) for cut in cuts)
+    return np.diff([0, *cuts, n]).tolist()
+
+
+CUTS = st.lists(st.integers(0, 30), max_size=8)
+
+
+@settings(max_examples=100)
+@given(problem=learning_problems(), cuts=CUTS, other_cuts=CUTS)
+def test_any_blocks_give_the_model_of_one_machine(problem, cuts, other_cuts):
+    """Blocks may be empty; those of the labels may be others."""
+    X, y, Q = problem
+    with dask.config.set(scheduler="synchronous"):
+        clf = DaskOPFClassifier().fit(
+            in_blocks(X, sizes_from(cuts, len(X))), in_blocks(y, sizes_from(other_cuts, len(y)))
+        )
+        local = OPFClassifier().fit(X, y)
+        clf.forest_.check()
+        assert_same_model(clf, local, Q)
+        assert clf.n_features_in_ == X.shape[1]
+        queries = in_blocks(Q, sizes_from(cuts, len(Q)))
+        for method in ("predict", "predict_proba", "class_costs"):
+            lazy, answer = getattr(clf, method)(queries), getattr(local, method)(Q)
+            assert isinstance(lazy, da.Array)
+            assert (lazy.shape, lazy.dtype) == (answer.shape, answer.dtype)
+            assert np.array_equal(lazy.compute(), answer)
+
+
+@pytest.mark.parametrize("metric", [name for name in METRIC_NAMES if name != "precomputed"])
+@pytest.mark.usefixtures("synchronous")
+def test_every_metric(metric):
+    X, y = grid(90, 4)
+    X[:, :2] += [1, 2.5]  # no zero vectors, no constant ones
+    X[:, 2:] += np.arange(180).reshape(90, 2) % 7 / 8
+    clf = DaskOPFClassifier(metric).fit(in_blocks(X, (40, 1, 49)), y)
+    assert_same_model(clf, OPFClassifier(metric).fit(X, y), X[:30] + 0.5)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "kd_tree", "brute"])
+@pytest.mark.usefixtures("synchronous")
+def test_every_algorithm(algorithm, monkeypatch):
+    """Also where a k-d tree spans pairs of blocks."""
+    monkeypatch.setattr("opforest.indexing.FEW_TO_SPAN", 2000)
+    X, y = np.random.default_rng(0).random((4000, 2)).round(3), np.arange(4000) % 3
+    clf = DaskOPFClassifier(algorithm=algorithm).fit(in_blocks(X, (1500, 1000, 1500)), y)
+    assert_same_model(clf, OPFClassifier(algorithm=algorithm).fit(X, y), X[:50] + 0.1)
+
+
+@numba.njit
+def largest_gap(x, y):
+    return np.nan if x[0] + y[0] == 99 else np.abs(x - y).max()
+
+
+def test_a_users_function(client):
+    X, y = grid(60, 3)
+    clf = DaskOPFClassifier(largest_gap).fit(in_blocks(X, (25, 35)), y)
+    assert np.array_equal(clf.forest_.edges, OPFClassifier("chebyshev").fit(X, y).forest_.edges)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16, bool])
+@pytest.mark.parametrize("sizes", [(500,), (250, 250), (100,) * 5, (1, 498, 1), (71,) * 7 + (3,)])
+def test_two_workers_give_the_model_of_one_machine(client, sizes, dtype):
+    X, y = grid(500, 3)
+    X, names = X.astype(dtype), np.array(["fir", "oak", "elm"])[y]
+    clf = DaskOPFClassifier().fit(in_blocks(X, sizes), in_blocks(names, (200, 300)))
+    local = OPFClassifier().fit(X, names)
+    assert clf.client_ is client
+    assert_same_model(clf, local, X[:40])
+    lazy = clf.predict(in_blocks(X, sizes[::-1]))
+    assert np.array_equal(lazy.compute(), local.predict(X))
+
+
+def test_columns_in_blocks_and_sizes_unknown(client):
+    X, y = grid(400, 4)
+    some = (X[:, 0] > 1) & (X[:, 0] < 4)
+    lazy = da.from_array(X, chunks=(60, 3))
+    clf = DaskOPFClassifier().fit(lazy[lazy[:, 0] > 0][:, :], y[X[:, 0] > 0])
+    assert_same_model(clf, OPFClassifier().fit(X[X[:, 0] > 0], y[X[:, 0] > 0]), X)
+    mask = da.from_array(some, chunks=60)
+    Q, labels = lazy[mask], da.from_array(y, chunks=60)[mask]
+    assert np.isnan(Q.shape[0])
+    clf.fit(Q, labels)
+    local = OPFClassifier().fit(X[some], y[some])
+    assert_same_model(clf, local, X)
+    assert np.array_equal(clf.predict_proba(Q).compute(), local.predict_proba(X[some]))
+    assert clf.score(Q, labels) == local.score(X[some], y[some])
+
+
+def test_data_frames(client):
+    frame = load_iris(as_frame=True).frame
+    frame["kind"] = frame.pop("target").map({0: "setosa", 1: "versicolor", 2: "virginica"})
+    columns = [name for name in frame if name != "kind"]
+    lazy = dd.from_pandas(frame, npartitions=5)
+    clf = DaskOPFClassifier().fit(lazy[columns], lazy["kind"])
+    local = OPFClassifier().fit(frame[columns], frame["kind"])
+    assert clf.feature_names_in_.tolist() == columns
+    assert_same_model(clf, local, frame[columns] + 0.05)
+    labels = clf.predict(lazy[columns] + 0.05)
+    assert isinstance(labels, da.Array)
+    assert np.array_equal(labels.compute(), local.predict(frame[columns] + 0.05))
+    assert clf.score(lazy[columns], lazy["kind"]) == 1
+    with pytest.raises(ValueError, match="feature names should match"):
+        clf.predict(lazy[columns[::-1]])
+    with pytest.raises(ValueError, match="expecting 4 features"), pytest.warns(match="names"):
+        clf.predict(da.zeros((3, 5)))
+    assert "feature_names_in_" not in vars(clf.fit(lazy[columns].to_dask_array(), lazy["kind"]))
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "message"),
+    [
+        ("euclidean", np.nan, "X contains NaN"),
+        ("euclidean", np.inf, "X contains infinity"),
+        ("euclidean", 1e200, "Features are too large"),
+        ("chi_squared", -1, r"got np.float64\(-1.0\) in row 3, column 0"),
+        ("cosine", 0, "zero vector, and row 3"),
+    ],
+)
+def test_bad_examples_are_named_and_change_nothing(client, metric, value, message):
+    X, y = grid(20, 1)
+    X += 1
+    clf = DaskOPFClassifier(metric).fit(in_blocks(X, (8, 12)), y)
+    before = pickle.dumps(clf)
+    X[11] = value
+    with pytest.raises(ValueError, match=message) as caught:
+        clf.fit(in_blocks(X, (8, 8, 4)), y)
+    assert "block 1 of X, which begins with row 8" in str(caught.value)
+    assert pickle.dumps(clf) == before
+
+
+@pytest.mark.usefixtures("synchronous")
+def test_bad_input():
+    X, y = grid(20, 2)
+    blocks = in_blocks(X, (10, 10))
+    clf = DaskOPFClassifier()
+    for wrong in (X, pd.DataFrame(X), X.tolist()):
+        with pytest.raises(TypeError, match=r"must be a Dask array or data frame, .*OPFClassifier"):
+            clf.fit(wrong, y)
+    with pytest.raises(ValueError, match="two dimensions"):
+        clf.fit(blocks[:, 0], y)
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[20, 19\]"):
+        clf.fit(blocks, in_blocks(y[:19], (19,)))
+    with pytest.raises(ValueError, match="0 sample"):
+        clf.fit(blocks[:0], y[:0])
+    with pytest.raises(ValueError, match="Unknown label type"):
+        clf.fit(blocks, y + 0.5)
+    with pytest.raises(ValueError, match=r"'precomputed' means a table .*OPFClassifier"):
+        DaskOPFClassifier("precomputed").fit(blocks, y)
+    with pytest.raises(ValueError, match=r"Decorate the function with @numba.njit"):
+        DaskOPFClassifier(lambda x, y: 0.0).fit(blocks, y)
+    with pytest.raises(ValueError, match="one of"):
+        DaskOPFClassifier("euclid").fit(blocks, y)
+    with pytest.raises(ValueError, match="one of"):
+        DaskOPFClassifier(algorithm="ball").fit(blocks, y)
+    with pytest.raises(ValueError, match="one of"):
+        DaskOPFClassifier(update="none").fit(blocks, y)
+    X[[4, 15], 0] = 49, 50
+    with pytest.raises(ValueError, match=r"undefined .* for the training examples") as caught:
+        DaskOPFClassifier(largest_gap).fit(in_blocks(X, (10, 10)), y)
+    with pytest.raises(ValueError, match="undefined") as expected:
+        OPFClassifier(largest_gap).fit(X, y)
+    assert str(caught.value) == str(expected.value)
+    with pytest.raises(NotFittedError):
+        clf.predict(blocks)
+    with pytest.raises(NotFittedError):
+        clf.client_  # noqa: B018
+    assert not hasattr(clf, "forest_")
+
+
+@pytest.mark.usefixtures("synchronous")
+def test_one_example():
+    clf = DaskOPFClassifier().fit(da.ones((1, 2)), ["only"])
+    assert clf.predict(da.zeros((2, 2))).compute().tolist() == ["only", "only"]
+
+
+def test_the_plain_classifier_learns_on(client):
+    X, y = grid(300, 2)
+    clf = DaskOPFClassifier().fit(in_blocks(X[:200], (50,) * 4), y[:200])
+    local = clf.to_local()
+    assert type(local) is OPFClassifier
+    local.partial_fit(X[200:], y[200:])
+    assert_same_model(local, OPFClassifier().fit(X, y), X[:50] + 0.5)
+    assert_same_model(clf, OPFClassifier().fit(X[:200], y[:200]), X[:50] + 0.5)
+    lazy = clf.predict_proba(in_blocks(X, (150, 150)))  # of the model as it is now
+    clf.partial_fit(X[200:], y[200:])
+    assert_same_model(clf, local, X[:50] + 0.5)
+    now = clf.predict_proba(in_blocks(X, (150, 150)))
+    assert np.array_equal(now.compute(), local.predict_proba(X))
+    assert np.array_equal(lazy.compute(), OPFClassifier().fit(X[:200], y[:200]).predict_proba(X))
+    clf.forget(np.arange(200))
+    rest = OPFClassifier().fit(X[200:], y[200:])
+    assert np.array_equal(clf.predict(in_blocks(X, (300,))).compute(), rest.predict(X))
+
+
+def test_parameters_pickles_and_clones(client):
+    X, y = grid(30, 2)
+    clf = DaskOPFClassifier("manhattan", client=client).fit(in_blocks(X, (15, 15)), y)
+    assert set(clf.get_params()) == {*OPFClassifier().get_params(), "client"}
+    queries = in_blocks(X, (30,))
+    answer = clf.predict(queries).compute()
+    twin = pickle.loads(pickle.dumps(clf))
+    assert twin.client is None
+    assert clf.client is client
+    assert np.array_equal(twin.predict(queries).compute(), answer)
+    assert np.array_equal(twin.predict(X), answer)  # at once
+    copy = clone(clf)
+    assert copy.client is client
+    assert copy.metric == "manhattan"
+    assert not hasattr(copy, "forest_")
+
+
+def test_without_a_client_no_cluster_is_started(client):
+    X, y = grid(30, 2)
+    with dask.config.set(scheduler="threads"):
+        clf = DaskOPFClassifier().fit(in_blocks(X, (15, 15)), y)
+        assert clf.score(in_blocks(X, (30,)), y) == OPFClassifier().fit(X, y).score(X, y)
+    assert default_client() is client
+
+
+def _count_models():
+    from opforest.storage import Storage
+
+    Storage.restore = Storage.__setstate__
+    Storage.restored = 0
+
+    def count(self, pickled):
+        Storage.restored += 1
+        Storage.restore(self, pickled)
+
+    Storage.__setstate__ = count
+
+
+def _stop_counting():
+    from opforest.storage import Storage
+
+    Storage.__setstate__ = Storage.restore
+    return Storage.restored
+
+
+def test_the_model_is_sent_to_each_worker_once(client):
+    X, y = grid(400, 3)
+    clf = DaskOPFClassifier().fit(in_blocks(X, (100,) * 4), y)
+    client.wait_for_workers(2)
+    client.run(_count_models)
+    queries = in_blocks(X, (10,) * 40)
+    dask.compute(clf.predict(queries), clf.class_costs(queries), clf.predict_proba(queries))
+    assert sorted(client.run(_stop_counting).values()) in ([0, 1], [1, 1])
+
+
+def test_progress_on_a_cluster_and_here(client, capsys):
+    X, y = grid(100, 2)
+    with progress():
+        DaskOPFClassifier().fit(in_blocks(X, (20,) * 5), y)
+    time.sleep(0.3)  # the bar is drawn beside the work
+    with progress(), dask.config.set(scheduler="synchronous"):
+        DaskOPFClassifier().fit(in_blocks(X, (20,) * 5), y)
+    assert "100% Completed" in capsys.readouterr().out
+    DaskOPFClassifier().fit(in_blocks(X, (20,) * 5), y)
+    assert capsys.readouterr().out == ""
+
+
+def test_tasks_have_names_for_the_dashboard(client):
+    X, y = grid(100, 2)
+    DaskOPFClassifier().fit(in_blocks(X, (20,) * 5), y)
+    prefixes = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
+    assert {"opforest_embed", "opforest_span", "opforest_merge"} <= set(prefixes)
+
+
+# A task holds its two blocks, which it is given, and beside them no more than this.
+COPIES, BYTES_PER_ROW, BYTES_PER_EDGE = 2.1, 200, 60
+
+
+@pytest.mark.parametrize("d", [2, 40])
+def test_memory_of_a_task(d):
+    blocks = [np.random.default_rng(i).normal(size=(5000, d)) for i in range(2)]
+    metric = resolve("euclidean")
+    opforest_span([block[:10] for block in blocks], [0, 10], metric, "auto")  # loads the kernels
+    tracemalloc.start()
+    edges = opforest_span(blocks, [0, 5000], metric, "brute")
+    _, peak = tracemalloc.get_traced_memory()
+    n_bytes = sum(block.nbytes for block in blocks)
+    assert peak <= COPIES * n_bytes + BYTES_PER_ROW * 10_000
+    parts = [Edges(*(np.array(array) for array in edges)) for _ in range(4)]
+    opforest_merge([Edges(*(array[:10] for array in part)) for part in parts])
+    tracemalloc.reset_peak()
+    before, _ = tracemalloc.get_traced_memory()
+    opforest_merge(parts)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak - before <= BYTES_PER_EDGE * 4 * 9999
+
+
+def _slow_down():
+    spanning.fast_span = spanning.opforest_span
+
+    def opforest_span(*args):
+        time.sleep(0.1)
+        return spanning.fast_span(*args)
+
+    spanning.opforest_span = opforest_span
+
+
+def _states_of_spans(dask_scheduler):
+    tasks = dask_scheduler.tasks.items()
+    return [task.state for key, task in tasks if str(key).startswith("opforest_span")]
+
+
+def _wait_for_spans(client, wanted):
+    """Wait until so many spans are done, but not all."""
+    for _ in range(1000):
+        states = client.run_on_scheduler(_states_of_spans)
+        done = sum(state in ("memory", "released", "forgotten") for state in states)
+        if done >= wanted:
+            assert done < len(states), "too late"
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never began")
+
+
+def test_a_worker_is_killed(client):
+    X, y = grid(800, 3)
+    client.wait_for_workers(2)
+    client.run(_slow_down)
+    process = client.run(os.getpid)
+    clf, blocks = DaskOPFClassifier(), in_blocks(X, (100,) * 8)
+    with ThreadPoolExecutor() as pool:
+        fit = pool.submit(clf.fit, blocks, in_blocks(y, (100,) * 8))
+        _wait_for_spans(client, 8)
+        os.kill(next(iter(process.values())), signal.SIGKILL)
+        fit.result()
+    local = OPFClassifier().fit(X, y)
+    assert_same_model(clf, local, X[:50] + 0.5)
+    lazy = clf.predict(blocks)
+    assert np.array_equal(lazy.compute(), local.predict(X))
+    client.wait_for_workers(2)
+    process = client.run(os.getpid)
+    (keepers,) = client.who_has([clf._shipped[0]]).values()
+    for address in keepers:  # those who have the model
+        os.kill(process[address], signal.SIGKILL)
+    assert np.array_equal(lazy.compute(), OPFClassifier().fit(X, y).predict(X))
+
+
+def test_no_workers(monkeypatch):
+    monkeypatch.setattr("opforest.dask.cluster.PATIENCE", 1.0)
+    X, y = grid(30, 2)
+    message = "has had no workers for 1 seconds. Start some"
+    with (
+        LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        clf = DaskOPFClassifier(client=client).fit(in_blocks(X, (15, 15)), y)
+        before = pickle.dumps(clf)
+        cluster.scale(0)
+        while client.nthreads():
+            time.sleep(0.01)
+        begin = time.monotonic()
+        with pytest.raises(TimeoutError, match=message):
+            clf.fit(in_blocks(X, (10,) * 3), y)
+        assert 1 <= time.monotonic() - begin < 10
+        assert pickle.dumps(clf) == before
+        assert client.run_on_scheduler(_states_of_spans) == []
+        with pytest.raises(TimeoutError, match=message):
+            clf.score(in_blocks(X, (30,)), y)
+        assert np.array_equal(clf.predict(X), OPFClassifier().fit(X, y).predict(X))
+
+
+def test_workers_vanish_meanwhile(monkeypatch):
+    monkeypatch.setattr("opforest.dask.cluster.PATIENCE", 1.0)
+    monkeypatch.setattr("opforest.dask.spanning.opforest_span", _sleep_and_span)
+    X, y = grid(80, 2)
+    with (
+        LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+        ThreadPoolExecutor() as pool,
+    ):
+        clf = DaskOPFClassifier(client=client)
+        fit = pool.submit(clf.fit, in_blocks(X, (10,) * 8), y)
+        time.sleep(1)
+        cluster.scale(0)
+        with pytest.raises(TimeoutError, match="has had no workers"):
+            fit.result()
+        assert not hasattr(clf, "forest_")
+
+
+def _sleep_and_span(*args):
+    time.sleep(0.1)
+    return opforest_span(*args)
+
+
+def test_dask_ml():
+    wrappers = pytest.importorskip("dask_ml.wrappers", reason="dask-ml is not installed")
+    X, y = grid(300, 3)
+    blocks, labels = in_blocks(X, (100,) * 3), in_blocks(y, (100,) * 3)
+    local = OPFClassifier().fit(X, y)
+    with dask.config.set(scheduler="synchronous"):
+        grown = wrappers.Incremental(OPFClassifier(), shuffle_blocks=False).fit(
+            blocks, labels, classes=np.unique(y)
+        )
+        assert_same_model(grown.estimator_, local, X[:50] + 0.5)
+        post = wrappers.ParallelPostFit(local)
+        assert np.array_equal(post.predict(blocks).compute(), local.predict(X))
