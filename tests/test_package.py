@@ -41,7 +41,7 @@ def test_the_import_brings_no_extras():
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    extras = {"matplotlib", "polars", "river", "dask", "typer", "rich"}
+    extras = {"matplotlib", "polars", "river", "dask", "distributed", "typer", "rich"}
     assert not extras & set(result.stdout.split())
 
 

@@ -71,13 +71,13 @@ class DaskOPFClassifier(OPFClassifier):
     Notes
     -----
     The work of ``fit`` grows with the square of the number of examples, as it does on one machine,
-    and is shared by all workers. A task holds two blocks, a copy of them in another order, and
-    the edges it finds; the finished model must fit into the memory of this machine and of each
-    worker that predicts. Blocks of 5,000 to 20,000 examples, at least four for each thread of the
-    cluster, do well. ``docs/scaling.md`` has the details.
+    and is shared by all workers. A task holds two blocks, two copies of them, and the edges it
+    finds; the finished model must fit into the memory of this machine and of each worker that
+    predicts. Blocks of 5,000 to 20,000 examples, at least four for each thread of the cluster, do
+    well. ``docs/scaling.md`` has the details.
 
-    If a worker dies, Dask computes again what it had. If there are no workers for 30 seconds, a
-    ``TimeoutError`` says so. When a call fails or is interrupted, the model is as it was.
+    If a worker dies, Dask computes again what it had. If ``fit`` finds no workers for 30 seconds,
+    a ``TimeoutError`` says so. When it fails or is interrupted, the model is as it was.
 
     What is no Dask collection is dealt with on this machine, as by ``OPFClassifier``; but ``fit``
     refuses it.
@@ -95,7 +95,7 @@ class DaskOPFClassifier(OPFClassifier):
     0.96
     """
 
-    #: The model on the workers, and the client by which it came there.
+    #: The model as tasks find it, and the client that sent it.
     _shipped: tuple[Any, Any] | None = None
 
     def __init__(
@@ -336,15 +336,7 @@ def _train(
     metric = _check_parameters(local)
     matrix = _as_matrix(X)
     validate_data(local, _features_of(X, matrix), skip_check_array=True)
-    points, labels = (
-        embed_blocks(matrix, metric),
-        [delayed(y)] if is_dask_collection(y) else [],
-    )
-    kept = persist([*points, *labels], client)
-    points, labels = kept[: len(points)], kept[len(points) :]
-    sizes = compute([delayed(len)(block) for block in points], client)
-    (y,) = compute(labels, client) or (y,)
-    _, y = check_X_y(np.zeros((sum(sizes), 1)), y)  # X has been checked block by block
+    points, sizes, y = _load(embed_blocks(matrix, metric), y, client)
     check_labels(y)
     classes, label = encode(y, y[:0], None)
     spanned = persist([span_blocks(points, sizes, metric, local.algorithm)], client)
@@ -353,6 +345,19 @@ def _train(
     rows = _gather(points, np.empty((len(y), matrix.shape[1]), edges.weight.dtype), client)
     forest = Forest(rows, label, metric, local.algorithm, local.n_jobs, tree)
     local._keep(forest, classes)
+
+
+def _load(
+    points: list[Delayed], y: Collection, client: distributed.Client | None
+) -> tuple[list[Delayed], list[int], Array]:
+    """Return blocks of points that are at hand, their sizes, and the labels on this machine."""
+    labels = [delayed(y)] if is_dask_collection(y) else []
+    kept = persist([*points, *labels], client)  # at once, for both may be read from one file
+    points, labels = kept[: len(points)], kept[len(points) :]
+    sizes = compute([delayed(len)(block) for block in points], client)
+    (y,) = compute(labels, client) or (y,)
+    _, y = check_X_y(np.zeros((sum(sizes), 1)), y)  # X has been checked block by block
+    return points, sizes, y
 
 
 def _check_parameters(local: OPFClassifier) -> Metric:

@@ -43,13 +43,12 @@ def span_blocks(points: list[Delayed], sizes: list[int], metric: Metric, algorit
     span, merge = delayed(opforest_span, pure=False), delayed(opforest_merge, pure=False)
     begin = np.cumsum([0, *sizes]).tolist()
     filled = [i for i, size in enumerate(sizes) if size]
-    forests = {
-        (place, other): span([points[i], points[j]], [begin[i], begin[j]], metric, algorithm)
-        if i != j
-        else span([points[i]], [begin[i]], metric, algorithm)
-        for place, i in enumerate(filled)
-        for other, j in enumerate(filled[place:], place)
-    }
+    forests = {}
+    for row, i in enumerate(filled):
+        forests[row, row] = span([points[i]], [begin[i]], metric, algorithm)
+        for column, j in enumerate(filled[row + 1 :], row + 1):
+            two, first = [points[i], points[j]], [begin[i], begin[j]]
+            forests[row, column] = span(two, first, metric, algorithm)
     while len(forests) > 1:
         # Four neighbours of this triangle have few vertices and so, together, few edges.
         squares = defaultdict(list)
