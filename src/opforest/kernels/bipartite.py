@@ -11,6 +11,7 @@ from opforest.kernels import spanning_tree
 from opforest.kernels.spanning_tree import (
     Tree,
     join,
+    least_bits,
     make_frontier,
     make_scratch,
     offer_edges,
@@ -38,9 +39,7 @@ def span_bipartite(rows, split, metric) -> Tree:
 
 @helper
 def _comes_first(a, i, b, j):
-    """Tell whether the edge in slot i of one frontier is smaller than that in slot j of another."""
-    if a.weight[i] != b.weight[j]:
-        return a.weight[i] < b.weight[j]
+    """Compare edges of equal weight: that in slot i of one frontier, in slot j of another."""
     low, other_low = min(a.vertex[i], a.parent[i]), min(b.vertex[j], b.parent[j])
     if low != other_low:
         return low < other_low
@@ -60,7 +59,9 @@ def _grow(rows, tree, left, right, outside, begin, end, metric):
         side = 0 if u < split else 1
         own, other = (left, right) if side == 0 else (right, left)
         offer_edges(rows, u, other, outside[1 - side], own, outside[side], scratch, metric)
-        i, j = smallest_edge(left, outside[0]), smallest_edge(right, outside[1])
+        a, b = least_bits(left, outside[0]), least_bits(right, outside[1])
+        i = smallest_edge(left, outside[0], a) if a <= b else -1
+        j = smallest_edge(right, outside[1], b) if b <= a else -1
         side = 0 if j < 0 or (i >= 0 and _comes_first(left, i, right, j)) else 1
         outside[side] -= 1
         own, slot = (left, i) if side == 0 else (right, j)

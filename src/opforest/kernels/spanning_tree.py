@@ -114,12 +114,14 @@ def _relax(weight, parent, distance, u):
 
 
 @helper
-def smallest_edge(frontier, m):
-    """Return the slot of the smallest edge, by weight, then smaller, then larger index.
+def least_bits(frontier, m):
+    """Return the bits of the smallest weight; INFINITE for m = 0."""
+    return smallest(frontier.lowest[: (m + TILE - 1) // TILE], INFINITE)
 
-    −1 is returned if there is none, for m = 0.
-    """
-    least = smallest(frontier.lowest[: (m + TILE - 1) // TILE], INFINITE)
+
+@helper
+def smallest_edge(frontier, m, least):
+    """Return the slot of the edge with the smallest indices of those with the ``least`` bits."""
     best = -1
     best_low = best_high = INFINITE
     for tile in range((m + TILE - 1) // TILE):
@@ -233,4 +235,5 @@ def _grow(rows, tree, frontier, begin, end, metric):
     for step in range(begin, end):
         m = frontier.vertex.shape[0] - step
         offer_edges(rows, tree.order[step], frontier, m, frontier, m, scratch, metric)
-        join(tree, step + 1, frontier, smallest_edge(frontier, m), m - 1)
+        slot = smallest_edge(frontier, m, least_bits(frontier, m))
+        join(tree, step + 1, frontier, slot, m - 1)
