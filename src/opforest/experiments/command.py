@@ -1,6 +1,5 @@
 """What the command line does, whatever reads its options."""
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -8,26 +7,12 @@ from pathlib import Path
 
 from opforest.datasets import PUBLISHED
 from opforest.experiments import store
-from opforest.experiments.protocol import METHODS
+from opforest.experiments.options import DEFAULT_JOBS, METHODS, QUICK_REPEATS, QUICK_SETS
 from opforest.experiments.report import write_report
-from opforest.experiments.runner import QUICK_REPEATS, QUICK_SETS, Progress, Settings, run
+from opforest.experiments.runner import Progress, Settings, run
 from opforest.plotting import require_matplotlib
 
 Display = Callable[[Progress], None]
-
-DEFAULT_JOBS = min(2, os.cpu_count() or 1)
-
-HELP = {
-    "datasets": f"data sets, separated by commas (default: all of {', '.join(PUBLISHED)})",
-    "methods": f"methods, separated by commas (default: all of {', '.join(METHODS)})",
-    "repeats": "repetitions (default: 10)",
-    "seed": "what all random choices follow from (default: 0)",
-    "jobs": f"processes that share the work (default: {DEFAULT_JOBS}); results do not depend on it",
-    "out": "the folder for results (default: results); a stopped run goes on in it",
-    "data_home": "the folder with data (default: what OPFOREST_DATA names, or a cache folder)",
-    "quick": f"only {', '.join(QUICK_SETS)}, {QUICK_REPEATS} repetitions: about a minute",
-    "report_only": "write the report anew from results.json in the folder, and run nothing",
-}
 
 
 @contextmanager

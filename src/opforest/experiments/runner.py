@@ -23,13 +23,12 @@ import opforest
 from opforest.datasets import PUBLISHED
 from opforest.datasets.published import proper_name
 from opforest.experiments import sets, store
-from opforest.experiments.protocol import METHODS, follow, split, warm_up
+from opforest.experiments.options import METHODS
+from opforest.experiments.protocol import follow, split, warm_up
 from opforest.experiments.store import Job
 from opforest.indexing import FEW
 
 #: What ``--quick`` runs.
-QUICK_SETS = ("C-vs-G", "Lithu", "Cone-Torus", "Saturn", "NTL", "Parkinsons")
-QUICK_REPEATS = 2
 
 Run = dict[str, Any]
 
