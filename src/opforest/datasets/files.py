@@ -3,12 +3,14 @@
 import hashlib
 import os
 import sys
-import tempfile
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
 from http.client import HTTPException
 from pathlib import Path
 from typing import IO, Any, NamedTuple
+
+from opforest.io.atomic import replacing
 
 #: Where files come from, by the folder they lie in. The authors' repository is named at one commit.
 SOURCES = {
@@ -90,27 +92,24 @@ def _check_found(path: Path, file: DataFile) -> None:
 
 def _download(file: DataFile, path: Path) -> None:
     """Write a file whole and checked, or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, partial = tempfile.mkstemp(prefix=f".{file.name}-", dir=path.parent)
-    except OSError as error:
-        raise DownloadError(
-            f"{path.parent} cannot be written: {error}. Name another folder by data_home or "
-            f"{VARIABLE}."
-        ) from error
-    try:
-        with open(handle, "wb") as stream:
+    with ExitStack() as stack:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            stream = stack.enter_context(replacing(path))
+        except OSError as error:
+            raise DownloadError(
+                f"{path.parent} cannot be written: {error}. Name another folder by data_home or "
+                f"{VARIABLE}."
+            ) from error
+        try:
             found = _fetch(file.url, stream)
-        if found != file.sha256:
-            raise ValueError(f"what came has the SHA-256 {found}, not {file.sha256}")
-        os.replace(partial, path)
-    except (OSError, HTTPException, ValueError) as error:
-        raise DownloadError(
-            f"{file.url} could not be downloaded: {error}. Try again, or put the file into "
-            f"{path.parent} by hand; data_home or {VARIABLE} names a folder that has it already."
-        ) from error
-    finally:
-        Path(partial).unlink(missing_ok=True)
+            if found != file.sha256:
+                raise ValueError(f"what came has the SHA-256 {found}, not {file.sha256}")
+        except (OSError, HTTPException, ValueError) as error:
+            raise DownloadError(
+                f"{file.url} could not be downloaded: {error}. Try again, or put the file into "
+                f"{path.parent} by hand; data_home or {VARIABLE} names a folder that has it already."
+            ) from error
 
 
 def _fetch(url: str, stream: IO[bytes]) -> str:

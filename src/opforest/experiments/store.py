@@ -1,13 +1,12 @@
 """Results on disk: a file for each finished run of a method, and one for all of them."""
 
 import json
-import os
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from opforest.experiments.protocol import Course
+from opforest.io.atomic import replacing
 
 RESULTS = "results.json"
 PARTS = {"settings", "versions", "machine", "finished", "datasets", "skipped", "runs"}
@@ -74,11 +73,5 @@ def seed_of(out: Path) -> int | None:
 def write(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, partial = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with open(handle, "wb") as stream:
-            stream.write(content.encode() if isinstance(content, str) else content)
-        os.chmod(partial, 0o644)
-        os.replace(partial, path)
-    finally:
-        Path(partial).unlink(missing_ok=True)
+    with replacing(path) as stream:
+        stream.write(content.encode() if isinstance(content, str) else content)
