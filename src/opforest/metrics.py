@@ -434,6 +434,9 @@ _PARAMETRIC: dict[str, tuple[str, Callable[..., Metric]]] = {
     "gaussian": ("gamma", _gaussian_metric),
 }
 
+#: What their parameters are called.
+PARAMETERS = {name: parameter for name, (parameter, _) in _PARAMETRIC.items()}
+
 #: The names that ``resolve`` knows.
 METRIC_NAMES = tuple(sorted((*_NAMED, *_PARAMETRIC)))
 

@@ -19,14 +19,27 @@ def make_app() -> Any:
     import typer
 
     from opforest.cli.demo import demo
+    from opforest.cli.distance import distance
+    from opforest.cli.files import convert, info
+    from opforest.cli.learn import train, update
+    from opforest.cli.lists import accept_version, datasets, metrics
+    from opforest.cli.plot import plot
+    from opforest.cli.predict import evaluate, predict
     from opforest.cli.reproduce import reproduce
+    from opforest.cli.stream import stream
+    from opforest.cli.tools import fold, merge, normalize, split
 
     app = typer.Typer(
-        help="Optimum-path forests: a parameter-free, multi-class, explainable classifier.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
     )
-    for command in (demo, reproduce):
-        app.command()(command)
+    app.callback()(accept_version)
+    groups = {
+        "Models": (train, update, predict, evaluate, stream, plot),
+        "Data": (info, convert, split, fold, merge, normalize, distance),
+        "More": (metrics, datasets, demo, reproduce),
+    }
+    for panel, commands in groups.items():
+        for command in commands:
+            app.command(rich_help_panel=panel)(command)
     return app

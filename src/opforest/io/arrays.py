@@ -26,7 +26,9 @@ def read_npy(path: str, name: str, reading: Reading) -> Data:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise DataFileError(f"the file is no array of numbers: {_first_line(error)}", name) from None
+        raise DataFileError(
+            f"the file is no array of numbers: {_first_line(error)}", name
+        ) from None
     if not isinstance(array, np.ndarray):
         raise DataFileError("the file must hold one array", name)
     return _from_array(array, reading, name)
@@ -62,7 +64,9 @@ def _from_fields(array: Array, reading: Reading, name: str) -> Data:
     roles = choose_roles(names, len(names), text, (), reading, name)
     for k in roles.features:
         if kinds[k] not in "biuf":
-            raise DataFileError(f"{roles.describe(k)} must hold numbers, got {array.dtype[k]}", name)
+            raise DataFileError(
+                f"{roles.describe(k)} must hold numbers, got {array.dtype[k]}", name
+            )
     X = np.column_stack([array[names[k]] for k in roles.features])
     y = None if roles.label is None else array[names[roles.label]]
     ids = None if roles.id is None else array[names[roles.id]]
@@ -78,7 +82,7 @@ def read_npz(path: str, name: str, reading: Reading) -> Data:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
         raise DataFileError(f"the archive cannot be read: {_first_line(error)}", name) from None
-    if len(arrays) == 1:
+    if len(arrays) == 1 and not set(arrays) & set(KEYS["X"]):
         (array,) = arrays.values()
         return _from_array(array, reading, name)
     return _from_archive(arrays, reading, name)
@@ -99,10 +103,19 @@ def _from_archive(arrays: dict[str, Array], reading: Reading, name: str) -> Data
     if names is not None and len(names) != X.shape[1]:
         reason = f"there must be a name for each of {X.shape[1]} features, got {len(names)}"
         raise DataFileError(reason, name)
-    roles = choose_roles(names, X.shape[1], (), (), replace(reading, label="none"), name)
     y = None if reading.label == "none" else y
     label_name = None if found["label_name"] is None or y is None else str(found["label_name"])
-    return Data(X[:, _slice(roles)], y, found["ids"], roles.feature_names, label_name)
+    names = None if names is None else tuple(map(str, names))
+    return check_columns(Data(X, y, found["ids"], names, label_name), reading, name)
+
+
+def check_columns(data: Data, reading: Reading, path: str) -> Data:
+    """Return the features that are wanted of data whose label stands apart."""
+    if reading.label not in (None, "none"):
+        raise DataFileError("the label has a place of its own in this format: no --label", path)
+    alone = replace(reading, label="none")
+    roles = choose_roles(data.feature_names, data.X.shape[1], (), (), alone, path)
+    return replace(data, X=data.X[:, _slice(roles)], feature_names=roles.feature_names)
 
 
 def slices(data: Data, reading: Reading, path: str, size: int, skip: int) -> Iterator[Data]:

@@ -27,9 +27,7 @@ class Cells(NamedTuple):
     text: set[int] | None = None  #: the columns that hold text, where that is declared
 
 
-def take_sample(
-    names: list[str] | None, rows: Iterator[Row], size: int, path: str
-) -> Cells:
+def take_sample(names: list[str] | None, rows: Iterator[Row], size: int, path: str) -> Cells:
     """Return a table whose first rows are looked at beforehand."""
     sample = list(islice(rows, size))
     if not sample:

@@ -144,10 +144,9 @@ def settle_labels(data: Data, text: bool | None, path: str) -> Data:
 
 
 def _numeric_labels(y: Array, text: bool | None, path: str) -> Array:
-    if y.dtype.kind in "biu":
-        whole = y.astype(np.int64)
-    elif y.dtype.kind == "f" and np.isfinite(y).all() and (y == np.rint(y)).all():
-        whole = y.astype(np.int64)
-    else:
-        raise DataFileError(f"labels must be whole numbers or text, got {y.dtype} values", path)
+    if y.dtype.kind == "f" and not (np.isfinite(y) & (y == np.rint(y))).all():
+        raise DataFileError("labels must be whole numbers or text, got fractions", path)
+    if y.dtype.kind not in "biuf":
+        raise DataFileError(f"labels must be whole numbers or text, got {y.dtype}", path)
+    whole = y.astype(np.int64)
     return whole.astype(np.str_) if text else whole

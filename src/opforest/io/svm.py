@@ -5,6 +5,7 @@ Its writer rounds to 16 digits and drops features that are 0 everywhere, so we w
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import BinaryIO, TextIO
 
@@ -24,12 +25,14 @@ def read_svm(
     expected = reading.expected.n_features if reading.expected else None
     if size is None or expected is None:
         data = _parse(list(enumerate(stream, 1)), expected, reading, path)
+        if data.y is not None and not data.y.any():  # all 0: there are no labels
+            data = replace(data, y=None)
         data = data.take(slice(skip, None))
         for begin in range(0, len(data), size or len(data)):
             yield data.take(slice(begin, begin + (size or len(data))))
         return
-    numbered = islice(enumerate(stream, 1), 0, None)
-    lines = islice((pair for pair in numbered if _is_row(pair[1])), skip, None)
+    numbered = (pair for pair in enumerate(stream, 1) if _is_row(pair[1]))
+    lines = islice(numbered, skip, None)
     while chunk := list(islice(lines, size)):
         yield _parse(chunk, expected, reading, path)
 
@@ -55,15 +58,18 @@ def _parse(
         raise DataFileError(f"the file cannot be read: {error}", path) from None
     lines = np.array([number for number, _ in numbered])
     _check(X, lines, reading, path)
-    labelled = reading.label != "none" and y.any()
-    return Data(X, y if labelled else None, lines=lines)
+    return Data(X, None if reading.label == "none" else y, lines=lines)
 
 
 def _load(lines: list[bytes], n_features: int | None) -> tuple[Array, Array]:
     from sklearn.datasets import load_svmlight_file
 
-    X, y = load_svmlight_file(io.BytesIO(b"".join(lines)), n_features=n_features, zero_based=False)
-    return X.toarray(), y
+    content = io.BytesIO(b"".join(lines))
+    sparse, y = load_svmlight_file(content, n_features=n_features, zero_based=False)
+    entries = sparse.tocoo()
+    X = np.zeros(sparse.shape)
+    X[entries.row, entries.col] = entries.data  # toarray would add them to 0, and −0 be lost
+    return X, y
 
 
 def _check(X: Array, lines: Array, reading: Reading, path: str) -> None:

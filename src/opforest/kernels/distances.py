@@ -321,3 +321,13 @@ def find_undefined(rows, begin, end, metric):
             if not 0 <= value < np.inf:
                 return u, v
     return -1, -1
+
+
+@kernel
+def measure_block(rows, begin, end, metric):
+    """Return the distances from the points ``begin`` to ``end`` to all points."""
+    out = np.empty((end - begin, len(rows)), rows.dtype)
+    for u in range(begin, end):
+        for v in range(len(rows)):
+            out[u - begin, v] = between(u, v, rows, metric)
+    return out

@@ -1,0 +1,68 @@
+"""``opforest distance``: the distances between all examples."""
+
+from typing import Annotated, Any
+
+import typer
+
+from opforest.cli import options
+from opforest.cli.errors import blame, say_errors
+
+
+def distance(
+    data: options.DataFile,
+    out: Annotated[
+        str,
+        typer.Argument(metavar="OUT", help="a LibOPF file of distances, or a table if .npy, .csv"),
+    ],
+    metric: options.MetricOption = None,
+    metric_param: options.ParamOption = None,
+    format: options.FormatOption = None,
+    label: options.LabelOption = None,
+    drop: options.DropOption = None,
+    delimiter: options.DelimiterOption = None,
+    header: options.HeaderOption = None,
+) -> None:
+    """Measure all pairs of examples, in the order of the file.
+
+    LibOPF's files hold numbers of 32 bits, to which distances are rounded.
+
+    Example: opforest distance iris.csv distances.dat --metric manhattan
+    """
+    with say_errors():
+        import numpy as np
+
+        from opforest.io import libopf
+        from opforest.io.data import Data
+        from opforest.io.tables import format_of, read_table, write_table
+
+        reading = options.make_reading(format, label, drop, delimiter, header)
+        params = options.parse_params(metric_param)
+        examples = read_table(data, reading)
+        with blame(data):
+            table = _measure(examples.X, metric or "euclidean", params)
+        if format_of(out) in (None, "libopf"):
+            libopf.write_distances(out, table.astype(np.float32))
+        else:
+            write_table(out, Data(table))
+
+
+def _measure(X: Any, name: str, params: dict[str, Any] | None) -> Any:
+    """Return the table of distances, in the metric's own units."""
+    import numpy as np
+
+    from opforest._jit import specialise
+    from opforest.kernels.distances import measure_block
+    from opforest.kernels.spanning_tree import WORK_PER_CALL
+    from opforest.metrics import resolve
+
+    metric = resolve(name, params)
+    if metric.is_precomputed:
+        raise ValueError("metric 'precomputed' measures nothing; name another one.")
+    rows = metric.training_rows(metric.embed(X))
+    measure = specialise(measure_block, metric.kernel)
+    step = max(1, WORK_PER_CALL // rows.size)  # so that Ctrl-C is heard
+    blocks = [measure(rows, begin, min(begin + step, len(rows)), metric.kernel)
+              for begin in range(0, len(rows), step)]  # fmt: skip
+    table = np.concatenate(blocks)
+    metric.check_defined(table.ravel(), lambda k: f"examples {divmod(k, len(X))}")
+    return metric.to_units(table, X.shape[1])

@@ -1,0 +1,80 @@
+"""Models as commands use them: made, loaded, and what they expect of data."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opforest.classifier import OPFClassifier
+    from opforest.io.data import Data, Expected
+
+
+def make_model(
+    metric: str | None,
+    params: Mapping[str, Any] | None,
+    update: str | None,
+    jobs: int | None = None,
+) -> "OPFClassifier":
+    """Return a model that has learned nothing, or say which option makes no sense."""
+    from opforest.classifier import OPFClassifier
+    from opforest.metrics import resolve
+
+    resolve(metric or "euclidean", params)
+    return OPFClassifier(
+        metric or "euclidean", metric_params=params, update=update or "exact", n_jobs=jobs
+    )
+
+
+def load_model(path: str, jobs: int | None = None) -> "OPFClassifier":
+    """Load a model file."""
+    import opforest
+
+    model: OPFClassifier = opforest.load(path)
+    model.n_jobs = jobs
+    return model
+
+
+def is_model(path: str) -> bool:
+    """Tell whether a file is a model, by how it begins."""
+    from opforest.io.container import MAGIC
+    from opforest.io.source import STANDARD
+
+    if path == STANDARD:
+        return False
+    with open(path, "rb") as stream:
+        return stream.read(len(MAGIC))[:3] == MAGIC[:3]
+
+
+def expected_of(model: "OPFClassifier") -> "Expected":
+    """Return what a model expects of data."""
+    from opforest.io.data import Expected
+
+    names = getattr(model, "feature_names_in_", None)
+    return Expected(
+        model.n_features_in_,
+        None if names is None else tuple(map(str, names)),
+        model.classes_.dtype.kind in "UO",
+    )
+
+
+def remember_names(model: "OPFClassifier", data: "Data") -> None:
+    """Note the names of the features that a model has been fitted to."""
+    import numpy as np
+
+    if data.feature_names is not None and not hasattr(model, "feature_names_in_"):
+        model.feature_names_in_ = np.array(data.feature_names, object)
+
+
+def count_learned(model: "OPFClassifier") -> int:
+    """Return how many examples a model has learned in its life."""
+    ids = getattr(model, "forest_", ()) and model.forest_.ids
+    return int(ids[-1]) + 1 if len(ids) else 0
+
+
+def require_labels(data: "Data", path: str) -> None:
+    """Raise an error unless the examples have labels."""
+    from opforest.io.errors import DataFileError
+
+    if data.y is None:
+        names = data.feature_names
+        hint = f": --label {names[-1]!r}?" if names else " by --label"
+        raise DataFileError(f"no column is known to be the label; name it{hint}", path)

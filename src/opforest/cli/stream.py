@@ -1,0 +1,145 @@
+"""``opforest stream``: each example is first a question, then a lesson."""
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from opforest.cli import options
+from opforest.cli.errors import INTERRUPTED, blame, say_errors
+
+if TYPE_CHECKING:
+    from opforest.classifier import OPFClassifier
+    from opforest.cli.streaming import Journal
+
+
+def stream(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="the model file; made if it is not there")
+    ],
+    data: options.DataFile,
+    every: Annotated[
+        int, typer.Option(min=1, help="report and save whenever so many examples have come")
+    ] = 1000,
+    batch: Annotated[
+        int, typer.Option(min=1, help="examples that are tested, then learned, together")
+    ] = 1,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="go on where an earlier run was stopped")
+    ] = False,
+    metric: options.MetricOption = None,
+    metric_param: options.ParamOption = None,
+    update: options.UpdateOption = None,
+    format: options.FormatOption = None,
+    label: options.LabelOption = None,
+    drop: options.DropOption = None,
+    delimiter: options.DelimiterOption = None,
+    header: options.HeaderOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Test, then train on each example of a file or of the standard input.
+
+    The model is saved now and then and at the end, and a note beside it, MODEL.stream, says how
+    far it has come. A run that was stopped, or even killed, goes on with --resume, and ends with
+    the very model of a run that was not. Later, --resume learns what the file has gained.
+
+    Example: tail -n +1 -f events.csv | opforest stream events.model - --every 500
+    """
+    with say_errors():
+        from opforest.cli.streaming import Journal, catch_signals
+
+        reading = options.make_reading(format, label, drop, delimiter, header)
+        params = options.parse_params(metric_param)
+        classifier = _obtain(model, metric, params, update)
+        journal = Journal.open(model, data, classifier, resume)
+        with catch_signals() as stop:
+            course = _follow(classifier, journal, reading, every, batch, stop, json)
+        _summarise(model, journal, course, json)
+        if stop.asked:
+            raise typer.Exit(INTERRUPTED)
+
+
+def _obtain(
+    path: str, metric: str | None, params: dict[str, Any] | None, update: str | None
+) -> "OPFClassifier":
+    """Return the model of a file, or a new one."""
+    from opforest.cli.models import load_model, make_model
+
+    if not os.path.exists(path):
+        return make_model(metric, params, update)
+    classifier = load_model(path)
+    wanted = {"metric": metric, "metric_params": params, "update": update}
+    for name, value in wanted.items():
+        if value is not None and getattr(classifier, name) != value:
+            raise ValueError(
+                f"{path} was made with {name}={getattr(classifier, name)!r}, not {value!r}: leave "
+                "the option out, or name another model file."
+            )
+    return classifier
+
+
+def _follow(
+    classifier: "OPFClassifier",
+    journal: "Journal",
+    reading: Any,
+    every: int,
+    batch: int,
+    stop: Any,
+    as_json: bool,
+) -> list[dict[str, Any]]:
+    """Test and learn to the end, and return what was reported on the way."""
+    from dataclasses import replace
+
+    from opforest.cli.models import expected_of, remember_names, require_labels
+    from opforest.cli.output import counting
+    from opforest.io.tables import read_chunks
+
+    state, course = journal.state, []
+    if hasattr(classifier, "forest_"):
+        reading = replace(reading, expected=expected_of(classifier))
+    chunks = read_chunks(journal.data, reading, rows=batch, skip=state.rows)
+    with counting("learned") as count:
+        while (chunk := stop.wait_for(chunks)) is not None:
+            require_labels(chunk, journal.data)
+            with blame(journal.data):
+                if hasattr(classifier, "forest_"):
+                    state.note(classifier.predict(chunk.X) == chunk.y)
+                classifier.partial_fit(chunk.X, chunk.y)
+            remember_names(classifier, chunk)
+            before, state.rows = state.rows, state.rows + len(chunk)
+            count(len(chunk))
+            if before // every < state.rows // every:
+                course.append(_report(state, as_json, not course))
+                journal.save(classifier)
+            if stop.asked:
+                break
+    journal.save(classifier, finished=not stop.asked)
+    return course
+
+
+def _report(state: Any, as_json: bool, is_first: bool) -> dict[str, Any]:
+    """Print how it goes, begin counting anew, and return what was printed."""
+    import sys
+
+    line = {"examples": state.rows, "accuracy": state.accuracy, "rolling": state.rolling}
+    if not as_json:
+        if is_first:
+            sys.stdout.write("examples\taccuracy\trolling\n")
+        cells = (line["examples"], *(f"{x:.4f}" if x is not None else "" for x in
+                                     (state.accuracy, state.rolling)))  # fmt: skip
+        sys.stdout.write("\t".join(map(str, cells)) + "\n")
+        sys.stdout.flush()
+    state.begin_anew()
+    return line
+
+
+def _summarise(model: str, journal: "Journal", course: list[Any], as_json: bool) -> None:
+    from opforest.cli.output import note, print_json
+
+    state = journal.state
+    if as_json:
+        print_json({"model": model, "examples": state.rows, "tested": state.tested,
+                    "accuracy": state.accuracy, "course": course})  # fmt: skip
+    else:
+        said = "" if state.accuracy is None else f", accuracy {state.accuracy:.4f}"
+        note(f"{model}: {state.rows} examples{said}")
