@@ -99,7 +99,7 @@ def info(
 ) -> None:
     """Say what is in a data file or in a model.
 
-    Example: opforest info iris.model
+    Example: opforest info iris.opforest
     """
     with say_errors():
         from opforest.cli.models import is_model

@@ -35,7 +35,7 @@ def train(
 ) -> None:
     """Learn a data file and write a model file.
 
-    Example: opforest train iris.csv iris.model --label species
+    Example: opforest train iris.csv iris.opforest --label species
     """
     with say_errors():
         import opforest
@@ -74,7 +74,7 @@ def update(
 ) -> None:
     """Teach a model more examples; the file is replaced when all are learned.
 
-    Example: opforest update iris.model more-iris.csv
+    Example: opforest update iris.opforest more-iris.csv
     """
     with say_errors("Stopped; the model is as it was."):
         import opforest

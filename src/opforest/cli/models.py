@@ -41,7 +41,7 @@ def is_model(path: str) -> bool:
     if path == STANDARD:
         return False
     with open(path, "rb") as stream:
-        return stream.read(len(MAGIC))[:3] == MAGIC[:3]
+        return stream.read(4) == MAGIC[:4]
 
 
 def expected_of(model: "OPFClassifier") -> "Expected":

@@ -22,7 +22,7 @@ def plot(
 ) -> None:
     """Draw the forest of a model; the data are the examples it has learned, in their order.
 
-    Example: opforest plot iris.model iris.csv iris.png
+    Example: opforest plot iris.opforest iris.csv iris.png
     """
     with say_errors():
         import os

@@ -42,7 +42,7 @@ def predict(
     Columns must be those that the model was trained on, in the same order; a label, an id and
     other columns are ignored. The file may be larger than memory.
 
-    Example: opforest predict iris.model new.csv --proba > labels.csv
+    Example: opforest predict iris.opforest new.csv --proba > labels.csv
     """
     with say_errors():
         from opforest.cli.models import expected_of, load_model
@@ -155,7 +155,7 @@ def evaluate(
 ) -> None:
     """Compare a model's answers with the labels of a data file.
 
-    Example: opforest evaluate iris.model test.csv
+    Example: opforest evaluate iris.opforest test.csv
     """
     with say_errors():
         from opforest.cli.models import expected_of, load_model, require_labels

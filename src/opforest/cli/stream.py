@@ -43,7 +43,7 @@ def stream(
     far it has come. A run that was stopped, or even killed, goes on with --resume, and ends with
     the very model of a run that was not. Later, --resume learns what the file has gained.
 
-    Example: tail -n +1 -f events.csv | opforest stream events.model - --every 500
+    Example: tail -n +1 -f events.csv | opforest stream events.opforest - --every 500
     """
     with say_errors():
         from opforest.cli.streaming import Journal, catch_signals

@@ -1,6 +1,7 @@
 """NumPy's own files: NPY, a table of numbers, and NPZ, several arrays with names."""
 
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import IO, Any
@@ -76,11 +77,9 @@ def _from_fields(array: Array, reading: Reading, name: str) -> Data:
 def read_npz(path: str, name: str, reading: Reading) -> Data:
     """Return what an NPZ file holds."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
-        if isinstance(error, FileNotFoundError | PermissionError):
-            raise
+    except (ValueError, EOFError, NotImplementedError, zlib.error, zipfile.BadZipFile) as error:
         raise DataFileError(f"the archive cannot be read: {_first_line(error)}", name) from None
     if len(arrays) == 1 and not set(arrays) & set(KEYS["X"]):
         (array,) = arrays.values()

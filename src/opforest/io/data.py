@@ -1,7 +1,7 @@
 """What a data file holds, whatever its format, and how it is to be read."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -120,6 +120,21 @@ def join(parts: Sequence[Data]) -> Data:
         ids=together(part.ids for part in parts),
         lines=together(part.lines for part in parts),
     )
+
+
+def regroup(parts: Iterable[Data], size: int, skip: int) -> Iterator[Data]:
+    """Yield the examples of all parts but the first ones, in parts of this size."""
+    rest: Data | None = None
+    for part in parts:
+        left_out = min(skip, len(part))
+        skip -= left_out
+        part = part.take(slice(left_out, None))
+        rest = part if rest is None else join([rest, part])
+        while len(rest) >= size:
+            yield rest.take(slice(size))
+            rest = rest.take(slice(size, None))
+    if rest is not None and len(rest):
+        yield rest
 
 
 def settle_labels(data: Data, text: bool | None, path: str) -> Data:

@@ -14,7 +14,7 @@ import numpy as np
 from opforest.io import arff, arrays, delimited, parquet, svm
 from opforest.io.atomic import replacing
 from opforest.io.cells import to_chunks
-from opforest.io.data import ROWS, Data, Reading, join, settle_labels
+from opforest.io.data import ROWS, Data, Reading, join, regroup, settle_labels
 from opforest.io.errors import DataFileError
 from opforest.io.source import STANDARD, Source, open_source
 
@@ -152,9 +152,9 @@ def _binary_chunks(
     kind: str, file: str, name: str, reading: Reading, size: int, skip: int
 ) -> Iterator[Data]:
     if kind == "parquet":
-        for chunk in parquet.read_parquet(file, name, reading, size):
-            yield from arrays.slices(chunk, reading, name, size, min(skip, len(chunk)))
-            skip = max(0, skip - len(chunk))
+        chunks = parquet.read_parquet(file, name, reading, max(size, ROWS))
+        for chunk in regroup(chunks, size, skip):
+            yield from arrays.slices(chunk, reading, name, size, 0)
         return
     if kind == "npz":
         data = arrays.read_npz(file, name, reading)
