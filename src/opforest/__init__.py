@@ -3,7 +3,18 @@
 from opforest.classifier import OPFClassifier
 from opforest.explanation import Explanation, Step
 from opforest.forest import Forest
+from opforest.io.errors import ModelFileError
+from opforest.io.model_file import load, save
 from opforest.updates import UpdateReport
 
-__all__ = ["Explanation", "Forest", "OPFClassifier", "Step", "UpdateReport"]
+__all__ = [
+    "Explanation",
+    "Forest",
+    "ModelFileError",
+    "OPFClassifier",
+    "Step",
+    "UpdateReport",
+    "load",
+    "save",
+]
 __version__ = "0.1.0"
