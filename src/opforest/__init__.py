@@ -8,9 +8,20 @@ if TYPE_CHECKING:
     from opforest.classifier import OPFClassifier
     from opforest.explanation import Explanation, Step
     from opforest.forest import Forest
+    from opforest.io.errors import ModelFileError
+    from opforest.io.model_file import load, save
     from opforest.updates import UpdateReport
 
-__all__ = ["Explanation", "Forest", "OPFClassifier", "Step", "UpdateReport"]
+__all__ = [
+    "Explanation",
+    "Forest",
+    "ModelFileError",
+    "OPFClassifier",
+    "Step",
+    "UpdateReport",
+    "load",
+    "save",
+]
 __version__ = "0.1.0"
 
 __getattr__ = lazy(
@@ -18,9 +29,12 @@ __getattr__ = lazy(
     {
         "Explanation": "opforest.explanation",
         "Forest": "opforest.forest",
+        "ModelFileError": "opforest.io.errors",
         "OPFClassifier": "opforest.classifier",
         "Step": "opforest.explanation",
         "UpdateReport": "opforest.updates",
+        "load": "opforest.io.model_file",
+        "save": "opforest.io.model_file",
     },
 )
 

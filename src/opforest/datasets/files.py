@@ -108,7 +108,8 @@ def _download(file: DataFile, path: Path) -> None:
         except (OSError, HTTPException, ValueError) as error:
             raise DownloadError(
                 f"{file.url} could not be downloaded: {error}. Try again, or put the file into "
-                f"{path.parent} by hand; data_home or {VARIABLE} names a folder that has it already."
+                f"{path.parent} by hand; data_home or {VARIABLE} names a folder that has "
+                "it already."
             ) from error
 
 
