@@ -20,15 +20,21 @@ def make_model(
 
     resolve(metric or "euclidean", params)
     return OPFClassifier(
-        metric or "euclidean", metric_params=params, update=update or "exact", n_jobs=jobs
+        metric or "euclidean", metric_params=params, update=str(update or "exact"), n_jobs=jobs
     )
 
 
 def load_model(path: str, jobs: int | None = None) -> "OPFClassifier":
     """Load a model file."""
-    import opforest
+    from opforest.classifier import OPFClassifier
+    from opforest.io.errors import ModelFileError
+    from opforest.io.model_file import load
 
-    model: OPFClassifier = opforest.load(path)
+    model = load(path)
+    if not isinstance(model, OPFClassifier):
+        raise ModelFileError(f"{path}: it is a model of opforest.river, which Python can load.")
+    if not hasattr(model, "forest_"):
+        raise ModelFileError(f"{path}: it has learned nothing; train it first.")
     model.n_jobs = jobs
     return model
 

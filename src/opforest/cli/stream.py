@@ -1,6 +1,7 @@
 """``opforest stream``: each example is first a question, then a lesson."""
 
 import os
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,7 +11,8 @@ from opforest.cli.errors import INTERRUPTED, blame, say_errors
 
 if TYPE_CHECKING:
     from opforest.classifier import OPFClassifier
-    from opforest.cli.streaming import Journal
+    from opforest.cli.streaming import Journal, State, Stop
+    from opforest.io.data import Reading
 
 
 def stream(
@@ -46,6 +48,7 @@ def stream(
     Example: tail -n +1 -f events.csv | opforest stream events.opforest - --every 500
     """
     with say_errors():
+        from opforest.cli.output import print_json
         from opforest.cli.streaming import Journal, catch_signals
 
         reading = options.make_reading(format, label, drop, delimiter, header)
@@ -54,7 +57,10 @@ def stream(
         journal = Journal.open(model, data, classifier, resume)
         with catch_signals() as stop:
             course = _follow(classifier, journal, reading, every, batch, stop, json)
-        _summarise(model, journal, course, json)
+        if json:
+            state = journal.state
+            print_json({"model": model, "examples": state.rows, "tested": state.tested,
+                        "accuracy": state.accuracy, "course": course})  # fmt: skip
         if stop.asked:
             raise typer.Exit(INTERRUPTED)
 
@@ -81,10 +87,10 @@ def _obtain(
 def _follow(
     classifier: "OPFClassifier",
     journal: "Journal",
-    reading: Any,
+    reading: "Reading",
     every: int,
     batch: int,
-    stop: Any,
+    stop: "Stop",
     as_json: bool,
 ) -> list[dict[str, Any]]:
     """Test and learn to the end, and return what was reported on the way."""
@@ -94,7 +100,8 @@ def _follow(
     from opforest.cli.output import counting
     from opforest.io.tables import read_chunks
 
-    state, course = journal.state, []
+    state = journal.state
+    course: list[dict[str, Any]] = []
     if hasattr(classifier, "forest_"):
         reading = replace(reading, expected=expected_of(classifier))
     chunks = read_chunks(journal.data, reading, rows=batch, skip=state.rows)
@@ -110,36 +117,23 @@ def _follow(
             count(len(chunk))
             if before // every < state.rows // every:
                 course.append(_report(state, as_json, not course))
+                state.begin_anew()
                 journal.save(classifier)
             if stop.asked:
                 break
+    if state.tested_lately:
+        course.append(_report(state, as_json, not course))
     journal.save(classifier, finished=not stop.asked)
     return course
 
 
-def _report(state: Any, as_json: bool, is_first: bool) -> dict[str, Any]:
-    """Print how it goes, begin counting anew, and return what was printed."""
-    import sys
-
+def _report(state: "State", as_json: bool, is_first: bool) -> dict[str, Any]:
+    """Print how it goes, unless an object is asked for, and return it."""
     line = {"examples": state.rows, "accuracy": state.accuracy, "rolling": state.rolling}
     if not as_json:
         if is_first:
-            sys.stdout.write("examples\taccuracy\trolling\n")
-        cells = (line["examples"], *(f"{x:.4f}" if x is not None else "" for x in
-                                     (state.accuracy, state.rolling)))  # fmt: skip
-        sys.stdout.write("\t".join(map(str, cells)) + "\n")
+            sys.stdout.write("\t".join(line) + "\n")
+        shares = ("" if x is None else f"{x:.4f}" for x in (state.accuracy, state.rolling))
+        sys.stdout.write("\t".join([str(state.rows), *shares]) + "\n")
         sys.stdout.flush()
-    state.begin_anew()
     return line
-
-
-def _summarise(model: str, journal: "Journal", course: list[Any], as_json: bool) -> None:
-    from opforest.cli.output import note, print_json
-
-    state = journal.state
-    if as_json:
-        print_json({"model": model, "examples": state.rows, "tested": state.tested,
-                    "accuracy": state.accuracy, "course": course})  # fmt: skip
-    else:
-        said = "" if state.accuracy is None else f", accuracy {state.accuracy:.4f}"
-        note(f"{model}: {state.rows} examples{said}")
