@@ -165,6 +165,7 @@ def _check_weights(parts: Parts) -> None:
     """Check that edges are as long as their ends are apart, by the metric that is given."""
     metric, (_, parent, weight, *_) = parts.metric, parts.model
     _demand(np.isfinite(weight).all() and (weight >= 0).all(), "an edge has no length.")
+    _demand(not weight[parent < 0].any(), "a root hangs on an edge.")
     if is_jitted(metric.kernel):
         metric.check_function(parts.rows)
     measured = specialise(measure_edges, metric.kernel)(parts.rows, parent, metric.kernel)

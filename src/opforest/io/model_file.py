@@ -338,6 +338,15 @@ def _classifier_parts(model: OPFClassifier) -> _Taken:
     return model.forest_, more, arrays
 
 
+def fitted_classifier(forest: Forest, classes: Array, **parameters: Any) -> OPFClassifier:
+    """Return the classifier that has learned a forest."""
+    model = OPFClassifier(**parameters)
+    model.forest_, model.classes_ = forest, classes
+    model.n_features_in_ = forest.n_features
+    model._learned_with = model.metric, model.metric_params
+    return model
+
+
 def _make_classifier(header: _Reader, arrays: dict[str, Array], metric: Any) -> OPFClassifier:
     entries = header.part("parameters")
     parameters = _read_parameters(entries, metric)
@@ -346,10 +355,7 @@ def _make_classifier(header: _Reader, arrays: dict[str, Array], metric: Any) -> 
     classes = _read_classes(header, arrays)
     resolved = _resolved(parameters["metric"], parameters["metric_params"])
     forest = _make_forest(header.part("forest"), arrays, resolved, len(classes))
-    model = OPFClassifier(**parameters)
-    model.forest_, model.classes_ = forest, classes
-    model.n_features_in_ = forest.n_features
-    model._learned_with = model.metric, model.metric_params
+    model = fitted_classifier(forest, classes, **parameters)
     names = _read_names(header, "feature_names")
     if names is not None:
         if len(names) != forest.n_features or not all(type(name) is str for name in names):
