@@ -186,12 +186,22 @@ def find_format(source: Source) -> str:
         if begin.startswith(magic):
             return kind
     named = format_of(source.name.removesuffix(".gz"))
-    if named in ("libopf", "libopf-text", None):
-        from opforest.io import libopf
+    if named is not None and not named.startswith("libopf"):
+        return named
+    return _libopf_kind(source, named) or _by_first_line(begin, source.name)
 
-        if libopf.looks_like(begin if source.is_live or not source.path else source.path):
-            return "libopf"
-    return named or _by_first_line(begin, source.name)
+
+def _libopf_kind(source: Source, named: str | None) -> str | None:
+    """Return the format of a file that is LibOPF's, or is said to be and holds no text."""
+    from opforest.io import libopf
+
+    found = libopf.looks_like(source.path) if source.path and not source.is_live else None
+    if found == "text":
+        return "libopf-text"
+    if found == "dataset" or (named is not None and found):
+        return "libopf"
+    is_binary = b"\0" in source.begin
+    return "libopf" if is_binary and (named is not None or source.is_live) else None
 
 
 def _by_first_line(begin: bytes, name: str) -> str:
