@@ -1,11 +1,14 @@
 """``opforest distance``: the distances between all examples."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from opforest.cli import options
 from opforest.cli.errors import blame, say_errors
+
+if TYPE_CHECKING:
+    from opforest.metrics import Metric
 
 
 def distance(
@@ -34,30 +37,29 @@ def distance(
         from opforest.io import libopf
         from opforest.io.data import Data
         from opforest.io.tables import format_of, read_table, write_table
+        from opforest.metrics import resolve
 
         reading = options.make_reading(format, label, drop, delimiter, header)
-        params = options.parse_params(metric_param)
+        measured_by = resolve(metric or "euclidean", options.parse_params(metric_param))
+        if measured_by.is_precomputed:
+            raise ValueError("metric 'precomputed' measures nothing; name another one.")
         examples = read_table(data, reading)
         with blame(data):
-            table = _measure(examples.X, metric or "euclidean", params)
+            table = _measure(examples.X, measured_by)
         if format_of(out) in (None, "libopf"):
             libopf.write_distances(out, table.astype(np.float32))
         else:
             write_table(out, Data(table))
 
 
-def _measure(X: Any, name: str, params: dict[str, Any] | None) -> Any:
+def _measure(X: Any, metric: "Metric") -> Any:
     """Return the table of distances, in the metric's own units."""
     import numpy as np
 
     from opforest._jit import specialise
     from opforest.kernels.distances import measure_block
     from opforest.kernels.spanning_tree import WORK_PER_CALL
-    from opforest.metrics import resolve
 
-    metric = resolve(name, params)
-    if metric.is_precomputed:
-        raise ValueError("metric 'precomputed' measures nothing; name another one.")
     rows = metric.training_rows(metric.embed(X))
     measure = specialise(measure_block, metric.kernel)
     step = max(1, WORK_PER_CALL // rows.size)  # so that Ctrl-C is heard

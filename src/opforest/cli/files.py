@@ -28,10 +28,11 @@ def convert(
     header: options.HeaderOption = None,
     json: options.JsonOption = False,
 ) -> None:
-    """Write a data file in another format, without loss.
+    """Write a data file in another format, without loss; or a model.
 
     Numbers and labels are kept to the last bit, or the command refuses; names and ids are kept
-    where the format has room for them.
+    where the format has room for them. A model of ours becomes one of LibOPF, and one of LibOPF
+    one of ours if OUT has no name of a data file.
 
     Example: opforest convert training.dat training.csv
     """
@@ -39,6 +40,8 @@ def convert(
         from opforest.io.tables import find_output_format, read_table, write_table
 
         reading = options.make_reading(format, label, drop, delimiter, header, allow_missing=True)
+        if _convert_model(data, out, to):
+            return
         kind = find_output_format(out, to)
         examples = read_table(data, reading)
         codes = None
@@ -48,6 +51,23 @@ def convert(
             examples = _round(examples)
         write_table(out, examples, kind)
         _tell(out, kind, examples, codes, json)
+
+
+def _convert_model(path: str, out: str, to: options.Format | None) -> bool:
+    """Convert a model, and return whether it was one."""
+    import opforest
+    from opforest.cli.models import kind_of_model, load_model
+    from opforest.io.libopf import write_model
+    from opforest.io.tables import format_of
+
+    kind = kind_of_model(path)
+    if kind == "opforest":
+        write_model(out, load_model(path))
+        return True
+    if kind == "LibOPF" and to is None and format_of(out) is None:
+        opforest.save(load_model(path), out)
+        return True
+    return False
 
 
 def _encode(examples: "Data") -> tuple["Data", dict[str, Any]]:
@@ -102,9 +122,9 @@ def info(
     Example: opforest info iris.opforest
     """
     with say_errors():
-        from opforest.cli.models import is_model
+        from opforest.cli.models import kind_of_model
 
-        if is_model(file):
+        if kind_of_model(file):
             _describe_model(file, json)
         else:
             _describe_data(file, options.make_reading(format, label, drop, delimiter, header,

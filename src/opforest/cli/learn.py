@@ -78,11 +78,11 @@ def update(
     """
     with say_errors("Stopped; the model is as it was."):
         import opforest
-        from opforest.cli.models import expected_of, load_model, require_labels
+        from opforest.cli.models import expected_of, load_to_grow, require_labels
         from opforest.cli.output import counting, print_facts
         from opforest.io.tables import read_chunks
 
-        classifier = load_model(model)
+        classifier = load_to_grow(model)
         expected = expected_of(classifier)
         reading = options.make_reading(format, label, drop, delimiter, header, expected=expected)
         begin, learned = perf_counter(), 0

@@ -25,12 +25,16 @@ def make_model(
 
 
 def load_model(path: str, jobs: int | None = None) -> "OPFClassifier":
-    """Load a model file."""
+    """Load a model file, ours or LibOPF's."""
     from opforest.classifier import OPFClassifier
-    from opforest.io.errors import ModelFileError
+    from opforest.io.errors import DataFileError, ModelFileError
+    from opforest.io.libopf import read_model
     from opforest.io.model_file import load
 
-    model = load(path)
+    try:
+        model = read_model(path) if kind_of_model(path) == "LibOPF" else load(path)
+    except DataFileError as error:
+        raise ModelFileError(str(error)) from error
     if not isinstance(model, OPFClassifier):
         raise ModelFileError(f"{path}: it is a model of opforest.river, which Python can load.")
     if not hasattr(model, "forest_"):
@@ -39,15 +43,28 @@ def load_model(path: str, jobs: int | None = None) -> "OPFClassifier":
     return model
 
 
-def is_model(path: str) -> bool:
-    """Tell whether a file is a model, by how it begins."""
+def load_to_grow(path: str) -> "OPFClassifier":
+    """Load a model file that is to be replaced by a larger model."""
+    if kind_of_model(path) == "LibOPF":
+        raise ValueError(
+            f"{path} is a model of LibOPF, which would be overwritten in another format. "
+            f"`opforest convert {path} NAME.opforest` makes it one that grows."
+        )
+    return load_model(path)
+
+
+def kind_of_model(path: str) -> str | None:
+    """Return whose model a file holds, by how it begins: ``"opforest"``, ``"LibOPF"``, or none."""
     from opforest.io.container import MAGIC
+    from opforest.io.libopf import looks_like
     from opforest.io.source import STANDARD
 
     if path == STANDARD:
-        return False
+        return None
     with open(path, "rb") as stream:
-        return stream.read(4) == MAGIC[:4]
+        if stream.read(4) == MAGIC[:4]:
+            return "opforest"
+    return "LibOPF" if looks_like(path) in ("model", "incremental model") else None
 
 
 def expected_of(model: "OPFClassifier") -> "Expected":

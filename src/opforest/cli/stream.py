@@ -69,11 +69,11 @@ def _obtain(
     path: str, metric: str | None, params: dict[str, Any] | None, update: str | None
 ) -> "OPFClassifier":
     """Return the model of a file, or a new one."""
-    from opforest.cli.models import load_model, make_model
+    from opforest.cli.models import load_to_grow, make_model
 
     if not os.path.exists(path):
         return make_model(metric, params, update)
-    classifier = load_model(path)
+    classifier = load_to_grow(path)
     wanted = {"metric": metric, "metric_params": params, "update": update}
     for name, value in wanted.items():
         if value is not None and getattr(classifier, name) != value:

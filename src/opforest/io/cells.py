@@ -58,14 +58,14 @@ def _check_width(cells: Cells, path: str) -> Iterator[Row]:
 
 
 def _kinds(cells: Cells) -> tuple[set[int], set[int]]:
-    """Return which columns of the sample hold text, and which whole numbers only."""
+    """Return which columns of the sample hold text mostly, and which whole numbers only."""
     text, whole = set(), set()
     for k in range(cells.n_columns):
         column = [row[k] for _, row in cells.sample if k < len(row) and not is_missing(row[k])]
-        numbers = [_number(cell) for cell in column]
-        if None in numbers:
+        numbers = [number for cell in column if (number := _number(cell)) is not None]
+        if 2 * len(numbers) < len(column):  # a few may be errors
             text.add(k)
-        elif all(number is not None and number.is_integer() for number in numbers):
+        elif all(number.is_integer() for number in numbers):
             whole.add(k)
     return text, whole
 

@@ -289,7 +289,10 @@ def _write_libopf(path: str, data: Data, kind: str) -> None:
     if path == STANDARD:
         raise DataFileError("LibOPF's formats can be written to files only", _name(path))
     y = np.zeros(len(data), np.int64) if data.y is None else data.y
-    libopf.write_dataset(path, data.X, y, data.ids, text=kind == "libopf-text")
+    try:
+        libopf.write_dataset(path, data.X, y, data.ids, text=kind == "libopf-text")
+    except ValueError as error:
+        raise DataFileError(str(error), path) from error
 
 
 def check_fit(data: Data, kind: str, path: str) -> None:
