@@ -39,7 +39,7 @@ def train(
     """
     with say_errors():
         import opforest
-        from opforest.cli.models import make_model, remember_names, require_labels
+        from opforest.cli.models import labels_of, make_model, remember_names
         from opforest.cli.output import print_facts
         from opforest.io.tables import read_table
 
@@ -50,11 +50,11 @@ def train(
         metric = metric if distances is None else "precomputed"
         classifier = make_model(metric, params, update, jobs)
         examples = read_table(data, reading)
-        require_labels(examples, data)
+        y = labels_of(examples, data)
         begin = perf_counter()
         with blame(distances or data):
             X = examples.X if distances is None else _measured(distances, examples)
-            classifier.fit(X, examples.y)
+            classifier.fit(X, y)
         if distances is None:
             remember_names(classifier, examples)
         seconds = perf_counter() - begin
@@ -78,7 +78,7 @@ def update(
     """
     with say_errors("Stopped; the model is as it was."):
         import opforest
-        from opforest.cli.models import expected_of, load_to_grow, require_labels
+        from opforest.cli.models import expected_of, labels_of, load_to_grow
         from opforest.cli.output import counting, print_facts
         from opforest.io.tables import read_chunks
 
@@ -88,9 +88,9 @@ def update(
         begin, learned = perf_counter(), 0
         with counting("learned") as count:
             for chunk in read_chunks(data, reading):
-                require_labels(chunk, data)
+                y = labels_of(chunk, data)
                 with blame(data):
-                    classifier.partial_fit(chunk.X, chunk.y)
+                    classifier.partial_fit(chunk.X, y)
                 learned += len(chunk)
                 count(len(chunk))
         seconds = perf_counter() - begin

@@ -51,11 +51,11 @@ def datasets(json: options.JsonOption = False) -> None:
             except (DownloadError, ValueError):
                 path = ""
             counts = (about.n_samples, about.n_features, about.n_classes)
-            rows.append(dict(zip(COLUMNS, (name, *counts, about.about, path), strict=True)))
+            rows.append((name, *counts, about.about, path))
         if json:
-            print_json({"datasets": rows})
+            print_json({"datasets": [dict(zip(COLUMNS, row, strict=True)) for row in rows]})
         else:
-            print_table(COLUMNS, [list(row.values()) for row in rows])
+            print_table(COLUMNS, rows)
 
 
 def _print_version(asked: bool) -> None:

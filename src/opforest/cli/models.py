@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opforest.classifier import OPFClassifier
-    from opforest.io.data import Data, Expected
+    from opforest.io.data import Array, Data, Expected
 
 
 def make_model(
@@ -89,15 +89,15 @@ def remember_names(model: "OPFClassifier", data: "Data") -> None:
 
 def count_learned(model: "OPFClassifier") -> int:
     """Return how many examples a model has learned in its life."""
-    ids = getattr(model, "forest_", ()) and model.forest_.ids
-    return int(ids[-1]) + 1 if len(ids) else 0
+    return int(model.forest_.ids[-1]) + 1 if hasattr(model, "forest_") else 0
 
 
-def require_labels(data: "Data", path: str) -> None:
-    """Raise an error unless the examples have labels."""
+def labels_of(data: "Data", path: str) -> "Array":
+    """Return the labels of examples, which must have some."""
     from opforest.io.errors import DataFileError
 
     if data.y is None:
         names = data.feature_names
         hint = f": --label {names[-1]!r}?" if names else " by --label"
         raise DataFileError(f"no column is known to be the label; name it{hint}", path)
+    return data.y

@@ -158,7 +158,7 @@ def evaluate(
     Example: opforest evaluate iris.opforest test.csv
     """
     with say_errors():
-        from opforest.cli.models import expected_of, load_model, require_labels
+        from opforest.cli.models import expected_of, labels_of, load_model
         from opforest.cli.output import counting, print_json
         from opforest.io.tables import read_chunks
 
@@ -169,10 +169,9 @@ def evaluate(
         answers: list[Any] = []
         with counting("tested") as count:
             for chunk in read_chunks(data, reading):
-                require_labels(chunk, data)
+                truth += labels_of(chunk, data).tolist()
                 with blame(data):
                     answers += classifier.predict(chunk.X).tolist()
-                truth += [] if chunk.y is None else chunk.y.tolist()
                 count(len(chunk))
         scores = _scores(truth, answers)
         if json:

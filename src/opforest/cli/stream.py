@@ -96,7 +96,7 @@ def _follow(
     """Test and learn to the end, and return what was reported on the way."""
     from dataclasses import replace
 
-    from opforest.cli.models import expected_of, remember_names, require_labels
+    from opforest.cli.models import expected_of, labels_of, remember_names
     from opforest.cli.output import counting
     from opforest.io.tables import read_chunks
 
@@ -107,11 +107,11 @@ def _follow(
     chunks = read_chunks(journal.data, reading, rows=batch, skip=state.rows)
     with counting("learned") as count:
         while (chunk := stop.wait_for(chunks)) is not None:
-            require_labels(chunk, journal.data)
+            y = labels_of(chunk, journal.data)
             with blame(journal.data):
                 if hasattr(classifier, "forest_"):
-                    state.note(classifier.predict(chunk.X) == chunk.y)
-                classifier.partial_fit(chunk.X, chunk.y)
+                    state.note(classifier.predict(chunk.X) == y)
+                classifier.partial_fit(chunk.X, y)
             remember_names(classifier, chunk)
             before, state.rows = state.rows, state.rows + len(chunk)
             count(len(chunk))

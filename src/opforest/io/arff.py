@@ -44,7 +44,7 @@ def open_cells(text: TextIO, path: str, sample: int) -> Cells:
 
 
 def _read_header(numbered: Iterator[tuple[int, str]], path: str) -> list[Attribute]:
-    attributes = []
+    attributes: list[Attribute] = []
     for line, content in numbered:
         content = content.strip()
         keyword = content.split(None, 1)[0].lower() if content else ""

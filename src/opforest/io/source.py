@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, TextIO
+from typing import IO, Any, TextIO
 
 from opforest.io.errors import DataFileError
 
@@ -31,14 +31,14 @@ class Source:
         Whether more may come in later, so that nothing must be read ahead.
     """
 
-    def __init__(self, path: str, stream: IO[bytes]) -> None:
+    def __init__(self, path: str, stream: Any) -> None:
         self.path = path
         self.is_live = path == STANDARD
         self.name = "standard input" if self.is_live else path
-        self._stream = stream if hasattr(stream, "peek") else io.BufferedReader(stream)  # type: ignore[type-var]
+        self._stream = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
         if self.peek().startswith(b"\x1f\x8b"):
-            unpacked = gzip.GzipFile(fileobj=self._stream)  # type: ignore[arg-type]
-            self._stream = io.BufferedReader(unpacked, BUFFER)  # type: ignore[type-var]
+            unpacked = gzip.GzipFile(fileobj=self._stream)
+            self._stream = io.BufferedReader(unpacked, BUFFER)
             self.path = ""
         try:
             self.begin = self.peek()
@@ -47,7 +47,7 @@ class Source:
 
     def peek(self) -> bytes:
         """Return the next bytes without reading them."""
-        return bytes(self._stream.peek(BUFFER))  # type: ignore[union-attr]
+        return bytes(self._stream.peek(BUFFER))
 
     @property
     def suffix(self) -> str:
@@ -57,12 +57,12 @@ class Source:
 
     def binary(self) -> IO[bytes]:
         """Return the content as a stream of bytes."""
-        return self._stream  # type: ignore[return-value]
+        return self._stream
 
     @contextmanager
     def text(self) -> Iterator[TextIO]:
         """Open the content as text in UTF-8."""
-        stream = io.TextIOWrapper(self._stream, "utf-8-sig", newline="")  # type: ignore[type-var]
+        stream = io.TextIOWrapper(self._stream, "utf-8-sig", newline="")
         try:
             yield stream
         except UnicodeDecodeError as error:

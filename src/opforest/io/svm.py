@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import BinaryIO, TextIO
+from typing import IO, TextIO
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from opforest.io.errors import DataFileError
 
 
 def read_svm(
-    stream: BinaryIO, reading: Reading, path: str, size: int | None, skip: int
+    stream: IO[bytes], reading: Reading, path: str, size: int | None, skip: int
 ) -> Iterator[Data]:
     """Yield the examples of a file; all at once if ``size`` is None.
 
