@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from opforest.metrics import Metric
 
 
+@options.reads_data
 def distance(
     data: options.DataFile,
     out: Annotated[
@@ -19,11 +20,7 @@ def distance(
     ],
     metric: options.MetricOption = None,
     metric_param: options.ParamOption = None,
-    format: options.FormatOption = None,
-    label: options.LabelOption = None,
-    drop: options.DropOption = None,
-    delimiter: options.DelimiterOption = None,
-    header: options.HeaderOption = None,
+    how: options.How = options.FOUND_OUT,
 ) -> None:
     """Measure all pairs of examples, in the order of the file.
 
@@ -39,7 +36,7 @@ def distance(
         from opforest.io.tables import format_of, read_table, write_table
         from opforest.metrics import resolve
 
-        reading = options.make_reading(format, label, drop, delimiter, header)
+        reading = how.reading()
         measured_by = resolve(metric or "euclidean", options.parse_params(metric_param))
         if measured_by.is_precomputed:
             raise ValueError("metric 'precomputed' measures nothing; name another one.")

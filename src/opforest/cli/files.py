@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from opforest.io.data import Data
 
 
+@options.reads_data
 def convert(
     data: options.DataFile,
     out: Annotated[str, typer.Argument(metavar="OUT", help="the file to write; - for stdout")],
-    format: options.FormatOption = None,
     to: options.OutFormatOption = None,
     round: Annotated[
         bool, typer.Option("--round", help="round to 32 bits what LibOPF's formats cannot hold")
@@ -22,10 +22,7 @@ def convert(
     encode_labels: Annotated[
         bool, typer.Option("--encode-labels", help="number the classes from 1, in their order")
     ] = False,
-    label: options.LabelOption = None,
-    drop: options.DropOption = None,
-    delimiter: options.DelimiterOption = None,
-    header: options.HeaderOption = None,
+    how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
 ) -> None:
     """Write a data file in another format, without loss; or a model.
@@ -39,7 +36,7 @@ def convert(
     with say_errors():
         from opforest.io.tables import find_output_format, read_table, write_table
 
-        reading = options.make_reading(format, label, drop, delimiter, header, allow_missing=True)
+        reading = how.reading(allow_missing=True)
         if _convert_model(data, out, to):
             return
         kind = find_output_format(out, to)
@@ -108,13 +105,10 @@ def _tell(
         print_facts(facts, as_json)
 
 
+@options.reads_data
 def info(
     file: Annotated[str, typer.Argument(metavar="FILE", help="a data file or a model; - is stdin")],
-    format: options.FormatOption = None,
-    label: options.LabelOption = None,
-    drop: options.DropOption = None,
-    delimiter: options.DelimiterOption = None,
-    header: options.HeaderOption = None,
+    how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
 ) -> None:
     """Say what is in a data file or in a model.
@@ -127,8 +121,7 @@ def info(
         if kind_of_model(file):
             _describe_model(file, json)
         else:
-            _describe_data(file, options.make_reading(format, label, drop, delimiter, header,
-                                                      allow_missing=True), json)  # fmt: skip
+            _describe_data(file, how.reading(allow_missing=True), json)
 
 
 def _describe_model(path: str, as_json: bool) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from opforest.classifier import OPFClassifier
 
 
+@options.reads_data
 def train(
     data: options.DataFile,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="the model file to write")],
@@ -26,11 +27,7 @@ def train(
         ),
     ] = None,
     jobs: options.JobsOption = None,
-    format: options.FormatOption = None,
-    label: options.LabelOption = None,
-    drop: options.DropOption = None,
-    delimiter: options.DelimiterOption = None,
-    header: options.HeaderOption = None,
+    how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
 ) -> None:
     """Learn a data file and write a model file.
@@ -43,7 +40,7 @@ def train(
         from opforest.cli.output import print_facts
         from opforest.io.tables import read_table
 
-        reading = options.make_reading(format, label, drop, delimiter, header)
+        reading = how.reading()
         params = options.parse_params(metric_param)
         if distances is not None and metric not in (None, "precomputed"):
             raise ValueError(f"--distances are given instead of --metric {metric}.")
@@ -62,14 +59,11 @@ def train(
         print_facts({"model": model, **describe(classifier), "seconds": seconds}, json)
 
 
+@options.reads_data
 def update(
     model: options.ModelFile,
     data: options.DataFile,
-    format: options.FormatOption = None,
-    label: options.LabelOption = None,
-    drop: options.DropOption = None,
-    delimiter: options.DelimiterOption = None,
-    header: options.HeaderOption = None,
+    how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
 ) -> None:
     """Teach a model more examples; the file is replaced when all are learned.
@@ -84,7 +78,7 @@ def update(
 
         classifier = load_to_grow(model)
         expected = expected_of(classifier)
-        reading = options.make_reading(format, label, drop, delimiter, header, expected=expected)
+        reading = how.reading(expected=expected)
         begin, learned = perf_counter(), 0
         with counting("learned") as count:
             for chunk in read_chunks(data, reading):

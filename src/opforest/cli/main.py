@@ -31,6 +31,7 @@ def make_app() -> Any:
 
     app = typer.Typer(
         no_args_is_help=True,
+        rich_markup_mode="markdown",
         pretty_exceptions_enable=False,
     )
     app.callback()(accept_version)

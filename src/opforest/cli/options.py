@@ -1,6 +1,10 @@
 """Options that several commands share."""
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -102,28 +106,64 @@ OutFormatOption = Annotated[
 ]
 
 
-def make_reading(
-    format: Format | None,
-    label: str | None,
-    drop: list[str] | None,
-    delimiter: str | None,
-    header: bool | None,
-    *,
-    allow_missing: bool = False,
-    expected: "Expected | None" = None,
-) -> "Reading":
-    """Return how to read a data file, as options say."""
-    from opforest.io.data import Reading
+@dataclass(frozen=True)
+class How:
+    """How to read data files, as options say."""
 
-    if delimiter is not None:
-        delimiter = {"\\t": "\t", "tab": "\t", "space": " "}.get(delimiter, delimiter)
-        if len(delimiter) != 1:
-            raise ValueError(f"--delimiter must be one character, tab or space, got {delimiter!r}.")
-    kind = None if format is None else format.value
-    return Reading(
-        kind, label, tuple(drop or ()), delimiter, header, allow_missing=allow_missing,
-        expected=expected,
-    )  # fmt: skip
+    format: FormatOption = None
+    label: LabelOption = None
+    drop: DropOption = None
+    delimiter: DelimiterOption = None
+    header: HeaderOption = None
+
+    def reading(
+        self, *, allow_missing: bool = False, expected: "Expected | None" = None
+    ) -> "Reading":
+        """Return it as readers want it, or say which option makes no sense."""
+        from opforest.io.data import Reading
+
+        delimiter = self.delimiter
+        if delimiter is not None:
+            delimiter = {"\\t": "\t", "tab": "\t", "space": " "}.get(delimiter, delimiter)
+            if len(delimiter) != 1:
+                raise ValueError(
+                    f"--delimiter must be a character, tab or space, got {delimiter!r}."
+                )
+        kind = None if self.format is None else self.format.value
+        return Reading(
+            kind,
+            self.label,
+            tuple(self.drop or ()),
+            delimiter,
+            self.header,
+            allow_missing,
+            expected,
+        )
+
+
+#: What is not said is found out.
+FOUND_OUT = How()
+
+
+def reads_data(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command, before its last parameters, an option for each field of its ``how``."""
+    fields = list(inspect.signature(How).parameters.values())
+    fields = [field.replace(kind=inspect.Parameter.KEYWORD_ONLY) for field in fields]
+    signature = inspect.signature(command)
+    own = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+           for name, parameter in signature.parameters.items() if name != "how"]  # fmt: skip
+    last = [parameter for parameter in own if parameter.name == "json"]
+    first = [parameter for parameter in own if parameter.name != "json"]
+
+    @wraps(command)
+    def run(**options: Any) -> None:
+        how = How(**{field.name: options.pop(field.name) for field in fields})
+        command(**options, how=how)
+
+    merged = [*first, *fields, *last]
+    run.__signature__ = signature.replace(parameters=merged)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
+    return run
 
 
 def parse_params(params: list[str] | None) -> dict[str, Any] | None:

@@ -62,9 +62,9 @@ def note(text: str) -> None:
 
 
 @contextmanager
-def counting(what: str) -> Iterator[Callable[[int], None]]:
-    """Show how many examples are done, on a terminal."""
-    if not sys.stderr.isatty():
+def counting(what: str, wanted: bool = True) -> Iterator[Callable[[int], None]]:
+    """Show how many examples are done, on a terminal, if that is wanted."""
+    if not (wanted and sys.stderr.isatty()):
         yield lambda count: None
         return
     from rich.console import Console

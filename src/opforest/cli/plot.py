@@ -8,17 +8,14 @@ from opforest.cli import options
 from opforest.cli.errors import blame, say_errors
 
 
+@options.reads_data
 def plot(
     model: options.ModelFile,
     data: options.DataFile,
     out: Annotated[
         str, typer.Argument(metavar="OUT", help="the picture to write: .png, .svg or .pdf")
     ],
-    format: options.FormatOption = None,
-    label: options.LabelOption = None,
-    drop: options.DropOption = None,
-    delimiter: options.DelimiterOption = None,
-    header: options.HeaderOption = None,
+    how: options.How = options.FOUND_OUT,
 ) -> None:
     """Draw the forest of a model; the data are the examples it has learned, in their order.
 
@@ -40,7 +37,7 @@ def plot(
 
         classifier = load_model(model)
         expected = expected_of(classifier)
-        reading = options.make_reading(format, label, drop, delimiter, header, expected=expected)
+        reading = how.reading(expected=expected)
         examples = read_table(data, reading)
         figure = Figure(figsize=(8, 6), dpi=120, layout="constrained")
         with blame(data):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json as json_format
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from opforest.io.data import Data
 
 
+@options.reads_data
 def predict(
     model: options.ModelFile,
     data: options.DataFile,
@@ -30,11 +32,7 @@ def predict(
     ] = False,
     out: Annotated[str, typer.Option("--out", "-o", help="where to write (default: stdout)")] = "-",
     jobs: options.JobsOption = None,
-    format: options.FormatOption = None,
-    label: options.LabelOption = None,
-    drop: options.DropOption = None,
-    delimiter: options.DelimiterOption = None,
-    header: options.HeaderOption = None,
+    how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
 ) -> None:
     """Print the label of each example, one a line; with more about each, CSV.
@@ -47,13 +45,15 @@ def predict(
     with say_errors():
         from opforest.cli.models import expected_of, load_model
         from opforest.cli.output import counting
+        from opforest.io.source import STANDARD
         from opforest.io.tables import open_output, read_chunks
 
         classifier = load_model(model, jobs)
         expected = expected_of(classifier)
-        reading = options.make_reading(format, label, drop, delimiter, header, expected=expected)
+        reading = how.reading(expected=expected)
+        is_shown = out == STANDARD and sys.stdout.isatty()  # a bar would get in between
         write = _write_json if json else _write_paths if explain else _write_lines
-        with open_output(out) as stream, counting("predicted") as count:
+        with open_output(out) as stream, counting("predicted", not is_shown) as count:
             text = io.TextIOWrapper(stream, "utf-8", newline="")
             try:
                 for line in write(_answers(classifier, read_chunks(data, reading), data, proba,
@@ -142,15 +142,12 @@ def _write_json(answers: Iterator[dict[str, Any]], classifier: "OPFClassifier") 
     yield "]}\n"
 
 
+@options.reads_data
 def evaluate(
     model: options.ModelFile,
     data: options.DataFile,
     jobs: options.JobsOption = None,
-    format: options.FormatOption = None,
-    label: options.LabelOption = None,
-    drop: options.DropOption = None,
-    delimiter: options.DelimiterOption = None,
-    header: options.HeaderOption = None,
+    how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
 ) -> None:
     """Compare a model's answers with the labels of a data file.
@@ -164,7 +161,7 @@ def evaluate(
 
         classifier = load_model(model, jobs)
         expected = expected_of(classifier)
-        reading = options.make_reading(format, label, drop, delimiter, header, expected=expected)
+        reading = how.reading(expected=expected)
         truth: list[Any] = []
         answers: list[Any] = []
         with counting("tested") as count:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from opforest.io.data import Reading
 
 
+@options.reads_data
 def stream(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="the model file; made if it is not there")
@@ -32,11 +33,7 @@ def stream(
     metric: options.MetricOption = None,
     metric_param: options.ParamOption = None,
     update: options.UpdateOption = None,
-    format: options.FormatOption = None,
-    label: options.LabelOption = None,
-    drop: options.DropOption = None,
-    delimiter: options.DelimiterOption = None,
-    header: options.HeaderOption = None,
+    how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
 ) -> None:
     """Test, then train on each example of a file or of the standard input.
@@ -51,7 +48,7 @@ def stream(
         from opforest.cli.output import print_json
         from opforest.cli.streaming import Journal, catch_signals
 
-        reading = options.make_reading(format, label, drop, delimiter, header)
+        reading = how.reading()
         params = options.parse_params(metric_param)
         classifier = _obtain(model, metric, params, update)
         journal = Journal.open(model, data, classifier, resume)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from opforest.io.data import Data, Reading
 
 
+@options.reads_data
 def split(
     data: options.DataFile,
     out: Annotated[list[str], typer.Argument(metavar="OUT...", help="a file for each part")],
@@ -19,12 +20,8 @@ def split(
         typer.Option(help="how much goes into each part, such as 0.5,0.2,0.3 (default: equal)"),
     ] = None,
     seed: options.SeedOption = 0,
-    format: options.FormatOption = None,
     to: options.OutFormatOption = None,
-    label: options.LabelOption = None,
-    drop: options.DropOption = None,
-    delimiter: options.DelimiterOption = None,
-    header: options.HeaderOption = None,
+    how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
 ) -> None:
     """Split a data file at random, each class in the same shares.
@@ -37,12 +34,12 @@ def split(
         from opforest.cli.dealing import deal
 
         weights = _parse_shares(shares, len(out))
-        examples = _read(data, options.make_reading(format, label, drop, delimiter, header,
-                                                    allow_missing=True))  # fmt: skip
+        examples = _read(data, how.reading(allow_missing=True))
         part = deal(examples.y, len(examples), weights, seed)
         _write_parts(out, examples, part, to, json)
 
 
+@options.reads_data
 def fold(
     data: options.DataFile,
     out: Annotated[
@@ -50,12 +47,8 @@ def fold(
     ],
     folds: Annotated[int, typer.Option("--folds", "-k", min=2, help="how many")] = 10,
     seed: options.SeedOption = 0,
-    format: options.FormatOption = None,
     to: options.OutFormatOption = None,
-    label: options.LabelOption = None,
-    drop: options.DropOption = None,
-    delimiter: options.DelimiterOption = None,
-    header: options.HeaderOption = None,
+    how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
 ) -> None:
     """Split a data file into folds of equal size, each class dealt evenly.
@@ -67,8 +60,7 @@ def fold(
 
         if "{}" not in out:
             raise ValueError(f"OUT must have {{}} where the number of the fold goes, got {out!r}.")
-        examples = _read(data, options.make_reading(format, label, drop, delimiter, header,
-                                                    allow_missing=True))  # fmt: skip
+        examples = _read(data, how.reading(allow_missing=True))
         if folds > len(examples):
             raise ValueError(f"--folds must be at most {len(examples)}, the number of examples.")
         part = deal_evenly(examples.y, len(examples), folds, seed)
@@ -76,15 +68,12 @@ def fold(
         _write_parts(names, examples, part, to, json)
 
 
+@options.reads_data
 def merge(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help="data files")],
     out: Annotated[str, typer.Option("--out", "-o", help="the file to write; - for stdout")],
-    format: options.FormatOption = None,
     to: options.OutFormatOption = None,
-    label: options.LabelOption = None,
-    drop: options.DropOption = None,
-    delimiter: options.DelimiterOption = None,
-    header: options.HeaderOption = None,
+    how: options.How = options.FOUND_OUT,
 ) -> None:
     """Put the examples of several data files into one.
 
@@ -96,10 +85,11 @@ def merge(
         from opforest.cli.dealing import merge_parts
         from opforest.io.tables import write_table
 
-        reading = options.make_reading(format, label, drop, delimiter, header, allow_missing=True)
+        reading = how.reading(allow_missing=True)
         write_table(out, merge_parts([_read(path, reading) for path in data], data), to)
 
 
+@options.reads_data
 def normalize(
     data: options.DataFile,
     out: Annotated[str, typer.Argument(metavar="OUT", help="the file to write; - for stdout")],
@@ -107,12 +97,8 @@ def normalize(
         str | None,
         typer.Option(help="take means and deviations from this file, such as the training set"),
     ] = None,
-    format: options.FormatOption = None,
     to: options.OutFormatOption = None,
-    label: options.LabelOption = None,
-    drop: options.DropOption = None,
-    delimiter: options.DelimiterOption = None,
-    header: options.HeaderOption = None,
+    how: options.How = options.FOUND_OUT,
 ) -> None:
     """Bring each feature to mean 0 and deviation 1; one that never changes becomes 0.
 
@@ -122,7 +108,7 @@ def normalize(
         from opforest.cli.dealing import standardise
         from opforest.io.tables import format_of, write_table
 
-        reading = options.make_reading(format, label, drop, delimiter, header)
+        reading = how.reading()
         examples = _read(data, reading)
         reference = examples if by is None else _read(by, reading)
         single = (to or format_of(out) or "").startswith("libopf")
