@@ -145,7 +145,7 @@ class TestTrain:
             (("iris.csv", "a", "--metric-param", "p"), 2, "--metric-param must be like p=3"),
             (("iris.csv", "a", "--metric", "manhattan", "--metric-param", "p=3"), 2, "takes no"),
             (("iris.csv", "a", "--delimiter", "ab"), 2, "--delimiter must be a character"),
-            (("iris.csv", "no/folder/a"), 2, "no/folder"),
+            (("iris.csv", "no/folder/a"), 2, "there is no folder no/folder"),
             (("iris.csv", "a", "--label", "specie"), 3, "did you mean 'species'"),
             (("iris.csv", "a", "--label", "none"), 3, "species' must hold numbers"),
             (("iris.csv", "a", "--label", "none", "--drop", "species"), 3, "--label 'petal width'"),

@@ -4,6 +4,7 @@ import gzip
 import io
 import re
 import sys
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -35,7 +36,11 @@ def _need_pyarrow():
 def data_sets(draw, single=False, named=True, text=True):
     n, d = draw(st.integers(1, 6)), draw(st.integers(1, 4))
     width = 32 if single else 64
-    numbers = st.floats(width=width, allow_nan=False, allow_infinity=False)
+    largest = 2.0**127 if single else None
+    numbers = st.floats(
+        min_value=largest and -largest, max_value=largest, width=width, allow_nan=False,
+        allow_infinity=False,
+    )  # fmt: skip
     X = draw(any_array(np.float32 if single else np.float64, (n, d), elements=numbers))
     X = X + 0.0 if single else X
     names = (
@@ -115,6 +120,14 @@ class TestThereAndBack:
         path = tmp_path / f"data{ENDS[kind]}"
         write_table(path, Data(np.float32([[0.1], [0.2]]), np.array([1, 2])))
         assert read_table(path).X.dtype == np.float32
+
+    @pytest.mark.parametrize("kind", ["parquet", "npz"])
+    def test_text_that_looks_like_numbers_stays_text(self, tmp_path, kind):
+        path = tmp_path / f"data{ENDS[kind]}"
+        write_table(path, Data(np.ones((2, 1)), np.array(["1", "2"])))
+        assert read_table(path).y.tolist() == ["1", "2"]
+        whole = Reading(expected=Expected(1, None, False))
+        assert read_table(path, whole).y.tolist() == [1, 2]
 
     def test_features_that_are_zero_everywhere_are_kept_by_libsvm(self, tmp_path):
         write_table(tmp_path / "a.svm", Data(np.zeros((3, 5)), np.array([1, 2, 1])))
@@ -287,6 +300,25 @@ class TestChunks:
         path = write(tmp_path, "a,class\n1,1\n2,2\n3,x\n")
         with pytest.raises(DataFileError, match=r"line 4: the label must be a whole number.*'x'"):
             list(read_chunks(path, rows=2))
+
+    @pytest.mark.parametrize("kind", ["csv", "arff", "parquet", "npy", "libsvm"])
+    def test_they_take_little_memory(self, tmp_path, kind):
+        path = tmp_path / f"data{ENDS[kind]}"
+        X = np.random.default_rng(0).random((40_000, 10))
+        write_table(path, Data(X, np.arange(40_000) % 3))
+        reading = Reading(expected=Expected(10, None, False))
+        tracemalloc.start()
+        try:
+            n = sum(len(chunk) for chunk in read_chunks(path, reading, rows=200))
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert n == 40_000
+        assert peak < X.nbytes / 2
+
+    def test_text_labels_need_not_come_first(self, tmp_path):
+        path = write(tmp_path, "a,class\n1,1\n2,x\n3,y\n")
+        assert [chunk.y[0] for chunk in read_chunks(path, rows=1)] == ["1", "x", "y"]
 
     def test_a_stream_without_end_comes_row_by_row(self):
         class Endless(io.RawIOBase):

@@ -1,5 +1,7 @@
 """How commands fail: one line that says what to do, and an exit code that says what it was."""
 
+import errno
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -33,7 +35,7 @@ def say_errors(stopped: str = "Stopped; nothing was changed.") -> Iterator[None]
         except MemoryError:
             _fail("there is not enough memory for so many examples", BAD_DATA)
         except FileNotFoundError as error:
-            _fail(f"there is no file {error.filename}" if error.filename else error, USAGE)
+            _fail(_missing(error.filename) if error.filename else error, USAGE)
         except (ValueError, ImportError, OSError) as error:
             _fail(error, USAGE)
         except KeyboardInterrupt:
@@ -52,6 +54,18 @@ def blame(path: str) -> Iterator[None]:
         raise
     except ValueError as error:
         raise DataFileError(str(error), path) from error
+
+
+def require_folder(path: str) -> None:
+    """Raise an error, before any work is done, if a file cannot be written for want of a folder."""
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+
+def _missing(path: str) -> str:
+    folder = os.path.dirname(path)
+    is_there = os.path.isdir(folder or ".")
+    return f"there is no file {path}" if is_there else f"there is no folder {folder}"
 
 
 def _fail(error: object, code: int) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opforest.cli import options
-from opforest.cli.errors import blame, say_errors
+from opforest.cli.errors import blame, require_folder, say_errors
 
 if TYPE_CHECKING:
     from opforest.classifier import OPFClassifier
@@ -46,6 +46,7 @@ def train(
             raise ValueError(f"--distances are given instead of --metric {metric}.")
         metric = metric if distances is None else "precomputed"
         classifier = make_model(metric, params, update, jobs)
+        require_folder(model)
         examples = read_table(data, reading)
         y = labels_of(examples, data)
         begin = perf_counter()

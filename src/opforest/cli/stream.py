@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opforest.cli import options
-from opforest.cli.errors import INTERRUPTED, blame, say_errors
+from opforest.cli.errors import INTERRUPTED, blame, require_folder, say_errors
 
 if TYPE_CHECKING:
     from opforest.classifier import OPFClassifier
@@ -50,6 +50,7 @@ def stream(
 
         reading = how.reading()
         params = options.parse_params(metric_param)
+        require_folder(model)
         classifier = _obtain(model, metric, params, update)
         journal = Journal.open(model, data, classifier, resume)
         with catch_signals() as stop:

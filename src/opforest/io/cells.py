@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -37,14 +38,17 @@ def take_sample(names: list[str] | None, rows: Iterator[Row], size: int, path: s
 
 
 def to_chunks(cells: Cells, reading: Reading, path: str, size: int, skip: int) -> Iterator[Data]:
-    """Yield the examples of a table; labels are text still."""
+    """Yield the examples of a table; labels are objects unless they are known to be text."""
     rows = _check_width(cells, path)
     text, whole = _kinds(cells)
-    text = text if cells.text is None else cells.text
-    roles = choose_roles(cells.names, cells.n_columns, text, whole, reading, path)
+    declared = text if cells.text is None else cells.text
+    roles = choose_roles(cells.names, cells.n_columns, declared, whole, reading, path)
     rows = islice(rows, skip, None)
     while chunk := list(islice(rows, size)):
-        yield _convert(chunk, roles, reading.allow_missing, path)
+        data = _convert(chunk, roles, reading.allow_missing, path)
+        if data.y is not None and roles.label in text:
+            data = replace(data, y=data.y.astype(np.str_))
+        yield data
 
 
 def _check_width(cells: Cells, path: str) -> Iterator[Row]:

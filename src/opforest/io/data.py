@@ -138,12 +138,15 @@ def regroup(parts: Iterable[Data], size: int, skip: int) -> Iterator[Data]:
 
 
 def settle_labels(data: Data, text: bool | None, path: str) -> Data:
-    """Make labels that came as text whole numbers where all of them are, unless ``text``.
+    """Make cells of text, which come as objects, whole numbers where all of them are.
 
-    If ``text`` is False, all must be.
+    They stay text if ``text`` is True; if it is False, all must be whole numbers, and so must
+    labels that came as strings, which else are text already.
     """
-    if data.y is None or data.y.dtype.kind not in "OU":
-        return data if data.y is None else replace(data, y=_numeric_labels(data.y, text, path))
+    if data.y is None or (data.y.dtype.kind == "U" and text is not False):
+        return data
+    if data.y.dtype.kind not in "OU":
+        return replace(data, y=_numeric_labels(data.y, text, path))
     cells = data.y.tolist()
     if text is None:
         text = not all(map(_WHOLE.match, cells))

@@ -75,7 +75,7 @@ def _values(batch: Any, names: list[str], k: int | None, pa: Any) -> Array | Non
         return None
     column = batch.column(names[k])
     if _is_text(pa, column.type):
-        return np.array(["" if cell is None else cell for cell in column.to_pylist()], object)
+        return np.array(["" if cell is None else cell for cell in column.to_pylist()], np.str_)
     array: Array = column.to_numpy(zero_copy_only=False)
     return array
 
