@@ -51,9 +51,11 @@ def write_container(
     begin = MAGIC + len(text).to_bytes(8, "little") + text
     digest = hashlib.sha256()
     with replacing(path) as stream:
-        for part in chain((begin,), *map(_padded, little.values())):
-            digest.update(part)
+        stream.write(begin)
+        digest.update(begin)
+        for part in chain.from_iterable(map(_padded, little.values())):
             stream.write(part)
+            digest.update(part)
         stream.write(digest.digest())
 
 
@@ -71,8 +73,8 @@ def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[s
         size = math.prod(shape) * dtype.itemsize
         if name in arrays or size > len(content) - end:
             raise ModelFileError(
-                f"its header lies about array {name[:50]!r}, of type {dtype} and shape {shape}: it does "
-                "not fit into the file."
+                f"its header lies about array {name[:50]!r}, of type {dtype} and shape {shape}: it "
+                "does not fit into the file."
             )
         arrays[name] = _view(content[end : end + size], name, dtype, shape)
         end += size + -size % ALIGNMENT
