@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import opforest
 from opforest import ModelFileError, OPFClassifier
+from opforest.kernels.conquest import conquer, count_cuts, order_tree
 
 KINDS = ["exact", "opfi", "dift", "precomputed", "index", "river"]
 X = np.array([[0, 0], [1, 0], [3, 1], [4, 4], [5, 5], [9, 2], [9, 3]], float)
@@ -364,3 +365,31 @@ def test_forged_entries_are_refused_or_a_forest(saved, path, data):
             part = part[key]
         part[last] = data.draw(JSON)
     refuse_or_use(path, sealed(header, body))
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(2, 30),
+    algorithm=st.sampled_from(["brute", "kd_tree"]),
+)
+@settings(max_examples=200)
+def test_a_forged_tree_that_is_not_minimal_does_no_harm(path, seed, n, algorithm):
+    """No file can prove that its tree is minimal; so any other must be safe to go on with."""
+    rng = np.random.default_rng(seed)
+    points, y = rng.integers(0, 5, (n, 2)).astype(float), rng.integers(0, 3, n)
+    opforest.save(OPFClassifier(algorithm=algorithm).fit(points, y), path)
+    header, body = split(path.read_bytes())
+    order = rng.permutation(n)
+    parent = np.full(n, -1)
+    parent[order[1:]] = order[[rng.integers(0, k) for k in range(1, n)]]
+    label = array_in(header, body, "label")
+    weight = np.where(parent < 0, 0, ((points - points[parent]) ** 2).sum(1))
+    cuts = count_cuts(parent, label)
+    cost, _ = conquer(parent, weight, order_tree(parent), label, cuts)
+    for name, array in {"parent": parent, "weight": weight, "cuts": cuts, "cost": cost}.items():
+        array_in(header, body, name)[:] = array
+    model = load(path, sealed(header, body))
+    for _ in range(6):
+        model.partial_fit(rng.integers(0, 5, (1, 2)), y[:1])
+        model.forget(rng.choice(model.forest_.ids, 1))
+        assert len(model.predict(points)) == n

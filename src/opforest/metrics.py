@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from opforest._jit import is_jitted
+from opforest.embeddings import centred_unit_rows, square_roots, unit_rows
 
 Array = npt.NDArray[Any]
 
@@ -328,46 +329,6 @@ def _checked_table(X: Array) -> Array:
     return np.ascontiguousarray(X + 0.0)  # a copy, with no negative zeros in it
 
 
-# Embeddings. Sums run through the features in order, so that a row's point does not depend on
-# the rows beside it.
-
-
-def _square_roots(X: Array) -> Array:
-    return np.sqrt(X)
-
-
-def _unit_rows(X: Array) -> Array:
-    largest = np.abs(X).max(axis=1)
-    if not largest.all():
-        raise ValueError(
-            f"metric 'cosine' is undefined for a zero vector, and row {int(largest.argmin())} of X "
-            "is one. Remove such examples or choose a metric such as 'euclidean'."
-        )
-    return _normalised(X / largest[:, None])
-
-
-def _centred_unit_rows(X: Array) -> Array:
-    spread = X.max(axis=1) - X.min(axis=1)
-    if not spread.all():
-        raise ValueError(
-            "metric 'correlation' is undefined for a vector whose features are all equal, and row "
-            f"{int(spread.argmin())} of X is one. Remove such examples or choose a metric such as "
-            "'euclidean'."
-        )
-    scaled = (X - X.min(axis=1)[:, None]) / spread[:, None]  # offsets cost no precision
-    total = np.zeros(len(X), X.dtype)
-    for column in scaled.T:
-        total += column
-    return _normalised(scaled - (total / X.shape[1])[:, None])
-
-
-def _normalised(X: Array) -> Array:
-    total = np.zeros(len(X), X.dtype)
-    for column in X.T:
-        total += column * column
-    return X / np.sqrt(total)[:, None]
-
-
 # Conversions from reduced distances.
 
 
@@ -407,11 +368,11 @@ _NAMED = {
         Metric("canberra", Canberra()),
         Metric("braycurtis", BrayCurtis()),
         Metric("hamming", Hamming(), conversion=_share),
-        Metric("cosine", _SQUARED, _unit_rows, _half),
-        Metric("correlation", _SQUARED, _centred_unit_rows, _half),
+        Metric("cosine", _SQUARED, unit_rows, _half),
+        Metric("correlation", _SQUARED, centred_unit_rows, _half),
         Metric("chi_squared", ChiSquared(), conversion=_half, non_negative=True),
         Metric("squared_chi_squared", ChiSquared(), non_negative=True),
-        Metric("squared_chord", _SQUARED, _square_roots, non_negative=True),
+        Metric("squared_chord", _SQUARED, square_roots, non_negative=True),
         PrecomputedMetric("precomputed", Table(), non_negative=True),
     )
 }

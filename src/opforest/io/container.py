@@ -20,7 +20,7 @@ import math
 import os
 import stat
 from collections.abc import Mapping
-from pathlib import Path
+from itertools import chain
 from typing import IO, Any
 
 import numpy as np
@@ -48,12 +48,14 @@ def write_container(
     listed = [[name, array.dtype.str, list(array.shape)] for name, array in little.items()]
     text = json.dumps({**header, "arrays": listed}, allow_nan=False).encode("ascii")
     text += b" " * (-len(text) % ALIGNMENT)
+    begin = MAGIC + len(text).to_bytes(8, "little") + text
+    digest = hashlib.sha256()
     with replacing(path) as stream:
-        digest = hashlib.sha256()
-        for part in (MAGIC, len(text).to_bytes(8, "little"), text, *map(_padded, little.values())):
-            for piece in part if isinstance(part, tuple) else (part,):
-                digest.update(piece)
-                stream.write(piece)
+        stream.write(begin)
+        digest.update(begin)
+        for part in chain.from_iterable(map(_padded, little.values())):
+            stream.write(part)
+            digest.update(part)
         stream.write(digest.digest())
 
 
@@ -71,22 +73,14 @@ def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[s
         size = math.prod(shape) * dtype.itemsize
         if name in arrays or size > len(content) - end:
             raise ModelFileError(
-                f"its header lies about array {name!r}, of type {dtype} and shape {shape}: it does "
-                "not fit into the file."
+                f"its header lies about array {name[:50]!r}, of type {dtype} and shape {shape}: it "
+                "does not fit into the file."
             )
         arrays[name] = _view(content[end : end + size], name, dtype, shape)
         end += size + -size % ALIGNMENT
     if end != len(content):
         raise ModelFileError("it is longer or shorter than the arrays its header lists.")
     return header, arrays
-
-
-def looks_like_container(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a file begins as those of ``write_container`` do."""
-    if not Path(path).is_file():
-        return False
-    with open(path, "rb") as stream:
-        return stream.read(len(MAGIC)) == MAGIC
 
 
 def _little_endian(array: Array) -> Array:
