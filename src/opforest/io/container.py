@@ -87,9 +87,9 @@ def _little_endian(array: Array) -> Array:
     return np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
 
 
-def _padded(array: Array) -> tuple[memoryview, bytes]:
+def _padded(array: Array) -> tuple[memoryview, memoryview]:
     data = memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
-    return data, bytes(-len(data) % ALIGNMENT)
+    return data, memoryview(bytes(-len(data) % ALIGNMENT))
 
 
 def _read_all(stream: IO[bytes]) -> memoryview:
