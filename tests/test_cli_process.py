@@ -158,9 +158,8 @@ def test_an_interrupted_update_changes_nothing(folder, tmp_path):
         [*COMMAND, "update", str(model), "-"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
-        process.stdin.write("f1,f2,label\n" + "0.5,0.5,1\n" * 5000)
-        process.stdin.flush()
-        time.sleep(4)
+        process.stdin.write("f1,f2,label\n" + "0.5,0.5,1\n" * 20_000)  # more than a pipe holds:
+        process.stdin.flush()  # when this is done, some of it has been read
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 130
         assert process.stderr.read() == "Stopped; the model is as it was.\n"
