@@ -261,6 +261,22 @@ def test_approximate_updates_cannot_forget(update):
     assert holed.forest_.ids.tolist() == [0, 2, 3, 4]
 
 
+def test_what_was_looked_at_before_stays():
+    clf = OPFClassifier().fit([[0.0], [1.0], [3.0]], [0, 0, 1])
+    before = {name: getattr(clf.forest_, name) for name in ("label", "cost", "points", "ids")}
+    kept = {name: value.copy() for name, value in before.items()}
+    clf.forget([0])
+    for name, value in before.items():
+        assert np.array_equal(value, kept[name]), name
+
+
+def test_another_metric_cannot_forget():
+    clf = OPFClassifier().fit([[0.0], [1.0], [3.0]], [0, 0, 1]).set_params(metric="manhattan")
+    with pytest.raises(ValueError, match="learned with metric 'euclidean'"):
+        clf.forget([0])
+    assert clf.forest_.ids.tolist() == [0, 1, 2]
+
+
 def test_nothing_to_forget_is_no_error():
     clf = OPFClassifier().fit([[0.0], [1.0]], [0, 1])
     assert clf.forget([]).forest_.ids.tolist() == [0, 1]

@@ -107,17 +107,17 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         How ``partial_fit`` grows the forest. ``"exact"`` gives the very model that ``fit`` on all
         examples would give. ``"opfi"`` is the algorithm of Ponti and Riva, an approximation.
         ``"dift"`` makes every new example a prototype, their baseline. All take time linear in
-        the number of examples known for each new one.
+        the number of examples known for each new one, at the most.
     algorithm : {"auto", "kd_tree", "brute"}, default="auto"
         How to search when learning, forgetting and predicting. ``"kd_tree"`` is for the Euclidean
-        family, cosine, manhattan, chebyshev, and minkowski with p ≥ 1. ``"auto"`` uses it where
-        there are many examples and a probe of its searches shows that it pays: in few dimensions
-        or on clustered data. The forest is the same bits either way.
+        family, cosine, correlation, squared_chord, manhattan, chebyshev, and minkowski with
+        p ≥ 1. ``"auto"`` uses it where there are many examples and a probe of its searches shows
+        that it pays: in few dimensions or on clustered data. The forest is the same bits either
+        way.
     n_jobs : int, default=None
         The number of threads that share the queries of a prediction, and the work of ``fit``
-        with a k-d tree. ``None`` means 1 unless in
-        a ``joblib.parallel_config`` context, −1 means all processors. The result does not depend
-        on it.
+        unless by Prim's algorithm. ``None`` means 1 unless in a ``joblib.parallel_config``
+        context, −1 means all processors. The result does not depend on it.
 
     Attributes
     ----------
@@ -291,6 +291,7 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
                 f"update={self.update!r} cannot forget: what an example has done to the forest "
                 "cannot be told apart from it. Use update='exact'."
             )
+        self._check_metric()
         forest = UPDATES["exact"].prepare(self.forest_)
         ids = _check_ids(ids, forest)
         counts = np.zeros(len(fields(UpdateReport)), np.int64)
@@ -363,6 +364,9 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
     def conquerors(self, X: npt.ArrayLike) -> tuple[Array, Array]:
         """Return which training example conquers each example, and at what cost.
 
+        Training examples are named by their index among those known; once some have been
+        forgotten, ``forest_.ids[index]`` is another number.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
@@ -429,12 +433,15 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"update must be one of {sorted(UPDATES)}, got {self.update!r}.")
         return UPDATES[self.update]
 
-    def _check_more(self, X: Any, y: Any) -> tuple[Array, Array]:
+    def _check_metric(self) -> None:
         if self._learned_with != (self.metric, self.metric_params):
             raise ValueError(
                 f"the model was learned with metric {self._learned_with[0]!r}, metric_params="
                 f"{self._learned_with[1]!r}, which have been changed since. Call fit first."
             )
+
+    def _check_more(self, X: Any, y: Any) -> tuple[Array, Array]:
+        self._check_metric()
         dtype = self.forest_.dtype
         if self.forest_.metric.is_precomputed:  # the number of columns grows
             X, y = check_X_y(X, y, dtype=dtype, estimator=self)

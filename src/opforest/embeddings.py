@@ -1,4 +1,4 @@
-"""Embeddings: points whose Euclidean distances order pairs as other metrics do.
+"""Where metrics measure: points whose squared Euclidean distances order pairs as the metric does.
 
 Sums run through the features in order, so that a row's point does not depend on the rows beside it.
 """
@@ -11,13 +11,8 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 
-def square_roots(X: Array) -> Array:
-    """Return the square roots, for ``"squared_chord"``."""
-    return np.sqrt(X)
-
-
 def unit_rows(X: Array) -> Array:
-    """Return rows of length 1, for ``"cosine"``."""
+    """Return the rows at length 1: their squared distances are twice the cosine's."""
     largest = np.abs(X).max(axis=1)
     if not largest.all():
         raise ValueError(
@@ -28,7 +23,7 @@ def unit_rows(X: Array) -> Array:
 
 
 def centred_unit_rows(X: Array) -> Array:
-    """Return rows of mean 0 and length 1, for ``"correlation"``."""
+    """Return the rows less their means, at length 1; as for the correlation."""
     spread = X.max(axis=1) - X.min(axis=1)
     if not spread.all():
         raise ValueError(

@@ -14,7 +14,8 @@ class Step:
     Attributes
     ----------
     index : int
-        The index of the training example; −1 for the explained example itself.
+        The index of the training example, its id being ``forest_.ids[index]``; −1 for the
+        explained example itself.
     label : object
         Its class; for the explained example the predicted one.
     distance : float

@@ -37,6 +37,9 @@ def demand(condition: object, complaint: str) -> None:
 class Forest(Storage):
     """An optimum-path forest over training examples, which are named by their index.
 
+    Indices count the examples that are known; ``ids`` are their names for life, which ``forget``
+    wants.
+
     The model is a minimum spanning tree and a cost for each example. Everything else that
     describes a forest follows from these and is derived when asked for. ``partial_fit`` changes
     it in place: ``copy.deepcopy`` keeps it as it is.
@@ -52,7 +55,7 @@ class Forest(Storage):
     algorithm : {"auto", "kd_tree", "brute"}, default="auto"
         How to search; the forest is the same.
     n_jobs : int, default=None
-        The number of threads that share the work of training with a k-d tree.
+        The number of threads that share the work of training, unless by Prim's algorithm.
 
     Attributes
     ----------
@@ -92,7 +95,7 @@ class Forest(Storage):
     @property
     def label(self) -> Array:
         """The class of each example, as an integer from 0."""
-        return read_only(self._chosen(self.state.label))
+        return read_only(self._chosen(self.state.label).copy())  # forgetting writes into it
 
     @property
     def cost(self) -> Array:

@@ -50,8 +50,8 @@ def check_algorithm(algorithm: object, metric: Metric) -> None:
     if algorithm == "kd_tree" and not metric.is_indexable:
         raise ValueError(
             f"algorithm='kd_tree' has no bounds for metric {metric.name!r}. Use 'auto' or 'brute', "
-            "or a metric of the Euclidean family, 'manhattan', 'chebyshev', or 'minkowski' from "
-            "p = 1 on."
+            "or a metric of the Euclidean family, 'cosine', 'correlation', 'squared_chord', "
+            "'manhattan', 'chebyshev', or 'minkowski' with p from 1 on."
         )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from opforest._jit import is_jitted
-from opforest.embeddings import centred_unit_rows, square_roots, unit_rows
+from opforest.embeddings import centred_unit_rows, unit_rows
 
 Array = npt.NDArray[Any]
 
@@ -372,7 +372,7 @@ _NAMED = {
         Metric("correlation", _SQUARED, centred_unit_rows, _half),
         Metric("chi_squared", ChiSquared(), conversion=_half, non_negative=True),
         Metric("squared_chi_squared", ChiSquared(), non_negative=True),
-        Metric("squared_chord", _SQUARED, square_roots, non_negative=True),
+        Metric("squared_chord", _SQUARED, np.sqrt, non_negative=True),
         PrecomputedMetric("precomputed", Table(), non_negative=True),
     )
 }

@@ -134,13 +134,21 @@ def join_all(tree, list_near, parts, search, per_call, metric, n_jobs):
     u, v = np.empty(max(n - 1, 0), np.int64), np.empty(max(n - 1, 0), np.int64)
     weight = np.empty(max(n - 1, 0), dtype)
     m = 0
-    with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
-        parallel(delayed(list_near)(rounds, part) for part in parts)
-        while m < n - 1:
-            waiting = parts_of(_who_must_search(tree, rounds, metric), per_call)
-            parallel(delayed(search)(rounds, part) for part in waiting)
-            m = _join(tree, rounds, group, u, v, weight, m)
+    _share(list_near, rounds, parts, n_jobs)
+    while m < n - 1:
+        waiting = parts_of(_who_must_search(tree, rounds, metric), per_call)
+        _share(search, rounds, waiting, n_jobs)
+        m = _join(tree, rounds, group, u, v, weight, m)
     return u, v, weight
+
+
+def _share(find, rounds, parts, n_jobs):
+    """Let threads share the parts of a search."""
+    if n_jobs == 1:
+        for part in parts:
+            find(rounds, part)
+    else:
+        Parallel(n_jobs=n_jobs, prefer="threads")(delayed(find)(rounds, part) for part in parts)
 
 
 def parts_of(items, size):
@@ -151,20 +159,22 @@ def parts_of(items, size):
 @kernel
 def _who_must_search(tree, rounds, metric):
     """Return the places whose alien is known no more, and note what components know."""
-    tree, rounds = borrow(tree), borrow(rounds)
-    n = rounds.component.shape[0]
+    points = borrow(tree).points
+    component, _, near, passed, alien, weight, beyond, best = borrow(rounds)
+    n, k = near.shape
     waiting = np.empty(n, np.int64)
     m = 0
     for c in range(n):
-        rounds.best[c] = np.inf
+        best[c] = np.inf
     for i in range(n):
-        c = rounds.component[i]
-        if rounds.alien[i] < 0 or rounds.component[rounds.alien[i]] == c:
-            _advance(i, c, tree.points, rounds.component, rounds.near, rounds.passed, rounds.alien,
-                     rounds.weight, metric)  # fmt: skip
-        if rounds.alien[i] >= 0:
-            rounds.best[c] = min(rounds.best[c], rounds.weight[i])
-        elif rounds.beyond[i] < np.inf:
+        c = component[i]
+        if alien[i] >= 0 and component[alien[i]] == c:
+            alien[i] = -1
+        if alien[i] < 0 and passed[i] < k:
+            _advance(i, c, points, component, near, passed, alien, weight, metric)
+        if alien[i] >= 0:
+            best[c] = min(best[c], weight[i])
+        elif beyond[i] < np.inf:
             waiting[m] = i
             m += 1
     return waiting[:m].copy()
@@ -177,7 +187,6 @@ def _advance(i, c, points, component, near, passed, alien, weight, metric):
     while slot < near.shape[1] and near[i, slot] >= 0 and component[near[i, slot]] == c:
         slot += 1
     passed[i] = slot
-    alien[i] = -1
     if slot < near.shape[1] and near[i, slot] >= 0:
         alien[i] = near[i, slot]
         weight[i] = distance(points[i], points[alien[i]], metric)

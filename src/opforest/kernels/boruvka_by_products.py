@@ -81,14 +81,14 @@ def span_by_products(rows, metric, n_jobs=1) -> Tree | None:
 
         blocks = parts_of(np.arange(n), BLOCK)
         try:
-            edges = join_all(_heap(rows), list_near, blocks, search, BLOCK, metric, n_jobs)
+            edges = join_all(_one_leaf(rows), list_near, blocks, search, BLOCK, metric, n_jobs)
         except TooRoughError:
             return None
     tree: Tree = root(n, *edges)
     return tree
 
 
-def _heap(rows):
+def _one_leaf(rows):
     """Return a k-d tree that is one leaf."""
     n = len(rows)
     begin, end, child = np.array([0]), np.array([n]), np.array([-1])

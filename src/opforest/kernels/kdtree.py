@@ -73,12 +73,30 @@ def _swap(points, vertex, i, j):
 
 
 @helper
+def _guess_median(points, left, right, axis):
+    """Return the median of three medians of three points, or of one where there are few."""
+    step = (right - left) // 8
+    if step < 4:
+        return points[(left + right) // 2, axis]
+    low = _median(points, left, step, axis)
+    middle = _median(points, left + 3 * step, step, axis)
+    high = _median(points, left + 6 * step, step, axis)
+    return max(min(low, middle), min(max(low, middle), high))
+
+
+@helper
+def _median(points, first, step, axis):
+    a, b, c = points[first, axis], points[first + step, axis], points[first + 2 * step, axis]
+    return max(min(a, b), min(max(a, b), c))
+
+
+@helper
 def _halve(points, vertex, begin, end, axis):
     """Reorder the places so that the lower half by this axis comes first; return the middle."""
     middle = (begin + end) // 2
     left, right = begin, end - 1
     while left < right:
-        pivot = points[(left + right) // 2, axis]
+        pivot = _guess_median(points, left, right, axis)
         i, j = left, right
         while i <= j:
             while points[i, axis] < pivot:
