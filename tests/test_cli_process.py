@@ -68,6 +68,24 @@ def test_help_takes_less_than_half_a_second():
     assert min(times) < 0.5
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "--nonsense"], "--nonsense"),
+        (["train"], "Missing argument 'DATA'"),
+        (["nothing"], "'nothing'"),
+        (["stream", "model", "data", "--every", "0"], "0 is not in the range"),
+    ],
+)
+def test_wrong_usage_is_one_line(arguments, message):
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert result.stderr.startswith("opforest: error: ")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
 def test_colours_and_progress_are_for_terminals(folder):
     result = run("predict", str(folder / "model"), str(folder / "data.csv"), "--proba")
     assert result.returncode == 0

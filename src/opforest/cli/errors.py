@@ -68,9 +68,13 @@ def _missing(path: str) -> str:
     return f"there is no file {path}" if is_there else f"there is no folder {folder}"
 
 
+def say(error: object) -> None:
+    """Print an error in one line."""
+    sys.stderr.write(f"opforest: error: {' '.join(str(error).split())}\n")
+
+
 def _fail(error: object, code: int) -> None:
-    reason = " ".join(str(error).split())
-    sys.stderr.write(f"opforest: error: {reason}\n")
+    say(error)
     raise typer.Exit(code) from None
 
 

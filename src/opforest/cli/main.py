@@ -10,7 +10,22 @@ def main() -> None:
         app = make_app()
     except ImportError:
         sys.exit("The command line needs typer and rich: pip install 'opforest[cli]'")
-    app()
+    sys.exit(_run(app, sys.argv[1:]))
+
+
+def _run(app: Any, arguments: list[str]) -> int:
+    """Return the exit code of a command; say in one line what is wrong with its arguments."""
+    import typer
+
+    from opforest.cli.errors import USAGE, say
+
+    wrong_usage: Any = typer.BadParameter.__base__  # typer has no name for it
+    try:
+        return app(arguments or ["--help"], prog_name="opforest", standalone_mode=False) or 0
+    except wrong_usage as error:
+        context = error.ctx.command_path if error.ctx else "opforest"
+        say(f"{error.format_message()} `{context} --help` says what there is.")
+        return USAGE
 
 
 def make_app() -> Any:

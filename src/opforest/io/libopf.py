@@ -9,6 +9,8 @@ content as bytes.
 
 import os
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,10 +24,12 @@ from opforest.metrics import Array
 
 __all__ = [
     "DataFileError",
+    "has_labels",
     "looks_like",
     "read_dataset",
     "read_distances",
     "read_model",
+    "read_samples",
     "write_dataset",
     "write_distances",
     "write_model",
@@ -33,6 +37,9 @@ __all__ = [
 
 #: The largest int32.
 LARGEST = 2**31 - 1
+
+#: Samples that are read at a time, unless told otherwise.
+SAMPLES = 4096
 
 #: The first line of a data set in text: samples, labels, features.
 FIRST_LINE = re.compile(rb"[ \t]*(\d{1,10})[ \t]+(\d{1,10})[ \t]+(\d{1,10})[ \t]*\r?(?:\n|\Z)")
@@ -95,22 +102,82 @@ def read_dataset(source: str | os.PathLike[str] | bytes) -> tuple[Array, Array, 
     >>> y, ids
     (array([3, 1]), array([7, 9]))
     """
+    parts = list(read_samples(source))
+    X, y, ids = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return X, y, ids
+
+
+def read_samples(
+    source: str | os.PathLike[str] | bytes, size: int = SAMPLES, skip: int = 0
+) -> Iterator[tuple[Array, Array, Array]]:
+    r"""Read a data set part by part, so that it may be larger than memory.
+
+    Parameters
+    ----------
+    source : path or bytes
+        The file, or all of its content, as for ``read_dataset``.
+    size : int
+        The number of samples in a part; the last one may have fewer.
+    skip : int, default=0
+        Samples to leave out at the beginning.
+
+    Yields
+    ------
+    X, y, ids : arrays
+        As ``read_dataset`` returns them, of some of the samples.
+
+    Raises
+    ------
+    DataFileError
+        When what is wrong in the file is come upon.
+
+    Examples
+    --------
+    >>> from opforest.io.libopf import read_samples
+    >>> for X, y, ids in read_samples(b"3 2 1\n7 2 0.5\n8 1 0.25\n9 1 0.5\n", size=2):
+    ...     print(y, ids)
+    [2 1] [7 8]
+    [1] [9]
+    """
     opened = open_source(source)
     header = FIRST_LINE.match(opened.head)
     if header:
-        return _read_text(opened, *map(int, header.groups()))
+        n, n_labels, d = map(int, header.groups())
+        yield from _read_text(opened, n, n_labels, d, size, skip)
+        return
     kind = kind_of_binary(opened)
     if kind in ("model", "incremental model"):
         nodes = read_nodes(opened, kind)
-        return nodes.X, nodes.truth, nodes.position
+        for begin in range(skip, len(nodes.X), size):
+            part = slice(begin, begin + size)
+            yield nodes.X[part], nodes.truth[part], nodes.position[part]
+        return
     if kind != "dataset":
         found = "it holds distances" if kind else opened.explain_size()
         raise opened.error(f"it is no data set of LibOPF: {found}.")
-    n, n_labels, d = opened.counts
-    raw = np.frombuffer(opened.content(), "<i4", offset=12).reshape(n, d + 2)
-    X = raw[:, 2:].view("<f4").astype(np.float32)
-    opened.check_samples(X, raw[:, 1], n_labels)
-    return X, raw[:, 1].astype(np.int64), raw[:, 0].astype(np.int64)
+    _, n_labels, d = opened.counts
+    for raw in opened.rows(12 + skip * (8 + 4 * d), d + 2, size):
+        X, y, ids = raw[:, 2:].view("<f4").astype(np.float32), raw[:, 1], raw[:, 0]
+        opened.check_samples(X, y, n_labels, skip)
+        skip += len(raw)
+        yield X, y.astype(np.int64), ids.astype(np.int64)
+
+
+def has_labels(source: str | os.PathLike[str] | bytes) -> bool:
+    r"""Tell whether any sample of a data set has a label.
+
+    Parameters
+    ----------
+    source : path or bytes
+        The file, or all of its content, as for ``read_dataset``.
+
+    Examples
+    --------
+    >>> from opforest.io.libopf import has_labels
+    >>> has_labels(b"1 1 1\n0 0 0.5\n")
+    False
+    """
+    return any(y.any() for _, y, _ in read_samples(source))
 
 
 def write_dataset(
@@ -236,39 +303,43 @@ def _is_plausible(source: Source) -> bool:
     return len(lines[0].split()) == d + 2
 
 
-def _read_text(source: Source, n: int, n_labels: int, d: int) -> tuple[Array, Array, Array]:
+def _read_text(
+    source: Source, n: int, n_labels: int, d: int, size: int, skip: int
+) -> Iterator[tuple[Array, Array, Array]]:
     if n < 1 or d < 1 or n * (d + 2) * 2 > source.size:  # a digit and a space for each
         raise source.error(f"it is too short for {n} samples of {d} features.", 1)
-    X, y, ids = np.empty((n, d), np.float32), np.empty(n, np.int64), np.empty(n, np.int64)
-    seen = 0
-    for number, line in enumerate(source.content().splitlines()[1:], 2):
-        values = line.split()
-        if not values:
-            continue
-        if seen == n or len(values) != d + 2:
-            more = f"must have {d + 2} values, got {len(values)}" if seen < n else "is one too many"
-            raise source.error(f"the line {more}.", number)
-        ids[seen], y[seen], X[seen] = _parse(values, source, number)
-        seen += 1
+    lines = islice(source.lines(), 1 + skip, None)
+    seen = min(skip, n)
+    while part := list(islice(lines, size)):
+        if seen + len(part) > n:
+            raise source.error("the line is one too many.", part[n - seen][0])
+        rows = [_parse(line, d, source, number) for number, line in part]
+        ids, y, X = (np.array(column) for column in zip(*rows, strict=True))
+        source.check_samples(X, y, n_labels, seen)
+        seen += len(part)
+        yield X, y, ids
     if seen < n:
         raise source.error(f"it ends after {seen} of {n} samples.")
-    source.check_samples(X, y, n_labels)
-    return X, y, ids
 
 
-def _parse(values: list[bytes], source: Source, line: int) -> tuple[int, int, list[float]]:
+def _parse(content: bytes, d: int, source: Source, line: int) -> tuple[int, int, Array]:
     """Return position, label and features."""
+    values = content.split()
+    if len(values) != d + 2:
+        raise source.error(f"the line must have {d + 2} values, got {len(values)}.", line)
     for column, value in enumerate(values, 1):
         if not (WHOLE if column <= 2 else NUMBER).fullmatch(value):
             kind = "a whole number" if column <= 2 else "a number"
             shown = value[:20].decode("ascii", "replace")
             raise source.error(f"there must be {kind}, got {shown!r}.", line, column)
-    position, label, numbers = int(values[0]), int(values[1]), [float(v) for v in values[2:]]
+    position, label = int(values[0]), int(values[1])
     if max(position, label) > LARGEST:
         raise source.error(f"position and label must be from 0 to {LARGEST}.", line)
-    largest = int(np.abs(numbers).argmax())
-    if abs(numbers[largest]) > float(np.finfo(np.float32).max):
-        raise source.error("the feature is too large for float32.", line, largest + 3)
+    with np.errstate(over="ignore"):
+        numbers = np.array([float(value) for value in values[2:]]).astype(np.float32)
+    if np.isinf(numbers).any():
+        column = int(np.isinf(numbers).argmax()) + 3
+        raise source.error("the feature is too large for float32.", line, column)
     return position, label, numbers
 
 

@@ -1,8 +1,11 @@
 """A file that may be one of LibOPF's, before it is believed."""
 
+import io
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import IO
 
 import numpy as np
 
@@ -32,6 +35,24 @@ class Source:
         n, n_labels, d = (*numbers, -1, -1, -1)[:3]
         return n, n_labels, d
 
+    def rows(self, offset: int, width: int, size: int) -> Iterator[Array]:
+        """Yield what comes from a byte on as rows of so many integers, ``size`` at a time."""
+        left = (self.size - offset) // (4 * width)
+        with self._open() as stream:
+            stream.seek(offset)
+            while left > 0:
+                wanted = min(size, left)
+                content = stream.read(4 * width * wanted)
+                if len(content) < 4 * width * wanted:
+                    raise self.error("it has become shorter while it was read.")
+                yield np.frombuffer(content, "<i4").reshape(wanted, width)
+                left -= wanted
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the lines that are not blank, with their numbers from 1."""
+        with self._open() as stream:
+            yield from ((i, line) for i, line in enumerate(stream, 1) if line.strip())
+
     def content(self) -> bytes:
         """Return all of it."""
         if self.path is None:
@@ -41,6 +62,9 @@ class Source:
         if len(content) != self.size:
             raise self.error("it has become shorter while it was read.")
         return content
+
+    def _open(self) -> IO[bytes]:
+        return io.BytesIO(self.head) if self.path is None else open(self.path, "rb")
 
     def error(self, reason: str, line: int | None = None, column: int | None = None) -> Exception:
         """Return the error that says what is wrong with the file."""
@@ -53,15 +77,21 @@ class Source:
             return f"{n} samples of {d} features cannot be"
         return f"{n} samples of {d} features take {12 + n * (8 + 4 * d)} bytes, not {self.size}"
 
-    def check_samples(self, X: Array, y: Array, n_labels: int) -> None:
-        """Raise the error unless features are finite and labels in range."""
+    def check_samples(self, X: Array, y: Array, n_labels: int, first: int = 0) -> None:
+        """Raise the error unless features are finite and labels in range.
+
+        The samples are those from ``first`` on.
+        """
         finite = np.isfinite(X).all(axis=1)
         if not finite.all():
-            raise self.error(f"sample {int(finite.argmin())} has a feature that is not finite.")
+            bad = first + int(finite.argmin())
+            raise self.error(f"sample {bad} has a feature that is not finite.")
         in_range = (y >= 0) & (y <= n_labels)
         if not in_range.all():
             bad = int(in_range.argmin())
-            raise self.error(f"sample {bad} has the label {y[bad]}, which is not in 0..{n_labels}.")
+            raise self.error(
+                f"sample {first + bad} has the label {y[bad]}, which is not in 0..{n_labels}."
+            )
 
 
 def open_source(source: str | os.PathLike[str] | bytes) -> Source:

@@ -4,49 +4,55 @@ Its writer rounds to 16 digits and drops features that are 0 everywhere, so we w
 """
 
 import io
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import IO, TextIO
+from typing import NamedTuple, TextIO
 
 import numpy as np
 
 from opforest.io.data import Array, Data, Reading
 from opforest.io.errors import DataFileError
 
+_ZERO = re.compile(rb"[+-]?(0+\.?0*|\.0+)")
+_INDEX = re.compile(rb"(?<!\S)(\d{1,18}):")
+
+
+class Survey(NamedTuple):
+    """What can only be said of a whole file."""
+
+    n_features: int
+    has_labels: bool  #: all 0 means that there are none
+
+
+def survey(lines: Iterable[bytes]) -> Survey:
+    """Look through a file for its largest index and for labels, and keep nothing of it."""
+    largest, has_labels = 1, False
+    for line in filter(_is_row, lines):
+        label, *features = line.split(b"#", 1)[0].split(None, 1)
+        has_labels = has_labels or not _ZERO.fullmatch(label)
+        for index in _INDEX.findall(features[0]) if features else ():
+            largest = max(largest, int(index))
+    return Survey(largest, has_labels)
+
 
 def read_svm(
-    stream: IO[bytes], reading: Reading, path: str, size: int | None, skip: int
+    lines: Iterable[bytes], found: Survey, reading: Reading, path: str, size: int, skip: int
 ) -> Iterator[Data]:
-    """Yield the examples of a file; all at once if ``size`` is None.
-
-    A chunk does not say how many features there are, so a model must, or all is read first.
-    """
-    expected = reading.expected.n_features if reading.expected else None
-    if size is None or expected is None:
-        data = _parse(list(enumerate(stream, 1)), expected, reading, path)
-        if data.y is not None and not data.y.any():  # all 0: there are no labels
-            data = replace(data, y=None)
-        data = data.take(slice(skip, None))
-        for begin in range(0, len(data), size or len(data)):
-            yield data.take(slice(begin, begin + (size or len(data))))
-        return
-    numbered = (pair for pair in enumerate(stream, 1) if _is_row(pair[1]))
-    lines = islice(numbered, skip, None)
-    while chunk := list(islice(lines, size)):
-        yield _parse(chunk, expected, reading, path)
+    """Yield the examples of a file, ``size`` at a time."""
+    rows = (pair for pair in enumerate(lines, 1) if _is_row(pair[1]))
+    numbered = islice(rows, skip, None)
+    while chunk := list(islice(numbered, size)):
+        data = _parse(chunk, found.n_features, reading, path)
+        yield data if found.has_labels else replace(data, y=None)
 
 
 def _is_row(line: bytes) -> bool:
     return bool(line.split(b"#", 1)[0].strip())
 
 
-def _parse(
-    numbered: list[tuple[int, bytes]], n_features: int | None, reading: Reading, path: str
-) -> Data:
-    numbered = [pair for pair in numbered if _is_row(pair[1])]
-    if not numbered:
-        raise DataFileError("there are no examples", path)
+def _parse(numbered: list[tuple[int, bytes]], n_features: int, reading: Reading, path: str) -> Data:
     try:
         X, y = _load([line for _, line in numbered], n_features)
     except ValueError as error:
@@ -61,7 +67,7 @@ def _parse(
     return Data(X, None if reading.label == "none" else y, lines=lines)
 
 
-def _load(lines: list[bytes], n_features: int | None) -> tuple[Array, Array]:
+def _load(lines: list[bytes], n_features: int) -> tuple[Array, Array]:
     from sklearn.datasets import load_svmlight_file
 
     content = io.BytesIO(b"".join(lines))

@@ -95,8 +95,9 @@ def read_chunks(
 ) -> Iterator[Data]:
     """Yield the examples of a data file in chunks, so that it may be larger than memory.
 
-    CSV, TSV, ARFF, Parquet, NPY and, with a model, LibSVM are read as needed; other formats are
-    read whole. Whether labels are numbers is decided by the first chunk, unless a model knows.
+    What comes from the standard input is kept on disk first if its format is binary; LibSVM, too,
+    unless a model knows the number of features. Whether labels are numbers is decided by the
+    first chunk, unless a model knows.
 
     Parameters
     ----------
@@ -141,8 +142,9 @@ def _chunks(path: str, reading: Reading, rows: int | None, skip: int) -> Iterato
             with source.text() as text:
                 cells = arff.open_cells(text, source.name, sample)
                 yield from to_chunks(cells, reading, source.name, size, skip)
-        elif kind == "libsvm":
-            yield from svm.read_svm(source.binary(), reading, source.name, rows, skip)
+        elif kind == "libsvm" and source.is_live and reading.expected:
+            found = svm.Survey(reading.expected.n_features, True)
+            yield from svm.read_svm(source.binary(), found, reading, source.name, size, skip)
         else:
             with source.file() as file:
                 yield from _binary_chunks(kind, file, source.name, reading, size, skip)
@@ -151,30 +153,42 @@ def _chunks(path: str, reading: Reading, rows: int | None, skip: int) -> Iterato
 def _binary_chunks(
     kind: str, file: str, name: str, reading: Reading, size: int, skip: int
 ) -> Iterator[Data]:
-    if kind == "parquet":
-        chunks = parquet.read_parquet(file, name, reading, max(size, ROWS))
-        for chunk in regroup(chunks, size, skip):
-            yield from arrays.slices(chunk, reading, name, size, 0)
+    if kind == "libsvm":
+        yield from _read_svm(file, name, reading, size, skip)
         return
-    if kind == "npz":
-        data = arrays.read_npz(file, name, reading)
+    if kind == "parquet":
+        chunks = regroup(parquet.read_parquet(file, name, reading, max(size, ROWS)), size, skip)
     elif kind == "npy":
         data = arrays.read_npy(file, name, reading)
+        chunks = (data.take(slice(k, k + size)) for k in range(skip, len(data), size))
+    elif kind == "npz":
+        chunks = arrays.read_npz(file, name, reading, size, skip)
     else:
-        data = _read_libopf(file, name, reading)
-    yield from arrays.slices(data, reading, name, size, skip)
+        chunks = _read_libopf(file, name, reading, size, skip)
+    for chunk in chunks:
+        yield arrays.check(chunk, reading, name, skip)
+        skip += len(chunk)
 
 
-def _read_libopf(file: str, name: str, reading: Reading) -> Data:
+def _read_svm(file: str, name: str, reading: Reading, size: int, skip: int) -> Iterator[Data]:
+    """Yield the examples of a LibSVM file, which is read twice: no part of it tells all."""
+    with open(file, "rb") as stream:
+        found = svm.survey(stream)
+    if reading.expected:
+        found = found._replace(n_features=reading.expected.n_features)
+    with open(file, "rb") as stream:
+        yield from svm.read_svm(stream, found, reading, name, size, skip)
+
+
+def _read_libopf(file: str, name: str, reading: Reading, size: int, skip: int) -> Iterator[Data]:
     from opforest.io import libopf
 
     try:
-        X, y, ids = libopf.read_dataset(file)
+        unlabelled = reading.label == "none" or not libopf.has_labels(file)
+        for X, y, ids in libopf.read_samples(file, size, skip):
+            yield arrays.check_columns(Data(X, None if unlabelled else y, ids), reading, name)
     except DataFileError as error:
         raise DataFileError(error.reason, name, error.line, error.column) from None
-    unlabelled = reading.label == "none" or not y.any()
-    data = arrays.check_columns(Data(X, None if unlabelled else y, ids), reading, name)
-    return data
 
 
 def find_format(source: Source) -> str:
