@@ -162,6 +162,20 @@ class TestTrain:
 
 
 class TestUpdate:
+    @pytest.mark.parametrize("command", ["update", "stream"])
+    def test_what_somebody_else_wrote_meanwhile_is_not_lost(self, folder, monkeypatch, command):
+        learn = OPFClassifier.partial_fit
+
+        def learn_while_others_write(model, X, y):
+            (folder / "iris.opforest").write_bytes(b"theirs")
+            return learn(model, X, y)
+
+        monkeypatch.setattr(OPFClassifier, "partial_fit", learn_while_others_write)
+        result = run(command, "iris.opforest", "test.csv", code=2)
+        assert "changed by somebody else" in result.stderr
+        assert (folder / "iris.opforest").read_bytes() == b"theirs"
+        assert not (folder / "iris.opforest.stream").exists()
+
     def test_it_is_partial_fit(self, folder, iris):
         told = run_json("update", "iris.opforest", "test.csv")
         assert (told["learned"], told["examples"]) == (75, 150)

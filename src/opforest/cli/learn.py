@@ -72,11 +72,11 @@ def update(
     Example: opforest update iris.opforest more-iris.csv
     """
     with say_errors("Stopped; the model is as it was."):
-        import opforest
-        from opforest.cli.models import expected_of, labels_of, load_to_grow
+        from opforest.cli.models import Saved, expected_of, labels_of, load_to_grow
         from opforest.cli.output import counting, print_facts
         from opforest.io.tables import read_chunks
 
+        saved = Saved(model)
         classifier = load_to_grow(model)
         expected = expected_of(classifier)
         reading = how.reading(expected=expected)
@@ -89,7 +89,7 @@ def update(
                 learned += len(chunk)
                 count(len(chunk))
         seconds = perf_counter() - begin
-        opforest.save(classifier, model)
+        saved.replace(classifier)
         facts = {"model": model, "learned": learned, **describe(classifier), "seconds": seconds}
         print_facts(facts, json)
 

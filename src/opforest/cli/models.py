@@ -1,5 +1,6 @@
 """Models as commands use them: made, loaded, and what they expect of data."""
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,37 @@ def load_to_grow(path: str) -> "OPFClassifier":
             f"`opforest convert {path} NAME.opforest` makes it one that grows."
         )
     return load_model(path)
+
+
+class Saved:
+    """A model file as it was when a command last read or wrote it."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._seen = self._look()
+
+    def replace(self, model: "OPFClassifier") -> None:
+        """Save a model over it, unless somebody else has done so."""
+        from opforest.io.model_file import save
+
+        self.check()
+        save(model, self.path)
+        self._seen = self._look()
+
+    def check(self) -> None:
+        """Raise an error if somebody else has changed it."""
+        if self._look() != self._seen:
+            raise ValueError(
+                f"{self.path} has been changed by somebody else since it was read; nothing was "
+                "written, so that nothing of theirs is lost. Run the command again."
+            )
+
+    def _look(self) -> tuple[int, ...] | None:
+        try:
+            status = os.stat(self.path)
+        except FileNotFoundError:
+            return None
+        return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def kind_of_model(path: str) -> str | None:

@@ -45,14 +45,16 @@ def stream(
     Example: tail -n +1 -f events.csv | opforest stream events.opforest - --every 500
     """
     with say_errors():
+        from opforest.cli.models import Saved
         from opforest.cli.output import print_json
         from opforest.cli.streaming import Journal, catch_signals
 
         reading = how.reading()
         params = options.parse_params(metric_param)
         require_folder(model)
+        saved = Saved(model)
         classifier = _obtain(model, metric, params, update)
-        journal = Journal.open(model, data, classifier, resume)
+        journal = Journal.open(saved, data, classifier, resume)
         with catch_signals() as stop:
             course = _follow(classifier, journal, reading, every, batch, stop, json)
         if json:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Self
 
-from opforest.cli.models import count_learned
+from opforest.cli.models import Saved, count_learned
 from opforest.io.source import STANDARD
 
 if TYPE_CHECKING:
@@ -72,14 +72,14 @@ class Journal:
     whichever of the two is there after a kill finds its own.
     """
 
-    def __init__(self, model: str, data: str, state: State) -> None:
-        self.model, self.data, self.state = model, data, state
+    def __init__(self, file: Saved, data: str, state: State) -> None:
+        self.file, self.data, self.state = file, data, state
         self._saved = replace(state)
 
     @classmethod
-    def open(cls, model: str, data: str, classifier: "OPFClassifier", resume: bool) -> Self:
+    def open(cls, file: Saved, data: str, classifier: "OPFClassifier", resume: bool) -> Self:
         """Begin a stream, or go on with one."""
-        learned = count_learned(classifier)
+        learned, model = count_learned(classifier), file.path
         noted = cls._read(model)
         of_this = noted is not None and noted["data"] == _whole_name(data)
         found = [State(**state) for state in noted["states"]] if noted and of_this else []
@@ -94,7 +94,7 @@ class Journal:
                 f"an earlier stream of {data} into {model} was stopped: --resume goes on. To "
                 f"begin anew, remove {model}{SUFFIX}, and {model} as well if it is to be made anew."
             )
-        return cls(model, data, state if resume and state else State(learned))
+        return cls(file, data, state if resume and state else State(learned))
 
     @staticmethod
     def _read(model: str) -> Any:
@@ -111,13 +111,12 @@ class Journal:
 
     def save(self, classifier: "OPFClassifier", *, finished: bool = False) -> None:
         """Save the model, and how far it has come."""
-        import opforest
-
         self.state.learned = count_learned(classifier)
         if self.state.learned == 0:
             return
+        self.file.check()
         self._write([self._saved, self.state], finished=False)
-        opforest.save(classifier, self.model)
+        self.file.replace(classifier)
         self._saved = replace(self.state)
         if finished:
             self._write([self.state], finished=True)
@@ -130,7 +129,7 @@ class Journal:
             "finished": finished,
             "states": list(map(asdict, states)),
         }
-        with replacing(self.model + SUFFIX) as stream:
+        with replacing(self.file.path + SUFFIX) as stream:
             stream.write(json.dumps(noted).encode())
 
 
