@@ -57,6 +57,8 @@ def show_live() -> Iterator[Callable[["Progress"], None]]:
         task = bar.add_task("looking for the data", total=None)
 
         def show(progress: "Progress") -> None:
+            if progress.note:
+                bar.console.print(progress.note, markup=False, highlight=False)
             said = ", ".join(progress.running) + show_left(progress)
             bar.update(task, completed=progress.done, total=progress.total, description=said)
 

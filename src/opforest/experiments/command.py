@@ -1,7 +1,7 @@
 """What the command line does, whatever reads its options."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -20,10 +20,12 @@ def print_lines() -> Iterator[Display]:
     """Show progress as a line for each finished run."""
 
     def show(progress: Progress) -> None:
-        if progress.last:
-            left = show_left(progress)
-            line = f"[{progress.done}/{progress.total}] {progress.last}{left}"
-            print(line, file=sys.stderr, flush=True)
+        if progress.note:
+            print(progress.note, file=sys.stderr, flush=True)
+        elif progress.last:
+            running = f"; running: {', '.join(progress.running)}" if progress.running else ""
+            line = f"[{progress.done}/{progress.total}] {progress.last}{running}"
+            print(line + show_left(progress), file=sys.stderr, flush=True)
 
     yield show
 
@@ -55,14 +57,18 @@ def reproduce(
     ``ValueError`` of one line.
     """
     require_matplotlib()
+    if not out:
+        raise ValueError("--out must name a folder, got ''.")
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--out must be a folder, got the file {out!r}.")
     if report_only:
+        if datasets is not None or methods is not None or repeats is not None or quick:
+            raise ValueError("--report-only reports what the folder holds: name nothing to run.")
         return write_report(store.read(folder), folder)
     settings = Settings(
-        datasets=_names(datasets) or (QUICK_SETS if quick else tuple(PUBLISHED)),
-        methods=_names(methods) or METHODS,
+        datasets=_names(datasets, QUICK_SETS if quick else tuple(PUBLISHED)),
+        methods=_names(methods, METHODS),
         repeats=(QUICK_REPEATS if quick else 10) if repeats is None else repeats,
         seed=seed,
         jobs=jobs,
@@ -74,5 +80,7 @@ def reproduce(
     return write_report(results, folder)
 
 
-def _names(listed: str | None) -> list[str]:
-    return [name.strip() for name in (listed or "").split(",") if name.strip()]
+def _names(listed: str | None, default: Sequence[str]) -> Sequence[str]:
+    if listed is None:
+        return default
+    return [name.strip() for name in listed.split(",") if name.strip()]

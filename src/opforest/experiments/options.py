@@ -19,6 +19,7 @@ HELP = {
     "jobs": f"processes that share the work (default: {DEFAULT_JOBS}); results do not depend on it",
     "out": "the folder for results (default: results); a stopped run goes on in it",
     "data_home": "the folder with data (default: what OPFOREST_DATA names, or a cache folder)",
-    "quick": f"only {', '.join(QUICK_SETS)}, {QUICK_REPEATS} repetitions: about a minute",
+    "quick": f"only {', '.join(QUICK_SETS)}, {QUICK_REPEATS} repetitions: about a minute, "
+    "and compilation the first time",
     "report_only": "write the report anew from results.json in the folder, and run nothing",
 }
