@@ -74,7 +74,7 @@ def test_help_takes_less_than_half_a_second():
         (["train", "--nonsense"], "--nonsense"),
         (["train"], "Missing argument 'DATA'"),
         (["nothing"], "'nothing'"),
-        (["stream", "model", "data", "--every", "0"], "0 is not in the range"),
+        (["stream", "model", "data", "--every", "0"], "--every"),
     ],
 )
 def test_wrong_usage_is_one_line(arguments, message):

@@ -11,7 +11,7 @@ from opforest.cli.errors import INTERRUPTED, blame, require_folder, say_errors
 
 if TYPE_CHECKING:
     from opforest.classifier import OPFClassifier
-    from opforest.cli.streaming import Journal, State, Stop
+    from opforest.cli.streaming import Journal, Stop
     from opforest.io.data import Reading
 
 
@@ -116,24 +116,28 @@ def _follow(
             before, state.rows = state.rows, state.rows + len(chunk)
             count(len(chunk))
             if before // every < state.rows // every:
-                course.append(_report(state, as_json, not course))
+                course.append(state.line())
                 state.begin_anew()
                 journal.save(classifier)
+                _print_last(course, as_json)
             if stop.asked:
                 break
-    if state.tested_lately:
-        course.append(_report(state, as_json, not course))
+    is_news = state.tested_lately > 0
+    if is_news:
+        course.append(state.line())
     journal.save(classifier, finished=not stop.asked)
+    if is_news:
+        _print_last(course, as_json)
     return course
 
 
-def _report(state: "State", as_json: bool, is_first: bool) -> dict[str, Any]:
-    """Print how it goes, unless an object is asked for, and return it."""
-    line = {"examples": state.rows, "accuracy": state.accuracy, "rolling": state.rolling}
-    if not as_json:
-        if is_first:
-            sys.stdout.write("\t".join(line) + "\n")
-        shares = ("" if x is None else f"{x:.4f}" for x in (state.accuracy, state.rolling))
-        sys.stdout.write("\t".join([str(state.rows), *shares]) + "\n")
-        sys.stdout.flush()
-    return line
+def _print_last(course: list[dict[str, Any]], as_json: bool) -> None:
+    """Print how it goes, unless an object is asked for; what is printed is saved."""
+    if as_json:
+        return
+    rows, *shares = course[-1].values()
+    if len(course) == 1:
+        sys.stdout.write("\t".join(course[0]) + "\n")
+    shown = ("" if share is None else f"{share:.4f}" for share in shares)
+    sys.stdout.write("\t".join([str(rows), *shown]) + "\n")
+    sys.stdout.flush()

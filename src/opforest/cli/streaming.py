@@ -54,6 +54,10 @@ class State:
         """Forget what was since the last report."""
         self.tested_lately = self.right_lately = 0
 
+    def line(self) -> dict[str, Any]:
+        """Return what is to be said now."""
+        return {"examples": self.rows, "accuracy": self.accuracy, "rolling": self.rolling}
+
     @property
     def accuracy(self) -> float | None:
         """The share of right answers."""
