@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from multiprocessing import active_children
 
 import numpy as np
 import pytest
@@ -109,6 +110,9 @@ class TestRunning:
         changed = json.loads(paths[1].read_text())
         changed["conditions"]["opforest"] = "0.0.1"
         paths[1].write_text(json.dumps(changed))
+        for path, spoil in zip(paths[2:5], ("accuracy", "conditions", None), strict=True):
+            run_there = json.loads(path.read_text())
+            path.write_text(json.dumps([] if spoil is None else {**run_there, spoil: [1]}))
         again = run(settings(tmp_path))
         assert without_times(again) == without_times(first)
 
@@ -124,15 +128,44 @@ class TestRunning:
         assert finished == ["Lithu #1 original", "Lithu #1 1nn", "Saturn #1 original",
                             "Saturn #1 1nn"]  # fmt: skip
         assert told[0].seconds_left is None
+        notes = [progress.note for progress in told if progress.note]
+        assert [note.split(":")[0] for note in notes] == ["Saturn is generated",
+                                                          "Lithu is generated"]  # fmt: skip
+        assert all("could not be downloaded" in note for note in notes)
         assert (told[-1].done, told[-1].total, told[-1].running) == (4, 4, ())
         assert told[-1].seconds_left == 0
         assert any(progress.running == ("Saturn #1 1nn",) for progress in told)
 
     def test_a_failure_stops_all_processes(self, tmp_path):
+        (tmp_path / "out" / "runs" / "Saturn-001-1nn.json").mkdir(parents=True)
+        with pytest.raises(OSError, match="Saturn-001-1nn"):
+            run(settings(tmp_path, jobs=2))
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+    def test_a_process_that_is_killed_is_said(self, tmp_path):
+        def kill(progress):
+            for process in active_children():
+                process.kill()
+
+        with pytest.raises(ChildProcessError, match="the same command goes on"):
+            run(settings(tmp_path, jobs=2), kill)
+
+    def test_no_folder_for_results_is_said_before_anything_runs(self, tmp_path, monkeypatch):
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "runs").write_text("in the way")
-        with pytest.raises(OSError, match="runs"):
-            run(settings(tmp_path, jobs=2))
+        monkeypatch.setattr(runner, "follow", None)
+        with pytest.raises(OSError, match="cannot be made"):
+            run(settings(tmp_path))
+
+    def test_generated_data_never_take_the_place_of_published(self, shared, tmp_path):
+        data_home = str(shared / "data")
+        run(settings(tmp_path, data_home=data_home, repeats=1))
+        paths = [tmp_path / "out" / "results.json", *(tmp_path / "out" / "runs").iterdir()]
+        before = {path: path.read_text() for path in paths}
+        for names in (SETS, ["NTL"]):
+            with pytest.raises(ValueError, match="could not be downloaded"):
+                run(settings(tmp_path, datasets=names, repeats=1))
+        assert {path: path.read_text() for path in paths} == before
 
     @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
     def test_a_killed_run_goes_on_and_loses_nothing(self, tmp_path):
@@ -168,9 +201,10 @@ class TestSettings:
             ({"datasets": ["Moon"]}, "name must be one of"),
             ({"methods": ["svm"]}, "methods must be of"),
             ({"methods": []}, "at least one"),
-            ({"repeats": 0}, "repeats must be at least 1"),
-            ({"jobs": 0}, "jobs must be at least 1"),
-            ({"seed": -1}, "seed must be at least 0"),
+            ({"repeats": 0}, "repeats must be from 1 to 1000"),
+            ({"repeats": 10**9}, "repeats must be from 1 to 1000"),
+            ({"jobs": 0}, "jobs must be from 1"),
+            ({"seed": -1}, "seed must be from 0"),
         ],
     )
     def test_impossible_ones_are_refused(self, tmp_path, changes, message):
@@ -333,7 +367,10 @@ class TestCommand:
             ("--methods", "svm"),
             ("--repeats", "0"),
             ("--report-only",),
+            ("--report-only", "--datasets", "NTL"),
             ("--seed", "-3"),
+            ("--datasets", ",,"),
+            ("--methods", ""),
         ],
     )
     def test_bad_input_takes_one_line_and_exit_code_2(self, tmp_path, capsys, arguments):
@@ -356,7 +393,9 @@ class TestCommand:
     def test_no_data_at_all_is_an_error(self, tmp_path):
         result = self.run_cli("reproduce", "--datasets", "NTL", "--out", str(tmp_path / "out"))
         assert result.exit_code == 2
-        assert "there is nothing to report" in result.stderr
+        assert "none of the data sets could be had" in result.stderr
+        assert not (tmp_path / "out" / "results.json").exists()
+        assert self.run_cli("reproduce", "--out", "").exit_code == 2
 
     def test_results_of_something_else_are_refused(self, tmp_path):
         for content in ("{}", "[]", "no"):
@@ -364,6 +403,14 @@ class TestCommand:
             result = self.run_cli("reproduce", "--report-only", "--out", str(tmp_path))
             assert result.exit_code == 2
             assert "must hold the results of an experiment" in result.stderr
+
+    def test_damaged_results_are_refused(self, finished, tmp_path):
+        _, results = finished
+        for part in ("settings", "datasets", "runs"):
+            for spoilt in ([], {}, [{"dataset": "Saturn"}], {"a": 1}):
+                (tmp_path / "results.json").write_text(json.dumps({**results, part: spoilt}))
+                result = self.run_cli("reproduce", "--report-only", "--out", str(tmp_path))
+                assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
 
     def test_demo_and_help(self, tmp_path):
         assert "reproduce" in self.run_cli("--help").output

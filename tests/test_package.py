@@ -1,5 +1,9 @@
 """What people see first: the import, the README, the version."""
 
+import ast
+import importlib
+import inspect
+import pkgutil
 import re
 import subprocess
 import sys
@@ -13,6 +17,31 @@ import opforest
 from opforest import OPFClassifier
 
 ROOT = Path(__file__).parents[1]
+
+
+def test_python_calls_no_helper():
+    """They are compiled without what Python would call, so that would be a crash."""
+    compiled = {"kernel", "helper", "overload", "intrinsic"}
+
+    def calls(node):
+        """Yield what is called in Python, or handed over, by name."""
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef):
+                marks = (getattr(mark, "func", mark) for mark in child.decorator_list)
+                if compiled & {getattr(mark, "id", "") for mark in marks}:
+                    continue
+            if isinstance(child, ast.Call):
+                yield from (child.func, *child.args)
+            yield from calls(child)
+
+    for found in pkgutil.walk_packages(opforest.__path__, "opforest."):
+        if found.name.endswith("__main__"):
+            continue
+        module = importlib.import_module(found.name)
+        for called in calls(ast.parse(inspect.getsource(module))):
+            function = getattr(module, getattr(called, "id", ""), None)
+            options = getattr(function, "targetoptions", {})
+            assert not options.get("no_cpython_wrapper"), (found.name, called.lineno)
 
 
 def test_the_readmes_code_works_when_pasted():

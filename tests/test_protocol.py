@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from opforest import OPFClassifier
 from opforest.datasets import make_cone_torus, make_saturn
-from opforest.experiments.protocol import METHODS, Split, deal, follow, split, standardise
+from opforest.experiments.options import METHODS
+from opforest.experiments.protocol import Split, deal, follow, split, standardise
 from opforest.scores import opf_accuracy
 
 

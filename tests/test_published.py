@@ -9,8 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from opforest.datasets import PUBLISHED, DownloadError, files, load_published
+from opforest.datasets import PUBLISHED, DownloadError, UnreachableError, files, load_published
 from opforest.datasets.files import find_home
+from opforest.experiments.sets import find_sources
 
 SATURN = PUBLISHED["Saturn"].file
 
@@ -140,7 +141,7 @@ def test_a_download_is_kept_and_not_repeated(server, toy, tmp_path):
     ("manner", "reason"),
     [
         ("wrong", "SHA-256"),
-        ("cut", "SHA-256|IncompleteRead"),
+        ("cut", "cut off|IncompleteRead"),
         ("missing", "404"),
         ("slow", "timed out"),
     ],
@@ -154,6 +155,40 @@ def test_a_bad_download_leaves_nothing_and_says_what_to_do(server, toy, tmp_path
     assert "by hand" in message
     assert "OPFOREST_DATA" in message
     assert files_in(tmp_path) == []
+
+
+def test_a_file_that_is_missing_hides_no_others(server, toy, tmp_path, monkeypatch):
+    server("missing")
+    sources, missing = find_sources(["NTL", "Saturn", "CTG"], str(tmp_path))
+    assert [source.name for source in sources] == ["Saturn"]
+    assert sources[0].is_generated
+    assert all("404" in missing[name] for name in ("NTL", "Saturn", "CTG"))
+    server("good")
+    sources, missing = find_sources(["NTL", "Saturn"], str(tmp_path))
+    assert not sources[0].is_generated
+    assert list(missing) == ["NTL"]
+    monkeypatch.setattr(files, "SOURCES", dict.fromkeys(files.SOURCES, "http://127.0.0.1:9/"))
+    _, missing = find_sources(["NTL", "CTG"], str(tmp_path))
+    assert "ntl.opf could not be downloaded" in missing["CTG"]
+
+
+def test_a_good_file_below_goes_before_a_bad_one(toy, tmp_path):
+    (tmp_path / "opfi").mkdir()
+    (tmp_path / "opfi" / "saturn.opf").write_bytes(toy)
+    (tmp_path / "saturn.opf").write_bytes(b"mine")
+    assert load_published("Saturn", data_home=tmp_path).data.shape == (3, 2)
+
+
+def test_downloads_that_drip_or_swell_are_given_up(server, toy, tmp_path, monkeypatch):
+    server("good")
+    monkeypatch.setattr(files, "LARGEST", 10)
+    with pytest.raises(DownloadError, match="more than 10 bytes"):
+        load_published("Saturn", data_home=tmp_path)
+    monkeypatch.setattr(files, "PATIENCE", -1.0)
+    monkeypatch.setattr(files, "LARGEST", 1000)
+    with pytest.raises(UnreachableError, match="had not come"):
+        load_published("Saturn", data_home=tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nobody_answers(toy, tmp_path, monkeypatch):

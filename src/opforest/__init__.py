@@ -1,9 +1,43 @@
 """Optimum-path forests: a parameter-free, multi-class, explainable classifier."""
 
-from opforest.classifier import OPFClassifier
-from opforest.explanation import Explanation, Step
-from opforest.forest import Forest
-from opforest.updates import UpdateReport
+from typing import TYPE_CHECKING
 
-__all__ = ["Explanation", "Forest", "OPFClassifier", "Step", "UpdateReport"]
+from opforest._lazy import lazy
+
+if TYPE_CHECKING:
+    from opforest.classifier import OPFClassifier
+    from opforest.explanation import Explanation, Step
+    from opforest.forest import Forest
+    from opforest.io.errors import ModelFileError
+    from opforest.io.model_file import load, save
+    from opforest.updates import UpdateReport
+
+__all__ = [
+    "Explanation",
+    "Forest",
+    "ModelFileError",
+    "OPFClassifier",
+    "Step",
+    "UpdateReport",
+    "load",
+    "save",
+]
 __version__ = "0.1.0"
+
+__getattr__ = lazy(
+    __name__,
+    {
+        "Explanation": "opforest.explanation",
+        "Forest": "opforest.forest",
+        "ModelFileError": "opforest.io.errors",
+        "OPFClassifier": "opforest.classifier",
+        "Step": "opforest.explanation",
+        "UpdateReport": "opforest.updates",
+        "load": "opforest.io.model_file",
+        "save": "opforest.io.model_file",
+    },
+)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -16,7 +16,8 @@ from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+FOR_HELPERS: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True}
 
 
 def _probe() -> None:
@@ -35,8 +36,9 @@ def _can_cache() -> bool:
 
 CACHE = _can_cache()
 
-#: Called from helpers and kernels.
-helper = numba.njit(**OPTIONS)
+#: Called from helpers and kernels only: compiled without what Python would call, in less
+#: time, so that to call one from Python is a crash. A test looks for such calls.
+helper = numba.njit(**FOR_HELPERS)
 
 #: Called from Python.
 kernel = numba.njit(cache=CACHE, **OPTIONS)

@@ -8,7 +8,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from opforest._jit import specialise
 from opforest.indexing import SHARE_FOR_SEARCH, find_best, queries_per_call
-from opforest.kernels.conquest import conquer, order_tree, trace_paths
+from opforest.kernels.conquest import conquer, count_cuts, order_tree, trace_paths
 from opforest.kernels.index import Index, build_index, check_index
 from opforest.kernels.kdsearch import ANY
 from opforest.kernels.kdtree import build_kdtree
@@ -26,6 +26,12 @@ INSERTIONS_PER_CALL = 2000
 
 #: From this many queries on, examples are ranked by cost first if they are not.
 WORTH_RANKING = 256
+
+
+def demand(condition: object, complaint: str) -> None:
+    """Raise an ``AssertionError`` unless the condition holds; ``python -O`` does not silence it."""
+    if not condition:
+        raise AssertionError(complaint)
 
 
 class Forest(Storage):
@@ -237,38 +243,45 @@ class Forest(Storage):
 
     def check(self) -> None:
         """Raise ``AssertionError`` if anything that must be true of a forest is not."""
+        self.check_model()
+        if isinstance(self.index, Index):
+            check_index(self.index, self.state)
+
+    def check_model(self) -> None:
+        """Raise ``AssertionError`` if labels, tree, costs and arrival numbers are no forest's.
+
+        Parents must lead to a root.
+        """
         label, parent, weight, _, cost = self.model()
         if len(label) == 0:
             return
         prototypes = self.prototypes
         self._check_tree(parent, label)
-        assert np.isfinite(cost).all(), "a cost is not finite"
-        assert (cost[prototypes] == 0).all(), "a prototype costs something"
+        demand(np.isfinite(cost).all(), "a cost is not finite")
+        demand((cost[prototypes] == 0).all(), "a prototype costs something")
         predecessor, root = self.paths()
         conquered = np.flatnonzero(predecessor >= 0)
         before = predecessor[conquered]
         downwards = parent[conquered] == before
-        assert (downwards | (parent[before] == conquered)).all(), "a path leaves the tree"
+        demand((downwards | (parent[before] == conquered)).all(), "a path leaves the tree")
         step = np.where(downwards, weight[conquered], weight[before])
-        assert (cost[conquered] == np.maximum(cost[before], step)).all(), "a cost is no maximum"
-        assert (root[conquered] == root[before]).all(), "a path does not lead to the root"
-        assert np.array_equal(np.unique(root), prototypes), "roots are not the prototypes"
-        assert (label == label[root]).all(), "conquered by another class"
-        assert (np.diff(self.ids) > 0).all(), "arrival numbers are out of order"
-        if isinstance(self.index, Index):
-            check_index(self.index, self.state)
+        demand((cost[conquered] == np.maximum(cost[before], step)).all(), "a cost is no maximum")
+        demand((root[conquered] == root[before]).all(), "a path does not lead to the root")
+        demand(np.array_equal(np.unique(root), prototypes), "roots are not the prototypes")
+        demand((label == label[root]).all(), "conquered by another class")
+        demand((np.diff(self.ids) > 0).all(), "arrival numbers are out of order")
 
     def _check_tree(self, parent: Array, label: Array) -> None:
         n, count = len(self), self.state.count
         child = np.flatnonzero(parent >= 0)
-        assert len(child) == n - 1, "the tree has not one root"
-        assert np.array_equal(np.sort(order_tree(parent)), np.arange(n)), "the tree does not span"
-        crossing = child[label[child] != label[parent[child]]]
-        ends = np.unique(np.concatenate((crossing, parent[crossing]))) if len(crossing) else [0]
-        assert np.array_equal(self.prototypes, ends), "prototypes are not the ends of cut edges"
-        assert count[CROSSING] == len(crossing), "crossing edges are miscounted"
-        assert count[PROTOTYPES] == len(ends), "prototypes are miscounted"
-        assert (self.model().weight <= self.state.longest[0]).all(), "an edge is too long"
+        demand(len(child) == n - 1, "the tree has not one root")
+        demand(np.array_equal(np.sort(order_tree(parent)), np.arange(n)), "the tree does not span")
+        crossing = label[child] != label[parent[child]]
+        model = self.model()
+        demand(np.array_equal(model.cuts, count_cuts(parent, label)), "cut edges are miscounted")
+        demand(count[CROSSING] == crossing.sum(), "crossing edges are miscounted")
+        demand(count[PROTOTYPES] == (model.cuts > 0).sum(), "prototypes are miscounted")
+        demand((model.weight <= self.state.longest[0]).all(), "an edge is too long")
 
     def _ranking_for(self, n_queries: int) -> Ranking | Index:
         ranking = self.index if isinstance(self.index, Index) else self._ranking

@@ -11,7 +11,7 @@ import difflib
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple
@@ -98,14 +98,17 @@ class Metric:
         The power to which the kernel raises differences; it limits how large features may be.
     non_negative : bool
         Whether features must not be negative.
+    params : tuple of pairs
+        Names and values of its parameters.
     """
 
     name: str
     kernel: Any
     embedding: Callable[[Array], Array] = np.asarray
-    conversion: Callable[[Array, int], Array] = _same
+    conversion: Callable[[Array, int], Array] = field(default=_same, compare=False)
     power: float = 1.0
     non_negative: bool = False
+    params: tuple[tuple[str, Any], ...] = ()
 
     @property
     def is_separable(self) -> bool:
@@ -141,7 +144,7 @@ class Metric:
 
     def embed(self, X: Array) -> Array:
         """Return the points that stand for the examples ``X``; never a view of them."""
-        self._check_features(X)
+        self.check_features(X)
         return np.array(self.embedding(X), dtype=X.dtype, order="C", copy=True)
 
     def training_rows(self, points: Array) -> Array:
@@ -197,7 +200,8 @@ class Metric:
                 stacklevel=7,
             )
 
-    def _check_features(self, X: Array) -> None:
+    def check_features(self, X: Array) -> None:
+        """Raise a ``ValueError`` if there are features of which no distances can be taken."""
         if self.non_negative and X.min() < 0:
             row, column = np.argwhere(X < 0)[0]
             raise ValueError(
@@ -282,7 +286,6 @@ class CallableMetric(Metric):
     """A Python function of two vectors; its distances are measured beforehand, pair by pair."""
 
     function: Callable[..., float] = max
-    params: tuple[tuple[str, Any], ...] = ()
 
     def embed(self, X: Array) -> Array:
         """Return a copy of the examples."""
@@ -381,19 +384,24 @@ def _minkowski(p: float = 2.0) -> Metric:
     kernel: Any = {1: Manhattan(), 2: _SQUARED, np.inf: Chebyshev()}.get(p, Minkowski(float(p)))
     power = 1.0 if np.isinf(p) else max(1.0, float(p))
     conversion = _same if np.isinf(p) else partial(_root, p=float(p))
-    return Metric("minkowski", kernel, conversion=conversion, power=power)
+    params = (("p", float(p)),)
+    return Metric("minkowski", kernel, conversion=conversion, power=power, params=params)
 
 
 def _gaussian_metric(gamma: float = 1.0) -> Metric:
     if not isinstance(gamma, Real) or not 0 < gamma < np.inf:
         raise ValueError(f"metric 'gaussian' needs a finite parameter gamma > 0, got {gamma!r}.")
-    return Metric("gaussian", _SQUARED, conversion=partial(_gaussian, gamma=float(gamma)), power=2)
+    conversion, params = partial(_gaussian, gamma=float(gamma)), (("gamma", float(gamma)),)
+    return Metric("gaussian", _SQUARED, conversion=conversion, power=2, params=params)
 
 
 _PARAMETRIC: dict[str, tuple[str, Callable[..., Metric]]] = {
     "minkowski": ("p", _minkowski),
     "gaussian": ("gamma", _gaussian_metric),
 }
+
+#: What their parameters are called.
+PARAMETERS = {name: parameter for name, (parameter, _) in _PARAMETRIC.items()}
 
 #: The names that ``resolve`` knows.
 METRIC_NAMES = tuple(sorted((*_NAMED, *_PARAMETRIC)))

@@ -121,6 +121,32 @@ class OPFClassifier(MiniBatchClassifier):
         return list(self._column)
 
     @property
+    def labels(self) -> list[ClfTarget]:
+        """The labels learned, in order of appearance."""
+        return list(self._labels)
+
+    def restore(
+        self, forest: Forest | None, features: list[FeatureName], labels: list[ClfTarget]
+    ) -> None:
+        """Become the model that had this forest, these features and labels.
+
+        Parameters
+        ----------
+        forest
+            The forest, made for the metric of this model; None if nothing was learned.
+        features, labels
+            Of the model.
+        """
+        self._check_update()
+        column, code = _extended({}, features), self._code_with(labels)
+        if len(column) != len(features) or len(code) != len(labels):
+            raise ValueError("features and labels must be named once each.")
+        if forest is not None and forest.n_features != max(1, len(features)):
+            raise ValueError(f"{len(features)} features are named of {forest.n_features}.")
+        self._forest, self._column, self._code = forest, column, code
+        self._labels, self._query = list(code), None
+
+    @property
     def _multiclass(self) -> bool:
         return True
 
@@ -356,6 +382,13 @@ class OPFClassifier(MiniBatchClassifier):
 
     def _prepare(self) -> tuple[ModuleType, Forest | None]:
         """Return the update, and the forest to grow by it."""
+        update = self._check_update()
+        forest = None if self._forest is None else update.prepare(self._forest)
+        if forest is not self._forest:
+            self._query = None
+        return update, forest
+
+    def _check_update(self) -> ModuleType:
         if self.update not in UPDATES:
             raise ValueError(f"update must be one of {sorted(UPDATES)}, got {self.update!r}.")
         update = UPDATES[self.update]
@@ -365,10 +398,7 @@ class OPFClassifier(MiniBatchClassifier):
                 raise ValueError(
                     f"window_size needs update='exact', for update={self.update!r} cannot forget."
                 )
-        forest = None if self._forest is None else update.prepare(self._forest)
-        if forest is not self._forest:
-            self._query = None
-        return update, forest
+        return update
 
     def _learn(
         self,
@@ -382,7 +412,7 @@ class OPFClassifier(MiniBatchClassifier):
         """Learn the rows of ``X``; the first of all begins the forest."""
         self._query = None
         if forest is None:
-            metric = _resolve(self.metric, self.metric_params)
+            metric = resolve_for_streams(self.metric, self.metric_params)
             forest = update.prepare(Forest(metric.embed(X[:1]), label[:1], metric))
             X, label = X[1:], label[1:]
         else:
@@ -435,7 +465,8 @@ def _numbers(name: FeatureName, series: "pd.Series") -> Array:
     return np.array([_number(name, value) for value in series.tolist()])
 
 
-def _resolve(metric: object, params: Mapping[str, Any] | None) -> Metric:
+def resolve_for_streams(metric: object, params: Mapping[str, Any] | None) -> Metric:
+    """Return the ``Metric`` for a name or a function, if it can learn from a stream."""
     if isinstance(metric, str) and metric in ("correlation", "precomputed"):
         reason = {
             "correlation": "a feature that is new, and 0 in all earlier examples, changes it",

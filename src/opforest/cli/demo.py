@@ -11,7 +11,10 @@ def demo(
         "opforest-demo.png"
     ),
 ) -> None:
-    """Learn two data sets, print a table, explain an answer, draw both forests."""
+    """Learn two data sets, print a table, explain an answer, draw both forests.
+
+    Example: opforest demo --out forest.png
+    """
     from opforest.cli.errors import say_errors
 
     with say_errors():

@@ -1,19 +1,82 @@
-"""How commands fail: one line that says what to do, and exit code 2."""
+"""How commands fail: one line that says what to do, and an exit code that says what it was."""
 
+import errno
+import os
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import typer
 
+USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED = 2, 3, 4, 130
+
 
 @contextmanager
-def say_errors() -> Iterator[None]:
-    """Turn errors that the user can mend into one line and exit code 2."""
+def say_errors(stopped: str = "Stopped; nothing was changed.") -> Iterator[None]:
+    """Turn errors that the user can mend into one line and an exit code.
+
+    After Ctrl-C, the line is ``stopped``.
+    """
+    from opforest.io.errors import DataFileError, ModelFileError
+
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        try:
+            yield
+        except BrokenPipeError:  # the reader has seen enough
+            raise
+        except DataFileError as error:
+            _fail(error, BAD_DATA)
+        except ModelFileError as error:
+            _fail(error, BAD_MODEL)
+        except MemoryError:
+            _fail("there is not enough memory for so many examples", BAD_DATA)
+        except FileNotFoundError as error:
+            _fail(_missing(error.filename) if error.filename else error, USAGE)
+        except (ValueError, ImportError, OSError) as error:
+            _fail(error, USAGE)
+        except KeyboardInterrupt:
+            sys.stderr.write(f"{stopped}\n")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def blame(path: str) -> Iterator[None]:
+    """Say of errors about examples which file the examples are in."""
+    from opforest.io.errors import DataFileError, ModelFileError
+
     try:
         yield
-    except (ValueError, ImportError, OSError) as error:
-        typer.echo(f"opforest: error: {error}", err=True)
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        typer.echo("Stopped; the same command goes on from here.", err=True)
-        raise typer.Exit(130) from None
+    except (DataFileError, ModelFileError):
+        raise
+    except ValueError as error:
+        raise DataFileError(str(error), path) from error
+
+
+def require_folder(path: str) -> None:
+    """Raise an error, before any work is done, if a file cannot be written for want of a folder."""
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+
+def _missing(path: str) -> str:
+    folder = os.path.dirname(path)
+    is_there = os.path.isdir(folder or ".")
+    return f"there is no file {path}" if is_there else f"there is no folder {folder}"
+
+
+def say(error: object) -> None:
+    """Print an error in one line."""
+    sys.stderr.write(f"opforest: error: {' '.join(str(error).split())}\n")
+
+
+def _fail(error: object, code: int) -> None:
+    say(error)
+    raise typer.Exit(code) from None
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    sys.stderr.write(f"opforest: warning: {' '.join(str(message).split())}\n")

@@ -10,7 +10,22 @@ def main() -> None:
         app = make_app()
     except ImportError:
         sys.exit("The command line needs typer and rich: pip install 'opforest[cli]'")
-    app()
+    sys.exit(_run(app, sys.argv[1:]))
+
+
+def _run(app: Any, arguments: list[str]) -> int:
+    """Return the exit code of a command; say in one line what is wrong with its arguments."""
+    import typer
+
+    from opforest.cli.errors import USAGE, say
+
+    wrong_usage: Any = typer.BadParameter.__base__  # typer has no name for it
+    try:
+        return app(arguments or ["--help"], prog_name="opforest", standalone_mode=False) or 0
+    except wrong_usage as error:
+        context = error.ctx.command_path if error.ctx else "opforest"
+        say(f"{error.format_message()} `{context} --help` says what there is.")
+        return USAGE
 
 
 def make_app() -> Any:
@@ -19,14 +34,28 @@ def make_app() -> Any:
     import typer
 
     from opforest.cli.demo import demo
+    from opforest.cli.distance import distance
+    from opforest.cli.files import convert, info
+    from opforest.cli.learn import train, update
+    from opforest.cli.lists import accept_version, datasets, metrics
+    from opforest.cli.plot import plot
+    from opforest.cli.predict import evaluate, predict
     from opforest.cli.reproduce import reproduce
+    from opforest.cli.stream import stream
+    from opforest.cli.tools import fold, merge, normalize, split
 
     app = typer.Typer(
-        help="Optimum-path forests: a parameter-free, multi-class, explainable classifier.",
         no_args_is_help=True,
-        add_completion=False,
+        rich_markup_mode="markdown",
         pretty_exceptions_enable=False,
     )
-    for command in (demo, reproduce):
-        app.command()(command)
+    app.callback()(accept_version)
+    groups = {
+        "Models": (train, update, predict, evaluate, stream, plot),
+        "Data": (info, convert, split, fold, merge, normalize, distance),
+        "More": (metrics, datasets, demo, reproduce),
+    }
+    for panel, commands in groups.items():
+        for command in commands:
+            app.command(rich_help_panel=panel)(command)
     return app

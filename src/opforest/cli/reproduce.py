@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from opforest.cli.errors import say_errors
-from opforest.experiments import Progress
-from opforest.experiments.command import DEFAULT_JOBS, HELP, show_left
-from opforest.experiments.command import reproduce as run_command
+from opforest.experiments.options import DEFAULT_JOBS, HELP
+
+if TYPE_CHECKING:
+    from opforest.experiments import Progress
 
 
 def reproduce(
@@ -23,8 +24,13 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help=HELP["quick"])] = False,
     report_only: Annotated[bool, typer.Option("--report-only", help=HELP["report_only"])] = False,
 ) -> None:
-    """Run the experiment of the paper on OPF-Incremental and write its report."""
-    with say_errors():
+    """Run the experiment of the paper on OPF-Incremental and write its report.
+
+    Example: opforest reproduce --quick --out results
+    """
+    with say_errors("Stopped; the same command goes on from here."):
+        from opforest.experiments.command import reproduce as run_command
+
         report = run_command(
             datasets=datasets, methods=methods, repeats=repeats, seed=seed, jobs=jobs, out=out,
             data_home=data_home, quick=quick, report_only=report_only, display=show_live,
@@ -33,11 +39,13 @@ def reproduce(
 
 
 @contextmanager
-def show_live() -> Iterator[Callable[[Progress], None]]:
+def show_live() -> Iterator[Callable[["Progress"], None]]:
     """Show progress as a bar, with what is running and the time left."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
+
+    from opforest.experiments.command import show_left
 
     columns = (
         BarColumn(30),
@@ -48,7 +56,9 @@ def show_live() -> Iterator[Callable[[Progress], None]]:
     with Bar(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("looking for the data", total=None)
 
-        def show(progress: Progress) -> None:
+        def show(progress: "Progress") -> None:
+            if progress.note:
+                bar.console.print(progress.note, markup=False, highlight=False)
             said = ", ".join(progress.running) + show_left(progress)
             bar.update(task, completed=progress.done, total=progress.total, description=said)
 

@@ -1,6 +1,6 @@
 """Layer 4: the data of the paper on OPF-Incremental, and generators of data with its shapes."""
 
-from opforest.datasets.files import DownloadError
+from opforest.datasets.files import DownloadError, UnreachableError
 from opforest.datasets.published import PUBLISHED, load_published
 from opforest.datasets.synthetic import (
     make_base,
@@ -13,6 +13,7 @@ from opforest.datasets.synthetic import (
 __all__ = [
     "PUBLISHED",
     "DownloadError",
+    "UnreachableError",
     "load_published",
     "make_base",
     "make_circle_vs_gaussian",

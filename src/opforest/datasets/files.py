@@ -3,12 +3,14 @@
 import hashlib
 import os
 import sys
-import tempfile
 import urllib.error
 import urllib.request
 from http.client import HTTPException
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from time import monotonic
+from typing import Any, NamedTuple
+
+from opforest.io.atomic import replacing
 
 #: Where files come from, by the folder they lie in. The authors' repository is named at one commit.
 SOURCES = {
@@ -23,7 +25,10 @@ VARIABLE = "OPFOREST_DATA"
 #: Seconds without an answer after which a download is given up.
 TIMEOUT = 20.0
 
-CHUNK = 1 << 16
+#: Seconds after which a download is given up, however steadily it comes in.
+PATIENCE = 600.0
+
+CHUNK, LARGEST = 1 << 16, 1 << 26
 
 
 class DataFile(NamedTuple):
@@ -41,6 +46,10 @@ class DataFile(NamedTuple):
 
 class DownloadError(OSError):
     """A data file is not there and could not be downloaded."""
+
+
+class UnreachableError(DownloadError):
+    """Nothing can be downloaded, because the host does not answer."""
 
 
 def find_home(data_home: str | os.PathLike[str] | None = None) -> Path:
@@ -62,10 +71,15 @@ def obtain(file: DataFile, home: Path, download: bool) -> Path:
         If the file that is there is another one.
     """
     places = [home / file.name, home / file.folder / file.name]
-    for path in places:
-        if path.is_file():
-            _check_found(path, file)
+    found = {path: _digest(path) for path in places if path.is_file()}
+    for path, digest in found.items():
+        if digest == file.sha256:
             return path
+    for path, digest in found.items():
+        raise ValueError(
+            f"{path} must have the SHA-256 {file.sha256}, got {digest}. Remove it, and it is "
+            "downloaded anew."
+        )
     if not download:
         raise DownloadError(f"{file.name} is neither in {home} nor in its folder {file.folder}.")
     _download(file, places[1])
@@ -78,49 +92,57 @@ def _cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
-def _check_found(path: Path, file: DataFile) -> None:
+def _digest(path: Path) -> str:
     with path.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    if found != file.sha256:
-        raise ValueError(
-            f"{path} must have the SHA-256 {file.sha256}, got {found}. Remove it, and it is "
-            "downloaded anew."
-        )
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _download(file: DataFile, path: Path) -> None:
     """Write a file whole and checked, or not at all."""
+    there = next(folder for folder in path.parents if folder.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise _unwritable(path.parent, f"{there} is no folder to write into")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, partial = tempfile.mkstemp(prefix=f".{file.name}-", dir=path.parent)
-    except OSError as error:
-        raise DownloadError(
-            f"{path.parent} cannot be written: {error}. Name another folder by data_home or "
-            f"{VARIABLE}."
-        ) from error
-    try:
-        with open(handle, "wb") as stream:
-            found = _fetch(file.url, stream)
+        content = _fetch(file.url)
+        found = hashlib.sha256(content).hexdigest()
         if found != file.sha256:
             raise ValueError(f"what came has the SHA-256 {found}, not {file.sha256}")
-        os.replace(partial, path)
     except (OSError, HTTPException, ValueError) as error:
-        raise DownloadError(
+        unanswered = isinstance(error, urllib.error.URLError | TimeoutError | ConnectionError)
+        kind = UnreachableError if unanswered else DownloadError
+        raise kind(
             f"{file.url} could not be downloaded: {error}. Try again, or put the file into "
-            f"{path.parent} by hand; data_home or {VARIABLE} names a folder that has it already."
+            f"{path.parent} by hand; data_home or {VARIABLE} names a folder that has "
+            "it already."
         ) from error
-    finally:
-        Path(partial).unlink(missing_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as stream:
+            stream.write(content)
+    except OSError as error:
+        raise _unwritable(path.parent, error) from error
 
 
-def _fetch(url: str, stream: IO[bytes]) -> str:
-    """Copy what an address has, and return its SHA-256."""
-    digest = hashlib.sha256()
+def _unwritable(folder: Path, reason: object) -> DownloadError:
+    return DownloadError(
+        f"{folder} cannot be written: {reason}. Name another folder by data_home or {VARIABLE}."
+    )
+
+
+def _fetch(url: str) -> bytes:
+    """Return what an address has; no data set is larger than ``LARGEST``."""
+    content, deadline = bytearray(), monotonic() + PATIENCE
     with _open(url) as answer:
         while chunk := answer.read(CHUNK):
-            digest.update(chunk)
-            stream.write(chunk)
-    return digest.hexdigest()
+            content += chunk
+            if len(content) > LARGEST:
+                raise ValueError(f"more than {LARGEST} bytes came")
+            if monotonic() > deadline:
+                raise TimeoutError(f"it had not come after {PATIENCE:.0f} seconds")
+        wanted = answer.headers.get("Content-Length")
+        if wanted is not None and len(content) < int(wanted):
+            raise ValueError(f"it was cut off after {len(content)} of {wanted} bytes")
+    return bytes(content)
 
 
 def _open(url: str) -> Any:

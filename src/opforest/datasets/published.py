@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.utils import Bunch
 
 from opforest.datasets.files import DataFile, find_home, obtain
+from opforest.io.libopf import read_dataset
 
 Array = npt.NDArray[Any]
 
@@ -150,7 +151,8 @@ def load_published(
     name = proper_name(name)
     about = PUBLISHED[name]
     path = obtain(about.file, find_home(data_home), download_if_missing)
-    X, y = _read_skin(path) if about.file.folder == "uci" else _read_opf(path)
+    X, y = _read_skin(path) if about.file.folder == "uci" else read_dataset(path)[:2]
+    X = X.astype(np.float64)
     names = ["B", "G", "R"] if name == "Skin" else [f"feature {k}" for k in range(X.shape[1])]
     frame = None
     if as_frame:
@@ -178,17 +180,9 @@ def proper_name(name: str) -> str:
     return spelled[str(name).lower()]
 
 
-def _read_opf(path: Path) -> tuple[Array, Array]:
-    """Read LibOPF's binary format: counts; then id, class and features of each example."""
-    raw = path.read_bytes()
-    n, _, d = np.frombuffer(raw, "<i4", 3)
-    rows = np.frombuffer(raw, "<f4", offset=12).reshape(n, d + 2)
-    return rows[:, 2:].astype(np.float64), rows[:, 1].copy().view("<i4").astype(np.int64)
-
-
 def _read_skin(path: Path) -> tuple[Array, Array]:
     rows = np.loadtxt(path, np.int64)
-    return rows[:, :-1].astype(np.float64), rows[:, -1]
+    return rows[:, :-1], rows[:, -1]
 
 
 def _as_frame(X: Array, y: Array, names: list[str]) -> Any:

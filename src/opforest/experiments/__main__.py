@@ -4,7 +4,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from opforest.experiments.command import DEFAULT_JOBS, HELP, reproduce
+from opforest.experiments.command import reproduce
+from opforest.experiments.options import DEFAULT_JOBS, HELP
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -19,8 +19,8 @@ TRIANGLES = ((2.35, 1.25), (3.05, 0.75), (3.2, 1.75), (3.95, 1.3), (3.75, 2.5), 
 COLORS, MARKERS = ("#E69F00", "#0072B2"), ("o", "^")
 INK = "#222222"
 KEY = (
-    "large and outlined: prototypes     arrows: who conquered whom     dashed: pairs of prototypes"
-    "     grey: the new example, and its conqueror"
+    "large and outlined: prototypes   arrows: who conquered whom\n"
+    "dashed: pairs of prototypes   grey: the new example, its conqueror"
 )
 
 
@@ -33,11 +33,9 @@ class Case(NamedTuple):
 
 
 CASES = (
-    Case("(a) conquered by its own class,\nnot by a prototype", (4.0, 1.95), "case_1"),
-    Case("(b) conquered by a prototype\nof its own class: takes over", (1.85, 1.3), "takeovers"),
-    Case(
-        "(c) conquered by another class:\na tree of its own, the other splits", (0.1, 2.3), "case_3"
-    ),
+    Case("(a) conquered by its own class, not by a prototype", (4.0, 1.95), "case_1"),
+    Case("(b) by a prototype of its own class, and takes over", (1.85, 1.3), "takeovers"),
+    Case("(c) by another class: its own tree, the other splits", (0.1, 2.3), "case_3"),
 )
 
 
@@ -55,33 +53,35 @@ def insert(case: Case) -> tuple[Array, GrownForest, GrownForest]:
     return points, before, after
 
 
-def draw_cases() -> "Figure":
-    """Draw the three cases, before and after."""
+def draw_cases(width: float) -> "Figure":
+    """Draw the three cases, before and after, so many inches wide."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.0, 3.7), layout="constrained")
-    axes = figure.subplots(2, 3, sharex=True, sharey=True)
-    for case, (above, below) in zip(CASES, axes.T, strict=True):
+    figure = Figure(figsize=(width, 1.36 * width), layout="constrained")
+    axes = figure.subplots(3, 2, sharex=True, sharey=True)
+    for case, (left, right) in zip(CASES, axes, strict=True):
         points, before, after = insert(case)
-        above.set_title(case.title)
+        title = left.set_title(case.title, loc="left")
+        title.set_in_layout(False)  # it spans both panels
         conqueror = OPFClassifier().fit(points[:-1], before.label).conquerors(points[-1:])[0]
-        above.plot(*points[[conqueror[0], -1]].T, color="#999999", linewidth=0.9, zorder=1)
-        _draw_forest(above, points, before)
-        _draw_forest(below, points, after)
-    for ax, name in zip(axes[:, 0], ("before", "after"), strict=True):
-        ax.set_ylabel(name)
+        left.plot(*points[[conqueror[0], -1]].T, color="#999999", linewidth=0.9, zorder=1)
+        _draw_forest(left, points, before)
+        _draw_forest(right, points, after)
+    for ax, name in zip(axes[-1], ("before", "after"), strict=True):
+        ax.set_xlabel(name)
     for ax in axes.flat:
-        ax.set(xticks=[], yticks=[], aspect="equal", xlim=(-0.3, 4.65), ylim=(0.1, 3.2))
+        ax.set(xticks=[], yticks=[], aspect="equal", xlim=(-0.3, 4.65), ylim=(0.1, 3.3))
         ax.spines[:].set_visible(False)
-    figure.supxlabel(KEY, fontsize=7)
+    figure.supxlabel(KEY, fontsize=6.5)
     return figure
 
 
 def _draw_forest(ax: "Axes", points: Array, forest: GrownForest) -> None:
     for v, u in enumerate(forest.predecessor):
         if u >= 0:
-            step = {"arrowstyle": "-|>", "color": COLORS[forest.label[v]], "shrinkA": 3}
-            ax.annotate("", points[v], points[u], arrowprops={**step, "shrinkB": 4, "lw": 1.1})
+            step = {"arrowstyle": "-|>", "color": COLORS[forest.label[v]], "shrinkA": 2.5}
+            size = {"shrinkB": 3, "lw": 0.9, "mutation_scale": 7}
+            ax.annotate("", points[v], points[u], arrowprops={**step, **size})
     for v, pair in enumerate(forest.pair):
         if pair >= 0:
             ax.plot(*points[[v, pair]].T, color=INK, linestyle=(0, (2, 2)), linewidth=0.8)
@@ -90,7 +90,7 @@ def _draw_forest(ax: "Axes", points: Array, forest: GrownForest) -> None:
         code = 1 if is_new else forest.label[v]
         is_root = v < len(forest) and forest.predecessor[v] < 0
         ax.scatter(
-            points[v, 0], points[v, 1], s=46 if is_root else 26, marker=MARKERS[code], zorder=3,
+            points[v, 0], points[v, 1], s=30 if is_root else 15, marker=MARKERS[code], zorder=3,
             color="#BBBBBB" if is_new and v >= len(forest) else COLORS[code],
-            edgecolors=INK if is_root or is_new else "none", linewidths=1.4 if is_root else 0.8,
+            edgecolors=INK if is_root or is_new else "none", linewidths=1.2 if is_root else 0.7,
         )  # fmt: skip

@@ -1,33 +1,18 @@
 """What the command line does, whatever reads its options."""
 
-import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from opforest.datasets import PUBLISHED
 from opforest.experiments import store
-from opforest.experiments.protocol import METHODS
+from opforest.experiments.options import DEFAULT_JOBS, METHODS, QUICK_REPEATS, QUICK_SETS
 from opforest.experiments.report import write_report
-from opforest.experiments.runner import QUICK_REPEATS, QUICK_SETS, Progress, Settings, run
+from opforest.experiments.runner import Progress, Settings, run
 from opforest.plotting import require_matplotlib
 
 Display = Callable[[Progress], None]
-
-DEFAULT_JOBS = min(2, os.cpu_count() or 1)
-
-HELP = {
-    "datasets": f"data sets, separated by commas (default: all of {', '.join(PUBLISHED)})",
-    "methods": f"methods, separated by commas (default: all of {', '.join(METHODS)})",
-    "repeats": "repetitions (default: 10)",
-    "seed": "what all random choices follow from (default: 0)",
-    "jobs": f"processes that share the work (default: {DEFAULT_JOBS}); results do not depend on it",
-    "out": "the folder for results (default: results); a stopped run goes on in it",
-    "data_home": "the folder with data (default: what OPFOREST_DATA names, or a cache folder)",
-    "quick": f"only {', '.join(QUICK_SETS)}, {QUICK_REPEATS} repetitions: about a minute",
-    "report_only": "write the report anew from results.json in the folder, and run nothing",
-}
 
 
 @contextmanager
@@ -35,10 +20,12 @@ def print_lines() -> Iterator[Display]:
     """Show progress as a line for each finished run."""
 
     def show(progress: Progress) -> None:
-        if progress.last:
-            left = show_left(progress)
-            line = f"[{progress.done}/{progress.total}] {progress.last}{left}"
-            print(line, file=sys.stderr, flush=True)
+        if progress.note:
+            print(progress.note, file=sys.stderr, flush=True)
+        elif progress.last:
+            running = f"; running: {', '.join(progress.running)}" if progress.running else ""
+            line = f"[{progress.done}/{progress.total}] {progress.last}{running}"
+            print(line + show_left(progress), file=sys.stderr, flush=True)
 
     yield show
 
@@ -70,14 +57,18 @@ def reproduce(
     ``ValueError`` of one line.
     """
     require_matplotlib()
+    if not out:
+        raise ValueError("--out must name a folder, got ''.")
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--out must be a folder, got the file {out!r}.")
     if report_only:
+        if datasets is not None or methods is not None or repeats is not None or quick:
+            raise ValueError("--report-only reports what the folder holds: name nothing to run.")
         return write_report(store.read(folder), folder)
     settings = Settings(
-        datasets=_names(datasets) or (QUICK_SETS if quick else tuple(PUBLISHED)),
-        methods=_names(methods) or METHODS,
+        datasets=_names(datasets, QUICK_SETS if quick else tuple(PUBLISHED)),
+        methods=_names(methods, METHODS),
         repeats=(QUICK_REPEATS if quick else 10) if repeats is None else repeats,
         seed=seed,
         jobs=jobs,
@@ -89,5 +80,7 @@ def reproduce(
     return write_report(results, folder)
 
 
-def _names(listed: str | None) -> list[str]:
-    return [name.strip() for name in (listed or "").split(",") if name.strip()]
+def _names(listed: str | None, default: Sequence[str]) -> Sequence[str]:
+    if listed is None:
+        return default
+    return [name.strip() for name in listed.split(",") if name.strip()]

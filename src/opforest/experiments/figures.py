@@ -31,12 +31,15 @@ SHOWN = {"Lithu": "Lithuanian", "C-vs-G": "Circle vs Gaussian", "NTL": "NTL", "S
 LARGE_SETS = ("Skin", "SpamBase", "NTL", "Base1")
 
 SHORT = {**NAMES, "opfi": "OPFI"}
-WIDTH = 7.0  #: inches: both columns of a page
+WIDTH = 3.5  #: inches: a column of a page
+SMALL = 6.5  #: points: the smallest letters
 LOOK: dict[Any, Any] = {
-    "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8,
-    "xtick.labelsize": 7, "ytick.labelsize": 7,
+    "font.size": 7, "axes.titlesize": 7, "axes.labelsize": 7,
+    "xtick.labelsize": SMALL, "ytick.labelsize": SMALL,
+    "xtick.major.size": 2, "ytick.major.size": 2, "xtick.minor.size": 1, "ytick.minor.size": 1,
+    "xtick.major.pad": 2, "ytick.major.pad": 2, "axes.labelpad": 2,
     "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6,
-    "axes.spines.top": False, "axes.spines.right": False, "lines.linewidth": 1.3,
+    "axes.spines.top": False, "axes.spines.right": False, "lines.linewidth": 1.0,
     "svg.hashsalt": "opforest",
 }  # fmt: skip
 
@@ -46,7 +49,7 @@ def draw_all(results: Results) -> dict[str, bytes]:
     import matplotlib as mpl
 
     drawings: dict[str, Callable[[], Figure | None]] = {
-        "cases": draw_cases,
+        "cases": lambda: draw_cases(WIDTH),
         "curves": lambda: draw_curves(results),
         "time": lambda: draw_time(results),
         "prototypes": lambda: draw_prototypes(results),
@@ -63,33 +66,30 @@ def draw_all(results: Results) -> dict[str, bytes]:
 def draw_curves(results: Results) -> "Figure":
     """Draw the paper's Figure 2: accuracy and time of the update after each increment."""
     datasets = _choose(results, tuple(SHOWN))
-    blocks = -(-len(datasets) // 2)  # two data sets side by side, accuracy above time
-    figure, axes = _panels(2 * blocks, 2, height=3.5 * blocks)
-    pairs = [(axes[2 * (k // 2), k % 2], axes[2 * (k // 2) + 1, k % 2]) for k in range(2 * blocks)]
-    for (above, below), dataset in zip(pairs, datasets, strict=False):
-        above.set_title(SHOWN.get(dataset, dataset))
+    figure, axes = _panels(len(datasets), 2, height=1.35 * len(datasets))
+    for (left, right), dataset in zip(axes, datasets, strict=True):
+        left.set_title(SHOWN.get(dataset, dataset), loc="left")
         usual = results.usual_updates(dataset)
         for method in results.methods:
             accuracy = results.accuracy(dataset, method)
-            _draw_band(above, np.arange(accuracy.shape[1]), accuracy, method)
+            _draw_band(left, np.arange(accuracy.shape[1]), accuracy, method)
             seconds = results.values(dataset, method, "seconds")[:, usual]
-            _draw_band(below, usual, 1000 * seconds, method)
-        above.set(ylabel="accuracy on T, %")
-        below.set(xlabel="increment", ylabel="time of the update, ms")
-        _use_log_scale(below)
-        for ax in (above, below):
-            _label_lines(ax, results.methods, gap=0.1)
-    for pair in pairs[len(datasets) :]:
-        for ax in pair:
-            ax.remove()
+            _draw_band(right, usual, 1000 * seconds, method)
+        left.set(ylabel="accuracy on T, %")
+        right.set(ylabel="update, ms")
+        _use_log_scale(right)
+        for ax in (left, right):
+            _label_lines(ax, results.methods, gap=0.14)
+    for ax in axes[-1]:
+        ax.set_xlabel("increment")
     return figure
 
 
 def draw_time(results: Results) -> "Figure":
     """Draw the time of an update against the number of examples known, with fitted slopes."""
     datasets = _choose(results, LARGE_SETS)[:3]
-    figure, axes = _panels(1, len(datasets), height=2.7)
-    for ax, dataset in zip(axes[0], datasets, strict=True):
+    figure, axes = _panels(len(datasets), 1, height=1.55 * len(datasets))
+    for ax, dataset in zip(axes[:, 0], datasets, strict=True):
         slopes = {}
         for method in results.methods:
             known, seconds = results.update_times(dataset, method)
@@ -99,10 +99,11 @@ def draw_time(results: Results) -> "Figure":
             ends = known.max(initial=1) * np.array([LARGE, 1])
             fitted = 1000 * factor * ends**exponent
             ax.plot(ends, fitted, color=STYLES[method]["color"], linewidth=0.5)
-        ax.set(title=dataset, xscale="log", xlabel="examples known, n")
+        ax.set_title(dataset, loc="left")
+        ax.set(xscale="log", ylabel="time of the update, ms")
         _use_log_scale(ax)
-        _label_lines(ax, results.methods, 0.07, slopes)
-    axes[0, 0].set_ylabel("time of the update, ms")
+        _label_lines(ax, results.methods, 0.11, slopes)
+    axes[-1, 0].set_xlabel("examples known, n")
     return figure
 
 
@@ -112,14 +113,21 @@ def draw_prototypes(results: Results) -> "Figure | None":
     methods = [method for method in results.methods if method != "1nn"]
     if not methods:
         return None
-    figure, axes = _panels(1, len(datasets), height=2.3)
-    for ax, dataset in zip(axes[0], datasets, strict=True):
+    rows = -(-len(datasets) // 2)
+    figure, axes = _panels(rows, 2, height=1.35 * rows)
+    for ax in axes.flat[len(datasets) :]:
+        ax.remove()
+    for ax, dataset in zip(axes.flat, datasets, strict=False):
         for method in methods:
             share = results.prototype_share(dataset, method)
             _draw_band(ax, np.arange(share.shape[1]), share, method)
-        ax.set(title=SHOWN.get(dataset, dataset), xlabel="increment", ylim=(0, 102))
-        _label_lines(ax, methods, gap=0.08)
-    axes[0, 0].set_ylabel("prototypes, % of all examples")
+        ax.set_title(SHOWN.get(dataset, dataset), loc="left")
+        ax.set_ylim(0, 102)
+        _label_lines(ax, methods, gap=0.14)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("prototypes, %")
+    for ax in axes[-1]:
+        ax.set_xlabel("increment")
     return figure
 
 
@@ -145,7 +153,7 @@ def _draw_band(ax: "Axes", x: Array, values: Array, method: str) -> None:
         deviation = values.std(axis=0, ddof=1)
         low = np.maximum(mean - deviation, values.min(axis=0))
         high = np.minimum(mean + deviation, values.max(axis=0))
-        ax.fill_between(x, low, high, color=style["color"], alpha=0.15, linewidth=0)
+        ax.fill_between(x, low, high, color=style["color"], alpha=0.12, linewidth=0)
 
 
 def _use_log_scale(ax: "Axes") -> None:
@@ -172,8 +180,8 @@ def _label_lines(
     ends = to_axes.transform(np.array([drawn[method][-1] for method in named]))[:, 1]
     for method, end, place in zip(named, ends, _spread(ends, gap), strict=True):
         style = {"color": STYLES[method]["color"], "transform": ax.transAxes, "clip_on": False}
-        ax.plot((1.01, 1.06), (end, place), linewidth=0.6, scalex=False, scaley=False, **style)
-        ax.text(1.075, place, texts[method], fontsize=7, va="center", **style)
+        ax.plot((1.02, 1.1), (end, place), linewidth=0.6, scalex=False, scaley=False, **style)
+        ax.text(1.12, place, texts[method], fontsize=SMALL, va="center", **style)
 
 
 def _spread(wanted: Array, gap: float) -> Array:
@@ -190,5 +198,5 @@ def _spread(wanted: Array, gap: float) -> Array:
 def _render(figure: "Figure", kind: str) -> bytes:
     stream = io.BytesIO()
     dated = {"Date": None} if kind == "svg" else {"Software": None}
-    figure.savefig(stream, format=kind, dpi=200, metadata=dated)
+    figure.savefig(stream, format=kind, dpi=300, metadata=dated)
     return stream.getvalue()

@@ -22,10 +22,6 @@ from opforest.updates import UPDATES
 
 Array = npt.NDArray[Any]
 
-#: What is compared: the paper's algorithm, retraining, the paper's baseline, our exact update, and
-#: as a yardstick of ours the nearest neighbour.
-METHODS = ("opfi", "original", "dift", "exact", "1nn")
-
 #: From so many examples of so few features on, the models that have no index of their own make
 #: one for each batch of queries.
 MANY, FEW_FEATURES = 10_000, 3

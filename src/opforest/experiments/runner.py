@@ -6,6 +6,7 @@ import platform
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -23,13 +24,12 @@ import opforest
 from opforest.datasets import PUBLISHED
 from opforest.datasets.published import proper_name
 from opforest.experiments import sets, store
-from opforest.experiments.protocol import METHODS, follow, split, warm_up
+from opforest.experiments.options import METHODS
+from opforest.experiments.protocol import follow, split, warm_up
 from opforest.experiments.store import Job
 from opforest.indexing import FEW
 
 #: What ``--quick`` runs.
-QUICK_SETS = ("C-vs-G", "Lithu", "Cone-Torus", "Saturn", "NTL", "Parkinsons")
-QUICK_REPEATS = 2
 
 Run = dict[str, Any]
 
@@ -78,13 +78,14 @@ class Settings:
             raise ValueError(f"methods must be of {list(METHODS)}, got {unknown[0]!r}.")
         if not datasets or not methods:
             raise ValueError("at least one data set and one method must be named, got none.")
-        for name, least in (("repeats", 1), ("jobs", 1), ("seed", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}.")
-        found = store.seed_of(Path(self.out))
-        if found not in (None, self.seed):
+        for name, least, most in (("repeats", 1, 1000), ("jobs", 1, 1000), ("seed", 0, 2**63)):
+            if not least <= getattr(self, name) <= most:
+                found = getattr(self, name)
+                raise ValueError(f"{name} must be from {least} to {most}, got {found}.")
+        known = store.seed_of(Path(self.out))
+        if known not in (None, self.seed):
             raise ValueError(
-                f"{self.out} holds results of seed {found}, not of {self.seed}. Name another "
+                f"{self.out} holds results of seed {known}, not of {self.seed}. Name another "
                 "folder, or that seed."
             )
 
@@ -98,6 +99,7 @@ class Progress:
     running: tuple[str, ...]
     seconds_left: float | None  #: None until something is known
     last: str = ""  #: what was finished just now
+    note: str = ""  #: what to know before anything runs
 
 
 def split_seed(seed: int, dataset: str, repetition: int) -> int:
@@ -130,7 +132,11 @@ def run(settings: Settings, notify: Callable[[Progress], None] = lambda progress
     >>> with tempfile.TemporaryDirectory() as folder:  # doctest: +SKIP
     ...     results = run(Settings(["Saturn"], repeats=1, out=Path(folder)))
     """
-    sources, skipped = sets.find_sources(settings.datasets, settings.data_home)
+    store.prepare(settings.out)
+    sources, missing = sets.find_sources(settings.datasets, settings.data_home)
+    skipped = {name: missing[name] for name in missing if name not in sets.GENERATORS}
+    if not sources:
+        raise ValueError(f"none of the data sets could be had. {' '.join(skipped.values())}")
     described = {source.name: sets.describe(source) for source in sources}
     tasks = {
         job: _Task(settings.out, job, source, _conditions(settings.seed, job, source))
@@ -138,10 +144,13 @@ def run(settings: Settings, notify: Callable[[Progress], None] = lambda progress
         for repetition in range(settings.repeats)
         for job in (Job(source.name, repetition, method) for method in settings.methods)
     }
+    _refuse_to_lose(tasks, missing)
     runs = {job: task.found() for job, task in tasks.items()}
     weight = {job: _weight(job.method, described[job.dataset]) for job in tasks}
     left = sorted((job for job in tasks if runs[job] is None), key=lambda job: -weight[job])
-    watch = _Watch(len(tasks), settings.jobs, {job: weight[job] for job in left}, notify)
+    watch = _Watch(len(tasks), {job: weight[job] for job in left}, notify)
+    for name, reason in missing.items():
+        watch.tell(note=f"{name} is {'skipped' if name in skipped else 'generated'}: {reason}")
     runs.update(_work([tasks[job] for job in left], settings.jobs, watch))
     results = {
         "settings": {
@@ -187,29 +196,38 @@ class _Watch:
     """Knows what is running, and from what has been done how long the rest may take."""
 
     def __init__(
-        self, total: int, jobs: int, weight: dict[Job, float], notify: Callable[[Progress], None]
+        self, total: int, weight: dict[Job, float], notify: Callable[[Progress], None]
     ) -> None:
-        self.total, self.jobs, self.weight, self.notify = total, jobs, weight, notify
-        self.left, self.running, self.elapsed = dict(weight), list[Job](), 0.0
+        self.total, self.weight, self.notify = total, weight, notify
+        self.left, self.running, self.begun = dict(weight), list[Job](), monotonic()
         self.tell()
 
     def begin(self, job: Job) -> None:
         self.running.append(job)
         self.tell()
 
-    def end(self, job: Job, elapsed: float) -> None:
-        self.elapsed += elapsed
+    def end(self, job: Job) -> None:
         self.running.remove(job)
         del self.left[job]
         self.tell(str(job))
 
-    def tell(self, last: str = "") -> None:
+    def tell(self, last: str = "", note: str = "") -> None:
         still = sum(self.left.values())
         done = sum(self.weight.values()) - still
-        seconds = self.elapsed * still / done / self.jobs if done > 0 else None
+        seconds = (monotonic() - self.begun) * still / done if done > 0 else None
         running = tuple(map(str, self.running))
         finished = self.total - len(self.left)
-        self.notify(Progress(finished, self.total, running, seconds, last))
+        self.notify(Progress(finished, self.total, running, seconds, last, note))
+
+
+def _refuse_to_lose(tasks: dict[Job, _Task], missing: dict[str, str]) -> None:
+    """Raise an error if generated data would take the place of finished runs on published data."""
+    for job, task in tasks.items():
+        if task.source.is_generated and store.is_of_published(task.out, job):
+            raise ValueError(
+                f"{task.out} holds results of the published {job.dataset}, which cannot be had "
+                f"now: {missing[job.dataset]} Or name another folder for results."
+            )
 
 
 def _conditions(seed: int, job: Job, source: sets.DataSource) -> dict[str, Any]:
@@ -238,7 +256,7 @@ def _work(tasks: list[_Task], jobs: int, watch: _Watch) -> Iterator[tuple[Job, R
     for task in tasks:
         watch.begin(task.job)
         run = task.perform()
-        watch.end(task.job, run["elapsed"])
+        watch.end(task.job)
         yield task.job, run
 
 
@@ -256,8 +274,13 @@ def _share(tasks: list[_Task], jobs: int, watch: _Watch) -> Iterator[tuple[Job, 
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 job = running.pop(future)
                 run = future.result()
-                watch.end(job, run["elapsed"])
+                watch.end(job)
                 yield job, run
+    except BrokenProcessPool as error:
+        raise ChildProcessError(
+            "a process was ended from outside, perhaps for lack of memory. What was finished is "
+            "saved, and the same command goes on."
+        ) from error
     except BaseException:
         for process in set(active_children()) - others:
             process.terminate()

@@ -8,6 +8,7 @@ from typing import Any
 from opforest.datasets import (
     PUBLISHED,
     DownloadError,
+    UnreachableError,
     load_published,
     make_base,
     make_circle_vs_gaussian,
@@ -48,11 +49,12 @@ class DataSource:
 def find_sources(
     names: Iterable[str], data_home: str | None
 ) -> tuple[list[DataSource], dict[str, str]]:
-    """Return where the data sets come from; and those that cannot be had, with the reasons.
+    """Return where the data sets come from; and why published ones could not be had.
 
-    Once a download fails, no other is tried from the same place: it would fail in the same way.
+    Those of the latter that have no generator have no source. Once a host cannot be reached, it
+    is not asked again.
     """
-    sources, skipped, unreachable = [], {}, set()
+    sources, missing, unreachable = [], {}, dict[str, str]()
     for name in names:
         file = PUBLISHED[name].file
         origin = file.sha256
@@ -61,13 +63,14 @@ def find_sources(
                 name, data_home=data_home, download_if_missing=file.folder not in unreachable
             )
         except DownloadError as error:
-            unreachable.add(file.folder)
+            if isinstance(error, UnreachableError):
+                unreachable[file.folder] = str(error)
+            missing[name] = unreachable.get(file.folder, str(error))
             if name not in GENERATORS:
-                skipped[name] = str(error)
                 continue
             origin = "generated"
         sources.append(DataSource(name, data_home, origin))
-    return sources, skipped
+    return sources, missing
 
 
 @lru_cache(maxsize=2)

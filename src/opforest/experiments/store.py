@@ -2,14 +2,16 @@
 
 import json
 import os
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from opforest.experiments.protocol import Course
+from opforest.io.atomic import replacing
 
 RESULTS = "results.json"
+LISTS = ("known", "accuracy", "seconds", "prototypes")
+ABOUT = {"origin", "n_samples", "n_features", "n_classes", "n_subsets"}
 PARTS = {"settings", "versions", "machine", "finished", "datasets", "skipped", "runs"}
 
 
@@ -30,6 +32,16 @@ class Job:
         return out / "runs" / f"{self.dataset}-{self.repetition:03d}-{self.method}.json"
 
 
+def prepare(out: Path) -> None:
+    """Make a folder for results, or say that none can be there."""
+    try:
+        (out / "runs").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(f"the folder {out} cannot be made: {error}") from error
+    if not os.access(out / "runs", os.W_OK):
+        raise OSError(f"the folder {out} cannot be written into.")
+
+
 def save(
     out: Path, job: Job, conditions: dict[str, Any], course: Course, elapsed: float
 ) -> dict[str, Any]:
@@ -41,11 +53,34 @@ def save(
 
 def find(out: Path, job: Job, conditions: dict[str, Any]) -> dict[str, Any] | None:
     """Return what became of a job earlier under the same conditions, or None."""
+    run = _read_run(out, job)
+    return run if run is not None and run["conditions"] == conditions else None
+
+
+def is_of_published(out: Path, job: Job) -> bool:
+    """Tell whether a job has been finished with published data."""
+    run = _read_run(out, job)
+    return run is not None and run["conditions"].get("data") != "generated"
+
+
+def _read_run(out: Path, job: Job) -> dict[str, Any] | None:
+    """Return what a file says of a job; a file that is damaged counts for nothing."""
     try:
-        run: dict[str, Any] = json.loads(job.path(out).read_text("utf-8"))
+        run = json.loads(job.path(out).read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return run if run.get("conditions") == conditions else None
+    return run if _is_run(run) and {**run, **asdict(job)} == run else None
+
+
+def _is_run(run: Any) -> bool:
+    """Tell whether this is what ``save`` wrote of a job."""
+    if not isinstance(run, dict) or not isinstance(run.get("conditions"), dict):
+        return False
+    lists = [run.get(name) for name in LISTS]
+    length = run["conditions"].get("n_subsets")
+    named = all(isinstance(run.get(name), str) for name in ("dataset", "method"))
+    timed = isinstance(run.get("elapsed"), int | float)
+    return named and timed and all(isinstance(x, list) and len(x) == length for x in lists)
 
 
 def read(out: Path) -> dict[str, Any]:
@@ -58,7 +93,22 @@ def read(out: Path) -> dict[str, Any]:
         raise ValueError(f"{path} must hold the results of an experiment: {error}") from error
     if missing:
         raise ValueError(f"{path} must hold the results of an experiment, but has no {missing}.")
+    if not _are_whole(**{part: results[part] for part in ("settings", "datasets", "runs")}):
+        raise ValueError(f"{path} is damaged. The same command without --report-only mends it.")
     return results
+
+
+def _are_whole(settings: Any, datasets: Any, runs: Any) -> bool:
+    """Tell whether there are runs of every method on every data set."""
+    if not (isinstance(settings, dict) and isinstance(datasets, dict) and isinstance(runs, list)):
+        return False
+    described = all(
+        isinstance(about, dict) and about.keys() >= ABOUT for about in datasets.values()
+    )
+    wanted = {(name, method) for name in datasets for method in settings.get("methods", ())}
+    if not (wanted and described and all(map(_is_run, runs))):
+        return False
+    return wanted == {(run["dataset"], run["method"]) for run in runs}
 
 
 def seed_of(out: Path) -> int | None:
@@ -74,11 +124,5 @@ def seed_of(out: Path) -> int | None:
 def write(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, partial = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with open(handle, "wb") as stream:
-            stream.write(content.encode() if isinstance(content, str) else content)
-        os.chmod(partial, 0o644)
-        os.replace(partial, path)
-    finally:
-        Path(partial).unlink(missing_ok=True)
+    with replacing(path) as stream:
+        stream.write(content.encode() if isinstance(content, str) else content)

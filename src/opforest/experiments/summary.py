@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import wilcoxon
 
-from opforest.experiments.protocol import METHODS, Array
+from opforest.experiments.options import METHODS
+from opforest.experiments.protocol import Array
 
 #: The columns of Table 1.
 COLUMNS = ("S0", "1st", "2nd", "3rd", "50 %", "100 %")

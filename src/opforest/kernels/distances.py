@@ -310,6 +310,16 @@ def _between(u, v, rows, metric):
 
 
 @kernel
+def measure_edges(rows, parent, metric):
+    """Return the distance from each vertex to its parent, 0 for a root."""
+    out = np.zeros(parent.shape[0], rows.dtype)
+    for v in range(parent.shape[0]):
+        if parent[v] >= 0:
+            out[v] = between(v, parent[v], rows, metric)
+    return out
+
+
+@kernel
 def find_undefined(rows, begin, end, metric):
     """Return the first pair of a row from ``begin`` on and one before it with no proper distance.
 
@@ -321,3 +331,13 @@ def find_undefined(rows, begin, end, metric):
             if not 0 <= value < np.inf:
                 return u, v
     return -1, -1
+
+
+@kernel
+def measure_block(rows, begin, end, metric):
+    """Return the distances from the points ``begin`` to ``end`` to all points."""
+    out = np.empty((end - begin, len(rows)), rows.dtype)
+    for u in range(begin, end):
+        for v in range(len(rows)):
+            out[u - begin, v] = between(u, v, rows, metric)
+    return out

@@ -126,7 +126,9 @@ def _check_node(index, node, state):
     if below >= 0:
         assert (index.above[below : below + 2] == node).all(), "a child has another parent"
         parts = [_check_node(index, child, state) for child in (below, below + 1)]
-        balanced = not _is_unbalanced(*(len(part) for part in ((*parts[0], *parts[1]), *parts)))
+        balanced = not _is_unbalanced.py_func(
+            *(len(part) for part in ((*parts[0], *parts[1]), *parts))
+        )
         assert index.tally[SHORT] or balanced, "a node is out of balance"
         inside = np.concatenate(parts)
     else:

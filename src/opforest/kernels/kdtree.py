@@ -37,7 +37,7 @@ def build_kdtree(rows, chosen) -> KDTree:
     """Return the tree of the chosen rows."""
     vertex = np.array(chosen, np.int64)
     points = np.ascontiguousarray(rows[vertex])
-    size = most_nodes(len(vertex))
+    size = most_nodes.py_func(len(vertex))
     begin, end, child = (np.empty(size, np.int64) for _ in range(3))
     low, high = (np.empty((size, rows.shape[1]), rows.dtype) for _ in range(2))
     m = split_all(points, vertex, begin, end, child, low, high)

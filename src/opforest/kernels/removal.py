@@ -148,8 +148,8 @@ def _find_source(state, neighbours, lengths, k, c):
                 return i
             walking[n_walking] = i
             n_walking += 1
-    if n_walking == 1:
-        return walking[0]
+    if n_walking <= 1:  # 0 only in the forest of a forged file, whose tree is not minimal
+        return walking[0] if n_walking == 1 else -1
     stamp = state.count[STAMP] + 2
     state.count[STAMP] = stamp + k
     return _find_rise(

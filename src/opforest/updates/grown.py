@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from opforest.forest import Forest
+from opforest.forest import Forest, demand
 from opforest.kernels.index import Flat
 from opforest.kernels.opfi import Lines
 from opforest.kernels.rooted_tree import link_children
@@ -45,10 +45,10 @@ class GrownForest(Forest):
 
     def _check_tree(self, parent: Array, label: Array) -> None:
         prototypes, pair = self.prototypes, self.pair
-        assert (pair[parent >= 0] == -1).all(), "an ordinary example has a pair"
+        demand((pair[parent >= 0] == -1).all(), "an ordinary example has a pair")
         paired = prototypes[pair[prototypes] >= 0]
-        assert np.isin(pair[paired], prototypes).all(), "a pair is no prototype"
-        assert (label[pair[paired]] != label[paired]).all(), "a pair is of the same class"
+        demand(np.isin(pair[paired], prototypes).all(), "a pair is no prototype")
+        demand((label[pair[paired]] != label[paired]).all(), "a pair is of the same class")
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out scratch space and room to grow."""

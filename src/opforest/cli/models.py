@@ -1,0 +1,135 @@
+"""Models as commands use them: made, loaded, and what they expect of data."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opforest.classifier import OPFClassifier
+    from opforest.io.data import Array, Data, Expected
+
+
+def make_model(
+    metric: str | None,
+    params: Mapping[str, Any] | None,
+    update: str | None,
+    jobs: int | None = None,
+) -> "OPFClassifier":
+    """Return a model that has learned nothing, or say which option makes no sense."""
+    from opforest.classifier import OPFClassifier
+    from opforest.metrics import resolve
+
+    resolve(metric or "euclidean", params)
+    return OPFClassifier(
+        metric or "euclidean", metric_params=params, update=str(update or "exact"), n_jobs=jobs
+    )
+
+
+def load_model(path: str, jobs: int | None = None) -> "OPFClassifier":
+    """Load a model file, ours or LibOPF's."""
+    from opforest.classifier import OPFClassifier
+    from opforest.io.errors import DataFileError, ModelFileError
+    from opforest.io.libopf import read_model
+    from opforest.io.model_file import load
+
+    try:
+        model = read_model(path) if kind_of_model(path) == "LibOPF" else load(path)
+    except DataFileError as error:
+        raise ModelFileError(str(error)) from error
+    if not isinstance(model, OPFClassifier):
+        raise ModelFileError(f"{path}: it is a model of opforest.river, which Python can load.")
+    if not hasattr(model, "forest_"):
+        raise ModelFileError(f"{path}: it has learned nothing; train it first.")
+    model.n_jobs = jobs
+    return model
+
+
+def load_to_grow(path: str) -> "OPFClassifier":
+    """Load a model file that is to be replaced by a larger model."""
+    if kind_of_model(path) == "LibOPF":
+        raise ValueError(
+            f"{path} is a model of LibOPF, which would be overwritten in another format. "
+            f"`opforest convert {path} NAME.opforest` makes it one that grows."
+        )
+    return load_model(path)
+
+
+class Saved:
+    """A model file as it was when a command last read or wrote it."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._seen = self._look()
+
+    def replace(self, model: "OPFClassifier") -> None:
+        """Save a model over it, unless somebody else has done so."""
+        from opforest.io.model_file import save
+
+        self.check()
+        save(model, self.path)
+        self._seen = self._look()
+
+    def check(self) -> None:
+        """Raise an error if somebody else has changed it."""
+        if self._look() != self._seen:
+            raise ValueError(
+                f"{self.path} has been changed by somebody else since it was read; nothing was "
+                "written, so that nothing of theirs is lost. Run the command again."
+            )
+
+    def _look(self) -> tuple[int, ...] | None:
+        try:
+            status = os.stat(self.path)
+        except FileNotFoundError:
+            return None
+        return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def kind_of_model(path: str) -> str | None:
+    """Return whose model a file holds, by how it begins: ``"opforest"``, ``"LibOPF"``, or none."""
+    from opforest.io.container import MAGIC
+    from opforest.io.libopf import looks_like
+    from opforest.io.source import STANDARD
+
+    if path == STANDARD:
+        return None
+    with open(path, "rb") as stream:
+        if stream.read(4) == MAGIC[:4]:
+            return "opforest"
+    return "LibOPF" if looks_like(path) in ("model", "incremental model") else None
+
+
+def expected_of(model: "OPFClassifier") -> "Expected":
+    """Return what a model expects of data."""
+    from opforest.io.data import Expected
+
+    names = getattr(model, "feature_names_in_", None)
+    return Expected(
+        model.n_features_in_,
+        None if names is None else tuple(map(str, names)),
+        model.classes_.dtype.kind in "UO",
+    )
+
+
+def remember_names(model: "OPFClassifier", data: "Data") -> None:
+    """Note the names of the features that a model has been fitted to."""
+    import numpy as np
+
+    if data.feature_names is not None and not hasattr(model, "feature_names_in_"):
+        model.feature_names_in_ = np.array(data.feature_names, object)
+
+
+def count_learned(model: "OPFClassifier") -> int:
+    """Return how many examples a model has learned in its life."""
+    return int(model.forest_.ids[-1]) + 1 if hasattr(model, "forest_") else 0
+
+
+def labels_of(data: "Data", path: str) -> "Array":
+    """Return the labels of examples, which must have some."""
+    from opforest.io.errors import DataFileError
+
+    if data.y is None:
+        names = data.feature_names
+        hint = f": --label {names[-1]!r}?" if names else " by --label"
+        raise DataFileError(f"no column is known to be the label; name it{hint}", path)
+    return data.y

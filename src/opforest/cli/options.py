@@ -1,0 +1,178 @@
+"""Options that several commands share."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from opforest.io.data import Expected, Reading
+
+
+class Format(StrEnum):
+    """Formats of data files, by the names that ``opforest.io.tables.FORMATS`` has for them."""
+
+    CSV = "csv"
+    TSV = "tsv"
+    PARQUET = "parquet"
+    NPZ = "npz"
+    NPY = "npy"
+    ARFF = "arff"
+    LIBSVM = "libsvm"
+    LIBOPF = "libopf"
+    LIBOPF_TEXT = "libopf-text"
+
+
+class Update(StrEnum):
+    """How models grow."""
+
+    EXACT = "exact"
+    OPFI = "opfi"
+    DIFT = "dift"
+
+
+def complete_metric(incomplete: str) -> list[str]:
+    """Return the metrics whose names begin so."""
+    from opforest.metrics import METRIC_NAMES
+
+    return [name for name in METRIC_NAMES if name.startswith(incomplete)]
+
+
+DataFile = Annotated[
+    str, typer.Argument(metavar="DATA", help="a data file; - is the standard input")
+]
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="a model file")]
+FormatOption = Annotated[
+    Format | None,
+    typer.Option(
+        "--format", "-f", metavar="FORMAT",
+        help=f"the format of the data: {', '.join(Format)} (default: found out)",
+    ),
+]  # fmt: skip
+LabelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--label", "-l",
+        help="the column with the labels: its name, its number from 1 (-1: the last), or none "
+        "(default: label, class or target, the only column of text, or the last one if columns "
+        "have no names)",
+    ),
+]  # fmt: skip
+DropOption = Annotated[
+    list[str] | None,
+    typer.Option("--drop", help="a column to leave out, by name or number; may be repeated"),
+]
+DelimiterOption = Annotated[
+    str | None, typer.Option(help="what separates the cells of a CSV file (default: found out)")
+]
+HeaderOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="whether the first line of a CSV file has names (default: if none of its cells is "
+        "a number)",
+        show_default=False,
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="print one JSON object")]
+JobsOption = Annotated[
+    int | None, typer.Option("--jobs", "-j", help="threads; -1 for all processors (default: 1)")
+]
+MetricOption = Annotated[
+    str | None,
+    typer.Option(
+        "--metric", "-m", autocompletion=complete_metric,
+        help="the metric (default: euclidean); `opforest metrics` lists all",
+    ),
+]  # fmt: skip
+ParamOption = Annotated[
+    list[str] | None,
+    typer.Option("--metric-param", help="a parameter of the metric, such as p=3; may be repeated"),
+]
+UpdateOption = Annotated[
+    Update | None,
+    typer.Option("--update", help="how the model will grow (default: exact)", show_default=False),
+]
+SeedOption = Annotated[int, typer.Option(help="what all random choices follow from", min=0)]
+OutFormatOption = Annotated[
+    Format | None,
+    typer.Option(
+        "--to", metavar="FORMAT", help="the format to write (default: by the file's name)"
+    ),
+]
+
+
+@dataclass(frozen=True)
+class How:
+    """How to read data files, as options say."""
+
+    format: FormatOption = None
+    label: LabelOption = None
+    drop: DropOption = None
+    delimiter: DelimiterOption = None
+    header: HeaderOption = None
+
+    def reading(
+        self, *, allow_missing: bool = False, expected: "Expected | None" = None
+    ) -> "Reading":
+        """Return it as readers want it, or say which option makes no sense."""
+        from opforest.io.data import Reading
+
+        delimiter = self.delimiter
+        if delimiter is not None:
+            delimiter = {"\\t": "\t", "tab": "\t", "space": " "}.get(delimiter, delimiter)
+            if len(delimiter) != 1:
+                raise ValueError(
+                    f"--delimiter must be a character, tab or space, got {delimiter!r}."
+                )
+        kind = None if self.format is None else self.format.value
+        return Reading(
+            kind,
+            self.label,
+            tuple(self.drop or ()),
+            delimiter,
+            self.header,
+            allow_missing,
+            expected,
+        )
+
+
+#: What is not said is found out.
+FOUND_OUT = How()
+
+
+def reads_data(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command, before its last parameters, an option for each field of its ``how``."""
+    fields = list(inspect.signature(How).parameters.values())
+    fields = [field.replace(kind=inspect.Parameter.KEYWORD_ONLY) for field in fields]
+    signature = inspect.signature(command)
+    own = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+           for name, parameter in signature.parameters.items() if name != "how"]  # fmt: skip
+    last = [parameter for parameter in own if parameter.name == "json"]
+    first = [parameter for parameter in own if parameter.name != "json"]
+
+    @wraps(command)
+    def run(**options: Any) -> None:
+        how = How(**{field.name: options.pop(field.name) for field in fields})
+        command(**options, how=how)
+
+    merged = [*first, *fields, *last]
+    run.__signature__ = signature.replace(parameters=merged)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
+    return run
+
+
+def parse_params(params: list[str] | None) -> dict[str, Any] | None:
+    """Return the parameters of a metric that options name."""
+    found = {}
+    for param in params or ():
+        name, _, value = param.partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise ValueError(f"--metric-param must be like p=3, got {param!r}.") from None
+    return found or None

@@ -1,0 +1,46 @@
+"""``opforest plot``."""
+
+from typing import Annotated
+
+import typer
+
+from opforest.cli import options
+from opforest.cli.errors import blame, say_errors
+
+
+@options.reads_data
+def plot(
+    model: options.ModelFile,
+    data: options.DataFile,
+    out: Annotated[
+        str, typer.Argument(metavar="OUT", help="the picture to write: .png, .svg or .pdf")
+    ],
+    how: options.How = options.FOUND_OUT,
+) -> None:
+    """Draw the forest of a model; the data are the examples it has learned, in their order.
+
+    Example: opforest plot iris.opforest iris.csv iris.png
+    """
+    with say_errors():
+        import os
+
+        from opforest.cli.models import expected_of, load_model
+        from opforest.io.atomic import replacing
+        from opforest.io.tables import read_table
+        from opforest.plotting import ForestDisplay, require_matplotlib
+
+        require_matplotlib()
+        kind = os.path.splitext(out)[1][1:].lower()
+        if kind not in ("png", "svg", "pdf"):
+            raise ValueError(f"OUT must end in .png, .svg or .pdf, got {out!r}.")
+        from matplotlib.figure import Figure
+
+        classifier = load_model(model)
+        expected = expected_of(classifier)
+        reading = how.reading(expected=expected)
+        examples = read_table(data, reading)
+        figure = Figure(figsize=(8, 6), dpi=120, layout="constrained")
+        with blame(data):
+            ForestDisplay.from_estimator(classifier, examples.X, ax=figure.subplots())
+        with replacing(out) as stream:
+            figure.savefig(stream, format=kind)

@@ -1,0 +1,217 @@
+"""``opforest predict`` and ``opforest evaluate``."""
+
+import csv
+import io
+import json as json_format
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from opforest.cli import options
+from opforest.cli.errors import blame, say_errors
+
+if TYPE_CHECKING:
+    from opforest.classifier import OPFClassifier
+    from opforest.io.data import Data
+
+
+@options.reads_data
+def predict(
+    model: options.ModelFile,
+    data: options.DataFile,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="add the probability of each class")
+    ] = False,
+    costs: Annotated[
+        bool, typer.Option("--costs", help="add the cheapest offer of each class")
+    ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="print the path to each example")
+    ] = False,
+    out: Annotated[str, typer.Option("--out", "-o", help="where to write (default: stdout)")] = "-",
+    jobs: options.JobsOption = None,
+    how: options.How = options.FOUND_OUT,
+    json: options.JsonOption = False,
+) -> None:
+    """Print the label of each example, one a line; with more about each, CSV.
+
+    Columns must be those that the model was trained on, in the same order; a label, an id and
+    other columns are ignored. The file may be larger than memory.
+
+    Example: opforest predict iris.opforest new.csv --proba > labels.csv
+    """
+    with say_errors():
+        from opforest.cli.models import expected_of, load_model
+        from opforest.cli.output import counting
+        from opforest.io.source import STANDARD
+        from opforest.io.tables import open_output, read_chunks
+
+        classifier = load_model(model, jobs)
+        expected = expected_of(classifier)
+        reading = how.reading(expected=expected)
+        is_shown = out == STANDARD and sys.stdout.isatty()  # a bar would get in between
+        write = _write_json if json else _write_paths if explain else _write_lines
+        with open_output(out) as stream, counting("predicted", not is_shown) as count:
+            text = io.TextIOWrapper(stream, "utf-8", newline="")
+            try:
+                for line in write(_answers(classifier, read_chunks(data, reading), data, proba,
+                                           costs, explain), classifier):  # fmt: skip
+                    text.write(line)
+                    count(line.count("\n"))
+            finally:
+                text.detach()
+
+
+def _answers(
+    classifier: "OPFClassifier",
+    chunks: Iterator["Data"],
+    path: str,
+    proba: bool,
+    costs: bool,
+    explain: bool,
+) -> Iterator[dict[str, Any]]:
+    """Yield what is asked for, as lists of equal length, chunk by chunk."""
+    for chunk in chunks:
+        with blame(path):
+            answer = {"label": classifier.predict(chunk.X).tolist()}
+            if chunk.ids is not None:
+                answer["id"] = chunk.ids.tolist()
+            if proba:
+                answer["proba"] = classifier.predict_proba(chunk.X).tolist()
+            if costs:
+                answer["costs"] = classifier.class_costs(chunk.X).tolist()
+            if explain:
+                answer["path"] = [classifier.explain(x) for x in chunk.X]
+        yield answer
+
+
+def _write_lines(answers: Iterator[dict[str, Any]], classifier: "OPFClassifier") -> Iterator[str]:
+    """Yield labels, one a line, or a table in CSV if there is more to say."""
+    is_first = True
+    for answer in answers:
+        details = [name for name in ("proba", "costs") if name in answer]
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        if not details:
+            buffer.writelines(f"{label}\n" for label in answer["label"])
+        else:
+            columns = ["id", "label"] if "id" in answer else ["label"]
+            if is_first:
+                classes = classifier.classes_.tolist()
+                writer.writerow(columns + [f"{name} {k}" for name in details for k in classes])
+            is_first = False
+            cells = zip(*(answer[name] for name in (*columns, *details)), strict=True)
+            n = len(columns)
+            writer.writerows([*row[:n], *(cell for part in row[n:] for cell in part)]
+                             for row in cells)  # fmt: skip
+        yield buffer.getvalue()
+
+
+def _write_paths(answers: Iterator[dict[str, Any]], classifier: "OPFClassifier") -> Iterator[str]:
+    """Yield the path to each example as a small table."""
+    number = 0
+    for answer in answers:
+        for i, path in enumerate(answer["path"]):
+            number += 1
+            name = f"id {answer['id'][i]}" if "id" in answer else f"example {number}"
+            lines = [f"{name}: {path}"]
+            for detail in ("proba", "costs"):
+                if detail in answer:
+                    pairs = zip(classifier.classes_.tolist(), answer[detail][i], strict=True)
+                    said = ", ".join(f"{label!r} {value:.6g}" for label, value in pairs)
+                    lines.append(f"  {detail}: {said}")
+            yield "\n".join(lines) + "\n"
+
+
+def _write_json(answers: Iterator[dict[str, Any]], classifier: "OPFClassifier") -> Iterator[str]:
+    """Yield one object, piece by piece."""
+    from dataclasses import asdict
+
+    classes = json_format.dumps(classifier.classes_.tolist(), ensure_ascii=False)
+    yield f'{{"classes": {classes}, "predictions": ['
+    separator = ""
+    for answer in answers:
+        if "path" in answer:
+            answer["path"] = [[asdict(step) for step in path.steps] for path in answer["path"]]
+        for row in zip(*answer.values(), strict=True):
+            one = dict(zip(answer, row, strict=True))
+            yield separator + json_format.dumps(one, ensure_ascii=False)
+            separator = ",\n"
+    yield "]}\n"
+
+
+@options.reads_data
+def evaluate(
+    model: options.ModelFile,
+    data: options.DataFile,
+    jobs: options.JobsOption = None,
+    how: options.How = options.FOUND_OUT,
+    json: options.JsonOption = False,
+) -> None:
+    """Compare a model's answers with the labels of a data file.
+
+    Example: opforest evaluate iris.opforest test.csv
+    """
+    with say_errors():
+        from opforest.cli.models import expected_of, labels_of, load_model
+        from opforest.cli.output import counting, print_json
+        from opforest.io.tables import read_chunks
+
+        classifier = load_model(model, jobs)
+        expected = expected_of(classifier)
+        reading = how.reading(expected=expected)
+        truth: list[Any] = []
+        answers: list[Any] = []
+        with counting("tested") as count:
+            for chunk in read_chunks(data, reading):
+                truth += labels_of(chunk, data).tolist()
+                with blame(data):
+                    answers += classifier.predict(chunk.X).tolist()
+                count(len(chunk))
+        scores = _scores(truth, answers)
+        if json:
+            print_json(scores)
+        else:
+            _print_scores(scores)
+
+
+def _scores(truth: list[Any], answers: list[Any]) -> dict[str, Any]:
+    from sklearn.metrics import accuracy_score, confusion_matrix
+    from sklearn.utils.multiclass import unique_labels
+
+    from opforest.scores import opf_accuracy
+
+    labels = unique_labels(truth, answers)
+    matrix = confusion_matrix(truth, answers, labels=labels)
+    own, taken = matrix.sum(axis=1).tolist(), matrix.sum(axis=0).tolist()
+    return {
+        "examples": len(truth),
+        "accuracy": float(accuracy_score(truth, answers)),
+        "opf_accuracy": opf_accuracy(truth, answers),
+        "classes": [
+            {
+                "label": label,
+                "examples": own[k],
+                "recall": int(matrix[k, k]) / own[k] if own[k] else None,
+                "precision": int(matrix[k, k]) / taken[k] if taken[k] else None,
+            }
+            for k, label in enumerate(labels.tolist())
+        ],
+        "confusion": {"labels": labels.tolist(), "matrix": matrix.tolist()},
+    }
+
+
+def _print_scores(scores: dict[str, Any]) -> None:
+    from opforest.cli.output import print_table
+
+    whole = [(name.replace("_", " "), scores[name]) for name in ("examples", "accuracy",
+                                                                 "opf_accuracy")]  # fmt: skip
+    print_table(("score", "value"), whole)
+    rows = [list(row.values()) for row in scores["classes"]]
+    print_table(("class", "examples", "recall", "precision"), rows, "By class")
+    labels = [str(label) for label in scores["confusion"]["labels"]]
+    counts = [[label, *row] for label, row in zip(labels, scores["confusion"]["matrix"],
+                                                  strict=True)]  # fmt: skip
+    print_table(("true \\ answer", *labels), counts, "Confusion")

@@ -1,0 +1,1 @@
+"""Layer 4: files, of data and of models."""

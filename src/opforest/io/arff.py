@@ -1,0 +1,153 @@
+"""ARFF, dense and sparse.
+
+SciPy's reader knows neither text nor sparse rows and no lines in its errors, and liac-arff is
+no longer kept, so these few lines are ours.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple, TextIO
+
+import numpy as np
+
+from opforest.io.cells import Cells, Row, take_sample
+from opforest.io.columns import ID_NAME, LABEL_NAMES
+from opforest.io.data import Array, Data
+from opforest.io.errors import DataFileError
+
+_QUOTED = r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\""
+_ATTRIBUTE = re.compile(rf"@attribute\s+(?:{_QUOTED}|(\S+))\s+(.+)$", re.IGNORECASE)
+_CELL = re.compile(rf"\s*(?:{_QUOTED}|([^,'\"]*?))\s*(,|$)")
+_SPARSE = re.compile(rf"\s*(\d+)\s+(?:{_QUOTED}|([^,'\"\s]+))\s*(?:,|$)")
+_SIMPLE = re.compile(r"[A-Za-z0-9_.+-]+$", re.ASCII)
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+_NUMERIC = ("numeric", "real", "integer")
+
+
+class Attribute(NamedTuple):
+    """A column as the header declares it."""
+
+    name: str
+    values: list[str] | None  #: of a nominal one
+    is_text: bool
+
+
+def open_cells(text: TextIO, path: str, sample: int) -> Cells:
+    """Return the table in an ARFF file; ``sample`` is how many rows may be looked at."""
+    numbered = enumerate(text, 1)
+    attributes = _read_header(numbered, path)
+    rows = _rows(numbered, attributes, path)
+    cells = take_sample([attribute.name for attribute in attributes], rows, sample, path)
+    textual = {k for k, attribute in enumerate(attributes) if attribute.is_text}
+    last = len(attributes) - 1
+    return cells._replace(text={last} if last in textual else textual)
+
+
+def _read_header(numbered: Iterator[tuple[int, str]], path: str) -> list[Attribute]:
+    attributes: list[Attribute] = []
+    for line, content in numbered:
+        content = content.strip()
+        keyword = content.split(None, 1)[0].lower() if content else ""
+        if keyword == "@data":
+            if not attributes:
+                raise DataFileError("@data must follow attributes, but there are none", path, line)
+            return attributes
+        if keyword == "@attribute":
+            attributes.append(_attribute(content, path, line))
+        elif keyword != "@relation" and not keyword.startswith("%") and content:
+            raise DataFileError(f"a line of the header cannot be read: {content!r}", path, line)
+    raise DataFileError("there is no line @data", path)
+
+
+def _attribute(content: str, path: str, line: int) -> Attribute:
+    found = _ATTRIBUTE.match(content)
+    if not found:
+        raise DataFileError("@attribute must have a name and a type", path, line)
+    name, kind = _text_of(found.groups()[:3]), found[4].strip()
+    if kind.startswith("{") and kind.endswith("}"):
+        return Attribute(name, _split(kind[1:-1], path, line), True)
+    kind = kind.split()[0].lower()
+    if kind not in (*_NUMERIC, "string", "date"):
+        raise DataFileError(f"attributes of type {kind!r} cannot be read", path, line)
+    return Attribute(name, None, kind not in _NUMERIC)
+
+
+def _text_of(groups: tuple[str | None, ...]) -> str:
+    """Return what one of the ways to write a cell says: in quotes of either kind, or without."""
+    *quoted, plain = groups
+    inside = next((text for text in quoted if text is not None), None)
+    if inside is None:
+        return plain or ""
+    return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), inside)
+
+
+def _split(content: str, path: str, line: int) -> list[str]:
+    cells, place = [], 0
+    while True:
+        found = _CELL.match(content, place)
+        if not found:
+            raise DataFileError("quotes must be closed and followed by a comma", path, line)
+        cells.append(_text_of(found.groups()[:3]))
+        place = found.end()
+        if not found[4]:
+            return cells
+
+
+def _rows(
+    numbered: Iterator[tuple[int, str]], attributes: list[Attribute], path: str
+) -> Iterator[Row]:
+    for line, content in numbered:
+        content = content.strip()
+        if not content or content.startswith("%"):
+            continue
+        if content.startswith("{"):
+            yield line, _sparse_row(content, attributes, path, line)
+        else:
+            yield line, _split(content, path, line)
+
+
+def _sparse_row(content: str, attributes: list[Attribute], path: str, line: int) -> list[str]:
+    row = [attribute.values[0] if attribute.values else "0" for attribute in attributes]
+    inside, place = content[1:-1].strip(), 0
+    while place < len(inside):
+        found = _SPARSE.match(inside, place)
+        if not found or not content.endswith("}") or int(found[1]) >= len(row):
+            reason = f"a sparse row must be {{index value, …}} of {len(row)} columns"
+            raise DataFileError(reason, path, line)
+        row[int(found[1])] = _text_of(found.groups()[1:])
+        place = found.end()
+    return row
+
+
+def write_arff(stream: TextIO, data: Data) -> None:
+    """Write all examples; numbers keep all their digits."""
+    names = data.feature_names or [f"f{k + 1}" for k in range(data.X.shape[1])]
+    stream.write("@relation opforest\n\n")
+    columns = [_show_numbers(column) for column in data.X.astype(np.float64).T]
+    kinds = ["numeric"] * len(columns)
+    names = list(names)
+    if data.ids is not None:
+        names.insert(0, ID_NAME)
+        kinds.insert(0, "numeric" if data.ids.dtype.kind in "iu" else "string")
+        columns.insert(0, [_quote(str(cell)) for cell in data.ids.tolist()])
+    if data.y is not None:
+        names.append(data.label_name or LABEL_NAMES[0])
+        kinds.append("{" + ",".join(_quote(str(k)) for k in np.unique(data.y).tolist()) + "}")
+        columns.append([_quote(str(cell)) for cell in data.y.tolist()])
+    for name, kind in zip(names, kinds, strict=True):
+        stream.write(f"@attribute {_quote(name)} {kind}\n")
+    stream.write("\n@data\n")
+    stream.writelines(",".join(row) + "\n" for row in zip(*columns, strict=True))
+
+
+def _show_numbers(column: Array) -> list[str]:
+    return ["?" if number != number else repr(number) for number in column.tolist()]
+
+
+def _quote(text: str) -> str:
+    if _SIMPLE.match(text):
+        return text
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    for letter, character in _ESCAPES.items():
+        escaped = escaped.replace(character, f"\\{letter}")
+    return f"'{escaped}'"

@@ -1,0 +1,165 @@
+"""A file of named arrays and a JSON header, with a checksum over all of it.
+
+====================  ============================================================================
+bytes                 what they are
+====================  ============================================================================
+8                     ``MAGIC``; its last characters catch what a transfer as text would change
+8                     the length of the header, little-endian
+as many               the header: a JSON object in ASCII, padded by spaces so that arrays are
+                      aligned; ``"arrays"`` lists name, type and shape of each, in their order
+as many               the arrays, row by row, little-endian, each padded by zeros to 8 bytes
+32                    the SHA-256 of all that comes before
+====================  ============================================================================
+
+There is nothing in it that could run, and nothing is allocated that the file is not as long as.
+"""
+
+import hashlib
+import json
+import math
+import os
+import stat
+from collections.abc import Mapping
+from itertools import chain
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from opforest.io.atomic import replacing
+from opforest.io.errors import ModelFileError
+
+Array = npt.NDArray[Any]
+
+MAGIC = b"OPF\x89\r\n\x1a\n"
+DIGEST = hashlib.sha256().digest_size
+ALIGNMENT = 8
+BEGIN = len(MAGIC) + 8
+
+#: The largest Unicode character.
+LAST_CHARACTER = 0x10FFFF
+
+
+def write_container(
+    path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, Array]
+) -> None:
+    """Write a header and arrays, whole or not at all."""
+    little = {name: _little_endian(array) for name, array in arrays.items()}
+    listed = [[name, array.dtype.str, list(array.shape)] for name, array in little.items()]
+    text = json.dumps({**header, "arrays": listed}, allow_nan=False).encode("ascii")
+    text += b" " * (-len(text) % ALIGNMENT)
+    begin = MAGIC + len(text).to_bytes(8, "little") + text
+    digest = hashlib.sha256()
+    with replacing(path) as stream:
+        stream.write(begin)
+        digest.update(begin)
+        for part in chain.from_iterable(map(_padded, little.values())):
+            stream.write(part)
+            digest.update(part)
+        stream.write(digest.digest())
+
+
+def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return header and arrays of a file, or say in a ``ModelFileError`` why it has none."""
+    with open(path, "rb") as stream:
+        content = _read_all(stream)
+    header, end = _read_header(content)
+    listed = header.pop("arrays", None)
+    if not isinstance(listed, list):
+        raise ModelFileError("its header has no list of arrays.")
+    arrays: dict[str, Array] = {}
+    for entry in listed:
+        name, dtype, shape = _check_entry(entry)
+        size = math.prod(shape) * dtype.itemsize
+        if name in arrays or size > len(content) - end:
+            raise ModelFileError(
+                f"its header lies about array {name[:50]!r}, of type {dtype} and shape {shape}: it "
+                "does not fit into the file."
+            )
+        arrays[name] = _view(content[end : end + size], name, dtype, shape)
+        end += size + -size % ALIGNMENT
+    if end != len(content):
+        raise ModelFileError("it is longer or shorter than the arrays its header lists.")
+    return header, arrays
+
+
+def _little_endian(array: Array) -> Array:
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+
+
+def _padded(array: Array) -> tuple[memoryview, memoryview]:
+    data = memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
+    return data, memoryview(bytes(-len(data) % ALIGNMENT))
+
+
+def _read_all(stream: IO[bytes]) -> memoryview:
+    """Return all but the checksum, which is right."""
+    status = os.fstat(stream.fileno())
+    if not stat.S_ISREG(status.st_mode):
+        raise ModelFileError("it is no regular file.")
+    begin = stream.read(len(MAGIC))
+    if not begin:
+        raise ModelFileError("the file is empty.")
+    if begin != MAGIC:
+        raise ModelFileError("it is no model saved by opforest: it does not begin like one.")
+    content = bytearray(status.st_size)
+    stream.seek(0)
+    length = stream.readinto(content)  # type: ignore[attr-defined]
+    whole = memoryview(content)
+    if length != len(content) or length < BEGIN + DIGEST:
+        raise ModelFileError("it is cut short.")
+    if hashlib.sha256(whole[:-DIGEST]).digest() != whole[-DIGEST:]:
+        raise ModelFileError("its checksum is wrong: the file is damaged or cut short.")
+    return whole[:-DIGEST]
+
+
+def _read_header(content: memoryview) -> tuple[dict[str, Any], int]:
+    """Return the header, and where it ends."""
+    end = BEGIN + int.from_bytes(content[len(MAGIC) : BEGIN], "little")
+    if end > len(content):
+        raise ModelFileError("its header is longer than the file.")
+    try:
+        header = json.loads(bytes(content[BEGIN:end]).decode("ascii"), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"its header is no JSON: {error}") from None
+    if not isinstance(header, dict):
+        raise ModelFileError("its header is no JSON object.")
+    return header, end
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number in JSON")
+
+
+def _check_entry(entry: Any) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
+    """Return what the header says of an array, if it can be true."""
+    match entry:
+        case [str(name), str(kind), [*shape]] if len(shape) <= 2:
+            lengths_are_lengths = all(type(n) is int and 0 <= n < 2**48 for n in shape)
+            if lengths_are_lengths and _is_plain(kind):
+                return name, np.dtype(kind), tuple(shape)
+    raise ModelFileError(f"its header describes an array that cannot be: {str(entry)[:100]}.")
+
+
+def _is_plain(kind: str) -> bool:
+    """Tell whether a type is one of numbers or strings, spelled as NumPy does."""
+    if kind in ("|b1", "|i1", "|u1"):
+        return True
+    if kind[:2] in ("<i", "<u", "<f"):
+        return kind[2:] in ("2", "4", "8")
+    width = kind[2:]
+    return kind[:2] == "<U" and width.isdecimal() and width.isascii() and 0 < len(width) < 9
+
+
+def _view(data: memoryview, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    """Return an array over the memory of the file, if its bits are values."""
+    array = np.frombuffer(data, dtype).reshape(shape) if len(data) else np.empty(shape, dtype)
+    array = np.require(array, dtype.newbyteorder("="), ("C", "A", "W"))
+    is_proper = True
+    if dtype.kind == "b":
+        is_proper = bool((array.view(np.uint8) <= 1).all())
+    elif dtype.kind == "U":
+        is_proper = bool((np.frombuffer(data, "<u4") <= LAST_CHARACTER).all())
+    if not is_proper:
+        raise ModelFileError(f"its array {name!r} holds what is not of type {dtype}.")
+    return array

@@ -1,0 +1,197 @@
+"""A forest in parts, and a forest from parts that nobody vouches for.
+
+Kernels validate nothing. So whatever comes out of a file is checked here, and all of it: types,
+shapes and ranges before a kernel sees it, then what must be true of any forest.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from opforest._jit import is_jitted, specialise
+from opforest.forest import Forest
+from opforest.indexing import check_algorithm
+from opforest.kernels.distances import measure_edges
+from opforest.kernels.opfi import Lines
+from opforest.metrics import Array, CallableMetric, Metric
+from opforest.storage import Model, read_only
+from opforest.updates import UPDATES
+from opforest.updates.grown import GrownForest
+
+#: Above all arrival numbers that can come to be.
+MANY = 2**62
+
+#: Errors of a distance, in units of its last place, that another machine may make.
+ROUNDING = 1024
+
+
+class Parts(NamedTuple):
+    """What a forest consists of, without holes and room to grow."""
+
+    metric: Metric
+    rows: Array  #: points, or a table of distances
+    model: Model
+    arrival: Array
+    removed: int  #: how far the next arrival number is ahead of the number of examples
+    vectors: Array | None = None  #: points beside a table that was measured from them
+    lines: Lines | None = None  #: of a grown forest
+    grown_by: str = ""
+    algorithm: str = "auto"
+    n_jobs: int | None = None
+    share: float = 1.0  #: of the points that a search in a k-d tree looks at
+
+
+def take_apart(forest: Forest) -> Parts:
+    """Return the parts of a forest; arrays are not copied if need not be."""
+    state = forest.__getstate__()
+    return Parts(
+        state["metric"], state["rows"], state["model"], state["_arrival"], int(state["_removed"]),
+        state["_vectors"], state.get("lines"), forest.grown_by, state["_algorithm"],
+        state["_n_jobs"], float(state["_share"]),
+    )  # fmt: skip
+
+
+def put_together(parts: Parts, n_classes: int) -> Forest:
+    """Return the forest, or say in a ``ValueError`` what is wrong with its parts."""
+    _check_facts(parts)
+    _check_arrays(parts)
+    _check_points(parts)
+    if len(parts.rows):
+        _check_links(parts, n_classes)
+        _check_weights(parts)
+    forest = object.__new__(GrownForest if parts.grown_by else Forest)
+    grown = {"lines": parts.lines, "grown_by": parts.grown_by} if parts.grown_by else {}
+    forest.__setstate__(
+        {
+            "metric": parts.metric,
+            "rows": parts.rows,
+            "model": parts.model,
+            "_arrival": parts.arrival,
+            "_removed": parts.removed,
+            "_vectors": parts.vectors,
+            "_algorithm": parts.algorithm,
+            "_n_jobs": parts.n_jobs,
+            "_share": parts.share,
+            **grown,
+        }
+    )
+    try:
+        forest.check_model()
+    except AssertionError as error:
+        raise ValueError(f"its forest is none: {error}.") from None
+    return forest
+
+
+def _demand(condition: object, complaint: str) -> None:
+    if not condition:
+        raise ValueError(complaint)
+
+
+def _check_facts(parts: Parts) -> None:
+    metric, share, n = parts.metric, parts.share, len(parts.rows)
+    check_algorithm(parts.algorithm, metric)
+    _demand(parts.grown_by in ("", *UPDATES) and parts.grown_by != "exact", "it grew by no update.")
+    _demand(0 <= share <= 1, f"its share of a search must be from 0 to 1, got {share}.")
+    _demand(share == 1 or metric.is_indexable, f"metric {metric.name!r} has no k-d tree.")
+    arrival, removed = parts.arrival, parts.removed
+    _demand(0 <= removed < MANY, f"{removed} examples cannot have been forgotten.")
+    _demand((arrival >= 0).all() and (np.diff(arrival) > 0).all(), "its arrival numbers fall.")
+    _demand((arrival < n + removed).all(), "an arrival number is yet to come.")
+    _demand(n or not parts.grown_by, "it has no examples.")
+
+
+def _check_arrays(parts: Parts) -> None:
+    """Check types and shapes."""
+    rows, metric, n = parts.rows, parts.metric, len(parts.rows)
+    _demand(rows.ndim == 2 and rows.dtype in (np.float32, np.float64), "its rows are no numbers.")
+    _demand(rows.shape[1] == n if metric.is_table else rows.shape[1] > 0, "its rows have no width.")
+    integers = {"label", "parent", "cuts", "arrival", "root", "pair"}
+    arrays = {**parts.model._asdict(), "arrival": parts.arrival}
+    if parts.grown_by:
+        _demand(parts.lines is not None, "it has no roots and pairs.")
+        arrays.update(parts.lines._asdict() if parts.lines else {})
+    for name, array in arrays.items():
+        _demand(array.shape == (n,), f"array {name!r} must be of length {n}, not {array.shape}.")
+        expected = np.dtype(np.int64) if name in integers else rows.dtype
+        _demand(array.dtype == expected, f"array {name!r} must be {expected}, not {array.dtype}.")
+    has_vectors = isinstance(metric, CallableMetric)
+    _demand((parts.vectors is not None) == has_vectors, "vectors are there that should not be.")
+    if parts.vectors is not None:
+        proper = parts.vectors.ndim == 2 and parts.vectors.dtype in (np.float32, np.float64)
+        _demand(proper and len(parts.vectors) == n, "its vectors are not those of its table.")
+        _demand(parts.vectors.shape[1] > 0, "its vectors have no width.")
+        _demand(np.isfinite(parts.vectors).all(), "a feature is not finite.")
+
+
+def _check_points(parts: Parts) -> None:
+    rows = parts.rows
+    if rows.size == 0:
+        return
+    _demand(np.isfinite(rows).all(), "a feature or a distance is not finite.")
+    if parts.metric.is_table:
+        _demand((rows >= 0).all(), "a distance is negative.")
+        _demand(np.array_equal(rows, rows.T), "its table of distances is not symmetric.")
+        _demand(not rows.diagonal().any(), "an example has a distance to itself.")
+    else:
+        parts.metric.check_features(rows)
+
+
+def _check_links(parts: Parts, n_classes: int) -> None:
+    """Check that all links lead somewhere, and parents to a root."""
+    label, parent, _, cuts, _ = parts.model
+    n = len(label)
+    _demand(((label >= 0) & (label < n_classes)).all(), "an example is of no class.")
+    _demand(((parent >= -1) & (parent < n)).all(), "a parent is no example.")
+    _demand(((cuts >= 0) & (cuts <= n)).all(), "an example has too many cut edges.")
+    top = find_tops(parent)
+    if parts.lines is not None:
+        root, pair = parts.lines
+        _demand(np.array_equal(root, top), "a root is not where parents lead.")
+        _demand(((pair >= -1) & (pair < n)).all(), "a pair is no example.")
+
+
+def find_tops(parent: Array) -> Array:
+    """Return where parents lead from each vertex; a ``ValueError`` if they run in circles."""
+    n = len(parent)
+    top = np.where(parent < 0, np.arange(n), parent)
+    for _ in range(n.bit_length()):  # after k rounds, 2^k steps have been taken
+        top = top[top]
+    _demand((parent[top] < 0).all(), "parents run in a circle.")
+    return top
+
+
+def _check_weights(parts: Parts) -> None:
+    """Check that edges are as long as their ends are apart, by the metric that is given."""
+    metric, (_, parent, weight, *_) = parts.metric, parts.model
+    _demand(np.isfinite(weight).all() and (weight >= 0).all(), "an edge has no length.")
+    _demand(not weight[parent < 0].any(), "a root hangs on an edge.")
+    if is_jitted(metric.kernel):
+        metric.check_function(parts.rows)
+    measured = specialise(measure_edges, metric.kernel)(parts.rows, parent, metric.kernel)
+    _compare(weight, measured, parts)
+    if isinstance(metric, CallableMetric) and parts.vectors is not None:
+        _compare(weight, _call_along_edges(metric, parts.vectors, parent), parts)
+
+
+def _call_along_edges(metric: CallableMetric, points: Array, parent: Array) -> Array:
+    """Measure as training would, the smaller index first; 0 for a root."""
+    function = partial(metric.function, **dict(metric.params))
+    points = read_only(points.view())
+    pairs = ((min(u, v), max(u, v)) for v, u in enumerate(parent.tolist()))
+    try:
+        return np.array([function(points[u], points[v]) if u >= 0 else 0.0 for u, v in pairs])
+    except Exception as error:
+        raise ValueError(f"metric {metric.name!r} fails on its examples: {error!r}") from error
+
+
+def _compare(weight: Array, measured: Array, parts: Parts) -> None:
+    tolerance = ROUNDING * float(np.finfo(weight.dtype).eps)
+    wrong = ~(np.abs(weight - measured) <= tolerance * weight)
+    if wrong.any():
+        v = int(wrong.argmax())
+        raise ValueError(
+            f"metric {parts.metric.name!r} is not what it was learned with: the examples {v} and "
+            f"{parts.model.parent[v]} are {weight[v]:.6g} apart (in reduced units), and not "
+            f"{measured[v]:.6g}."
+        )

@@ -1,0 +1,366 @@
+"""The files of LibOPF and of opf-incremental: data sets, distances, models.
+
+They have no magic number and no checksum; integers are int32 and reals float32, little-endian.
+So a file is told by its size, which its first numbers must explain, before anything is read or
+allocated. What cannot be true is a ``DataFileError`` that says why: NaN, labels out of range,
+counts that lie, predecessors that run in circles. A file is named by its path; or give its
+content as bytes.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from opforest.io.atomic import replacing
+from opforest.io.errors import DataFileError
+from opforest.io.libopf_model import read_model, read_nodes, write_model
+from opforest.io.libopf_source import Source, kind_of_binary, open_source
+from opforest.metrics import Array
+
+__all__ = [
+    "DataFileError",
+    "has_labels",
+    "looks_like",
+    "read_dataset",
+    "read_distances",
+    "read_model",
+    "read_samples",
+    "write_dataset",
+    "write_distances",
+    "write_model",
+]
+
+#: The largest int32.
+LARGEST = 2**31 - 1
+
+#: Samples that are read at a time, unless told otherwise.
+SAMPLES = 4096
+
+#: The first line of a data set in text: samples, labels, features.
+FIRST_LINE = re.compile(rb"[ \t]*(\d{1,10})[ \t]+(\d{1,10})[ \t]+(\d{1,10})[ \t]*\r?(?:\n|\Z)")
+WHOLE = re.compile(rb"\d{1,10}")
+NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+
+
+def looks_like(source: str | os.PathLike[str] | bytes) -> str | None:
+    r"""Tell what kind of file of LibOPF this looks like.
+
+    Parameters
+    ----------
+    source : path or bytes
+        The file, or all of its content.
+
+    Returns
+    -------
+    str or None
+        ``"dataset"``, ``"text"``, ``"distances"``, ``"model"``, ``"incremental model"``; None if
+        it is none of these.
+
+    Examples
+    --------
+    >>> from opforest.io.libopf import looks_like
+    >>> looks_like(b"2 1 1\n0 1 0.5\n1 1 0.25\n")
+    'text'
+    """
+    opened = open_source(source)
+    if FIRST_LINE.match(opened.head):
+        return "text" if _is_plausible(opened) else None
+    return kind_of_binary(opened)
+
+
+def read_dataset(source: str | os.PathLike[str] | bytes) -> tuple[Array, Array, Array]:
+    r"""Read a data set, binary or text; or the examples of a model.
+
+    Parameters
+    ----------
+    source : path or bytes
+        The file, or all of its content.
+
+    Returns
+    -------
+    X : array of shape (n_samples, n_features)
+        The features, as float32.
+    y : array of shape (n_samples,)
+        The labels, from 1; 0 for samples that have none.
+    ids : array of shape (n_samples,)
+        What LibOPF calls positions: the rows of a file of distances that belong to them.
+
+    Raises
+    ------
+    DataFileError
+        If there is no data set in the file.
+
+    Examples
+    --------
+    >>> from opforest.io.libopf import read_dataset
+    >>> X, y, ids = read_dataset(b"2 3 1\n7 3 0.5\n9 1 0.25\n")
+    >>> y, ids
+    (array([3, 1]), array([7, 9]))
+    """
+    parts = list(read_samples(source))
+    X, y, ids = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return X, y, ids
+
+
+def read_samples(
+    source: str | os.PathLike[str] | bytes, size: int = SAMPLES, skip: int = 0
+) -> Iterator[tuple[Array, Array, Array]]:
+    r"""Read a data set part by part, so that it may be larger than memory.
+
+    Parameters
+    ----------
+    source : path or bytes
+        The file, or all of its content, as for ``read_dataset``.
+    size : int
+        The number of samples in a part; the last one may have fewer.
+    skip : int, default=0
+        Samples to leave out at the beginning.
+
+    Yields
+    ------
+    X, y, ids : arrays
+        As ``read_dataset`` returns them, of some of the samples.
+
+    Raises
+    ------
+    DataFileError
+        When what is wrong in the file is come upon.
+
+    Examples
+    --------
+    >>> from opforest.io.libopf import read_samples
+    >>> for X, y, ids in read_samples(b"3 2 1\n7 2 0.5\n8 1 0.25\n9 1 0.5\n", size=2):
+    ...     print(y, ids)
+    [2 1] [7 8]
+    [1] [9]
+    """
+    opened = open_source(source)
+    header = FIRST_LINE.match(opened.head)
+    if header:
+        n, n_labels, d = map(int, header.groups())
+        yield from _read_text(opened, n, n_labels, d, size, skip)
+        return
+    kind = kind_of_binary(opened)
+    if kind in ("model", "incremental model"):
+        nodes = read_nodes(opened, kind)
+        for begin in range(skip, len(nodes.X), size):
+            part = slice(begin, begin + size)
+            yield nodes.X[part], nodes.truth[part], nodes.position[part]
+        return
+    if kind != "dataset":
+        found = "it holds distances" if kind else opened.explain_size()
+        raise opened.error(f"it is no data set of LibOPF: {found}.")
+    _, n_labels, d = opened.counts
+    for raw in opened.rows(12 + skip * (8 + 4 * d), d + 2, size):
+        X, y, ids = raw[:, 2:].view("<f4").astype(np.float32), raw[:, 1], raw[:, 0]
+        opened.check_samples(X, y, n_labels, skip)
+        skip += len(raw)
+        yield X, y.astype(np.int64), ids.astype(np.int64)
+
+
+def has_labels(source: str | os.PathLike[str] | bytes) -> bool:
+    r"""Tell whether any sample of a data set has a label.
+
+    Parameters
+    ----------
+    source : path or bytes
+        The file, or all of its content, as for ``read_dataset``.
+
+    Examples
+    --------
+    >>> from opforest.io.libopf import has_labels
+    >>> has_labels(b"1 1 1\n0 0 0.5\n")
+    False
+    """
+    return any(y.any() for _, y, _ in read_samples(source))
+
+
+def write_dataset(
+    path: str | os.PathLike[str],
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    ids: npt.ArrayLike | None = None,
+    text: bool = False,
+) -> None:
+    """Write a data set, whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    X : array-like of shape (n_samples, n_features)
+        The features; they are rounded to float32, which is all that LibOPF has.
+    y : array-like of shape (n_samples,)
+        The labels, from 1; 0 for samples that have none.
+    ids : array-like of shape (n_samples,), default=None
+        Their positions; by default they are counted from 0.
+    text : bool, default=False
+        Whether to write text, with as many digits as it takes to read the same numbers again.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from opforest.io.libopf import read_dataset, write_dataset
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_dataset(f"{folder}/a.dat", [[0.1], [0.2]], [1, 2])
+    ...     X, y, ids = read_dataset(f"{folder}/a.dat")
+    >>> y, ids
+    (array([1, 2]), array([0, 1]))
+    """
+    features = _as_float32(X, "X")
+    n, d = features.shape
+    labels = _as_int32(y, "y", n)
+    positions = _as_int32(np.arange(n) if ids is None else ids, "ids", n)
+    counts = [n, int(labels.max()), d]
+    with replacing(path) as stream:
+        if text:
+            stream.write("{} {} {}\n".format(*counts).encode())
+            for position, label, row in zip(positions, labels, features, strict=True):
+                stream.write(f"{position} {label} {' '.join(map(str, row))}\n".encode())
+        else:
+            raw = np.column_stack((positions, labels, features.view("<i4")))
+            stream.write(np.array(counts, "<i4").tobytes() + raw.astype("<i4").tobytes())
+
+
+def read_distances(source: str | os.PathLike[str] | bytes) -> Array:
+    """Read a file of distances, as ``opf_distance`` writes them.
+
+    Parameters
+    ----------
+    source : path or bytes
+        The file, or all of its content.
+
+    Returns
+    -------
+    array of shape (n, n)
+        The distances, as float32. With the ids of a data set,
+        ``OPFClassifier("precomputed").fit(D[np.ix_(ids, ids)], y)`` learns from them.
+
+    Raises
+    ------
+    DataFileError
+        If there are no distances in the file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opforest.io.libopf import read_distances
+    >>> read_distances(np.int32(1).tobytes() + np.float32(0).tobytes())
+    array([[0.]], dtype=float32)
+    """
+    opened = open_source(source)
+    if kind_of_binary(opened) != "distances":
+        raise opened.error("it is no file of distances: its size is not 4 + 4 n² bytes.")
+    n = opened.counts[0]
+    table = np.frombuffer(opened.content(), "<f4", offset=4).reshape(n, n).astype(np.float32)
+    wrong = ~((table >= 0) & np.isfinite(table))
+    if wrong.any():
+        u, v = np.argwhere(wrong)[0].tolist()
+        raise opened.error(f"the distance from {u} to {v} cannot be {table[u, v]}.")
+    return table
+
+
+def write_distances(path: str | os.PathLike[str], D: npt.ArrayLike) -> None:
+    """Write distances for LibOPF, whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    D : array-like of shape (n, n)
+        The distances; they are rounded to float32.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from opforest.io.libopf import read_distances, write_distances
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_distances(f"{folder}/distances.dat", [[0, 2], [2, 0]])
+    ...     read_distances(f"{folder}/distances.dat").tolist()
+    [[0.0, 2.0], [2.0, 0.0]]
+    """
+    table = _as_float32(D, "D")
+    if table.shape[0] != table.shape[1] or (table < 0).any():
+        raise ValueError(f"D must be a square table of distances, got shape {table.shape}.")
+    with replacing(path) as stream:
+        stream.write(np.array([len(table)], "<i4").tobytes() + table.tobytes())
+
+
+def _is_plausible(source: Source) -> bool:
+    """Tell whether the second line, and the number of lines, are as the first one says."""
+    header, *lines = source.head.split(b"\n")
+    n, _, d = map(int, header.split())
+    if source.size <= len(source.head):
+        if sum(not line.isspace() and line != b"" for line in lines) != n:
+            return False
+    elif len(lines) < 2:
+        return True  # nothing but a long line can be seen of it
+    return len(lines[0].split()) == d + 2
+
+
+def _read_text(
+    source: Source, n: int, n_labels: int, d: int, size: int, skip: int
+) -> Iterator[tuple[Array, Array, Array]]:
+    if n < 1 or d < 1 or n * (d + 2) * 2 > source.size:  # a digit and a space for each
+        raise source.error(f"it is too short for {n} samples of {d} features.", 1)
+    lines = islice(source.lines(), 1 + skip, None)
+    seen = min(skip, n)
+    while part := list(islice(lines, size)):
+        if seen + len(part) > n:
+            raise source.error("the line is one too many.", part[n - seen][0])
+        rows = [_parse(line, d, source, number) for number, line in part]
+        ids, y, X = (np.array(column) for column in zip(*rows, strict=True))
+        source.check_samples(X, y, n_labels, seen)
+        seen += len(part)
+        yield X, y, ids
+    if seen < n:
+        raise source.error(f"it ends after {seen} of {n} samples.")
+
+
+def _parse(content: bytes, d: int, source: Source, line: int) -> tuple[int, int, Array]:
+    """Return position, label and features."""
+    values = content.split()
+    if len(values) != d + 2:
+        raise source.error(f"the line must have {d + 2} values, got {len(values)}.", line)
+    for column, value in enumerate(values, 1):
+        if not (WHOLE if column <= 2 else NUMBER).fullmatch(value):
+            kind = "a whole number" if column <= 2 else "a number"
+            shown = value[:20].decode("ascii", "replace")
+            raise source.error(f"there must be {kind}, got {shown!r}.", line, column)
+    position, label = int(values[0]), int(values[1])
+    if max(position, label) > LARGEST:
+        raise source.error(f"position and label must be from 0 to {LARGEST}.", line)
+    with np.errstate(over="ignore"):
+        numbers = np.array([float(value) for value in values[2:]]).astype(np.float32)
+    if np.isinf(numbers).any():
+        column = int(np.isinf(numbers).argmax()) + 3
+        raise source.error("the feature is too large for float32.", line, column)
+    return position, label, numbers
+
+
+def _as_float32(values: Any, name: str) -> Array:
+    array = np.asarray(values, np.float64 if not hasattr(values, "dtype") else None)
+    if array.ndim != 2 or array.size == 0 or array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must be a table of numbers, got shape {array.shape}.")
+    with np.errstate(over="ignore"):
+        rounded = np.ascontiguousarray(array, "<f4")
+    if not np.isfinite(rounded).all():
+        raise ValueError(f"{name} must be finite, and small enough for float32.")
+    return rounded
+
+
+def _as_int32(values: Any, name: str, n: int) -> Array:
+    array = np.asarray(values)
+    if array.shape != (n,) or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must be {n} integers, got shape {array.shape} and type {array.dtype}. "
+            "LibOPF has no other labels: number the classes from 1."
+        )
+    if array.min() < 0 or array.max() > LARGEST:
+        raise ValueError(f"{name} must be from 0 to {LARGEST}, got {array.min()} to {array.max()}.")
+    return array.astype("<i4")

@@ -1,0 +1,474 @@
+"""Data files of every kind: there and back, found out, in chunks, and what is said of bad ones."""
+
+import gzip
+import io
+import re
+import sys
+import tracemalloc
+import zipfile
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays as any_array
+
+from opforest.io.data import Data, Expected, Reading
+from opforest.io.errors import DataFileError
+from opforest.io.tables import FORMATS, format_of, read_chunks, read_table, write_table
+
+ENDS = {kind: ends[0] for kind, ends in FORMATS.items()}
+NAMED = ("csv", "tsv", "arff", "parquet", "npz")  # that have room for all there is
+NUMBERED = ("libsvm", "npy")
+SINGLE = ("libopf", "libopf-text")
+
+texts = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")),
+                min_size=1, max_size=6).map(str.strip).filter(bool)  # fmt: skip
+words = texts.filter(lambda text: not re.match(r"[+-]?\d", text) and text.isprintable())
+
+
+@pytest.fixture(autouse=True)
+def _need_pyarrow():
+    pytest.importorskip("pyarrow")
+
+
+@st.composite
+def data_sets(draw, single=False, named=True, text=True):
+    n, d = draw(st.integers(1, 6)), draw(st.integers(1, 4))
+    width = 32 if single else 64
+    numbers = st.floats(width=width, allow_nan=False, allow_infinity=False)
+    X = draw(any_array(np.float32 if single else np.float64, (n, d), elements=numbers))
+    X = X + 0.0 if single else X
+    names = (
+        draw(st.none() | st.lists(words, min_size=d, max_size=d, unique=True)) if named else None
+    )
+    if names is not None and {name.lower() for name in names} & {
+        "label",
+        "class",
+        "target",
+        "id",
+        "y",
+    }:
+        names = None
+    labels = words if text and draw(st.booleans()) else st.integers(1, 9)
+    y = np.array(draw(st.lists(labels, min_size=n, max_size=n)))
+    ids = draw(st.none() | st.permutations(range(3, 3 + n)).map(np.array)) if named else None
+    return Data(X, y, ids, None if names is None else tuple(names))
+
+
+def assert_same(found, data, kind):
+    assert found.X.shape == data.X.shape
+    assert found.X.astype(np.float64).tobytes() == data.X.astype(np.float64).tobytes()
+    assert found.y.tolist() == data.y.tolist()
+    assert found.y.dtype.kind == data.y.dtype.kind
+    if kind in (*NAMED, *SINGLE):
+        assert (found.ids is None) == (data.ids is None) or kind in SINGLE
+        if data.ids is not None:
+            assert found.ids.tolist() == data.ids.tolist()
+    if kind in NAMED and data.feature_names:
+        assert found.feature_names == data.feature_names
+
+
+class TestThereAndBack:
+    @pytest.mark.parametrize("kind", NAMED)
+    @settings(max_examples=40)
+    @given(data=data_sets())
+    def test_formats_with_names(self, tmp_path_factory, kind, data):
+        path = tmp_path_factory.mktemp("there") / f"data{ENDS[kind]}"
+        write_table(path, data)
+        assert_same(read_table(path), data, kind)
+
+    @pytest.mark.parametrize("kind", NUMBERED)
+    @settings(max_examples=40)
+    @given(data=data_sets(named=False, text=False))
+    def test_formats_of_numbers(self, tmp_path_factory, kind, data):
+        path = tmp_path_factory.mktemp("there") / f"data{ENDS[kind]}"
+        write_table(path, data)
+        assert_same(read_table(path), data, kind)
+
+    @pytest.mark.parametrize("first", FORMATS)
+    @settings(max_examples=15)
+    @given(
+        data=data_sets(single=True, named=False, text=False), order=st.permutations(list(FORMATS))
+    )
+    def test_any_to_any_by_a_chain_of_all(self, tmp_path_factory, first, data, order):
+        folder = tmp_path_factory.mktemp("chain")
+        chain = [first, *order]
+        write_table(folder / f"0{ENDS[first]}", data)
+        for i, (kind, following) in enumerate(pairwise(chain)):
+            found = read_table(folder / f"{i}{ENDS[kind]}")
+            assert_same(found, data, "libsvm")
+            write_table(folder / f"{i + 1}{ENDS[following]}", found)
+
+    @pytest.mark.parametrize("kind", ["csv", "tsv", "arff", "parquet", "npz"])
+    def test_missing_values_and_no_labels(self, tmp_path, kind):
+        path = tmp_path / f"data{ENDS[kind]}"
+        X = np.array([[np.nan, 0.5], [1.5, np.nan]])
+        write_table(path, Data(X))
+        found = read_table(path, Reading(allow_missing=True))
+        assert np.array_equal(found.X, X, equal_nan=True)
+        assert found.y is None
+        with pytest.raises(DataFileError, match="finite"):
+            read_table(path)
+
+    @pytest.mark.parametrize("kind", ["parquet", "npz", "npy"])
+    def test_precision_is_kept(self, tmp_path, kind):
+        path = tmp_path / f"data{ENDS[kind]}"
+        write_table(path, Data(np.float32([[0.1], [0.2]]), np.array([1, 2])))
+        assert read_table(path).X.dtype == np.float32
+
+    @pytest.mark.parametrize("kind", ["parquet", "npz"])
+    def test_text_that_looks_like_numbers_stays_text(self, tmp_path, kind):
+        path = tmp_path / f"data{ENDS[kind]}"
+        write_table(path, Data(np.ones((2, 1)), np.array(["1", "2"])))
+        assert read_table(path).y.tolist() == ["1", "2"]
+        whole = Reading(expected=Expected(1, None, False))
+        assert read_table(path, whole).y.tolist() == [1, 2]
+
+    def test_features_that_are_zero_everywhere_are_kept_by_libsvm(self, tmp_path):
+        write_table(tmp_path / "a.svm", Data(np.zeros((3, 5)), np.array([1, 2, 1])))
+        assert read_table(tmp_path / "a.svm").X.shape == (3, 5)
+
+    @pytest.mark.parametrize(
+        ("kind", "data", "message"),
+        [
+            ("libopf", Data(np.array([[0.1]]), np.array([1])), "32 bits, which cannot hold"),
+            ("libopf", Data(np.array([[1e300]]), np.array([1])), "32 bits, which cannot hold"),
+            ("libopf", Data(np.array([[0.5]]), np.array([0])), "count from 1, got 0"),
+            ("libopf", Data(np.array([[0.5]]), np.array(["a"])), "--encode-labels"),
+            ("libsvm", Data(np.array([[0.5]]), np.array(["a"])), "--encode-labels"),
+            ("libsvm", Data(np.array([[0.5]]), np.array([0])), "all 0"),
+            ("npy", Data(np.float32([[0.5]]), np.array([2**25 + 1])), "too large"),
+            ("csv", Data(np.array([[0.5]]), np.array(["a "])), "blanks"),
+        ],
+    )
+    def test_loss_is_refused_and_nothing_written(self, tmp_path, kind, data, message):
+        path = tmp_path / f"data{ENDS[kind]}"
+        with pytest.raises(DataFileError, match=message):
+            write_table(path, data)
+        assert list(tmp_path.iterdir()) == []
+
+
+def write(tmp_path, content, name="data.csv"):
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+class TestFindingOut:
+    @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " ", ", "])
+    def test_delimiters(self, tmp_path, delimiter):
+        rows = [("a", "b", "class"), ("1", "2.5", "x"), ("3", "-1e3", "y")]
+        path = write(tmp_path, "\n".join(map(delimiter.join, rows)) + "\n", "data.txt")
+        data = read_table(path)
+        assert data.X.tolist() == [[1, 2.5], [3, -1000]]
+        assert (data.feature_names, data.y.tolist()) == (("a", "b"), ["x", "y"])
+
+    def test_quotes_may_hold_anything(self, tmp_path):
+        path = write(tmp_path, '"a, ""b""","c\nd",class\n1,2,"x,y"\n')
+        data = read_table(path)
+        assert data.feature_names == ('a, "b"', "c\nd")
+        assert data.y.tolist() == ["x,y"]
+
+    @pytest.mark.parametrize(
+        ("content", "label", "features"),
+        [
+            ("a,label,b\n1,2,3\n", "label", ("a", "b")),
+            ("Target,a\n1,2\n", "Target", ("a",)),
+            ("a,kind,b\n1,x,3\n", "kind", ("a", "b")),  # the only text
+            ("x,y,kind\n1,2,z\n", "kind", ("x", "y")),
+            ("x1,x2,y\n1,2,0\n", "y", ("x1", "x2")),
+            ("x,y\n1,2\n", None, ("x", "y")),
+            ("a,b\n1,2\n", None, ("a", "b")),
+            ("id,a,class\n7,1,2\n", "class", ("a",)),
+        ],
+    )
+    def test_labels_of_columns_with_names(self, tmp_path, content, label, features):
+        data = read_table(write(tmp_path, content))
+        assert (data.label_name, data.feature_names) == (label, features)
+        assert (data.y is None) == (label is None)
+
+    @pytest.mark.parametrize(
+        ("content", "labelled", "d"),
+        [("1.5,2\n2.5,3\n", True, 1), ("1,0.5,a\n", True, 2), ("1,2.5\n", False, 2)],
+    )
+    def test_labels_of_columns_without(self, tmp_path, content, labelled, d):
+        data = read_table(write(tmp_path, content))
+        assert data.feature_names is None
+        assert ((data.y is not None), data.X.shape[1]) == (labelled, d)
+
+    @pytest.mark.parametrize(("label", "y"), [("1", [1]), ("-1", [3]), ("b", [2]), ("none", None)])
+    def test_a_label_that_is_named(self, tmp_path, label, y):
+        data = read_table(write(tmp_path, "a,b,class\n1,2,3\n"), Reading(label=label))
+        assert (None if data.y is None else data.y.tolist()) == y
+        assert data.X.shape[1] == (3 if y is None else 2)
+
+    def test_columns_can_be_dropped(self, tmp_path):
+        path = write(tmp_path, "name,when,a,class\nx,noon,1,2\n")
+        assert read_table(path, Reading(drop=("name", "2"))).feature_names == ("a",)
+
+    @pytest.mark.parametrize(
+        ("labels", "found"),
+        [("1 2", [1, 2]), ("1.0 +2", [1, 2]), ("007 1", ["007", "1"]), ("a 1", ["a", "1"]),
+         ("1.5 2", ["1.5", "2"])],
+    )  # fmt: skip
+    def test_whole_numbers_are_numbers(self, tmp_path, labels, found):
+        content = "a,class\n" + "".join(f"0,{label}\n" for label in labels.split())
+        assert read_table(write(tmp_path, content)).y.tolist() == found
+
+    def test_a_header_of_numbers_can_be_forced(self, tmp_path):
+        path = write(tmp_path, "1,2,class\n1.5,2,3\n")
+        assert read_table(path, Reading(header=True)).feature_names == ("1", "2")
+
+    @pytest.mark.parametrize(
+        ("content", "kind"),
+        [
+            ("+1 1:0.5 3:2 # note\n-1 2:1\n", "libsvm"),
+            ("% c\n@RELATION r\n@attribute a real\n@attribute class {x,y}\n@DATA\n1,x\n", "arff"),
+            ("1\t2\t3\n", "csv"),
+        ],
+    )
+    def test_formats_by_content(self, tmp_path, content, kind):
+        data = read_table(write(tmp_path, content, "data.unknown"))
+        if kind == "libsvm":
+            assert data.X.tolist() == [[0.5, 0, 2], [0, 1, 0]]
+            assert data.y.tolist() == [1, -1]
+        elif kind == "arff":
+            assert data.y.tolist() == ["x"]
+        else:
+            assert data.y.tolist() == [3]
+
+    def test_content_goes_before_the_name(self, tmp_path):
+        write_table(tmp_path / "data.npz", Data(np.ones((2, 2)), np.array([1, 2])))
+        (tmp_path / "data.npz").rename(tmp_path / "data.csv")
+        assert read_table(tmp_path / "data.csv").y.tolist() == [1, 2]
+
+    def test_packed_files_are_unpacked(self, tmp_path):
+        (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"a,class\n1,2\n"))
+        assert read_table(tmp_path / "a.csv.gz").y.tolist() == [2]
+        (tmp_path / "b.csv.gz").write_bytes(gzip.compress(b"a,class\n1,2\n" * 9)[:-9])
+        with pytest.raises(DataFileError, match="cannot be unpacked"):
+            read_table(tmp_path / "b.csv.gz")
+
+    @pytest.mark.parametrize("kind", ["csv", "npz", "parquet", "libsvm"])
+    def test_standard_input(self, tmp_path, monkeypatch, kind):
+        path = tmp_path / f"data{ENDS[kind]}"
+        write_table(path, Data(np.ones((2, 2)), np.array([1, 2])))
+        content = path.read_bytes()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert read_table("-").y.tolist() == [1, 2]
+
+    def test_names_say_formats(self):
+        for kind, ends in FORMATS.items():
+            assert all(format_of(f"a{end}") == kind for end in ends)
+        assert format_of("a.txt") is None
+
+    def test_sparse_and_quoted_arff(self, tmp_path):
+        content = (
+            "@attribute 'a b' numeric\n@attribute \"c\" {p, 'q r'}\n@attribute d real\n"
+            "@data\n{0 1.5, 1 'q r'}\n{2 3}\n% done\n1,'q r',?\n"
+        )
+        reading = Reading(label="c", allow_missing=True)
+        data = read_table(write(tmp_path, content, "a.arff"), reading)
+        assert data.feature_names == ("a b", "d")
+        assert data.y.tolist() == ["q r", "p", "q r"]
+        assert np.array_equal(data.X, [[1.5, 0], [0, 3], [1, np.nan]], equal_nan=True)
+
+
+class TestChunks:
+    @pytest.mark.parametrize("kind", [*NAMED, *NUMBERED, *SINGLE])
+    @pytest.mark.parametrize(("rows", "skip"), [(1, 0), (3, 0), (3, 4), (100, 2), (2, 7)])
+    def test_they_are_the_whole(self, tmp_path, kind, rows, skip):
+        X = np.arange(14, dtype=np.float32).reshape(7, 2)
+        data = Data(X, np.array([1, 2, 3, 1, 2, 3, 1]))
+        path = tmp_path / f"data{ENDS[kind]}"
+        write_table(path, data)
+        chunks = list(read_chunks(path, rows=rows, skip=skip))
+        assert all(len(chunk) == rows for chunk in chunks[:-1])
+        assert sum(map(len, chunks)) == 7 - skip
+        if chunks:
+            assert np.array_equal(np.concatenate([chunk.X for chunk in chunks]), X[skip:])
+            labels = np.concatenate([chunk.y for chunk in chunks])
+            assert labels.tolist() == data.y[skip:].tolist()
+
+    def test_packed_archives_and_columns_one_after_another(self, tmp_path):
+        X, y = np.asfortranarray(np.arange(14.0).reshape(7, 2)), np.array(list("abacaba"))
+        np.savez_compressed(tmp_path / "a.npz", X=X, y=y)
+        chunks = list(read_chunks(tmp_path / "a.npz", rows=3))
+        assert np.array_equal(np.concatenate([chunk.X for chunk in chunks]), X)
+        assert "".join(np.concatenate([chunk.y for chunk in chunks])) == "abacaba"
+        np.savez_compressed(tmp_path / "b.npz", table=np.column_stack((X, np.arange(7) % 2)))
+        assert [chunk.y.tolist() for chunk in read_chunks(tmp_path / "b.npz", rows=4)] == [
+            [0, 1, 0, 1], [0, 1, 0]
+        ]  # fmt: skip
+
+    def test_errors_count_from_the_beginning(self, tmp_path):
+        X = np.zeros((9000, 2))
+        X[8000, 1] = np.nan
+        np.savez(tmp_path / "a.npz", X=X)
+        with pytest.raises(DataFileError, match="feature 2 of example 8001 must be finite"):
+            read_table(tmp_path / "a.npz")
+
+    def test_labels_stay_numbers(self, tmp_path):
+        path = write(tmp_path, "a,class\n1,1\n2,2\n3,x\n")
+        with pytest.raises(DataFileError, match=r"line 4: the label must be a whole number.*'x'"):
+            list(read_chunks(path, rows=2))
+
+    @pytest.mark.parametrize("kind", [*NAMED, *NUMBERED, *SINGLE])
+    def test_they_take_little_memory(self, tmp_path, kind):
+        path, peaks = tmp_path / f"data{ENDS[kind]}", []
+        for n in (5_000, 20_000):
+            X = np.random.default_rng(0).random((n, 2), np.float32)
+            write_table(path, Data(X, np.arange(n) % 3 + 1))
+            tracemalloc.start()
+            try:
+                assert sum(len(chunk) for chunk in read_chunks(path, rows=200)) == n
+                peaks.append(tracemalloc.get_traced_memory()[1])
+            finally:
+                tracemalloc.stop()
+        assert peaks[1] < 2 * peaks[0]
+
+    def test_text_labels_need_not_come_first(self, tmp_path):
+        path = write(tmp_path, "a,class\n1,1\n2,x\n3,y\n")
+        assert [chunk.y[0] for chunk in read_chunks(path, rows=1)] == ["1", "x", "y"]
+
+    def test_a_stream_without_end_comes_row_by_row(self):
+        class Endless(io.RawIOBase):
+            def readable(self):
+                return True
+
+            def readinto(self, buffer):
+                row = b"1,2\n"
+                buffer[: len(row)] = row
+                return len(row)
+
+        stdin = io.TextIOWrapper(io.BufferedReader(Endless()))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "stdin", stdin)
+            chunks = read_chunks("-", rows=1)
+            assert [next(chunks).y.tolist() for _ in range(1000)] == [[2]] * 1000
+            chunks.close()
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("", "data.csv: the file is empty"),
+            ("\n\n", "data.csv: the file is empty"),
+            ("a,b,class\n", "data.csv: there are no examples"),
+            (
+                "a,b,class\n1,2,x\n1,zz,y\n",
+                "line 3, column 2: column 'b' must hold numbers, got 'zz'",
+            ),
+            ("a,b,class\n1,2,x\n1,,y\n", "line 3, column 2: column 'b' must hold finite numbers"),
+            ("a,b,class\n1,2,x\n\n1,inf,y\n", "line 4, column 2: column 'b' must hold finite"),
+            ("a,b,class\n1,1_0,x\n", "line 2, column 2: column 'b' must hold numbers, got '1_0'"),
+            ("a,b,class\n1,2,x\n1,2\n", "line 3: the row has 2 cells, but the header has 3"),
+            ("1,2\n1\n", "line 2: the row has 1 cells, but the first line has 2"),
+            ('a,b\n1,"2\n', "line 2: the row cannot be read"),
+            ("a,a,class\n1,2,3\n", "different names, got 'a' twice"),
+        ],
+    )
+    def test_bad_csv(self, tmp_path, content, message):
+        with pytest.raises(DataFileError, match=message):
+            read_table(write(tmp_path, content), Reading(delimiter=","))
+
+    @pytest.mark.parametrize(
+        ("label", "message"),
+        [("clas", "did you mean 'class'"), ("9", "numbers 1 to 2, got 9"), ("0", "got 0")],
+    )
+    def test_a_label_that_is_not_there(self, tmp_path, label, message):
+        with pytest.raises(DataFileError, match=message):
+            read_table(write(tmp_path, "a,class\n1,2\n"), Reading(label=label))
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("@relation r\n@attribute a real\n", "no line @data"),
+            ("@relation r\n@data\n1\n", "line 2: @data must follow attributes"),
+            ("@relation r\n@attribute a\n", "line 2: @attribute must have a name and a type"),
+            ("@relation r\n@attribute a relational\n", "line 2: attributes of type 'relational'"),
+            ("@relation r\nwhat\n", "line 2: a line of the header cannot be read: 'what'"),
+            ("@attribute a real\n@data\n1,2\n", "line 3: the row has 2 cells, but the header"),
+            ("@attribute a real\n@data\n'1\n", "line 3: quotes must be closed"),
+            ("@attribute a real\n@data\n{5 1}\n", "line 3: a sparse row must be"),
+            ("@attribute a real\n@attribute b {x}\n@data\n1,x\nz,x\n",
+             "line 5, column 1: column 'a' must hold numbers, got 'z'"),
+        ],
+    )  # fmt: skip
+    def test_bad_arff(self, tmp_path, content, message):
+        with pytest.raises(DataFileError, match=message):
+            read_table(write(tmp_path, content, "a.arff"))
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("1 1:0.5\nx 1:1\n", "line 2: the row cannot be read"),
+            ("1 1:0.5\n1 1:z\n", "line 2: the row cannot be read"),
+            ("1 0:0.5\n", "line 1: the row cannot be read"),
+            ("1 1:nan\n", "line 1: feature 1 must be a finite number"),
+            ("1.5 1:1\n", "labels must be whole numbers or text, got fractions"),
+        ],
+    )
+    def test_bad_libsvm(self, tmp_path, content, message):
+        with pytest.raises(DataFileError, match=message):
+            read_table(write(tmp_path, content, "a.svm"))
+
+    def test_bad_numpy_files(self, tmp_path):
+        np.save(tmp_path / "a.npy", np.array([{}], object), allow_pickle=True)
+        np.save(tmp_path / "b.npy", np.zeros(3))
+        np.savez(tmp_path / "c.npz", X=np.zeros((3, 2)), y=np.zeros(2))
+        np.savez(tmp_path / "d.npz", a=np.zeros((3, 2)), b=np.zeros(2))
+        (tmp_path / "e.npz").write_bytes(b"PK\x03\x04 and more")
+        np.savez(tmp_path / "h.npz", X=np.array([[{}]], object), allow_pickle=True)
+        with (
+            zipfile.ZipFile(tmp_path / "i.npz", "w") as archive,
+            archive.open("X.npy", "w") as file,
+        ):
+            np.lib.format.write_array_header_1_0(
+                file, {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**9)}
+            )
+        (tmp_path / "f.npy").write_bytes(b"\x93NUMPY\x01\x00 and more")
+        (tmp_path / "g.parquet").write_bytes(b"PAR1 and more PAR1")
+        for path in sorted(tmp_path.iterdir()):
+            with pytest.raises(DataFileError, match=path.name):
+                read_table(path)
+
+    def test_text_must_be_utf_8(self, tmp_path):
+        (tmp_path / "a.csv").write_bytes(b"a,class\n1,caf\xe9\n")
+        with pytest.raises(DataFileError, match=r"UTF-8, but byte 0xe9"):
+            read_table(tmp_path / "a.csv")
+        (tmp_path / "b").write_bytes(bytes(range(256)))
+        with pytest.raises(DataFileError, match="no format that is known"):
+            read_table(tmp_path / "b")
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("b,a,class\n1,2,x\n", "'a' should come where 'b' does; the order is 'a', 'b'"),
+            ("a,c,class\n1,2,x\n", "trained on are missing: 'b'"),
+            ("1,2,3,4\n", "the model expects 2 features, but the file has 4"),
+        ],
+    )
+    def test_other_columns_than_the_models(self, tmp_path, content, message):
+        reading = Reading(expected=Expected(2, ("a", "b"), True))
+        with pytest.raises(DataFileError, match=message):
+            read_table(write(tmp_path, content), reading)
+
+    def test_more_columns_than_the_models_are_ignored(self, tmp_path):
+        reading = Reading(expected=Expected(2, ("a", "b"), True))
+        data = read_table(write(tmp_path, "id,when,a,more,b,class\n1,noon,2,9,3,1\n"), reading)
+        assert (data.X.tolist(), data.y.tolist()) == ([[2, 3]], ["1"])
+        assert read_table(write(tmp_path, "2,3\n"), reading).y is None
+        assert read_table(write(tmp_path, "2,3,1\n"), reading).y.tolist() == ["1"]
+        assert read_table(write(tmp_path, "a,b,sort\n2,3,1\n"), reading).y.tolist() == ["1"]
+
+
+def test_parquet_says_which_extra_is_missing(tmp_path, monkeypatch):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(ImportError, match=r"opforest\[parquet\]"):
+        read_table(tmp_path / "a.parquet")
