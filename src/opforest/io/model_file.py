@@ -341,9 +341,8 @@ def _classifier_parts(model: OPFClassifier) -> _Taken:
 def fitted_classifier(forest: Forest, classes: Array, **parameters: Any) -> OPFClassifier:
     """Return the classifier that has learned a forest."""
     model = OPFClassifier(**parameters)
-    model.forest_, model.classes_ = forest, classes
     model.n_features_in_ = forest.n_features
-    model._learned_with = model.metric, model.metric_params
+    model._keep(forest, classes)
     return model
 
 
