@@ -296,6 +296,28 @@ def test_lying_sizes_take_no_memory(path):
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # kilobytes
 
 
+@pytest.mark.parametrize(
+    ("entry", "value"),
+    [
+        ("metric_params", {"": 1}),
+        ("metric_params", {"p": {}}),
+        ("metric_params", {"self": 1}),
+        ("algorithm", "x"),
+        ("update", "none"),
+        ("metric", ""),
+    ],
+)
+def test_forged_parameters_are_refused(path, entry, value):
+    opforest.save(make("exact"), path)
+    header, body = split(path.read_bytes())
+    header["parameters"][entry] = value
+    with pytest.raises(ModelFileError):
+        load(path, sealed(header, body))
+    header["parameters"], header["opforest"] = {}, 3
+    with pytest.raises(ModelFileError):
+        load(path, sealed(header, body))
+
+
 def test_a_forged_file_is_refused_by_an_optimised_python_too(path):
     opforest.save(make("exact"), path)
     path.write_bytes(forged(path.read_bytes(), "cuts", 0, 5))
