@@ -86,6 +86,19 @@ def test_wrong_usage_is_one_line(arguments, message):
     assert result.stdout == ""
 
 
+def test_what_nobody_foresaw_is_one_line_too(folder):
+    code = (
+        "from opforest.cli import main, models\n"
+        "models.load_model = None\n"
+        "import sys; sys.argv[1:] = ['predict', 'model', 'data.csv']; main.main()"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                            check=False, cwd=folder)  # fmt: skip
+    assert result.returncode == 1
+    assert "this is a bug" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
 def test_colours_and_progress_are_for_terminals(folder):
     result = run("predict", str(folder / "model"), str(folder / "data.csv"), "--proba")
     assert result.returncode == 0

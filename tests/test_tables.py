@@ -2,8 +2,10 @@
 
 import gzip
 import io
+import os
 import re
 import sys
+import threading
 import tracemalloc
 import zipfile
 from itertools import pairwise
@@ -276,6 +278,42 @@ class TestFindingOut:
         assert np.array_equal(data.X, [[1.5, 0], [0, 3], [1, np.nan]], equal_nan=True)
 
 
+class TestHabits:
+    """What other programs write."""
+
+    @pytest.mark.parametrize(
+        ("content", "names", "rows"),
+        [
+            ("0,1,label\n1.5,2,a\n3,4,b\n", ("0", "1"), [[1.5, 2], [3, 4]]),
+            ("1,2,species\n1,2,0\n3,4,1\n", ("1", "2"), [[1, 2], [3, 4]]),
+            ("# a note\n# more\na;b;class\n1,5;2;x\n-3,25e1;4;y\n", ("a", "b"),
+             [[1.5, 2], [-32.5, 4]]),
+            ("a,b,label,\n1,2,x,\n3,4,y,\n", ("a", "b"), [[1, 2], [3, 4]]),
+            ("1,2,x\n3,4,y\n", None, [[1, 2], [3, 4]]),
+        ],
+    )  # fmt: skip
+    def test_headers_commas_and_comments(self, tmp_path, content, names, rows):
+        reading = Reading(label="3")
+        data = read_table(write(tmp_path, content), reading)
+        assert data.feature_names == names
+        assert data.X.tolist() == rows
+
+    def test_errors_count_comments_too(self, tmp_path):
+        path = write(tmp_path, "# a note\na,class\n1,x\nz,y\n2,x\n")
+        with pytest.raises(DataFileError, match="line 4, column 1"):
+            read_table(path)
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")
+    def test_pipes(self, tmp_path):
+        os.mkfifo(tmp_path / "pipe")
+        writer = threading.Thread(
+            target=(tmp_path / "pipe").write_text, args=("a,class\n1,x\n2,y\n",)
+        )
+        writer.start()
+        assert read_table(tmp_path / "pipe").y.tolist() == ["x", "y"]
+        writer.join()
+
+
 class TestChunks:
     @pytest.mark.parametrize("kind", [*NAMED, *NUMBERED, *SINGLE])
     @pytest.mark.parametrize(("rows", "skip"), [(1, 0), (3, 0), (3, 4), (100, 2), (2, 7)])
@@ -311,8 +349,9 @@ class TestChunks:
             read_table(tmp_path / "a.npz")
 
     def test_labels_stay_numbers(self, tmp_path):
-        path = write(tmp_path, "a,class\n1,1\n2,2\n3,x\n")
-        with pytest.raises(DataFileError, match=r"line 4: the label must be a whole number.*'x'"):
+        path = write(tmp_path, "a,class\n" + "1,1\n2,2\n" * 60 + "3,x\n")
+        message = r"line 122, column 2: the label must be a whole number.*'x'"
+        with pytest.raises(DataFileError, match=message):
             list(read_chunks(path, rows=2))
 
     @pytest.mark.parametrize("kind", [*NAMED, *NUMBERED, *SINGLE])
@@ -436,9 +475,66 @@ class TestErrors:
             with pytest.raises(DataFileError, match=path.name):
                 read_table(path)
 
+    @pytest.mark.parametrize("y", [np.array([1e19, 1]), np.array([2**63, 1], np.uint64)])
+    def test_labels_that_are_too_large(self, tmp_path, y):
+        np.savez(tmp_path / "a.npz", X=np.zeros((2, 2)), y=y)
+        with pytest.raises(DataFileError, match=r"below 2\^63"):
+            read_table(tmp_path / "a.npz")
+
+    def test_numbers_that_cannot_be_kept_are_not_converted(self, tmp_path):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        large = 2**53 + 1
+        write(tmp_path, f"a,class\n1,x\n{large},y\n")
+        np.savez(tmp_path / "a.npz", X=np.array([[1, large]]))
+        pq.write_table(pa.table({"a": [1, large], "label": [1, 2]}), tmp_path / "a.parquet")
+        for path in tmp_path.iterdir():
+            with pytest.raises(DataFileError, match=f"{large}, which float64 cannot hold"):
+                read_table(path, Reading(allow_missing=True))
+            assert read_table(path).X.max() == 2**53
+
+    @pytest.mark.parametrize("kind", ["csv", "parquet", "arff"])
+    @pytest.mark.parametrize("name", ["id", "Target"])
+    def test_names_that_would_mean_something_else(self, tmp_path, kind, name):
+        data = Data(np.zeros((2, 2)), np.array(["a", "b"]), None, (name, "b"), "species")
+        with pytest.raises(DataFileError, match=f"a feature called '{name}' would be read"):
+            write_table(tmp_path / f"a{ENDS[kind]}", data)
+
+    @pytest.mark.parametrize(
+        ("names", "message"),
+        [(("a ", "b"), "blanks"), (("", "b"), "empty"), (("1", "2"), "read as an example")],
+    )
+    def test_names_that_a_table_of_text_cannot_hold(self, tmp_path, names, message):
+        data = Data(np.zeros((2, 2)), np.array(["a", "b"]), None, names, "species")
+        with pytest.raises(DataFileError, match=message):
+            write_table(tmp_path / "a.csv", data)
+
+    def test_kinds_of_parquet_labels(self, tmp_path):
+        import decimal
+
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = tmp_path / "a.parquet"
+        good = [([True, False], [1, 0]), ([3, 4], [3, 4]), (["x", "y"], ["x", "y"])]
+        for labels, read in good:
+            pq.write_table(pa.table({"a": [1.0, 2.0], "label": pa.array(labels)}), path)
+            assert read_table(path).y.tolist() == read
+        bad = [([decimal.Decimal(1)] * 2, "text or numbers"), ([b"x"] * 2, "text or numbers"),
+               ([None] * 2, "text or numbers"), ([[1], [2]], "text or numbers"),
+               ([True, None], "2 is missing"), ([1, None], "2 is missing")]  # fmt: skip
+        for labels, message in bad:
+            pq.write_table(pa.table({"a": [1.0, 2.0], "label": pa.array(labels)}), path)
+            with pytest.raises(DataFileError, match=message):
+                read_table(path)
+
     def test_text_must_be_utf_8(self, tmp_path):
         (tmp_path / "a.csv").write_bytes(b"a,class\n1,caf\xe9\n")
-        with pytest.raises(DataFileError, match=r"UTF-8, but byte 0xe9"):
+        with pytest.raises(DataFileError, match=r"line 2: .*UTF-8, but byte 0xe9"):
+            read_table(tmp_path / "a.csv")
+        (tmp_path / "a.csv").write_text("a,class\n1,2\n", "utf-16")
+        with pytest.raises(DataFileError, match="UTF-16; save it in UTF-8"):
             read_table(tmp_path / "a.csv")
         (tmp_path / "b").write_bytes(bytes(range(256)))
         with pytest.raises(DataFileError, match="no format that is known"):

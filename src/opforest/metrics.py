@@ -465,9 +465,15 @@ def _resolve_name(name: str, params: dict[str, Any]) -> Metric:
         raise ValueError(
             f"metric must be one of {list(METRIC_NAMES)} or a callable, got {name!r}.{hint}"
         )
-    known, build = _PARAMETRIC.get(name, ("", partial(_NAMED.get, name)))
-    unknown = sorted(set(params) - {known})
-    if unknown:
-        takes = f"takes only {known!r}" if known else "takes no parameters"
-        raise ValueError(f"metric {name!r} {takes} in metric_params, got {unknown}.")
-    return build(**params)  # type: ignore[return-value]
+    if name not in _PARAMETRIC:
+        if params:
+            raise ValueError(
+                f"metric {name!r} takes no parameters in metric_params, got {sorted(params)}."
+            )
+        return _NAMED[name]
+    known, build = _PARAMETRIC[name]
+    if set(params) - {known}:
+        raise ValueError(
+            f"metric {name!r} takes only {known!r} in metric_params, got {sorted(params)}."
+        )
+    return build(**params)

@@ -21,6 +21,7 @@ def distance(
     metric: options.MetricOption = None,
     metric_param: options.ParamOption = None,
     how: options.How = options.FOUND_OUT,
+    json: options.JsonOption = False,
 ) -> None:
     """Measure all pairs of examples, in the order of the file.
 
@@ -31,8 +32,10 @@ def distance(
     with say_errors():
         import numpy as np
 
+        from opforest.cli.output import print_facts
         from opforest.io import libopf
         from opforest.io.data import Data
+        from opforest.io.source import STANDARD
         from opforest.io.tables import format_of, read_table, write_table
         from opforest.metrics import resolve
 
@@ -43,10 +46,12 @@ def distance(
         examples = read_table(data, reading)
         with blame(data):
             table = _measure(examples.X, measured_by)
-        if format_of(out) in (None, "libopf"):
+        if out != STANDARD and format_of(out) in (None, "libopf"):
             libopf.write_distances(out, table.astype(np.float32))
         else:
             write_table(out, Data(table))
+        if out != STANDARD:
+            print_facts({"file": out, "examples": len(table), "metric": measured_by.name}, json)
 
 
 def _measure(X: Any, metric: "Metric") -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED = 2, 3, 4, 130
+UNFORESEEN, USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED = 1, 2, 3, 4, 130
 
 
 @contextmanager

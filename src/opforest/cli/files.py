@@ -34,10 +34,11 @@ def convert(
     Example: opforest convert training.dat training.csv
     """
     with say_errors():
+        from opforest.cli.models import kind_of_model
         from opforest.io.tables import find_output_format, read_table, write_table
 
         reading = how.reading(allow_missing=True)
-        if _convert_model(data, out, to):
+        if kind_of_model(data) and _convert_model(data, out, to, json):
             return
         kind = find_output_format(out, to)
         examples = read_table(data, reading)
@@ -50,21 +51,34 @@ def convert(
         _tell(out, kind, examples, codes, json)
 
 
-def _convert_model(path: str, out: str, to: options.Format | None) -> bool:
-    """Convert a model, and return whether it was one."""
+def _convert_model(path: str, out: str, to: options.Format | None, as_json: bool) -> bool:
+    """Convert a model, unless its examples are wanted, and return whether that was done."""
     import opforest
-    from opforest.cli.models import kind_of_model, load_model
+    from opforest.cli.learn import describe
+    from opforest.cli.models import kind_of_model, load_model, require_no_data
+    from opforest.cli.output import print_facts
     from opforest.io.libopf import write_model
+    from opforest.io.source import STANDARD
     from opforest.io.tables import format_of
 
-    kind = kind_of_model(path)
+    kind, wanted = kind_of_model(path), to or format_of(out)
+    if kind == "LibOPF" and wanted is not None:
+        return False
+    if kind == "opforest" and (to is not None or wanted not in (None, "libopf")):
+        raise ValueError(
+            f"{path} is a model, which becomes one of LibOPF: OUT must be called .opf or .dat, or "
+            f"have no ending of a data file, got {out!r}."
+        )
+    if out == STANDARD:
+        raise ValueError("a model is written to a file, not to the standard output.")
+    model = load_model(path)
     if kind == "opforest":
-        write_model(out, load_model(path))
-        return True
-    if kind == "LibOPF" and to is None and format_of(out) is None:
-        opforest.save(load_model(path), out)
-        return True
-    return False
+        write_model(out, model)
+    else:
+        require_no_data(out)
+        opforest.save(model, out)
+    print_facts({"file": out, **describe(model)}, as_json)
+    return True
 
 
 def _encode(examples: "Data") -> tuple["Data", dict[str, Any]]:

@@ -36,7 +36,7 @@ def train(
     """
     with say_errors():
         import opforest
-        from opforest.cli.models import labels_of, make_model, remember_names
+        from opforest.cli.models import labels_of, make_model, remember_names, require_no_data
         from opforest.cli.output import print_facts
         from opforest.io.tables import read_table
 
@@ -47,6 +47,7 @@ def train(
         metric = metric if distances is None else "precomputed"
         classifier = make_model(metric, params, update, jobs)
         require_folder(model)
+        require_no_data(model)
         examples = read_table(data, reading)
         y = labels_of(examples, data)
         begin = perf_counter()

@@ -1,5 +1,6 @@
 """The command ``opforest``, of which each group of commands is a module."""
 
+import os
 import sys
 from typing import Any
 
@@ -17,7 +18,7 @@ def _run(app: Any, arguments: list[str]) -> int:
     """Return the exit code of a command; say in one line what is wrong with its arguments."""
     import typer
 
-    from opforest.cli.errors import USAGE, say
+    from opforest.cli.errors import UNFORESEEN, USAGE, say
 
     wrong_usage: Any = typer.BadParameter.__base__  # typer has no name for it
     try:
@@ -26,6 +27,11 @@ def _run(app: Any, arguments: list[str]) -> int:
         context = error.ctx.command_path if error.ctx else "opforest"
         say(f"{error.format_message()} `{context} --help` says what there is.")
         return USAGE
+    except Exception as error:
+        if os.environ.get("OPFOREST_DEBUG"):
+            raise
+        say(f"this is a bug, please report it: {error!r} (OPFOREST_DEBUG=1 says where)")
+        return UNFORESEEN
 
 
 def make_app() -> Any:

@@ -1,12 +1,17 @@
 """Models as commands use them: made, loaded, and what they expect of data."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opforest.classifier import OPFClassifier
     from opforest.io.data import Array, Data, Expected
+
+
+#: What stands for a label that is not there.
+NO_LABEL = ("", "?", "nan", "NaN")
 
 
 def make_model(
@@ -19,10 +24,23 @@ def make_model(
     from opforest.classifier import OPFClassifier
     from opforest.metrics import resolve
 
+    check_jobs(jobs)
     resolve(metric or "euclidean", params)
     return OPFClassifier(
         metric or "euclidean", metric_params=params, update=str(update or "exact"), n_jobs=jobs
     )
+
+
+def check_jobs(jobs: int | None) -> None:
+    """Raise an error if there cannot be so many threads."""
+    if jobs == 0:
+        raise ValueError("--jobs must be 1 or more, or negative for all processors, got 0.")
+
+
+def require_no_data(path: str) -> None:
+    """Raise an error if a model would be written over a file that holds something else."""
+    if os.path.isfile(path) and os.path.getsize(path) and kind_of_model(path) is None:
+        raise ValueError(f"{path} is there and is no model: remove it, or name another file.")
 
 
 def load_model(path: str, jobs: int | None = None) -> "OPFClassifier":
@@ -32,6 +50,7 @@ def load_model(path: str, jobs: int | None = None) -> "OPFClassifier":
     from opforest.io.libopf import read_model
     from opforest.io.model_file import load
 
+    check_jobs(jobs)
     try:
         model = read_model(path) if kind_of_model(path) == "LibOPF" else load(path)
     except DataFileError as error:
@@ -65,9 +84,10 @@ class Saved:
         """Save a model over it, unless somebody else has done so."""
         from opforest.io.model_file import save
 
-        self.check()
-        save(model, self.path)
-        self._seen = self._look()
+        with _locked(os.path.dirname(os.path.realpath(self.path))):
+            self.check()
+            save(model, self.path)
+            self._seen = self._look()
 
     def check(self) -> None:
         """Raise an error if somebody else has changed it."""
@@ -85,14 +105,30 @@ class Saved:
         return status.st_ino, status.st_size, status.st_mtime_ns
 
 
+@contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """Keep other commands from saving models into a folder, where the system lets us."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 def kind_of_model(path: str) -> str | None:
     """Return whose model a file holds, by how it begins: ``"opforest"``, ``"LibOPF"``, or none."""
     from opforest.io.container import MAGIC
     from opforest.io.libopf import looks_like
     from opforest.io.source import STANDARD
 
-    if path == STANDARD:
-        return None
+    if path == STANDARD or (os.path.exists(path) and not os.path.isfile(path)):
+        return None  # what comes from a pipe can be read once
     with open(path, "rb") as stream:
         if stream.read(4) == MAGIC[:4]:
             return "opforest"
@@ -125,11 +161,17 @@ def count_learned(model: "OPFClassifier") -> int:
 
 
 def labels_of(data: "Data", path: str) -> "Array":
-    """Return the labels of examples, which must have some."""
+    """Return the labels of examples, all of which must have one."""
+    import numpy as np
+
     from opforest.io.errors import DataFileError
 
     if data.y is None:
         names = data.feature_names
         hint = f": --label {names[-1]!r}?" if names else " by --label"
         raise DataFileError(f"no column is known to be the label; name it{hint}", path)
+    if data.y.dtype.kind == "U":
+        missing = np.isin(data.y, NO_LABEL)
+        if missing.any():
+            raise data.error_at(int(missing.argmax()), "the label is missing", path)
     return data.y

@@ -125,7 +125,7 @@ class How:
         delimiter = self.delimiter
         if delimiter is not None:
             delimiter = {"\\t": "\t", "tab": "\t", "space": " "}.get(delimiter, delimiter)
-            if len(delimiter) != 1:
+            if len(delimiter) != 1 or delimiter in "\"'\r\n":
                 raise ValueError(
                     f"--delimiter must be a character, tab or space, got {delimiter!r}."
                 )
@@ -174,5 +174,7 @@ def parse_params(params: list[str] | None) -> dict[str, Any] | None:
         try:
             found[name] = float(value)
         except ValueError:
-            raise ValueError(f"--metric-param must be like p=3, got {param!r}.") from None
+            name = ""
+        if not name:
+            raise ValueError(f"--metric-param must be like p=3, got {param!r}.")
     return found or None

@@ -10,8 +10,9 @@ Cell = str | int | float
 
 
 def print_json(value: Mapping[str, Any]) -> None:
-    """Print one object."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
+    """Print one object; JSON has no infinity and no NaN, so these become null."""
+    plain = json.loads(json.dumps(value, default=str), parse_constant=lambda constant: None)
+    sys.stdout.write(json.dumps(plain, ensure_ascii=False) + "\n")
 
 
 def print_table(

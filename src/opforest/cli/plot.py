@@ -16,6 +16,7 @@ def plot(
         str, typer.Argument(metavar="OUT", help="the picture to write: .png, .svg or .pdf")
     ],
     how: options.How = options.FOUND_OUT,
+    json: options.JsonOption = False,
 ) -> None:
     """Draw the forest of a model; the data are the examples it has learned, in their order.
 
@@ -25,6 +26,7 @@ def plot(
         import os
 
         from opforest.cli.models import expected_of, load_model
+        from opforest.cli.output import print_facts
         from opforest.io.atomic import replacing
         from opforest.io.tables import read_table
         from opforest.plotting import ForestDisplay, require_matplotlib
@@ -44,3 +46,4 @@ def plot(
             ForestDisplay.from_estimator(classifier, examples.X, ax=figure.subplots())
         with replacing(out) as stream:
             figure.savefig(stream, format=kind)
+        print_facts({"file": out, "examples": len(examples)}, json)

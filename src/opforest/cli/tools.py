@@ -74,6 +74,7 @@ def merge(
     out: Annotated[str, typer.Option("--out", "-o", help="the file to write; - for stdout")],
     to: options.OutFormatOption = None,
     how: options.How = options.FOUND_OUT,
+    json: options.JsonOption = False,
 ) -> None:
     """Put the examples of several data files into one.
 
@@ -86,7 +87,9 @@ def merge(
         from opforest.io.tables import write_table
 
         reading = how.reading(allow_missing=True)
-        write_table(out, merge_parts([_read(path, reading) for path in data], data), to)
+        merged = merge_parts([_read(path, reading) for path in data], data)
+        write_table(out, merged, to)
+        _tell(out, merged, json)
 
 
 @options.reads_data
@@ -99,6 +102,7 @@ def normalize(
     ] = None,
     to: options.OutFormatOption = None,
     how: options.How = options.FOUND_OUT,
+    json: options.JsonOption = False,
 ) -> None:
     """Bring each feature to mean 0 and deviation 1; one that never changes becomes 0.
 
@@ -112,13 +116,25 @@ def normalize(
         examples = _read(data, reading)
         reference = examples if by is None else _read(by, reading)
         single = (to or format_of(out) or "").startswith("libopf")
-        write_table(out, standardise(examples, reference, data, single), to)
+        scores = standardise(examples, reference, data, single)
+        write_table(out, scores, to)
+        _tell(out, scores, json)
 
 
 def _read(path: str, reading: "Reading") -> "Data":
     from opforest.io.tables import read_table
 
     return read_table(path, reading)
+
+
+def _tell(out: str, written: "Data", as_json: bool) -> None:
+    """Say what was written, unless that was printed itself."""
+    from opforest.cli.output import print_facts
+    from opforest.io.source import STANDARD
+
+    if out != STANDARD:
+        facts = {"file": out, "examples": len(written), "features": written.X.shape[1]}
+        print_facts(facts, as_json)
 
 
 def _parse_shares(shares: str | None, parts: int) -> list[float]:

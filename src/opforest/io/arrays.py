@@ -34,10 +34,8 @@ def read_npy(path: str, name: str, reading: Reading) -> Data:
     """Return what an NPY file holds; it stays on disk until it is used."""
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise DataFileError(
-            f"the file is no array of numbers: {_first_line(error)}", name
-        ) from None
+    except (ValueError, EOFError):
+        raise DataFileError("the file is no array of numbers in NumPy's format", name) from None
     if not isinstance(array, np.ndarray):
         raise DataFileError("the file must hold one array", name)
     return _from_array(array, reading, name)
@@ -196,8 +194,18 @@ def check(data: Data, reading: Reading, path: str, first: int) -> Data:
         i, k = np.argwhere(~np.isfinite(X))[0]
         reason = f"feature {k + 1} of example {first + i + 1} must be finite, got {X[i, k]}"
         raise DataFileError(reason, path)
+    if reading.allow_missing and data.X.dtype.kind in "iu":
+        check_whole(data.X, X, path)
     y = None if data.y is None else np.array(_decoded(data.y))
     return replace(data, X=X, y=y)
+
+
+def check_whole(whole: Array, rounded: Array, path: str) -> None:
+    """Refuse whole numbers that 64 bits of floating point cannot hold."""
+    large = np.abs(rounded) >= 2.0**53
+    for exact, near in zip(whole[large].tolist(), rounded[large].tolist(), strict=True):
+        if exact != int(near):
+            raise DataFileError(f"a feature is {exact}, which float64 cannot hold", path)
 
 
 def _decoded(y: Array) -> Array:

@@ -20,7 +20,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     Parameters
     ----------
     path : path
-        The file. If it is a link, what it leads to is replaced.
+        The file. If it is a link, what it leads to is replaced; a device or a pipe is written to.
 
     Yields
     ------
@@ -28,16 +28,20 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         A binary stream.
     """
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        raise OSError(f"{path} is no regular file and cannot be replaced.")
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder.")
+    if target.exists() and not target.is_file():  # a device or a pipe
+        with target.open("wb") as stream:
+            yield stream
+        return
     partial = target.with_name(f".{target.name[:200]}-{secrets.token_hex(8)}")
     try:
         with partial.open("xb") as stream:
+            if target.exists():
+                shutil.copymode(target, partial)
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        if target.exists():
-            shutil.copymode(target, partial)
         os.replace(partial, target)
     finally:
         partial.unlink(missing_ok=True)

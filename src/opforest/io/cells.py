@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opforest.io.columns import Roles, choose_roles
-from opforest.io.data import Array, Data, Reading
+from opforest.io.data import Array, Data, Reading, is_whole
 from opforest.io.errors import DataFileError
 
 #: What stands for a value that is not there.
@@ -43,10 +43,14 @@ def to_chunks(cells: Cells, reading: Reading, path: str, size: int, skip: int) -
     text, whole = _kinds(cells)
     declared = text if cells.text is None else cells.text
     roles = choose_roles(cells.names, cells.n_columns, declared, whole, reading, path)
+    label = roles.label
+    has_words = label is not None and not all(
+        is_whole(row[label].strip()) for _, row in cells.sample if label < len(row)
+    )
     rows = islice(rows, skip, None)
     while chunk := list(islice(rows, size)):
         data = _convert(chunk, roles, reading.allow_missing, path)
-        if data.y is not None and roles.label in text:
+        if data.y is not None and has_words:
             data = replace(data, y=data.y.astype(np.str_))
         yield data
 
@@ -88,6 +92,8 @@ def _number(cell: str) -> float | None:
 
 def _convert(chunk: list[Row], roles: Roles, allow_missing: bool, path: str) -> Data:
     X = _numbers(chunk, roles, path)
+    if allow_missing:  # so the numbers will be written, and nothing must be lost
+        _check_large(X, chunk, roles, path)
     if not allow_missing and not np.isfinite(X).all():
         i, k = np.argwhere(~np.isfinite(X))[0]
         line, row = chunk[i]
@@ -101,7 +107,17 @@ def _convert(chunk: list[Row], roles: Roles, allow_missing: bool, path: str) -> 
         roles.feature_names,
         roles.label_name,
         np.array([line for line, _ in chunk]),
+        None if roles.label is None else roles.label + 1,
     )
+
+
+def _check_large(X: Array, chunk: list[Row], roles: Roles, path: str) -> None:
+    """Refuse whole numbers that 64 bits of floating point cannot hold."""
+    for i, k in np.argwhere(np.abs(X) >= 2.0**53):
+        (line, row), column = chunk[i], roles.features[k]
+        if row[column].strip().lstrip("+-").isdecimal() and int(row[column]) != int(X[i, k]):
+            reason = f"{roles.describe(column)} has {row[column]}, which float64 cannot hold"
+            raise DataFileError(reason, path, line, column + 1)
 
 
 def _numbers(chunk: list[Row], roles: Roles, path: str) -> Array:

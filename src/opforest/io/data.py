@@ -36,6 +36,8 @@ class Data:
         The name of the column with the labels.
     lines : array of shape (n,) or None
         The lines of a text file that the examples came from.
+    label_column : int or None
+        Which column the labels came from, counted from 1.
 
     Examples
     --------
@@ -51,6 +53,12 @@ class Data:
     feature_names: tuple[str, ...] | None = None
     label_name: str | None = None
     lines: Array | None = None
+    label_column: int | None = None
+
+    def error_at(self, i: int, reason: str, path: str) -> DataFileError:
+        """Return the error that says what is wrong with the label of example i."""
+        line = None if self.lines is None else int(self.lines[i])
+        return DataFileError(reason, path, line, self.label_column if line else None)
 
     def __len__(self) -> int:
         """Return the number of examples."""
@@ -154,17 +162,26 @@ def settle_labels(data: Data, text: bool | None, path: str) -> Data:
         return replace(data, y=np.array(cells, np.str_))
     for i, cell in enumerate(cells):
         if not _WHOLE.match(cell):
-            line = None if data.lines is None else int(data.lines[i])
-            raise DataFileError(
-                f"the label must be a whole number, as all before, got {cell!r}", path, line
-            )
+            reason = f"the label must be a whole number, as all before, got {cell!r}"
+            raise data.error_at(i, reason, path)
     return replace(data, y=np.array([int(cell.split(".")[0]) for cell in cells], np.int64))
 
 
+def is_whole(cell: str) -> bool:
+    """Tell whether a cell holds a whole number, as labels may be."""
+    return bool(_WHOLE.match(cell))
+
+
 def _numeric_labels(y: Array, text: bool | None, path: str) -> Array:
+    if y.dtype.kind == "f" and np.isnan(y).any():
+        raise DataFileError(
+            f"the label of example {int(np.isnan(y).argmax()) + 1} is missing", path
+        )
     if y.dtype.kind == "f" and not (np.isfinite(y) & (y == np.rint(y))).all():
         raise DataFileError("labels must be whole numbers or text, got fractions", path)
     if y.dtype.kind not in "biuf":
         raise DataFileError(f"labels must be whole numbers or text, got {y.dtype}", path)
+    if len(y) and y.dtype.kind in "uf" and not (abs(y.min()) < 2**63 and y.max() < 2**63):
+        raise DataFileError(f"labels must be below 2^63, got {y.max()}", path)
     whole = y.astype(np.int64)
     return whole.astype(np.str_) if text else whole

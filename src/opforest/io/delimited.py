@@ -5,16 +5,23 @@ and calls numbers a header.
 """
 
 import csv
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import TextIO
 
 import numpy as np
 
-from opforest.io.cells import Cells, Row, take_sample
+from opforest.io.cells import Cells, Row, is_missing, take_sample
 from opforest.io.columns import ID_NAME, LABEL_NAMES
 from opforest.io.data import Data, Reading
 from opforest.io.errors import DataFileError
+
+#: Names that only a header has.
+KNOWN = {ID_NAME, *LABEL_NAMES}
+
+#: A number with a comma where others have a point.
+_COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
 
 #: What may separate cells; a blank stands for any white space.
 DELIMITERS = (",", "\t", ";", "|", " ")
@@ -22,19 +29,54 @@ DELIMITERS = (",", "\t", ";", "|", " ")
 
 def open_cells(text: TextIO, reading: Reading, path: str, sample: int) -> Cells:
     """Return the table in a stream of text; ``sample`` is how many rows may be looked at."""
-    first = list(islice(text, max(2, sample)))
+    first = _without_comments(list(islice(text, max(2, sample))))
     delimiter = reading.delimiter or find_delimiter(first)
     rows = _rows(chain(first, text), delimiter, path)
-    head = next(rows, None)
-    if head is None:
+    looked_at = list(islice(rows, len(first)))
+    if not looked_at:
         raise DataFileError("the file is empty", path)
+    rows = chain(looked_at, rows)
+    if delimiter != "," and any(_COMMA.fullmatch(cell) for _, row in looked_at for cell in row):
+        rows = ((line, [_with_point(cell) for cell in row]) for line, row in rows)
+        looked_at = [(line, [_with_point(cell) for cell in row]) for line, row in looked_at]
+    if all(row[-1].strip() == "" and len(row) > 1 for _, row in looked_at):  # all end with one
+        rows = ((line, row[:-1] if row[-1].strip() == "" else row) for line, row in rows)
+        looked_at = [(line, row[:-1]) for line, row in looked_at]
     has_header = reading.header
     if has_header is None:
-        has_header = not any(map(_is_number, head[1]))
+        has_header = _is_header([row for _, row in looked_at])
     if has_header:
-        names = [name.strip() for name in head[1]]
+        names = [name.strip() for name in next(rows)[1]]
         return take_sample(names, rows, sample, path)
-    return take_sample(None, chain([head], rows), sample, path)
+    return take_sample(None, rows, sample, path)
+
+
+def _without_comments(lines: list[str]) -> list[str]:
+    """Return the lines with blank ones for comments at the beginning, which must not count."""
+    n = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    return ["\n"] * n + lines[n:]
+
+
+def _with_point(cell: str) -> str:
+    return cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell
+
+
+def _is_header(rows: list[list[str]]) -> bool:
+    """Tell whether the first row has the names of the columns.
+
+    It has if none of its cells is a number, if one is a name that we know, or if it has words
+    where all others have numbers.
+    """
+    head, *others = rows
+    if not any(map(is_number, head)) or {cell.strip().lower() for cell in head} & KNOWN:
+        return True
+    return any(
+        not is_number(cell)
+        and not is_missing(cell)
+        and all(k < len(row) and is_number(row[k]) for row in others)
+        for k, cell in enumerate(head)
+        if others
+    )
 
 
 def find_delimiter(lines: list[str]) -> str:
@@ -62,7 +104,8 @@ def _rows(lines: Iterable[str], delimiter: str, path: str) -> Iterator[Row]:
         raise DataFileError(f"the row cannot be read: {error}", path, reader.line_num) from None
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Tell whether a cell is one that no header has."""
     try:
         float(cell)
     except ValueError:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opforest.classifier import OPFClassifier
 from opforest.forest import Forest
+from opforest.indexing import check_algorithm
 from opforest.io.container import read_container, write_container
 from opforest.io.errors import ModelFileError
 from opforest.io.forest_arrays import Parts, put_together, take_apart
@@ -165,7 +166,7 @@ class _Reader:
 
 
 def _check_format(header: dict[str, Any]) -> None:
-    found = _Reader(header).get("format", int)
+    found, _ = _Reader(header).get("format", int), _Reader(header).get("opforest", str)
     if found != FORMAT:
         raise ModelFileError(
             f"it is of format {found}, and this version of opforest reads format {FORMAT}. It was "
@@ -353,6 +354,7 @@ def _make_classifier(header: _Reader, arrays: dict[str, Array], metric: Any) -> 
     parameters["n_jobs"] = _check_jobs(entries.get("n_jobs", int, type(None)))
     classes = _read_classes(header, arrays)
     resolved = _resolved(parameters["metric"], parameters["metric_params"])
+    check_algorithm(parameters["algorithm"], resolved)
     forest = _make_forest(header.part("forest"), arrays, resolved, len(classes))
     model = fitted_classifier(forest, classes, **parameters)
     names = _read_names(header, "feature_names")

@@ -5,6 +5,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from opforest.io.arrays import check_whole
 from opforest.io.columns import ID_NAME, LABEL_NAMES, Roles, choose_roles
 from opforest.io.data import Array, Data, Reading
 from opforest.io.errors import DataFileError
@@ -34,7 +35,7 @@ def read_parquet(path: str, name: str, reading: Reading, size: int) -> Iterator[
         _check_types(pa, schema, names, roles, name)
         try:
             for batch in file.iter_batches(size, columns=names):
-                yield _convert(batch, names, roles, pa)
+                yield _convert(batch, names, roles, pa, reading, name)
         except pa.ArrowException as error:
             raise DataFileError(f"the file is damaged: {error}".splitlines()[0], name) from None
 
@@ -46,15 +47,21 @@ def _is_text(pa: Any, kind: Any) -> bool:
 
 
 def _check_types(pa: Any, schema: Any, names: list[str], roles: Roles, path: str) -> None:
-    for k in roles.features:
-        kind = schema.field(names[k]).type
+    for k in (*roles.features, roles.label, roles.id):
+        if k is None:
+            continue
+        kind, may_be_text = schema.field(names[k]).type, k not in roles.features
         is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind)
-        if not (is_number or pa.types.is_boolean(kind)):
+        if may_be_text and not (is_number or pa.types.is_boolean(kind) or _is_text(pa, kind)):
+            raise DataFileError(f"{roles.describe(k)} must hold text or numbers, got {kind}", path)
+        if not may_be_text and not (is_number or pa.types.is_boolean(kind)):
             raise DataFileError(f"{roles.describe(k)} must hold numbers, got {kind}", path)
 
 
-def _convert(batch: Any, names: list[str], roles: Roles, pa: Any) -> Data:
-    columns = [_numbers(batch.column(names[k]), pa) for k in roles.features]
+def _convert(
+    batch: Any, names: list[str], roles: Roles, pa: Any, reading: Reading, path: str
+) -> Data:
+    columns = [_numbers(batch.column(names[k]), pa, reading, path) for k in roles.features]
     return Data(
         np.column_stack(columns),
         _values(batch, names, roles.label, pa),
@@ -64,10 +71,13 @@ def _convert(batch: Any, names: list[str], roles: Roles, pa: Any) -> Data:
     )
 
 
-def _numbers(column: Any, pa: Any) -> Array:
+def _numbers(column: Any, pa: Any, reading: Reading, path: str) -> Array:
     single = pa.types.is_float32(column.type)
     array: Array = column.to_numpy(zero_copy_only=False)
-    return array.astype(np.float32 if single else np.float64)
+    numbers: Array = array.astype(np.float32 if single else np.float64)
+    if reading.allow_missing and array.dtype.kind in "iu":
+        check_whole(array, numbers, path)
+    return numbers
 
 
 def _values(batch: Any, names: list[str], k: int | None, pa: Any) -> Array | None:
@@ -76,6 +86,8 @@ def _values(batch: Any, names: list[str], k: int | None, pa: Any) -> Array | Non
     column = batch.column(names[k])
     if _is_text(pa, column.type):
         return np.array(["" if cell is None else cell for cell in column.to_pylist()], np.str_)
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
     array: Array = column.to_numpy(zero_copy_only=False)
     return array
 

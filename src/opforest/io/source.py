@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, TextIO
@@ -16,6 +17,9 @@ from opforest.io.errors import DataFileError
 STANDARD = "-"
 
 BUFFER = 1 << 16
+
+#: What a packed file that is damaged raises.
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
 class Source:
@@ -33,8 +37,8 @@ class Source:
 
     def __init__(self, path: str, stream: Any) -> None:
         self.path = path
-        self.is_live = path == STANDARD
-        self.name = "standard input" if self.is_live else path
+        self.is_live = path == STANDARD or not os.path.isfile(path)
+        self.name = "standard input" if path == STANDARD else path
         self._stream = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
         if self.peek().startswith(b"\x1f\x8b"):
             unpacked = gzip.GzipFile(fileobj=self._stream)
@@ -42,7 +46,7 @@ class Source:
             self.path = ""
         try:
             self.begin = self.peek()
-        except (EOFError, gzip.BadGzipFile) as error:
+        except DAMAGED as error:
             raise DataFileError(f"the file cannot be unpacked: {error}", self.name) from None
 
     def peek(self) -> bytes:
@@ -62,16 +66,27 @@ class Source:
     @contextmanager
     def text(self) -> Iterator[TextIO]:
         """Open the content as text in UTF-8."""
+        if self.begin.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise DataFileError("the file is text in UTF-16; save it in UTF-8", self.name)
         stream = io.TextIOWrapper(self._stream, "utf-8-sig", newline="")
         try:
             yield stream
         except UnicodeDecodeError as error:
             reason = f"the file must be text in UTF-8, but byte {error.object[error.start]:#04x} is"
-            raise DataFileError(f"{reason} none", self.name) from None
-        except (EOFError, gzip.BadGzipFile) as error:
+            raise DataFileError(f"{reason} none", self.name, self._line_of_bad_text()) from None
+        except DAMAGED as error:
             raise DataFileError(f"the file cannot be unpacked: {error}", self.name) from None
         finally:
             stream.detach()
+
+    def _line_of_bad_text(self) -> int | None:
+        if self.is_live or not self.path:
+            return None
+        with open(self.path, "rb") as stream:
+            for number, line in enumerate(stream, 1):
+                if line.decode("utf-8", "replace").encode() != line:
+                    return number
+        return None
 
     @contextmanager
     def file(self) -> Iterator[str]:

@@ -14,7 +14,9 @@ import numpy as np
 from opforest.io import arff, arrays, delimited, parquet, svm
 from opforest.io.atomic import replacing
 from opforest.io.cells import to_chunks
+from opforest.io.columns import ID_NAME, LABEL_NAMES, choose_roles
 from opforest.io.data import ROWS, Data, Reading, join, regroup, settle_labels
+from opforest.io.delimited import KNOWN, is_number
 from opforest.io.errors import DataFileError
 from opforest.io.source import STANDARD, Source, open_source
 
@@ -36,6 +38,9 @@ MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"\x93N
 
 #: How to write what is no text.
 BINARY = {"npz": arrays.write_npz, "npy": arrays.write_npy, "parquet": parquet.write_parquet}
+
+#: Formats that keep names.
+NAMED = ("csv", "tsv", "arff", "parquet")
 
 #: Formats whose labels are numbers.
 NUMBERED = ("libsvm", "libopf", "libopf-text", "npy")
@@ -322,6 +327,8 @@ def check_fit(data: Data, kind: str, path: str) -> None:
             "--encode-labels numbers them",
             path,
         )
+    if kind in NAMED:
+        _check_names(data, kind, path)
     if y is not None and y.dtype.kind == "U" and kind in ("csv", "tsv", "arff"):
         padded = y != np.char.strip(y)
         if padded.any():
@@ -333,6 +340,28 @@ def check_fit(data: Data, kind: str, path: str) -> None:
         raise DataFileError(f"labels are too large for {data.X.dtype}; NPZ can hold them", path)
     if kind.startswith("libopf"):
         _check_libopf(data, path)
+
+
+def _check_names(data: Data, kind: str, path: str) -> None:
+    """Refuse names that would be read as something else."""
+    features = list(data.feature_names or ())
+    if not features:
+        return
+    names = [ID_NAME] * (data.ids is not None) + features
+    names += [data.label_name or LABEL_NAMES[0]] * (data.y is not None)
+    words = {len(names) - 1} if data.y is not None and data.y.dtype.kind == "U" else set()
+    roles = choose_roles(names, len(names), words, (), Reading(), path)
+    begin = int(data.ids is not None)
+    for k in (roles.id, roles.label):
+        if k is not None and begin <= k < begin + len(features):
+            reason = f"a feature called {names[k]!r} would be read as an id or a label"
+            raise DataFileError(reason, path)
+    if kind not in ("csv", "tsv"):
+        return
+    if any(name != name.strip() or not name for name in names):
+        raise DataFileError("names must not be empty, nor begin or end with blanks", path)
+    if any(map(is_number, features)) and not {name.lower() for name in names} & KNOWN:
+        raise DataFileError("names that are numbers would be read as an example", path)
 
 
 def _check_libopf(data: Data, path: str) -> None:
