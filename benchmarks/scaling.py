@@ -9,7 +9,7 @@ from common import Row, best_of, cpu_seconds, main
 
 from opforest import OPFClassifier
 
-N, D, BLOCK = 50_000, 10, 5000
+N, D, BLOCK = 50_000, 10, 12_500
 N_WORKERS = 2
 SPEED_BAR = 1.5  #: times as fast as one thread
 TRAFFIC_BAR = 1.0  #: times the bytes of the model of docs/scaling.md, at the most

@@ -73,7 +73,7 @@ class DaskOPFClassifier(OPFClassifier):
     The work of ``fit`` grows with the square of the number of examples, as it does on one machine,
     and is shared by all workers. A task holds two blocks, two copies of them, and the edges it
     finds; the finished model must fit into the memory of this machine and of each worker that
-    predicts. Blocks of 5,000 to 20,000 examples, at least four for each thread of the cluster, do
+    predicts. Blocks of 10,000 to 20,000 examples, at least two for each thread of the cluster, do
     well. ``docs/scaling.md`` has the details.
 
     If a worker dies, Dask computes again what it had. If ``fit`` finds no workers for 30 seconds,
