@@ -310,5 +310,6 @@ try:
 except KeyboardInterrupt:
     print("stopped", time.monotonic() - begin < 10, hasattr(clf, "forest_"))
 """
+    code = "import signal; signal.signal(2, signal.default_int_handler)\n" + code
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout.split() == ["stopped", "True", "False"], result.stderr

@@ -185,8 +185,9 @@ def test_a_live_stream_learns_at_once_and_ends_in_good_order(tmp_path, number):
 def test_an_interrupted_update_changes_nothing(folder, tmp_path):
     model = tmp_path / "model"
     model.write_bytes((folder / "model").read_bytes())
+    heeding = "import signal; signal.signal(2, signal.default_int_handler); " + COMMAND[2]
     with subprocess.Popen(
-        [*COMMAND, "update", str(model), "-"],
+        [*COMMAND[:2], heeding, "update", str(model), "-"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         process.stdin.write("f1,f2,label\n" + "0.5,0.5,1\n" * 20_000)  # more than a pipe holds:

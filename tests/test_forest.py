@@ -106,8 +106,10 @@ def test_training_error_is_zero_where_distances_differ(seed):
     assert np.array_equal(clf.conquerors(X)[1], clf.forest_.cost)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("d", [1, 2, 17, 40])
+@pytest.mark.parametrize(
+    ("d", "dtype"),
+    [(1, np.float64), (2, np.float64), (17, np.float64), (40, np.float64), (2, np.float32)],
+)
 def test_many_tiles_equal_oracle(d, dtype):
     """Several tiles, the last one partly filled, with ties across tiles."""
     rng = np.random.default_rng(d)

@@ -138,6 +138,7 @@ def test_every_truncation_is_refused(saved, path):
         load(path, saved + b"\0")
 
 
+@pytest.mark.parametrize("saved", ["exact", "river"], indirect=True)
 def test_every_flip_of_a_bit_is_refused(saved, path):
     for place in range(len(saved)):
         for bit in range(8):
@@ -311,7 +312,7 @@ REAL = st.sampled_from([1e300, 1e-300, -0.0, float("inf"), float("nan")])
 
 
 @given(data=st.data())
-@settings(max_examples=1000)
+@settings(max_examples=400)
 def test_forged_numbers_are_refused_or_a_forest(saved, path, data):
     header, body = split(saved)
     for _ in range(data.draw(st.integers(1, 3))):
@@ -326,7 +327,7 @@ def test_forged_numbers_are_refused_or_a_forest(saved, path, data):
 
 
 @given(data=st.data())
-@settings(max_examples=500)
+@settings(max_examples=200)
 def test_forged_bytes_are_refused_or_a_forest(saved, path, data):
     content = bytearray(saved[:-32])
     for _ in range(data.draw(st.integers(1, 4))):
@@ -354,7 +355,7 @@ JSON = st.recursive(
 
 
 @given(data=st.data())
-@settings(max_examples=500)
+@settings(max_examples=200)
 def test_forged_entries_are_refused_or_a_forest(saved, path, data):
     header, body = split(saved)
     for _ in range(data.draw(st.integers(1, 2))):
@@ -362,6 +363,8 @@ def test_forged_entries_are_refused_or_a_forest(saved, path, data):
         part = header
         for key in way:
             part = part[key]
+        if isinstance(part, dict) and data.draw(st.booleans()):
+            last = data.draw(st.text(max_size=3))  # an entry that nobody expects
         part[last] = data.draw(JSON)
     refuse_or_use(path, sealed(header, body))
 
