@@ -52,16 +52,12 @@ def make_app() -> Any:
 
     app = typer.Typer(
         no_args_is_help=True,
-        rich_markup_mode="markdown",
+        rich_markup_mode=None,  # help in boxes takes half as long again
         pretty_exceptions_enable=False,
     )
     app.callback()(accept_version)
-    groups = {
-        "Models": (train, update, predict, evaluate, stream, plot),
-        "Data": (info, convert, split, fold, merge, normalize, distance),
-        "More": (metrics, datasets, demo, reproduce),
-    }
-    for panel, commands in groups.items():
-        for command in commands:
-            app.command(rich_help_panel=panel)(command)
+    models = (train, update, predict, evaluate, stream, plot)
+    data = (info, convert, split, fold, merge, normalize, distance)
+    for command in (*models, *data, metrics, datasets, demo, reproduce):
+        app.command()(command)
     return app
