@@ -11,6 +11,7 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -203,7 +204,7 @@ def test_bad_input():
         clf.fit(blocks[:, 0], y)
     with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[20, 19\]"):
         clf.fit(blocks, in_blocks(y[:19], (19,)))
-    with pytest.raises(ValueError, match="0 sample"):
+    with pytest.raises(ValueError, match="at least one row"):
         clf.fit(blocks[:0], y[:0])
     with pytest.raises(ValueError, match="Unknown label type"):
         clf.fit(blocks, y + 0.5)
@@ -217,6 +218,10 @@ def test_bad_input():
         DaskOPFClassifier(algorithm="ball").fit(blocks, y)
     with pytest.raises(ValueError, match="one of"):
         DaskOPFClassifier(update="none").fit(blocks, y)
+    missing = pd.DataFrame(X).astype("Int64")
+    missing.iloc[3, 1] = pd.NA
+    with pytest.raises(ValueError, match="block 0 of X"):
+        clf.fit(dd.from_pandas(missing, npartitions=2), y)
     X[[4, 15], 0] = 49, 50
     with pytest.raises(ValueError, match=r"undefined .* for the training examples") as caught:
         DaskOPFClassifier(largest_gap).fit(in_blocks(X, (10, 10)), y)
@@ -310,6 +315,42 @@ def test_the_model_is_sent_to_each_worker_once(client):
     assert sorted(client.run(_stop_counting).values()) in ([0, 1], [1, 1])
 
 
+def test_a_client_that_is_not_the_current_one(client):
+    X, y = grid(60, 2)
+    blocks, local = in_blocks(X, (25, 20, 15)), OPFClassifier().fit(X, y)
+    with Client(client.scheduler.address, set_as_default=False) as other:
+        clf = DaskOPFClassifier(client=other).fit(blocks, in_blocks(y, (30, 30)))
+        assert_same_model(clf, local, X[:9] + 0.5)
+        assert clf.score(blocks, y) == local.score(X, y)
+        lazy = clf.predict(blocks)
+        assert np.array_equal(other.compute(lazy).result(), local.predict(X))
+    for scheduler in ("synchronous", "threads", client):
+        assert np.array_equal(lazy.compute(scheduler=scheduler), local.predict(X))
+
+
+def test_what_scikit_learn_keeps_is_kept():
+    X, y = grid(20, 2)
+    clf = DaskOPFClassifier()
+    clf.note = "mine"
+    with sklearn.config_context(enable_metadata_routing=True):
+        clf.set_score_request(sample_weight=True)
+        for same in (clone(clf), clf.fit(in_blocks(X, (20,)), y)):
+            assert same.get_metadata_routing().score.requests == {"sample_weight": True}
+    assert clf.note == "mine"
+
+
+def test_a_class_with_parameters_of_its_own():
+    class Named(DaskOPFClassifier):
+        def __init__(self, metric="euclidean", *, name="", client=None):
+            super().__init__(metric, client=client)
+            self.name = name
+
+    X, y = grid(20, 2)
+    clf = Named(name="mine").fit(in_blocks(X, (15, 5)), y)
+    assert clf.name == "mine"
+    assert type(clf.to_local()) is OPFClassifier
+
+
 def test_progress_on_a_cluster_and_here(client, capsys):
     X, y = grid(100, 2)
     with progress():
@@ -394,10 +435,8 @@ def test_a_worker_is_killed(client):
     lazy = clf.predict(blocks)
     assert np.array_equal(lazy.compute(), local.predict(X))
     client.wait_for_workers(2)
-    process = client.run(os.getpid)
-    (keepers,) = client.who_has([clf._shipped[0]]).values()
-    for address in keepers:  # those who have the model
-        os.kill(process[address], signal.SIGKILL)
+    for process in client.run(os.getpid).values():
+        os.kill(process, signal.SIGKILL)
     assert np.array_equal(lazy.compute(), OPFClassifier().fit(X, y).predict(X))
 
 

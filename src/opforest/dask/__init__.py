@@ -4,6 +4,10 @@ try:
     from opforest.dask.classifier import DaskOPFClassifier
     from opforest.dask.cluster import progress
 except ModuleNotFoundError as error:
-    raise ImportError("opforest.dask needs Dask: pip install 'opforest[dask]'.") from error
+    if (error.name or "").startswith("opforest"):
+        raise
+    raise ImportError(
+        f"opforest.dask needs Dask: pip install 'opforest[dask]'. There is no {error.name}."
+    ) from error
 
 __all__ = ["DaskOPFClassifier", "progress"]

@@ -95,8 +95,8 @@ class DaskOPFClassifier(OPFClassifier):
     0.96
     """
 
-    #: The model as tasks find it, and the client that sent it.
-    _shipped: tuple[Any, Any] | None = None
+    #: The model as tasks find it.
+    _shipped: Delayed | None = None
 
     def __init__(
         self,
@@ -140,9 +140,10 @@ class DaskOPFClassifier(OPFClassifier):
         """
         local = self._unfitted()
         _train(local, X, y, current_client(self.client))
-        kept = self.get_params(deep=False)
-        self.__dict__.clear()
-        self.__dict__.update(vars(local) | kept)
+        old = [name for name in vars(self) if name.endswith("_") or name == "_shipped"]
+        for name in old:
+            delattr(self, name)
+        self.__dict__.update(vars(local) | self.get_params(deep=False))
         return self
 
     def partial_fit(
@@ -276,9 +277,8 @@ class DaskOPFClassifier(OPFClassifier):
         return local
 
     def _unfitted(self) -> OPFClassifier:
-        params = self.get_params(deep=False)
-        del params["client"]
-        return OPFClassifier(**params)
+        names = OPFClassifier._get_param_names()
+        return OPFClassifier(**{name: getattr(self, name) for name in names})
 
     def _answer(
         self, method: str, X: Collection, dtype: np.dtype[Any], n_columns: int | None = None
@@ -297,15 +297,11 @@ class DaskOPFClassifier(OPFClassifier):
 
     def _ship(self) -> Any:
         """Return the model as it is now, for tasks."""
-        client = current_client(self.client)
-        if self._shipped is not None:
-            model, sender = self._shipped
-            if sender is client and (client is None or model.status in ("pending", "finished")):
-                return model
-        model = self.to_local().set_params(n_jobs=None)  # a worker has its own threads
-        model.__dict__.pop("feature_names_in_", None)  # they have been checked; blocks have none
-        self._shipped = send(model, client), client
-        return self._shipped[0]
+        if self._shipped is None:
+            model = self.to_local().set_params(n_jobs=None)  # a worker has its own threads
+            model.__dict__.pop("feature_names_in_", None)  # they are checked; blocks have none
+            self._shipped = send(model)
+        return self._shipped
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is bound to a cluster."""
@@ -318,7 +314,11 @@ class DaskOPFClassifier(OPFClassifier):
         params = self.get_params(deep=False)
         client = params.pop("client")
         params = {name: clone(value, safe=False) for name, value in params.items()}
-        return type(self)(client=client, **params)
+        fresh = type(self)(client=client, **params)
+        for name in ("_metadata_request", "_sklearn_output_config"):
+            if name in vars(self):
+                setattr(fresh, name, copy.deepcopy(vars(self)[name]))
+        return fresh
 
 
 def opforest_answer(block: Array, model: OPFClassifier, method: str, empty: Array) -> Array:
@@ -356,6 +356,8 @@ def _load(
     points, labels = kept[: len(points)], kept[len(points) :]
     sizes = compute([delayed(len)(block) for block in points], client)
     (y,) = compute(labels, client) or (y,)
+    if sum(sizes) == 0:
+        raise ValueError("X must have at least one row, got none.")
     _, y = check_X_y(np.zeros((sum(sizes), 1)), y)  # X has been checked block by block
     return points, sizes, y
 

@@ -61,10 +61,11 @@ def compute(tasks: Sequence[Any], client: distributed.Client | None) -> list[Any
     """Return the results of tasks that are quickly done; what is no task is its own result."""
     if client is None:
         return list(dask.base.compute(*tasks))
-    futures = client.compute(tasks)
-    _wait(distributed.futures_of(futures), client)
-    results: list[Any] = client.gather(futures)
-    return results
+    with client.as_current():
+        futures = client.compute(tasks)
+        _wait(distributed.futures_of(futures), client)
+        results: list[Any] = client.gather(futures)
+        return results
 
 
 def persist(tasks: Sequence[Any], client: distributed.Client | None) -> list[Any]:
@@ -72,23 +73,27 @@ def persist(tasks: Sequence[Any], client: distributed.Client | None) -> list[Any
     if client is None:
         with _local_bar():
             return list(dask.base.persist(*tasks))
-    kept: list[Any] = client.persist(tasks)
-    futures = distributed.futures_of(kept)
-    if _shows_progress.get():  # it returns only when all is done; meanwhile we watch the workers
-        Thread(target=distributed.progress, args=futures, daemon=True).start()
-    _wait(futures, client)
-    return kept
+    with client.as_current():
+        kept: list[Any] = client.persist(tasks)
+        futures = distributed.futures_of(kept)
+        if _shows_progress.get():  # it returns only when all is done; meanwhile we watch
+            Thread(target=_show, args=(futures, client), daemon=True).start()
+        _wait(futures, client)
+        return kept
 
 
-def send(model: Any, client: distributed.Client | None) -> Any:
-    """Return what stands for the model in tasks.
+def _show(futures: list[Any], client: distributed.Client) -> None:
+    with client.as_current():
+        distributed.progress(futures)
 
-    The scheduler of a cluster is sent it once, at once, and hands it to whatever worker needs it.
+
+def send(model: Any) -> Any:
+    """Return what stands for the model in tasks, on whatever cluster or scheduler they run.
+
+    It is a task itself: its result goes to each worker that needs it, once, and is made again if
+    its keeper dies.
     """
-    if client is None:
-        return delayed(model, pure=False, traverse=False)
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
-        return client.submit(opforest_model, model, pure=False)
+    return delayed(opforest_model, pure=False, traverse=False)(model)
 
 
 def opforest_model(model: Any) -> Any:

@@ -68,7 +68,7 @@ def opforest_embed(block: Any, name: str, empty: Array, metric: Metric) -> Array
         points = metric.embed(check_array(block, dtype=empty.dtype, input_name="X"))
         metric.check_function(points)
         return points
-    except ValueError as error:
+    except (ValueError, TypeError) as error:  # the latter for pandas' NA
         raise ValueError(f"{error}\nThis is {name}; rows are counted from there.") from None
 
 
