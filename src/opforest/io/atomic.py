@@ -20,7 +20,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     Parameters
     ----------
     path : path
-        The file. If it is a link, what it leads to is replaced; a device or a pipe is written to.
+        The file. If it is a link, what it leads to is replaced; a device such as /dev/null
+        is written to.
 
     Yields
     ------
@@ -28,12 +29,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         A binary stream.
     """
     target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise IsADirectoryError(f"{path} is a folder.")
-    if target.exists() and not target.is_file():  # a device or a pipe
+    if target.is_char_device():
         with target.open("wb") as stream:
             yield stream
         return
+    if target.exists() and not target.is_file():
+        raise OSError(f"{path} is no regular file and cannot be replaced.")
     partial = target.with_name(f".{target.name[:200]}-{secrets.token_hex(8)}")
     try:
         with partial.open("xb") as stream:
