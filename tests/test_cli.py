@@ -1,61 +1,25 @@
 """The command line, as people type it."""
 
 import csv
-import json
 import re
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
 
 import opforest
 from opforest import OPFClassifier
-from opforest.io.data import Data
 from opforest.io.tables import FORMATS, read_table, write_table
 
 pytest.importorskip("typer")
 pytest.importorskip("pyarrow")
 
-from typer.testing import CliRunner
-
-from opforest.cli.main import make_app
+from commands import run, run_json
 from opforest.cli.options import Format, Update
 
-NAMES = ("sepal length", "sepal width", "petal length", "petal width")
 COMMANDS = ("train", "update", "predict", "evaluate", "stream", "plot", "info", "convert", "split",
             "fold", "merge", "normalize", "distance", "metrics", "datasets", "demo",
             "reproduce")  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def iris():
-    X, y = load_iris(return_X_y=True)
-    order = np.random.default_rng(0).permutation(150)
-    kinds = load_iris().target_names
-    return Data(X[order], kinds[y[order]].astype(str), None, NAMES, "species")
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch, iris):
-    """A folder to work in, with iris.csv, its halves train.csv and test.csv, and a model."""
-    monkeypatch.chdir(tmp_path)
-    write_table("iris.csv", iris)
-    write_table("train.csv", iris.take(slice(75)))
-    write_table("test.csv", iris.take(slice(75, None)))
-    model = OPFClassifier().fit(iris.X[:75], iris.y[:75])
-    model.feature_names_in_ = np.array(NAMES, object)
-    opforest.save(model, "iris.opforest")
-    return tmp_path
-
-
-def run(*arguments, code=0, stdin=None):
-    result = CliRunner().invoke(make_app(), [str(a) for a in arguments], input=stdin)
-    assert result.exit_code == code, (result.output, result.exception)
-    if code in (2, 3, 4) and "Usage" not in result.stderr:
-        assert re.fullmatch(r"opforest: error: [^\n]+\n", result.stderr)
-        assert result.stdout == ""
-    return result
 
 
 def load_bare(path):
@@ -63,10 +27,6 @@ def load_bare(path):
     model = opforest.load(path)
     del model.feature_names_in_
     return model
-
-
-def run_json(*arguments, **more):
-    return json.loads(run(*arguments, "--json", **more).stdout)
 
 
 def same_forest(a, b):
@@ -110,7 +70,7 @@ class TestTrain:
         assert (told["examples"], told["features"], told["classes"]) == (150, 4, 3)
         model = opforest.load("a.opforest")
         assert same_forest(model, OPFClassifier().fit(iris.X, iris.y))
-        assert tuple(model.feature_names_in_) == NAMES
+        assert tuple(model.feature_names_in_) == iris.feature_names
         assert "examples\t150" in run("train", "iris.csv", "a.opforest").stdout
 
     def test_options_are_those_of_the_classifier(self, folder, iris):
@@ -161,48 +121,6 @@ class TestTrain:
         assert not (folder / "a").exists()
 
 
-class TestSlips:
-    def test_a_missing_label_is_no_class(self, folder):
-        (folder / "a.csv").write_text("a,b,label\n1,2,1\n3,4,\n5,6,2\n")
-        result = run("train", "a.csv", "m", code=3)
-        assert "a.csv, line 3, column 3: the label is missing" in result.stderr
-
-    def test_data_are_not_overwritten_by_a_model(self, folder):
-        before = (folder / "test.csv").read_bytes()
-        assert "is no model" in run("train", "train.csv", "test.csv", code=2).stderr
-        assert (folder / "test.csv").read_bytes() == before
-
-    @pytest.mark.parametrize("arguments", [("x.csv",), ("x.opf", "--to", "csv"), ("-",)])
-    def test_a_model_becomes_no_table(self, folder, arguments):
-        run("convert", "iris.opforest", *arguments, code=2)
-        assert not (folder / "x.csv").exists()
-        assert not (folder / "-").exists()
-
-    def test_options_that_make_no_sense(self, folder):
-        assert "--jobs" in run("train", "train.csv", "m", "--jobs", 0, code=2).stderr
-        assert "--jobs" in run("predict", "iris.opforest", "test.csv", "--jobs", 0, code=2).stderr
-        assert "p=3" in run("train", "train.csv", "m", "--metric-param", "=3", code=2).stderr
-        run("info", "train.csv", "--delimiter", '"', code=2)
-
-    def test_every_command_speaks_json(self, folder):
-        assert run_json("merge", "train.csv", "test.csv", "--out", "a.csv")["examples"] == 150
-        assert run_json("normalize", "train.csv", "b.csv")["features"] == 4
-        assert run_json("distance", "train.csv", "c.dat")["examples"] == 75
-        assert run_json("plot", "iris.opforest", "train.csv", "d.png")["examples"] == 75
-        assert run_json("convert", "iris.opforest", "e.opf")["classes"] == 3
-        (folder / "f.csv").write_text("a,label\ninf,x\n1,y\n")
-        assert run_json("info", "f.csv")["feature_list"][0]["most"] is None
-
-    def test_distances_to_the_standard_output(self, folder):
-        rows = run("distance", "train.csv", "-").stdout.splitlines()
-        assert len(rows) == 76
-        assert not (folder / "-").exists()
-
-    def test_devices_are_written_to(self, folder):
-        run("predict", "iris.opforest", "test.csv", "--out", "/dev/null")
-        run("predict", "iris.opforest", "test.csv", "--out", "/dev/full", code=2)
-
-
 class TestUpdate:
     @pytest.mark.parametrize("command", ["update", "stream"])
     def test_what_somebody_else_wrote_meanwhile_is_not_lost(self, folder, monkeypatch, command):
@@ -230,8 +148,9 @@ class TestUpdate:
         run("update", "iris.opforest", "bad.csv", code=3)
         assert (folder / "iris.opforest").read_bytes() == before
 
-    def test_labels_are_of_the_models_kind(self, folder):
-        (folder / "more.csv").write_text(",".join([*NAMES, "species"]) + "\n1,2,3,4,7\n")
+    def test_labels_are_of_the_models_kind(self, folder, iris):
+        names = ",".join([*iris.feature_names, "species"])
+        (folder / "more.csv").write_text(f"{names}\n1,2,3,4,7\n")
         run("update", "iris.opforest", "more.csv")
         assert opforest.load("iris.opforest").classes_[0] == "7"
 
@@ -272,7 +191,7 @@ class TestPredict:
         assert told["predictions"][0]["path"][0]["index"] == path.prototype
 
     def test_ids_are_told(self, folder, iris):
-        (folder / "new.csv").write_text(f"id,{','.join(NAMES)},more\nx7,5,3,1,0,9\n")
+        (folder / "new.csv").write_text(f"id,{','.join(iris.feature_names)},more\nx7,5,3,1,0,9\n")
         assert run_json("predict", "iris.opforest", "new.csv")["predictions"][0]["id"] == "x7"
         assert run("predict", "iris.opforest", "new.csv").stdout == "setosa\n"
         assert "id x7: " in run("predict", "iris.opforest", "new.csv", "--explain").stdout
@@ -515,14 +434,14 @@ class TestFiles:
             "would be overwritten" in run("update", "b.opf", golden / "testing.dat", code=2).stderr
         )
 
-    def test_info(self, folder):
+    def test_info(self, folder, iris):
         told = run_json("info", "iris.csv")
         assert told["examples_by_class"] == {"setosa": 50, "versicolor": 50, "virginica": 50}
         assert told["feature_list"][0]["feature"] == "sepal length"
         assert told["label"] == "species"
         told = run_json("info", "iris.opforest")
         assert (told["kind"], told["examples"], told["metric"]) == ("model", 75, "euclidean")
-        assert told["feature_names"] == list(NAMES)
+        assert told["feature_names"] == list(iris.feature_names)
         assert "petal width" in run("info", "iris.csv").stdout
         assert "prototypes" in run("info", "iris.opforest").stdout
         assert "150" in run("info", "-", stdin=(folder / "iris.csv").read_bytes()).stdout

@@ -347,8 +347,7 @@ def test_a_class_with_parameters_of_its_own():
 
     X, y = grid(20, 2)
     clf = Named(name="mine").fit(in_blocks(X, (15, 5)), y)
-    assert clf.name == "mine"
-    assert type(clf.to_local()) is OPFClassifier
+    assert (clf.name, type(clf.to_local())) == ("mine", OPFClassifier)
 
 
 def test_progress_on_a_cluster_and_here(client, capsys):

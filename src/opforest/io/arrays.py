@@ -11,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 
 from opforest.io.columns import Roles, choose_roles
-from opforest.io.data import ROWS, Array, Data, Reading, regroup
+from opforest.io.data import Array, Data, Reading
 from opforest.io.errors import DataFileError
 
 #: What the arrays of an NPZ file may be called.
@@ -22,6 +22,10 @@ KEYS = {
     "feature_names": ("feature_names", "columns"),
     "label_name": ("label_name",),
 }
+
+#: What a damaged archive, or one that is packed or locked in a way of its own, raises.
+DAMAGED = (ValueError, EOFError, OverflowError, RuntimeError, struct.error, zlib.error,
+           zipfile.BadZipFile)  # fmt: skip
 
 #: How to read what comes before the numbers, by the version of the format.
 _HEADERS = {
@@ -129,18 +133,16 @@ class _Member:
         return np.frombuffer(content, self.dtype)
 
 
-def read_npz(path: str, name: str, reading: Reading, size: int, skip: int) -> Iterator[Data]:
-    """Yield the examples of an NPZ file in chunks; what comes before ``skip`` is read over."""
+def read_npz(path: str, name: str, reading: Reading, size: int) -> Iterator[Data]:
+    """Yield the examples of an NPZ file in chunks."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = {file.removesuffix(".npy"): _Member(archive, file)
                        for file in archive.namelist() if file.endswith(".npy")}  # fmt: skip
-            chunks = _from_members(members, reading, name, max(size, ROWS))
-            yield from regroup(chunks, size, skip)
+            yield from _from_members(members, reading, name, size)
     except DataFileError:
         raise
-    except (ValueError, EOFError, NotImplementedError, OverflowError, RuntimeError, KeyError,
-            struct.error, zlib.error, zipfile.BadZipFile) as error:  # fmt: skip
+    except DAMAGED as error:
         raise DataFileError(f"the archive cannot be read: {_first_line(error)}", name) from None
 
 

@@ -64,18 +64,20 @@ def _with_point(cell: str) -> str:
 def _is_header(rows: list[list[str]]) -> bool:
     """Tell whether the first row has the names of the columns.
 
-    It has if none of its cells is a number, if one is a name that we know, or if it has words
-    where all others have numbers.
+    It has if none of its cells is a number; if one is a name that we know; or if its numbers only
+    count the columns and it has a word where all others have numbers.
     """
     head, *others = rows
-    if not any(map(is_number, head)) or {cell.strip().lower() for cell in head} & KNOWN:
+    names = [cell.strip().lower() for cell in head]
+    if not any(map(is_number, names)) or KNOWN & set(names):
         return True
+    counts = [(k, name) for k, name in enumerate(names) if is_number(name)]
+    if not any(all(name == str(k + first) for k, name in counts) for first in (0, 1)):
+        return False
     return any(
-        not is_number(cell)
-        and not is_missing(cell)
-        and all(k < len(row) and is_number(row[k]) for row in others)
-        for k, cell in enumerate(head)
-        if others
+        all(k < len(row) and is_number(row[k]) for row in others)
+        for k, name in enumerate(names)
+        if others and not is_number(name) and not is_missing(name)
     )
 
 

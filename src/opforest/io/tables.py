@@ -162,12 +162,14 @@ def _binary_chunks(
         yield from _read_svm(file, name, reading, size, skip)
         return
     if kind == "parquet":
-        chunks = regroup(parquet.read_parquet(file, name, reading, max(size, ROWS)), size, skip)
+        parts = parquet.read_parquet(file, name, reading, max(size, ROWS))
+        chunks = regroup(parts, size, skip)
     elif kind == "npy":
         data = arrays.read_npy(file, name, reading)
         chunks = (data.take(slice(k, k + size)) for k in range(skip, len(data), size))
     elif kind == "npz":
-        chunks = arrays.read_npz(file, name, reading, size, skip)
+        parts = arrays.read_npz(file, name, reading, max(size, ROWS))
+        chunks = regroup(parts, size, skip)
     else:
         chunks = _read_libopf(file, name, reading, size, skip)
     for chunk in chunks:
@@ -317,11 +319,7 @@ def _write_libopf(path: str, data: Data, kind: str) -> None:
 def check_fit(data: Data, kind: str, path: str) -> None:
     """Refuse to write what a format cannot hold."""
     y = data.y
-    if (
-        y is not None
-        and y.dtype.kind not in "iu"
-        and kind in ("libsvm", "libopf", "libopf-text", "npy")
-    ):
+    if y is not None and y.dtype.kind not in "iu" and kind in NUMBERED:
         raise DataFileError(
             f"{kind} has room for labels that are numbers only, got {str(y[0])!r}; "
             "--encode-labels numbers them",
