@@ -8,9 +8,8 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-# A cache of its own for each run: Numba does not see edits in the files that kernels call.
-PYTEST = cache=$$(mktemp -d) && trap 'rm -rf "$$cache"' EXIT && \
-	SCIPY_ARRAY_API=1 MPLBACKEND=Agg NUMBA_CACHE_DIR=$$cache $(RUN) -m pytest -q -n 2 --dist loadfile
+# What is compiled is kept in .numba_cache for as long as no compiled source changes (tests/conftest.py).
+PYTEST = SCIPY_ARRAY_API=1 MPLBACKEND=Agg $(RUN) -m pytest -q -n 2 --dist loadfile
 
 demo: $(VENV)/.demo
 	$(RUN) -m opforest.demo
@@ -24,7 +23,7 @@ test: $(VENV)/.test
 
 # The same suite with every array index checked.
 boundscheck: $(VENV)/.test
-	export NUMBA_BOUNDSCHECK=1 && $(PYTEST)
+	NUMBA_BOUNDSCHECK=1 $(PYTEST)
 
 lint: $(VENV)/.lint
 	$(RUN) -m ruff check .
@@ -54,4 +53,4 @@ $(VENV)/.test $(VENV)/.lint $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(VENV)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .numba_cache .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache

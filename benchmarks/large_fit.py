@@ -8,9 +8,9 @@ from common import Row, best_of, cpu_seconds, main, skin, strips, versus
 from fit import fit_seconds
 from peers import NO_LIBOPF, libopf
 
-from opforest.indexing import probe, span_best
-from opforest.kernels.spanning_tree import Tree
+from opforest.kernels.spanning.prim import Tree
 from opforest.metrics import resolve
+from opforest.spanning import probe, span_best
 
 MST_BAR = 3  #: times the time of quitefastmst, at the most
 

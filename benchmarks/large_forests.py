@@ -12,7 +12,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from opforest import OPFClassifier
-from opforest.kernels.spanning_tree import Tree, span
+from opforest.kernels.spanning.prim import Tree, span
 
 #: Points in a group, at most, and how often all points are grouped anew.
 GROUP = 4000
@@ -21,7 +21,7 @@ ROUNDS = 6
 
 def fit_roughly(X: np.ndarray, y: np.ndarray) -> OPFClassifier:
     """Return a classifier whose tree is not quite minimal, much sooner than ``fit``."""
-    with patch("opforest.indexing.span", span_roughly):
+    with patch("opforest.spanning.span", span_roughly):
         return OPFClassifier(algorithm="brute").fit(X, y)
 
 

@@ -1,12 +1,16 @@
 import os
-from pathlib import Path
+
+import compile_cache
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before SciPy is imported
 os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("NUMBA_CACHE_DIR", str(compile_cache.FOLDER))  # before Numba is imported
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+from data_files import LIBOPF, LIBOPF_SETS
 
 settings.register_profile(
     "opforest",
@@ -17,13 +21,15 @@ settings.register_profile(
 settings.load_profile("opforest")
 
 
-@pytest.fixture(scope="session")
-def shared():
-    """The folder with golden outputs and data sets, which lies beside the project."""
-    folder = Path(__file__).parents[2] / "shared"
-    if not folder.is_dir():
-        pytest.skip("../shared is not there: no golden files and data sets to compare with")
-    return folder
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):  # workers of pytest-xdist remove nothing
+        compile_cache.remove_others()
+
+
+@pytest.fixture(params=LIBOPF_SETS)
+def golden(request):
+    """A folder with a data set and what LibOPF made of it."""
+    return LIBOPF / request.param
 
 
 @pytest.fixture(scope="session")
@@ -54,3 +60,15 @@ def folder(tmp_path, monkeypatch, iris):
     model.feature_names_in_ = np.array(iris.feature_names, object)
     opforest.save(model, "iris.opforest")
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two Dask workers in processes of their own."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        yield client

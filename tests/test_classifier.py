@@ -1,6 +1,8 @@
+import pickle
 import subprocess
 import sys
 import threading
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -163,7 +165,7 @@ def test_any_number_of_threads_gives_the_same_answer(moons):
 def test_two_threads_may_predict_with_one_model(moons):
     X, y = moons
     clf = OPFClassifier(n_jobs=2).fit(X, y)
-    state = [array.copy() for array in clf.forest_.state]
+    state = [array.copy() for array in clf.forest_.examples.state]
     expected = clf.predict_proba(X)
     results = []
     threads = [
@@ -175,7 +177,7 @@ def test_two_threads_may_predict_with_one_model(moons):
         thread.join()
     assert len(results) == 4
     assert all(np.array_equal(result, expected) for result in results)
-    for array, before in zip(clf.forest_.state, state, strict=True):
+    for array, before in zip(clf.forest_.examples.state, state, strict=True):
         assert np.array_equal(array, before)
 
 
@@ -313,3 +315,92 @@ except KeyboardInterrupt:
     code = "import signal; signal.signal(2, signal.default_int_handler)\n" + code
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout.split() == ["stopped", "True", "False"], result.stderr
+
+
+@pytest.fixture
+def model():
+    rng = np.random.default_rng(0)
+    return OPFClassifier("chi_squared").fit(rng.random((60, 2)), rng.integers(0, 2, 60))
+
+
+def test_a_failed_fit_leaves_the_old_model(model):
+    before = pickle.dumps(model)
+    queries = np.random.default_rng(1).random((3, 2))
+    expected = model.predict(queries)
+    for X, y in ((-np.ones((20, 40)), np.arange(20) % 2), (np.ones((4, 3)), [0.1, 0.2, 0.3, 0.4])):
+        with pytest.raises(ValueError):
+            model.fit(X, y)
+        assert pickle.dumps(model) == before
+        assert np.array_equal(model.predict(queries), expected)
+    with pytest.raises(ValueError, match="expecting 2 features"):
+        model.conquerors(np.ones((3, 40)))
+
+
+def test_a_failed_first_fit_leaves_nothing():
+    for method in ("fit", "partial_fit"):
+        clf = OPFClassifier()
+        with pytest.raises(ValueError, match="continuous"):
+            getattr(clf, method)([[1.0], [2.0]], [0.5, 0.7])
+        assert vars(clf) == vars(OPFClassifier())
+        with pytest.raises(NotFittedError):
+            clf.predict([[1.0]])
+
+
+def test_labels_that_a_common_type_cannot_tell_apart_are_an_error():
+    a = 2**53
+    clf = OPFClassifier().fit([[0.0], [1.0], [5.0]], [a, a + 1, a + 1])
+    before = pickle.dumps(clf)
+    with pytest.raises(ValueError, match="cannot be told apart as float64"):
+        clf.partial_fit([[10.0]], [7.0])
+    assert pickle.dumps(clf) == before
+    unsigned = OPFClassifier().fit([[0.0], [1.0]], np.array([2**63, 2**63 + 1], np.uint64))
+    with pytest.raises(ValueError, match="cannot be told apart"):
+        unsigned.partial_fit([[10.0]], [-1])
+
+
+def test_announcing_no_classes_keeps_the_type_of_labels():
+    clf = OPFClassifier().fit([[0.0], [1.0]], [0, 1]).partial_fit([[2.0]], [0], classes=[])
+    assert clf.classes_.dtype == np.int64
+
+
+def test_a_metric_changed_after_fit_is_an_error(model):
+    for params in ({"metric": "manhattan"}, {"metric": "minkowski", "metric_params": {"p": 3}}):
+        clf = pickle.loads(pickle.dumps(model)).set_params(**params)
+        with pytest.raises(ValueError, match="learned with metric 'chi_squared'"):
+            clf.partial_fit([[1.0, 1.0]], [0])
+
+
+def test_underflow_is_said():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    y = (X[:, 0] > 0).astype(int)
+    with pytest.warns(UserWarning, match="differ so little.*float32") as caught:
+        OPFClassifier().fit((1e-24 * X).astype(np.float32), y)
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="Rescale"):
+        OPFClassifier().fit(1e-165 * X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for metric, scale in (("euclidean", 1e-100), ("manhattan", 1e-200)):
+            OPFClassifier(metric).fit(scale * X, y)
+
+
+def test_frames_of_precomputed_distances_grow():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    D = np.abs(X[:, None] - X).sum(axis=2)
+    frame = pd.DataFrame(D, columns=[f"s{i}" for i in range(30)])
+    y = np.arange(30) % 2
+    clf = OPFClassifier("precomputed").fit(frame.iloc[:28, :28], y[:28])
+    clf.partial_fit(frame.iloc[28:], y[28:])
+    assert clf.predict(D[:3]).shape == (3,)
+    assert not hasattr(clf, "feature_names_in_")
+
+
+def test_a_row_of_a_frame_is_explained():
+    frame = pd.DataFrame({"left": [0.0, 1.0, 4.0], "right": [1.0, 0.0, 2.0]})
+    clf = OPFClassifier().fit(frame, [0, 0, 1])
+    assert clf.explain(frame.iloc[2]).label == 1
+
+
+def test_nobody_talks_of_regression_where_classes_are_many():
+    clf = OPFClassifier().fit(np.arange(60.0)[:, None], np.arange(60) // 2)
+    clf.partial_fit(np.arange(30.0)[:, None], np.arange(30))

@@ -1,11 +1,7 @@
 """On Dask: the same model, whatever the blocks, the workers and what happens to them."""
 
-import os
 import pickle
-import signal
-import time
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import numpy as np
@@ -19,51 +15,25 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'opforest[dask]'")
-
 import dask
 import dask.array as da
 import dask.dataframe as dd
-from distributed import Client, LocalCluster, default_client
+from distributed import Client, default_client
 
+from blocks import grid, in_blocks, sizes_from
+from comparing import assert_same_model
 from opforest import OPFClassifier
-from opforest.dask import DaskOPFClassifier, progress, spanning
+from opforest.dask import DaskOPFClassifier
 from opforest.dask.spanning import opforest_merge, opforest_span
-from opforest.kernels.kruskal import Edges
+from opforest.kernels.spanning.kruskal import Edges
 from opforest.metrics import METRIC_NAMES, resolve
 from strategies import learning_problems
-from test_updates import assert_same_model
-
-
-@pytest.fixture(scope="module")
-def client():
-    """Two workers in processes of their own."""
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
 
 
 @pytest.fixture
 def synchronous():
     with dask.config.set(scheduler="synchronous"):
         yield
-
-
-def grid(n, d, seed=0, classes=3):
-    """Examples full of ties and duplicates, and their labels."""
-    rng = np.random.default_rng(seed)
-    return rng.integers(0, 5, (n, d)).astype(float), rng.integers(0, classes, n)
-
-
-def in_blocks(array, sizes):
-    """A Dask array whose blocks have so many rows."""
-    return da.from_array(array, chunks=(tuple(sizes), *(-1,) * (array.ndim - 1)))
-
-
-def sizes_from(cuts, n):
-    cuts = sorted(min(cut, n) for cut in cuts)
-    return np.diff([0, *cuts, n]).tolist()
 
 
 CUTS = st.lists(st.integers(0, 30), max_size=8)
@@ -104,7 +74,7 @@ def test_every_metric(metric):
 @pytest.mark.usefixtures("synchronous")
 def test_every_algorithm(algorithm, monkeypatch):
     """Also where a k-d tree spans pairs of blocks."""
-    monkeypatch.setattr("opforest.indexing.FEW_TO_SPAN", 2000)
+    monkeypatch.setattr("opforest.spanning.FEW_TO_SPAN", 2000)
     X, y = np.random.default_rng(0).random((4000, 2)).round(3), np.arange(4000) % 3
     clf = DaskOPFClassifier(algorithm=algorithm).fit(in_blocks(X, (1500, 1000, 1500)), y)
     assert_same_model(clf, OPFClassifier(algorithm=algorithm).fit(X, y), X[:50] + 0.1)
@@ -213,7 +183,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match=r"Decorate the function with @numba.njit"):
         DaskOPFClassifier(lambda x, y: 0.0).fit(blocks, y)
     with pytest.raises(ValueError, match="one of"):
-        DaskOPFClassifier("euclid").fit(blocks, y)
+        DaskOPFClassifier("euclidian").fit(blocks, y)
     with pytest.raises(ValueError, match="one of"):
         DaskOPFClassifier(algorithm="ball").fit(blocks, y)
     with pytest.raises(ValueError, match="one of"):
@@ -285,36 +255,6 @@ def test_without_a_client_no_cluster_is_started(client):
     assert default_client() is client
 
 
-def _count_models():
-    from opforest.storage import Storage
-
-    Storage.restore = Storage.__setstate__
-    Storage.restored = 0
-
-    def count(self, pickled):
-        Storage.restored += 1
-        Storage.restore(self, pickled)
-
-    Storage.__setstate__ = count
-
-
-def _stop_counting():
-    from opforest.storage import Storage
-
-    Storage.__setstate__ = Storage.restore
-    return Storage.restored
-
-
-def test_the_model_is_sent_to_each_worker_once(client):
-    X, y = grid(400, 3)
-    clf = DaskOPFClassifier().fit(in_blocks(X, (100,) * 4), y)
-    client.wait_for_workers(2)
-    client.run(_count_models)
-    queries = in_blocks(X, (10,) * 40)
-    dask.compute(clf.predict(queries), clf.class_costs(queries), clf.predict_proba(queries))
-    assert sorted(client.run(_stop_counting).values()) in ([0, 1], [1, 1])
-
-
 def test_a_client_that_is_not_the_current_one(client):
     X, y = grid(60, 2)
     blocks, local = in_blocks(X, (25, 20, 15)), OPFClassifier().fit(X, y)
@@ -350,25 +290,6 @@ def test_a_class_with_parameters_of_its_own():
     assert (clf.name, type(clf.to_local())) == ("mine", OPFClassifier)
 
 
-def test_progress_on_a_cluster_and_here(client, capsys):
-    X, y = grid(100, 2)
-    with progress():
-        DaskOPFClassifier().fit(in_blocks(X, (20,) * 5), y)
-    time.sleep(0.3)  # the bar is drawn beside the work
-    with progress(), dask.config.set(scheduler="synchronous"):
-        DaskOPFClassifier().fit(in_blocks(X, (20,) * 5), y)
-    assert "100% Completed" in capsys.readouterr().out
-    DaskOPFClassifier().fit(in_blocks(X, (20,) * 5), y)
-    assert capsys.readouterr().out == ""
-
-
-def test_tasks_have_names_for_the_dashboard(client):
-    X, y = grid(100, 2)
-    DaskOPFClassifier().fit(in_blocks(X, (20,) * 5), y)
-    prefixes = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
-    assert {"opforest_embed", "opforest_span", "opforest_merge"} <= set(prefixes)
-
-
 # A task holds its two blocks, which it is given, and beside them no more than this.
 COPIES, BYTES_PER_ROW, BYTES_PER_EDGE = 2.1, 200, 60
 
@@ -391,99 +312,6 @@ def test_memory_of_a_task(d):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak - before <= BYTES_PER_EDGE * 4 * 9999
-
-
-def _slow_down():
-    spanning.fast_span = spanning.opforest_span
-
-    def opforest_span(*args):
-        time.sleep(0.1)
-        return spanning.fast_span(*args)
-
-    spanning.opforest_span = opforest_span
-
-
-def _states_of_spans(dask_scheduler):
-    tasks = dask_scheduler.tasks.items()
-    return [task.state for key, task in tasks if str(key).startswith("opforest_span")]
-
-
-def _wait_for_spans(client, wanted):
-    """Wait until so many spans are done and others are being made."""
-    for _ in range(1000):
-        states = client.run_on_scheduler(_states_of_spans)
-        if states.count("memory") >= wanted and "processing" in states:
-            return
-        time.sleep(0.01)
-    raise AssertionError(f"it never began, or is over: {states}")
-
-
-def test_a_worker_is_killed(client):
-    X, y = grid(800, 3)
-    client.wait_for_workers(2)
-    client.run(_slow_down)
-    process = client.run(os.getpid)
-    clf, blocks = DaskOPFClassifier(), in_blocks(X, (100,) * 8)
-    with ThreadPoolExecutor() as pool:
-        fit = pool.submit(clf.fit, blocks, in_blocks(y, (100,) * 8))
-        _wait_for_spans(client, 3)
-        os.kill(next(iter(process.values())), signal.SIGKILL)
-        fit.result()
-    local = OPFClassifier().fit(X, y)
-    assert_same_model(clf, local, X[:50] + 0.5)
-    lazy = clf.predict(blocks)
-    assert np.array_equal(lazy.compute(), local.predict(X))
-    client.wait_for_workers(2)
-    for process in client.run(os.getpid).values():
-        os.kill(process, signal.SIGKILL)
-    assert np.array_equal(lazy.compute(), OPFClassifier().fit(X, y).predict(X))
-
-
-def test_no_workers(monkeypatch):
-    monkeypatch.setattr("opforest.dask.cluster.PATIENCE", 1.0)
-    X, y = grid(30, 2)
-    message = "has had no workers for 1 seconds. Start some"
-    with (
-        LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        clf = DaskOPFClassifier(client=client).fit(in_blocks(X, (15, 15)), y)
-        before = pickle.dumps(clf)
-        cluster.scale(0)
-        while client.nthreads():
-            time.sleep(0.01)
-        begin = time.monotonic()
-        with pytest.raises(TimeoutError, match=message):
-            clf.fit(in_blocks(X, (10,) * 3), y)
-        assert 1 <= time.monotonic() - begin < 10
-        assert pickle.dumps(clf) == before
-        assert client.run_on_scheduler(_states_of_spans) == []
-        with pytest.raises(TimeoutError, match=message):
-            clf.score(in_blocks(X, (30,)), y)
-        assert np.array_equal(clf.predict(X), OPFClassifier().fit(X, y).predict(X))
-
-
-def test_workers_vanish_meanwhile(monkeypatch):
-    monkeypatch.setattr("opforest.dask.cluster.PATIENCE", 1.0)
-    monkeypatch.setattr("opforest.dask.spanning.opforest_span", _sleep_and_span)
-    X, y = grid(80, 2)
-    with (
-        LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster,
-        Client(cluster, set_as_default=False) as client,
-        ThreadPoolExecutor() as pool,
-    ):
-        clf = DaskOPFClassifier(client=client)
-        fit = pool.submit(clf.fit, in_blocks(X, (10,) * 8), y)
-        time.sleep(1)
-        cluster.scale(0)
-        with pytest.raises(TimeoutError, match="has had no workers"):
-            fit.result()
-        assert not hasattr(clf, "forest_")
-
-
-def _sleep_and_span(*args):
-    time.sleep(0.1)
-    return opforest_span(*args)
 
 
 def test_dask_ml():

@@ -6,12 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
+from measuring import PARAMS, REDUCED
 from opforest import OPFClassifier
 from opforest.kernels.distances import TILE
-from opforest.kernels.spanning_tree import span
-from opforest.metrics import SquaredEuclidean, resolve
+from opforest.metrics import resolve
 from strategies import learning_problems
-from test_metrics import PARAMS, REDUCED
 
 
 def assert_equals_oracle(clf, D, y, DQ, Q):
@@ -24,7 +23,7 @@ def assert_equals_oracle(clf, D, y, DQ, Q):
     predecessor, root = oracle.paths(D, tree, y, roots)
     assert [tuple(edge) for edge in forest.edges.tolist()] == tree
     assert forest.prototypes.tolist() == roots
-    assert np.array_equal(forest.state.cost, cost)
+    assert np.array_equal(forest.examples.state.cost, cost)
     assert forest.predecessor.tolist() == predecessor
     assert forest.root.tolist() == root
 
@@ -47,7 +46,7 @@ def test_euclidean_forest_equals_oracle(problem, algorithm):
     clf = OPFClassifier(algorithm=algorithm).fit(X, y)
     distance = oracle.squared_euclidean
     assert_equals_oracle(clf, oracle.table(X, distance), y, oracle.table(X, distance, Q), Q)
-    assert np.array_equal(clf.forest_.cost, np.sqrt(clf.forest_.state.cost))
+    assert np.array_equal(clf.forest_.cost, np.sqrt(clf.forest_.examples.state.cost))
 
 
 @pytest.mark.parametrize("name", [name for name in REDUCED if name != "sqeuclidean"])
@@ -124,29 +123,9 @@ def test_many_tiles_equal_oracle(d, dtype):
     assert [tuple(edge) for edge in clf.forest_.edges.tolist()] == tree
     roots = oracle.prototypes(tree, y)
     cost = oracle.costs(D, roots)
-    assert np.array_equal(clf.forest_.state.cost, cost)
+    assert np.array_equal(clf.forest_.examples.state.cost, cost)
     assert clf.conquerors(Q)[0].tolist() == oracle.conquerors(cost, DQ)[0]
     clf.forest_.check()
-
-
-def test_one_call_or_many_grow_the_same_tree(monkeypatch):
-    X = np.random.default_rng(0).integers(0, 5, (700, 3)).astype(float)
-    whole = span(X, SquaredEuclidean())
-    monkeypatch.setattr("opforest.kernels.spanning_tree.WORK_PER_CALL", 30_000)
-    for a, b in zip(whole, span(X, SquaredEuclidean()), strict=True):
-        assert np.array_equal(a, b)
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_measuring_ahead_grows_the_same_tree(monkeypatch, dtype):
-    rng = np.random.default_rng(0)
-    for X in (rng.integers(0, 3, (3 * TILE - 5, 9)), rng.normal(size=(3 * TILE - 5, 20))):
-        X = X.astype(dtype)
-        plain = span(X, SquaredEuclidean())
-        with monkeypatch.context() as patch:
-            patch.setattr("opforest.kernels.spanning_tree.FAST_CACHE", 0)
-            for a, b in zip(plain, span(X, SquaredEuclidean()), strict=True):
-                assert np.array_equal(a, b)
 
 
 def test_hand_made_forest():

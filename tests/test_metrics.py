@@ -7,22 +7,10 @@ from hypothesis import given, settings
 from scipy.spatial.distance import cdist
 
 import oracle
+from measuring import PARAMS, REDUCED, jitted_manhattan
 from opforest import OPFClassifier
-from opforest.kernels.kdsearch import ANY
-from opforest.metrics import METRIC_NAMES, resolve
+from opforest.metrics import ALIASES, METRIC_NAMES, resolve
 from strategies import learning_problems
-
-REDUCED = {
-    "sqeuclidean": oracle.squared_euclidean,
-    "manhattan": oracle.manhattan,
-    "chebyshev": oracle.chebyshev,
-    "canberra": oracle.canberra,
-    "hamming": oracle.hamming,
-    "squared_chi_squared": oracle.chi_squared,
-    "braycurtis": oracle.bray_curtis,
-    "minkowski": oracle.minkowski_3,
-}
-PARAMS = {"minkowski": {"p": 3}}
 
 
 def own_units(name, X, Y):
@@ -71,14 +59,14 @@ def test_a_pair_has_one_value_in_every_code_path(name, problem):
     assert np.array_equal(D, D.T)
     clf = OPFClassifier(name, metric_params=PARAMS.get(name)).fit(X, np.zeros(len(X)))
     forest = clf.forest_
-    for v, u in enumerate(forest.state.parent):
+    model = forest.examples.model()
+    for v, u in enumerate(model.parent):
         if u >= 0:
-            assert forest.state.weight[v] == D[u, v]
+            assert model.weight[v] == D[u, v]
     for v in range(len(X)):  # a forest of one example offers the plain distance
         alone = OPFClassifier(name, metric_params=PARAMS.get(name)).fit(X[v : v + 1], [0])
-        _, offer = alone.forest_._search(
-            alone.forest_.metric.query_rows(Q, None), alone.forest_._ranking, ANY, None
-        )
+        examples = alone.forest_.examples
+        _, offer = examples.find(examples.queries(Q))
         assert np.array_equal(offer, oracle.table(X[v : v + 1], REDUCED[name], Q)[:, 0])
 
 
@@ -108,9 +96,9 @@ def test_an_embedded_row_does_not_depend_on_the_rows_beside_it():
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("euclid", "Did you mean 'euclidean'?"),
-        ("l1", "Did you mean 'manhattan'?"),
-        ("chi2", "Did you mean 'chi_squared'?"),
+        ("euclidian", "Did you mean 'euclidean'?"),
+        ("manhatan", "Did you mean 'manhattan'?"),
+        ("chi_square", "Did you mean 'chi_squared'?"),
         ("mahattan", "Did you mean 'manhattan'?"),
     ],
 )
@@ -119,6 +107,14 @@ def test_unknown_names_get_a_suggestion(name, hint):
         OPFClassifier(name).fit([[0.0], [1.0]], [0, 1])
     assert hint in str(error.value)
     assert repr(name) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [("euclid", "euclidean"), ("l1", "manhattan"), ("chi2", "chi_squared"), *ALIASES.items()],
+)
+def test_other_names_mean_the_same_metrics(alias, name):
+    assert resolve(alias) == resolve(name)
 
 
 @pytest.mark.parametrize(
@@ -162,11 +158,6 @@ def test_a_metric_that_is_undefined_on_the_data_says_so(metric, X, message):
 def test_two_zero_vectors_are_the_same_to_bray_curtis():
     clf = OPFClassifier("braycurtis").fit([[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]], [0, 0, 1])
     assert clf.predict([[0.0, 0.0]]).tolist() == [0]
-
-
-@numba.njit
-def jitted_manhattan(x, y):
-    return np.abs(x - y).sum()
 
 
 @numba.njit
@@ -222,3 +213,45 @@ def test_bad_functions_of_users():
         pytest.raises(ValueError, match=r"undefined .* for pair \(0, 1\)"),
     ):
         OPFClassifier(lambda x, y: np.nan).fit(X, [0, 0, 1])
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-9), (np.float32, 2e-2)])
+def test_correlation_does_not_suffer_from_an_offset(dtype, tolerance):
+    X = np.random.default_rng(0).normal(size=(20, 8))
+    offset = X + (1e6 if dtype == np.float64 else 1e3)
+    y = np.arange(20) % 2
+    plain = OPFClassifier("correlation").fit(X, y).class_costs(X[::-1] * 2)
+    moved = OPFClassifier("correlation").fit(offset.astype(dtype), y)
+    np.testing.assert_allclose(
+        moved.class_costs((offset[::-1] * 2).astype(dtype)), plain, atol=tolerance
+    )
+
+
+@numba.njit
+def sometimes_infinite(x, y):
+    return np.inf if abs(x[0] - y[0]) > 3 else abs(x[0] - y[0])
+
+
+@numba.njit
+def of_three(x, y, z):
+    return 0.0
+
+
+def test_functions_that_are_no_metrics():
+    with pytest.raises(ValueError, match="undefined"):
+        OPFClassifier(sometimes_infinite).fit([[0.0], [2.0], [4.0]], [0, 0, 1])
+    with pytest.raises(ValueError, match="must take two 1-D arrays of float64"):
+        OPFClassifier(of_three).fit([[0.0], [2.0]], [0, 1])
+
+    def greedy(x, y):
+        x -= y
+        return float(abs(x).sum())
+
+    with (
+        pytest.warns(UserWarning, match="njit"),
+        pytest.raises(ValueError, match="read-only"),
+    ):
+        OPFClassifier(greedy).fit([[0.0], [2.0]], [0, 1])
+    for params in ({"p": "3"}, {"p": None}):
+        with pytest.raises(ValueError, match="p > 0"):
+            OPFClassifier("minkowski", metric_params=params).fit([[0.0]], [0])

@@ -5,6 +5,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
 from importlib import metadata
@@ -86,16 +87,49 @@ def test_public_names_have_docstrings_with_examples(name):
     assert name == "Step" or ">>>" in doc
 
 
-def test_kernels_compile_where_no_cache_can_be_written(tmp_path):
+def learn_in_a_process(environment, first=""):
+    """Learn and predict, after some other code."""
     code = (
-        "from opforest import _jit, OPFClassifier; assert not _jit.CACHE;"
+        f"{first}\nfrom opforest import _jit, OPFClassifier; assert not _jit.CACHE\n"
         "print(OPFClassifier().fit([[0.0], [1.0]], [0, 1]).predict([[0.9]]))"
     )
     result = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-W", "error", "-c", code],
         capture_output=True,
         text=True,
-        env={"PATH": "/usr/bin:/bin", "OPFOREST_CACHE": "0", "HOME": str(tmp_path)},
+        env={"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", **environment},
         check=False,
     )
     assert result.stdout.strip() == "[1]", result.stderr
+
+
+def test_kernels_compile_without_a_cache_on_request(tmp_path):
+    learn_in_a_process({"OPFOREST_CACHE": "0", "HOME": str(tmp_path)})
+
+
+def test_kernels_compile_where_no_cache_can_be_written(tmp_path):
+    """Neither beside the code nor at home nor where Numba is told to: files are in the way.
+
+    There is no permission that root lacks.
+    """
+    shutil.copytree(
+        ROOT / "src" / "opforest",
+        tmp_path / "opforest",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    for folder in (tmp_path, *tmp_path.rglob("*/")):
+        (folder / "__pycache__").write_text("in the way")
+    in_the_way = str(tmp_path / "__pycache__" / "folder")
+    first = f"""
+import opforest._jit
+from numba.core.caching import FunctionCache
+assert opforest.__file__.startswith({str(tmp_path)!r})
+try:
+    FunctionCache(opforest._jit._probe)
+except RuntimeError as error:
+    assert "cannot cache function" in str(error)
+else:
+    raise AssertionError("there is a place to cache")
+"""
+    environment = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"), in_the_way)
+    learn_in_a_process({**environment, "PYTHONPATH": str(tmp_path)}, first)

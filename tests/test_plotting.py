@@ -291,3 +291,11 @@ def test_says_how_to_install_matplotlib(monkeypatch):
         ForestDisplay.from_estimator(clf, X)
     with pytest.raises(ImportError, match=r"pip install 'opforest\[plot\]'"):
         display.plot()
+
+
+def test_dollars_are_no_formulas():
+    frame = pd.DataFrame({"$x_$": [0.0, 1.0, 4.0], "y": [1.0, 0.0, 2.0]})
+    clf = OPFClassifier().fit(frame, ["$b^$", "$b^$", "c"])
+    display = ForestDisplay.from_estimator(clf, frame, grid_resolution=10)
+    display.figure_.canvas.draw()
+    plt.close(display.figure_)

@@ -12,62 +12,22 @@ from hypothesis import strategies as st
 from river import compose, datasets, evaluate, metrics, preprocessing
 
 import opforest
+import opforest.examples
 import opforest.forest
-import opforest.storage
+from measuring import PARAMS
 from opforest.metrics import METRIC_NAMES
 from opforest.river import OPFClassifier
 from opforest.updates import UPDATES, exact
 from strategies import learning_problems
-from test_metrics import PARAMS
-
-updates = pytest.mark.parametrize("update", list(UPDATES))
-
-
-def as_dicts(X):
-    """Return the rows as dicts; their names sort like the columns."""
-    return [{f"x{k}": value for k, value in enumerate(row)} for row in X.tolist()]
-
-
-def learned(xs, ys, **params):
-    clf = OPFClassifier(**params)
-    for x, y in zip(xs, ys, strict=True):
-        clf.learn_one(x, y)
-    return clf
-
-
-def assert_same_forest(one, other):
-    one.check()
-    other.check()
-    assert type(one) is type(other)
-    for name in ("cost", "predecessor", "root", "prototypes", "edges"):
-        assert np.array_equal(getattr(one, name), getattr(other, name)), name
-
-
-def assert_same_model(one, other, xs):
-    assert one._column == other._column
-    assert one._code == other._code
-    assert_same_forest(one.forest, other.forest)
-    assert np.array_equal(one.forest.points, other.forest.points)
-    for x in xs:
-        assert one.predict_one(x) == other.predict_one(x)
-        assert one.predict_proba_one(x) == other.predict_proba_one(x)
-
-
-def snapshot(clf):
-    """Return all there is to a model."""
-    forest = copy.deepcopy(clf).forest
-    state = None if forest is None else pickle.dumps(forest)
-    return state, list(clf._column.items()), list(clf._code.items())
-
-
-@st.composite
-def sparse_streams(draw, max_n=16):
-    """Return dicts with any of six features, in any order, and their labels."""
-    feature = st.sampled_from("abcdef")
-    x = st.lists(st.tuples(feature, st.integers(-2, 2)), max_size=6).map(dict)
-    pairs = st.tuples(x, st.sampled_from(["red", "green", "blue"]))
-    return draw(st.lists(pairs, min_size=1, max_size=max_n))
-
+from streams import (
+    as_dicts,
+    assert_same_forest,
+    assert_same_model,
+    learned,
+    snapshot,
+    sparse_streams,
+    updates,
+)
 
 # A stream and a batch.
 
@@ -327,8 +287,8 @@ def test_test_then_train_calls_each_kernel_once(metric, monkeypatch):
         monkeypatch.setattr(module, "specialise", lambda compiled, metric: compiled)
 
     clf = learned(as_dicts(np.eye(5)), range(5), metric=metric)
-    spy(opforest.forest, "measure_staged", 2)
-    spy(opforest.storage, "find_undefined", 2)
+    spy(opforest.examples, "measure_staged", 1)
+    spy(opforest.examples, "find_undefined", 2)
     spy(exact, "insert_exactly", 3)
     x = {"x0": 0.5, "new": 2}
     clf.predict_one(x)
@@ -404,3 +364,10 @@ def test_pipeline_of_batches():
     for begin in range(0, 150, 50):
         model.learn_many(X[begin : begin + 50], y[begin : begin + 50])
     assert (model.predict_many(X[150:]) == y[150:]).mean() > 0.75
+
+
+def test_streams_tell_the_order_of_their_features():
+    stream = OPFClassifier()
+    stream.learn_one({"z": 1.0, "b": 2.0}, 0)
+    stream.learn_one({"a": 1.0}, 1)
+    assert stream.features == ["b", "z", "a"]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from opforest.river import OPFClassifier
-from test_river import (
+from streams import (
     as_dicts,
     assert_same_model,
     learned,
@@ -123,7 +123,7 @@ def test_parameters_are_checked_when_learning_begins():
     with pytest.raises(ValueError, match="update must be one of"):
         OPFClassifier(update="exakt").learn_one({"a": 1}, 0)
     with pytest.raises(ValueError, match="Did you mean 'euclidean'"):
-        OPFClassifier("euclid").learn_one({"a": 1}, 0)
+        OPFClassifier("euclidian").learn_one({"a": 1}, 0)
 
 
 def test_an_update_may_change_only_where_the_model_allows_it():
@@ -143,3 +143,15 @@ def test_without_river_the_error_says_what_to_install():
     code = "import sys; sys.modules['river'] = None; import opforest.river"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "ImportError: opforest.river needs river: pip install 'opforest[river]'" in run.stderr
+
+
+def test_a_stream_that_fails_after_its_update_was_changed_is_as_before():
+    stream = OPFClassifier()
+    for i in range(6):
+        stream.learn_one({"a": float(i)}, i % 2)
+    stream.update = "opfi"
+    with pytest.raises(ValueError, match="too large"):
+        stream.learn_one({"a": 1e200}, 0)
+    stream.update = "exact"
+    stream.learn_one({"a": 3.5}, 0)
+    assert len(stream.forest) == 7

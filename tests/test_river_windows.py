@@ -12,10 +12,11 @@ import pytest
 pytest.importorskip("river")
 
 from opforest import OPFClassifier as Batch
-from opforest import storage
-from opforest.indexing import probe
-from opforest.kernels.index import Flat, Index
+from opforest import examples as storing
+from opforest.kernels.kdtree.index import Flat, Index
 from opforest.river import OPFClassifier
+from opforest.spanning import probe
+from streams import as_dicts
 
 NAMES = ("edges", "cost", "prototypes", "predecessor", "root", "points")
 
@@ -24,10 +25,6 @@ def examples(n, d=2, seed=0):
     rng = np.random.default_rng(seed)
     X = np.round(3 * rng.random((n, d)), 1)
     return X, rng.integers(0, 3, n).tolist()
-
-
-def as_dicts(X):
-    return [{f"x{k}": value for k, value in enumerate(row)} for row in X.tolist()]
 
 
 def assert_same_as_fit(model, X, y):
@@ -80,20 +77,20 @@ def test_mini_batches_larger_and_smaller_than_the_window(size):
 
 def test_a_window_with_an_index(monkeypatch):
     """As if the stream were large and an index paid."""
-    monkeypatch.setattr(storage, "FEW_TO_GROW", 40)
-    monkeypatch.setattr(storage, "probe", lambda rows, metric, _: probe(rows, metric, "kd_tree"))
+    monkeypatch.setattr(storing, "FEW_TO_GROW", 40)
+    monkeypatch.setattr(storing, "probe", lambda rows, metric, _: probe(rows, metric, "kd_tree"))
     X, y = examples(400)
     model = OPFClassifier(window_size=60)
     kinds = set()
     for i, x in enumerate(as_dicts(X)):
         model.predict_one(x)
         model.learn_one(x, y[i])
-        kinds.add(type(model.forest.index))
+        kinds.add(type(model.forest.examples.body.index))
         if i % 23 == 0:
             known = slice(max(0, i - 59), i + 1)
             assert_same_as_fit(model, X[known], y[known])
     assert kinds == {Flat, Index}
-    assert len(model.forest.state.label) <= 4 * 60
+    assert len(model.forest.examples.state.vertices) <= 4 * 60
 
 
 def test_memory_is_constant():

@@ -34,3 +34,8 @@ def test_recall():
 def test_lengths_must_agree():
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         opf_accuracy([0, 1], [0])
+
+
+def test_no_labels_have_no_accuracy():
+    with pytest.raises(ValueError, match="at least one label"):
+        opf_accuracy([], [])

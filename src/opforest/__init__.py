@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from opforest.forest import Forest
     from opforest.io.errors import ModelFileError
     from opforest.io.model_file import load, save
-    from opforest.updates import UpdateReport
+    from opforest.report import UpdateReport
 
 __all__ = [
     "Explanation",
@@ -32,7 +32,7 @@ __getattr__ = lazy(
         "ModelFileError": "opforest.io.errors",
         "OPFClassifier": "opforest.classifier",
         "Step": "opforest.explanation",
-        "UpdateReport": "opforest.updates",
+        "UpdateReport": "opforest.report",
         "load": "opforest.io.model_file",
         "save": "opforest.io.model_file",
     },

@@ -6,18 +6,116 @@ Numba only notices edits of the file a kernel itself stands in.
 """
 
 import os
+import sys
+import threading
+import time
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numba
 from numba import types
+from numba.core import event
 from numba.core.caching import FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.dispatcher import Dispatcher
-from numba.extending import intrinsic
+from numba.extending import intrinsic, register_jitable
+from numba.extending import overload as numba_overload
+
+
+class _Part(JITCodeLibrary):
+    """The code of a helper, which waits to be linked into kernels.
+
+    Numba optimises every function and makes machine code of it, and does so again in every function
+    that calls it. A helper is never called from Python, so only kernels need be finished: that is
+    half of the time that compiling takes.
+    """
+
+    @property
+    def codegen(self) -> Any:
+        """Stand in for the engine where Numba tells it of a function that is ready."""
+        return self
+
+    def set_env(self, name: str, environment: object) -> None:
+        """Tell nobody: there is no machine code to set anything in."""
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return the address of no function."""
+        self._ensure_finalized()  # type: ignore[no-untyped-call]
+        return 0
+
+    def _optimize_final_module(self) -> None:
+        """Leave it to kernels."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
+        self._finalized = True
+
+
+class _PartCompiler(CompilerBase):
+    """Compiles helpers."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return Numba's own pipeline, to compile into a library of ours."""
+        state = self.state
+        build: Any = DefaultPassBuilder
+        name = state.func_id.func_qualname
+        state.library = _Part(state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]
+        return [build.define_nopython_pipeline(state)]
+
+
+class _Announcer(event.Listener):
+    """Says once that we compile, where that takes a person's time."""
+
+    def __init__(self) -> None:
+        self.depth, self.began, self.spent = 0, 0.0, 0.0
+        self.timer: threading.Timer | None = None
+        self.has_spoken = False
+
+    def on_start(self, found: Any) -> None:
+        """Note that a function is being compiled."""
+        if self.has_spoken or not _is_ours(found):
+            return
+        self.depth += 1
+        if self.depth == 1:
+            self.began = time.perf_counter()
+            self.timer = threading.Timer(max(0.0, PATIENCE - self.spent), self.speak)
+            self.timer.daemon = True
+            self.timer.start()
+
+    def on_end(self, found: Any) -> None:
+        """Note that it is compiled."""
+        if self.depth == 0 or not _is_ours(found):
+            return
+        self.depth -= 1
+        if self.depth == 0 and self.timer is not None:
+            self.timer.cancel()
+            self.spent += time.perf_counter() - self.began
+
+    def speak(self) -> None:
+        """Say it, if anybody is there to read it."""
+        self.has_spoken = True
+        if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+            later = "'opforest compile' does so ahead" if CACHE else "no folder can keep the result"
+            print(f"opforest: compiling, once: this takes seconds ({later}).", file=sys.stderr)
+
+
+def _is_ours(found: Any) -> bool:
+    return str(found.data["dispatcher"].py_func.__module__).startswith("opforest.")
+
+
+#: Seconds of compiling after which we say so.
+PATIENCE = 2.0
+
+event.register("numba:compile", _Announcer())  # type: ignore[no-untyped-call]
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-FOR_HELPERS: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True}
+FOR_HELPERS: dict[str, Any] = {
+    **OPTIONS,
+    "no_cpython_wrapper": True,
+    "pipeline_class": _PartCompiler,
+}
 
 
 def _probe() -> None:
@@ -36,12 +134,35 @@ def _can_cache() -> bool:
 
 CACHE = _can_cache()
 
-#: Called from helpers and kernels only: compiled without what Python would call, in less
-#: time, so that to call one from Python is a crash. A test looks for such calls.
-helper = numba.njit(**FOR_HELPERS)
+
+def helper(function: Callable[..., Any]) -> Any:
+    """Compile a function for kernels and helpers to call.
+
+    There is nothing in it that Python could call: to do so is a crash. A test looks for such calls.
+    """
+    compiled: Any = numba.njit(**FOR_HELPERS)(function)
+    find, any_value = compiled.get_call_template, cast(Any, types.unliteral)
+
+    def find_for_any_value(args: Any, kwargs: Any) -> Any:
+        """Compile once for all integers, and not for a literal 0 anew."""
+        return find([any_value(kind) for kind in args], kwargs)
+
+    compiled.get_call_template = find_for_any_value
+    return compiled
+
+
+#: Called from helpers and kernels, where it is compiled, and from Python, where it is not.
+anywhere = register_jitable(**FOR_HELPERS)
 
 #: Called from Python.
 kernel = numba.njit(cache=CACHE, **OPTIONS)
+
+
+def overload(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let compiled code call ``function`` by what the decorated one returns for its types."""
+    options: Any = FOR_HELPERS
+    decorate: Callable[..., Any] = numba_overload(function, jit_options=options)
+    return decorate
 
 
 @cache

@@ -1,69 +1,22 @@
 """Layer 3: the optimum-path forest as a scikit-learn classifier."""
 
-import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import fields
-from types import ModuleType
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, check_X_y
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
+from opforest.base import Array, ForestEstimator, encode
 from opforest.explanation import Explanation, Step
-from opforest.forest import Forest
-from opforest.indexing import check_algorithm
-from opforest.kernels.insertion import LEARNED, REMOVED
-from opforest.kernels.probability import share_inverse_costs
-from opforest.metrics import NON_NEGATIVE, resolve
-from opforest.updates import UPDATES, UpdateReport
-
-Array = npt.NDArray[Any]
+from opforest.forest import BaseForest, Forest
+from opforest.kernels.conquering.shares import share_inverse_costs
+from opforest.report import UpdateReport
+from opforest.updates import find_update
 
 
-#: Kinds of NumPy's types of whole numbers.
-INTEGERS = "biu"
-
-#: The precisions in which examples are kept as they come; others are converted to the first.
-PRECISIONS = (np.float64, np.float32)
-
-
-def encode(
-    y: Array, known: Array, classes: npt.ArrayLike | None
-) -> tuple[Array, npt.NDArray[np.int64]]:
-    """Return all classes in order, and the labels as indices of them.
-
-    ``known`` are classes in order; there may be none.
-    """
-    if classes is None and known.dtype == y.dtype != object and len(known):
-        label = np.searchsorted(known, y)
-        if (known.take(label, mode="clip") == y).all():  # nothing new
-            return known, label
-    announced = np.asarray([] if classes is None else classes)
-    parts = [part for part in (known, announced, y) if len(part)]
-    if any(part.dtype.kind not in INTEGERS for part in parts):
-        unique_labels(*parts)  # complains about labels that cannot be compared
-    parts = [np.unique(part) for part in parts]
-    all_classes = np.unique(np.concatenate(parts))
-    for labels in parts:
-        if len(np.unique(labels.astype(all_classes.dtype))) < len(labels):
-            raise ValueError(
-                f"labels of types {[str(part.dtype) for part in parts]} cannot be told apart as "
-                f"{all_classes.dtype}. Convert them to one type first."
-            )
-    return all_classes, np.searchsorted(all_classes, y)
-
-
-def check_labels(y: Array) -> None:
-    """Raise a ``ValueError`` if these are no labels."""
-    if y.dtype.kind not in INTEGERS:  # which always are
-        check_classification_targets(y)
-
-
-def _check_ids(ids: npt.ArrayLike, forest: Forest) -> npt.NDArray[np.int64]:
+def _check_ids(ids: npt.ArrayLike, forest: BaseForest) -> npt.NDArray[np.int64]:
     """Return the ids of examples to forget, in rising order, or say what is wrong with them."""
     array = np.atleast_1d(np.asarray(ids))
     if array.size == 0:
@@ -76,7 +29,7 @@ def _check_ids(ids: npt.ArrayLike, forest: Forest) -> npt.NDArray[np.int64]:
     ordered, times = np.unique(array, return_counts=True)
     if (times > 1).any():
         raise ValueError(f"ids must be named once each, got {ordered[times > 1][0]} repeatedly.")
-    unknown = ordered[forest.vertices_of(ordered) < 0]
+    unknown = ordered[forest.examples.vertices_of(ordered) < 0]
     if len(unknown):
         raise ValueError(
             f"ids must be those of examples that are known, as in forest_.ids, but {len(unknown)} "
@@ -85,7 +38,7 @@ def _check_ids(ids: npt.ArrayLike, forest: Forest) -> npt.NDArray[np.int64]:
     return ordered.astype(np.int64)
 
 
-class OPFClassifier(ClassifierMixin, BaseEstimator):
+class OPFClassifier(ClassifierMixin, ForestEstimator):
     """Optimum-path forest classifier.
 
     The minimum spanning tree of the training examples is cut between classes. The ends of the
@@ -100,9 +53,10 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         ``"manhattan"``, ``"chebyshev"``, ``"minkowski"``, ``"canberra"``, ``"braycurtis"``,
         ``"cosine"``, ``"correlation"``, ``"hamming"``, ``"chi_squared"``,
         ``"squared_chi_squared"``, ``"squared_chord"``; ``"precomputed"``, for which X holds
-        distances to the training examples; a ``@numba.njit`` function of two vectors, which is
-        compiled into the kernels; or any Python callable, which is slow. A function must be
-        symmetric and return a finite, non-negative number; the triangle inequality is not needed.
+        distances to the training examples; scikit-learn's and SciPy's other names for these, such
+        as ``"l2"``; a ``@numba.njit`` function of two vectors, which is compiled into the kernels;
+        or any Python callable, which is slow. A function must be symmetric and return a finite,
+        non-negative number; the triangle inequality is not needed.
     metric_params : dict, default=None
         ``{"p": …}`` for ``"minkowski"`` (default 2), ``{"gamma": …}`` for ``"gaussian"``
         (default 1), keyword arguments for a Python callable.
@@ -142,6 +96,9 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
     same time whatever n. Examples are kept in the precision in which they came, float32 or
     float64, and measured in it.
 
+    While one thread learns or forgets, others may predict, explain and pickle: each sees the model
+    before or after a whole example. One thread at a time may change it.
+
     Probabilities are shares of inverse costs. With c_k the cheapest offer of class k,
     p_k = (1 / c_k) / Σ_j (1 / c_j). This is free of parameters and does not change with the
     unit of the features; with two classes, the first gets c_2 / (c_1 + c_2), the relevance
@@ -166,10 +123,6 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
     >>> clf.score(X[1::2], y[1::2])
     0.96
     """
-
-    forest_: Forest
-    classes_: Array
-    _learned_with: tuple[Any, Any]
 
     def __init__(
         self,
@@ -201,8 +154,7 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         OPFClassifier
             The fitted classifier itself.
         """
-        self._fit(X, y, None)
-        self.__dict__.pop("update_report_", None)
+        self.__dict__ = self._trained(X, y).__dict__
         return self
 
     def partial_fit(
@@ -211,8 +163,9 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         """Learn more examples, each in time at most linear in the number known.
 
         The first call is a ``fit``. If it fails, the model is exactly as it was before; if it is
-        interrupted (Ctrl-C), the model has learned the first examples of the batch, and the
-        ``KeyboardInterrupt`` says how many.
+        interrupted (Ctrl-C) or runs out of memory on the way, the model has learned the first
+        examples of the batch, if any, and the ``KeyboardInterrupt`` or ``MemoryError`` says how
+        many.
 
         Parameters
         ----------
@@ -232,31 +185,20 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
             The classifier itself.
         """
         if not hasattr(self, "forest_"):
-            n = len(self._fit(X, y, classes).forest_)
-            gained = len(self.forest_.prototypes)
-            self.update_report_ = UpdateReport(n, gained, reconquered=n)
+            trained = self._trained(X, y, classes)
+            n, gained = len(trained.forest_), len(trained.forest_.prototypes)
+            trained._counts = UpdateReport(n, gained, reconquered=n).as_counts()
+            self.__dict__ = trained.__dict__
             return self
-        update = self._check_update()
+        update = find_update(self.update)
         X, y = self._check_more(X, y)
         all_classes, label = encode(y, self.classes_, classes)
-        counts = np.zeros(len(fields(UpdateReport)), np.int64)
+        counts = UpdateReport().as_counts()
         forest = update.prepare(self.forest_)
-        place = np.searchsorted(all_classes, self.classes_)
-        if place[-1] >= len(place):  # a new class comes before an old one
-            forest = forest.relabelled(place)
+        if len(all_classes) > len(self.classes_):  # whoever has the old forest has the old classes
+            forest = forest.relabelled(np.searchsorted(all_classes, self.classes_))
         steps = update.grow(forest, X, label, counts)
-        next(steps)  # all that may fail; the model is as it was
-        self.__dict__.update(forest_=forest, classes_=all_classes)
-        try:
-            for _ in steps:
-                pass
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                f"partial_fit was interrupted: {counts[LEARNED]} of {len(X)} examples have been "
-                "learned, and the model is valid."
-            ) from None
-        finally:
-            self._note_growth(counts)
+        self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
         return self
 
     def forget(self, ids: npt.ArrayLike) -> Self:
@@ -266,8 +208,9 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         those of all that are known. An id stays that of its example whoever else is forgotten,
         and is never given again. Classes stay in ``classes_`` even without examples.
 
-        If the call fails, the model is exactly as it was before; if it is interrupted (Ctrl-C),
-        the model has forgotten some of the examples, and the ``KeyboardInterrupt`` says how many.
+        If the call fails, the model is exactly as it was before; if it is interrupted (Ctrl-C) or
+        runs out of memory on the way, the model has forgotten some of the examples, if any, and the
+        ``KeyboardInterrupt`` or ``MemoryError`` says how many.
 
         Parameters
         ----------
@@ -289,25 +232,18 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         array([0, 2, 3, 4])
         """
         check_is_fitted(self, "forest_")
-        if self._check_update() is not UPDATES["exact"]:
+        update = find_update(self.update)
+        if update.shrink is None:
             raise ValueError(
                 f"update={self.update!r} cannot forget: what an example has done to the forest "
                 "cannot be told apart from it. Use update='exact'."
             )
         self._check_metric()
-        forest = UPDATES["exact"].prepare(self.forest_)
+        forest = update.prepare(self.forest_)
         ids = _check_ids(ids, forest)
-        counts = np.zeros(len(fields(UpdateReport)), np.int64)
-        try:
-            for _ in UPDATES["exact"].shrink(forest, ids, counts):
-                pass
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                f"forget was interrupted: {counts[REMOVED]} of {len(ids)} examples have been "
-                "forgotten, and the model is valid."
-            ) from None
-        finally:
-            self._note_growth(counts)
+        counts = UpdateReport().as_counts()
+        steps = update.shrink(forest, ids, counts)
+        self._follow(steps, self.classes_, counts, ("forget", "forgotten", len(ids)))
         return self
 
     def predict(self, X: npt.ArrayLike) -> Array:
@@ -325,8 +261,9 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
             The labels.
         """
         X = self._check_queries(X)
-        conqueror, _ = self.forest_.conquerors(X, self.n_jobs)
-        return self._labels_of(conqueror)
+        with self._reading() as learned:
+            conqueror, _ = learned.forest.conquerors(X, self.n_jobs)
+            return learned.labels_of(conqueror)
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Return the probability of each class: its share of the inverse costs.
@@ -343,7 +280,8 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
             formula is in the notes of the class.
         """
         X = self._check_queries(X)
-        cost, winner = self.forest_.class_costs(X, len(self.classes_), self.n_jobs)
+        with self._reading() as (forest, classes):
+            cost, winner = forest.class_costs(X, len(classes), self.n_jobs)
         share: Array = share_inverse_costs(cost, winner)
         return share
 
@@ -362,7 +300,8 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
             in the metric's own units.
         """
         X = self._check_queries(X)
-        return self.forest_.class_costs(X, len(self.classes_), self.n_jobs)[0]
+        with self._reading() as (forest, classes):
+            return forest.class_costs(X, len(classes), self.n_jobs)[0]
 
     def conquerors(self, X: npt.ArrayLike) -> tuple[Array, Array]:
         """Return which training example conquers each example, and at what cost.
@@ -404,78 +343,20 @@ class OPFClassifier(ClassifierMixin, BaseEstimator):
         X = self._check_queries(x if np.ndim(x) == 2 else np.atleast_1d(x)[None])
         if len(X) != 1:
             raise ValueError(f"explain takes one example at a time, got {len(X)}.")
-        path, distance, cost = self.forest_.trace(X)
-        label = self._labels_of(np.append(path, path[-1])).tolist()
+        with self._reading() as learned:
+            path, distance, cost = learned.forest.trace(X)
+            label = learned.labels_of(np.append(path, path[-1])).tolist()
         index = np.append(path, -1).tolist()
         steps = zip(index, label, distance.tolist(), cost.tolist(), strict=True)
         return Explanation(tuple(Step(*step) for step in steps))
 
-    def _fit(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> Self:
-        before = dict(self.__dict__)
-        try:
-            return self._train(X, y, classes)
-        except BaseException:  # validation has noted the features already
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
-    def _train(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> Self:
-        self._check_update()
-        metric = resolve(self.metric, self.metric_params)
-        check_algorithm(self.algorithm, metric)
-        X, y = validate_data(self, X, y, dtype=PRECISIONS)
-        check_labels(y)
+    def _trained(self, X: Any, y: Any, classes: npt.ArrayLike | None = None) -> Self:
+        """Return a copy that has learned these examples and no others."""
+        fresh = self._unfitted()
+        find_update(self.update)
+        metric = fresh._find_metric()
+        X, y = fresh._check_examples(X, y)
         all_classes, label = encode(y, y[:0], classes)
-        forest = Forest(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
-        self._keep(forest, all_classes)
-        return self
-
-    def _keep(self, forest: Forest, classes: Array) -> None:
-        """Take over what was learned."""
-        learned_with = self.metric, self.metric_params
-        self.__dict__.update(forest_=forest, classes_=classes, _learned_with=learned_with)
-
-    def _check_update(self) -> ModuleType:
-        if self.update not in UPDATES:
-            raise ValueError(f"update must be one of {sorted(UPDATES)}, got {self.update!r}.")
-        return UPDATES[self.update]
-
-    def _check_metric(self) -> None:
-        if self._learned_with != (self.metric, self.metric_params):
-            raise ValueError(
-                f"the model was learned with metric {self._learned_with[0]!r}, metric_params="
-                f"{self._learned_with[1]!r}, which have been changed since. Call fit first."
-            )
-
-    def _check_more(self, X: Any, y: Any) -> tuple[Array, Array]:
-        self._check_metric()
-        dtype = self.forest_.dtype
-        if self.forest_.metric.is_precomputed:  # the number of columns grows
-            X, y = check_X_y(X, y, dtype=dtype, estimator=self)
-        else:
-            X, y = validate_data(self, X, y, dtype=dtype, reset=False)
-        with warnings.catch_warnings():  # few examples of many classes are no regression problem
-            warnings.simplefilter("ignore", UserWarning)
-            check_labels(y)
-        return X, y
-
-    def _note_growth(self, counts: Array) -> None:
-        self.update_report_ = UpdateReport(*counts.tolist())
-        if self.forest_.metric.is_precomputed:
-            self.n_features_in_ = len(self.forest_)
-            self.__dict__.pop("feature_names_in_", None)  # the new columns have none
-
-    def _check_queries(self, X: npt.ArrayLike) -> Array:
-        check_is_fitted(self, "forest_")
-        queries: Array = validate_data(self, X, dtype=self.forest_.dtype, reset=False)
-        return queries
-
-    def _labels_of(self, index: Array) -> Array:
-        labels: Array = self.classes_[self.forest_.label[index]]
-        return labels
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
-        tags.input_tags.positive_only = isinstance(self.metric, str) and self.metric in NON_NEGATIVE
-        return tags
+        forest = Forest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
+        fresh._keep(forest, all_classes)
+        return fresh

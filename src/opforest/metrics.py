@@ -9,7 +9,6 @@ the metric's own units at the surface.
 
 import difflib
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from opforest._jit import is_jitted
+from opforest._warning import warn
 from opforest.embeddings import centred_unit_rows, unit_rows
 
 Array = npt.NDArray[Any]
@@ -55,6 +55,16 @@ class ChiSquared(NamedTuple):
 
 class Minkowski(NamedTuple):
     """Σ |a − b|ᵖ."""
+
+    p: float
+
+
+class Power(NamedTuple):
+    """Σ |a − b|ᵖ, or max |a − b| for p = ∞: any of these, chosen when it is called.
+
+    Updates with an index take long to compile, so they are compiled for this one only. Its
+    distances are the very bits that the metric of that power has.
+    """
 
     p: float
 
@@ -128,6 +138,13 @@ class Metric:
         return self.minkowski_power is not None
 
     @property
+    def by_power(self) -> Power:
+        """What updates with an index measure with."""
+        if self.minkowski_power is None:
+            raise TypeError(f"metric {self.name!r} is no Minkowski metric.")
+        return Power(self.minkowski_power)
+
+    @property
     def is_table(self) -> bool:
         """Whether kernels look distances up instead of measuring."""
         return isinstance(self.kernel, Table)
@@ -193,11 +210,9 @@ class Metric:
         spread = float((points.max(axis=0) - points.min(axis=0)).max())
         precision = np.finfo(points.dtype)
         if 0 < spread < float(precision.tiny / precision.eps) ** (1 / self.power):
-            warnings.warn(
+            warn(
                 f"features differ so little, by {spread:.3g} at the most, that distances by metric "
-                f"{self.name!r} are lost to rounding in {points.dtype}. Rescale the features.",
-                UserWarning,
-                stacklevel=7,
+                f"{self.name!r} are lost to rounding in {points.dtype}. Rescale the features."
             )
 
     def check_features(self, X: Array) -> None:
@@ -409,14 +424,24 @@ METRIC_NAMES = tuple(sorted((*_NAMED, *_PARAMETRIC)))
 #: Those that are defined for non-negative features only.
 NON_NEGATIVE = tuple(name for name in METRIC_NAMES if name in _NAMED and _NAMED[name].non_negative)
 
-_ALSO_KNOWN_AS = {
-    "l1": "manhattan",
-    "cityblock": "manhattan",
-    "l2": "euclidean",
-    "linf": "chebyshev",
-    "infinity": "chebyshev",
-    "chi2": "chi_squared",
-    "rbf": "gaussian",
+#: Other names for the same, as scikit-learn, SciPy and OPFython have them.
+ALIASES = {
+    alias: name
+    for name, aliases in {
+        "euclidean": "l2 euclid eu e",
+        "sqeuclidean": "squared_euclidean sqe sqeuclid",
+        "log_squared_euclidean": "log_euclidean_squared",
+        "manhattan": "l1 cityblock cblock cb c",
+        "chebyshev": "linf infinity chebychev cheby cheb ch",
+        "minkowski": "p pnorm mi m",
+        "hamming": "hamm ha h",
+        "cosine": "cos",
+        "correlation": "co",
+        "braycurtis": "bray_curtis",
+        "chi_squared": "chi2",
+        "gaussian": "rbf",
+    }.items()
+    for alias in aliases.split()
 }
 
 
@@ -426,7 +451,7 @@ def resolve(metric: object, params: Mapping[str, Any] | None = None) -> Metric:
     Parameters
     ----------
     metric : str or callable
-        One of ``METRIC_NAMES``, a ``@numba.njit`` function or a Python callable.
+        One of ``METRIC_NAMES`` or ``ALIASES``, a ``@numba.njit`` function or a Python callable.
     params : mapping, optional
         ``{"p": …}`` for ``"minkowski"``, ``{"gamma": …}`` for ``"gaussian"``, keyword arguments
         for a Python callable.
@@ -447,20 +472,18 @@ def resolve(metric: object, params: Mapping[str, Any] | None = None) -> Metric:
         return Metric(getattr(metric, "__name__", "user metric"), metric)
     if callable(metric):
         name = getattr(metric, "__name__", type(metric).__name__)
-        warnings.warn(
+        warn(
             f"metric {name!r} is a Python function and is called for every pair of examples; "
-            "decorate it with @numba.njit to have it compiled into the kernels.",
-            UserWarning,
-            stacklevel=5,
+            "decorate it with @numba.njit to have it compiled into the kernels."
         )
         return CallableMetric(name, Table(), function=metric, params=tuple(params.items()))
     raise ValueError(f"metric must be one of {list(METRIC_NAMES)} or a callable, got {metric!r}.")
 
 
 def _resolve_name(name: str, params: dict[str, Any]) -> Metric:
+    name = ALIASES.get(name, name)
     if name not in METRIC_NAMES:
-        close = [_ALSO_KNOWN_AS[name]] if name in _ALSO_KNOWN_AS else []
-        close = close or difflib.get_close_matches(name, METRIC_NAMES, n=1, cutoff=0.5)
+        close = difflib.get_close_matches(name, METRIC_NAMES, n=1, cutoff=0.5)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise ValueError(
             f"metric must be one of {list(METRIC_NAMES)} or a callable, got {name!r}.{hint}"

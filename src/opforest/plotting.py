@@ -12,7 +12,7 @@ from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from opforest.classifier import OPFClassifier
-from opforest.forest import Forest
+from opforest.forest import BaseForest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,7 +86,7 @@ class ForestDisplay:
     """
 
     def __init__(
-        self, plane: Plane, forest: Forest, classes: Array, regions: Array | None, title: str
+        self, plane: Plane, forest: BaseForest, classes: Array, regions: Array | None, title: str
     ) -> None:
         self.plane, self.forest, self.classes = plane, forest, classes
         self.regions, self.title = regions, title

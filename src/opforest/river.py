@@ -1,17 +1,20 @@
 """Layer 4: the optimum-path forest as a river classifier, which learns from a stream."""
 
+import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import AbstractContextManager
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from opforest.forest import Forest
-from opforest.kernels.probability import share_inverse_costs
+from opforest._sharing import SharedLock
+from opforest.forest import BaseForest, Forest
+from opforest.kernels.conquering.shares import share_inverse_costs
 from opforest.metrics import Array, Metric, resolve
-from opforest.updates import UPDATES, UpdateReport, dift, exact, opfi
+from opforest.report import UpdateReport
+from opforest.updates import Update, find_update
 
 try:
     from river.base import MiniBatchClassifier
@@ -22,8 +25,18 @@ except ImportError as error:
 if TYPE_CHECKING:
     import pandas as pd
 
-#: How many numbers an update reports.
-N_COUNTS = len(fields(UpdateReport))
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _alone(method: Method) -> Method:
+    """Let one thread at a time call a method: even predictions leave distances behind."""
+
+    @wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with self._lock.changing():
+            return method(self, *args, **kwargs)
+
+    return call  # type: ignore[return-value]
 
 
 class _Query(NamedTuple):
@@ -31,11 +44,6 @@ class _Query(NamedTuple):
 
     values: tuple[float, ...]
     conqueror: int
-    offer: Array | None  #: of each class, where it was found on the way
-
-    def __reduce__(self) -> tuple[type[None], tuple[()]]:
-        """Copy to ``None``, because a copied forest leaves out what is staged."""
-        return type(None), ()
 
 
 class OPFClassifier(MiniBatchClassifier):
@@ -74,7 +82,8 @@ class OPFClassifier(MiniBatchClassifier):
     -----
     A prediction leaves its distances behind, and ``learn_one`` takes them up if it is given the
     same x next: to test, then train, costs one pass over the examples, not two. So predictions
-    are no mere readers: one classifier must not be used by several threads at a time.
+    are no mere readers, and threads that share a classifier take turns: each call sees it before
+    or after a whole call of another one.
 
     If a call fails, the model is as it was before.
 
@@ -100,19 +109,21 @@ class OPFClassifier(MiniBatchClassifier):
         self.metric_params = metric_params
         self.update = update
         self.window_size = window_size
-        self._forest: Forest | None = None
+        self._forest: BaseForest | None = None
         self._column: dict[FeatureName, int] = {}  # the forest may have more, all of them 0
         self._code: dict[ClfTarget, int] = {}
         self._labels: list[ClfTarget] = []
         self._query: _Query | None = None
+        self._lock = SharedLock()
 
     @property
-    def forest(self) -> Forest | None:
+    @_alone
+    def forest(self) -> BaseForest | None:
         """What was learned; its labels count the classes in order of appearance."""
         width = max(1, len(self._column))
         if self._forest is not None and self._forest.n_features > width:
             self._query = None
-            self._forest.set_width(width)  # without the room that was made for queries
+            self._forest.examples.set_width(width)  # without the room that was made for queries
         return self._forest
 
     @property
@@ -126,7 +137,7 @@ class OPFClassifier(MiniBatchClassifier):
         return list(self._labels)
 
     def restore(
-        self, forest: Forest | None, features: list[FeatureName], labels: list[ClfTarget]
+        self, forest: BaseForest | None, features: list[FeatureName], labels: list[ClfTarget]
     ) -> None:
         """Become the model that had this forest, these features and labels.
 
@@ -143,13 +154,22 @@ class OPFClassifier(MiniBatchClassifier):
             raise ValueError("features and labels must be named once each.")
         if forest is not None and forest.n_features != max(1, len(features)):
             raise ValueError(f"{len(features)} features are named of {forest.n_features}.")
-        self._forest, self._column, self._code = forest, column, code
-        self._labels, self._query = list(code), None
+        self._accept(forest, column, code)
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Keep other threads away."""
+        return self._lock.changing()
+
+    @_alone
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what was learned, as it is now: the forest may change before it is pickled."""
+        return {**vars(self), "_forest": copy.copy(self._forest), "_query": None}
 
     @property
     def _multiclass(self) -> bool:
         return True
 
+    @_alone
     def learn_one(self, x: dict[FeatureName, Any], y: ClfTarget) -> None:
         """Learn one example.
 
@@ -163,22 +183,30 @@ class OPFClassifier(MiniBatchClassifier):
         values, column = self._read(x)
         code = self._code_with((y,))
         update, forest = self._prepare()
-        is_met = self._query is not None and self._query.values == values
-        if forest is None or (update is dift and not is_met):  # no need to measure
+        if forest is None:
             X, label = self._row(values)[None], np.array([code[y]])
             self._learn(update, forest, X, label, column, code)
             return
-        if is_met or update is opfi or forest.metric.may_be_undefined:
+        is_met = self._query is not None and self._query.values == values
+        conqueror = -1
+        if is_met or update.classifies_first or forest.metric.may_be_undefined:
             conqueror = self._meet(forest, values).conqueror
         else:
             self._stage(forest, values)
-            conqueror = -1
-        forest.state.label[forest.end] = code[y]
+        forest.examples.label_staged(code[y])
+        counts = UpdateReport().as_counts()
+        before = vars(self)
         self._accept(forest, column, code)
-        update.learn_staged(forest, conqueror, np.zeros(N_COUNTS, np.int64))
+        try:
+            self._forest = update.insert(forest, conqueror, counts)
+        except BaseException:
+            if not counts["learned"]:
+                self.__dict__ = before
+            raise
         if self.window_size is not None:
-            self.forget_oldest(max(0, len(forest) - self.window_size))
+            self.forget_oldest(max(0, len(forest.examples) - self.window_size))
 
+    @_alone
     def forget_oldest(self, count: int = 1) -> None:
         """Forget the oldest examples: for windows of time, or when a drift has been noticed.
 
@@ -190,15 +218,18 @@ class OPFClassifier(MiniBatchClassifier):
         _check_count("count", count, 0)
         if self._forest is None or count == 0:
             return
-        if self.update != "exact":
+        update, forest = self._prepare()
+        if update.shrink is None or forest is None:
             raise ValueError(
                 f"update={self.update!r} cannot forget: what an example has done to the forest "
                 "cannot be told apart from it. Use update='exact'."
             )
-        forest, self._query = exact.prepare(self._forest), None
-        for _ in exact.shrink(forest, forest.oldest(count), np.zeros(N_COUNTS, np.int64)):
-            pass
+        self._query = None
+        oldest = forest.examples.oldest(count)
+        for shrunk in update.shrink(forest, oldest, UpdateReport().as_counts()):
+            self._forest = shrunk
 
+    @_alone
     def predict_one(self, x: dict[FeatureName, Any], **kwargs: Any) -> ClfTarget | None:
         """Return the label of the conqueror.
 
@@ -213,12 +244,13 @@ class OPFClassifier(MiniBatchClassifier):
         -------
         The label; ``None`` before anything was learned.
         """
-        if self._forest is None or len(self._forest) == 0:
+        if self._forest is None or len(self._forest.examples) == 0:
             return None
         query = self._meet(self._forest, self._read(x)[0])
-        code: int = self._forest.state.label[query.conqueror]
+        code: int = self._forest.examples.state.vertices[query.conqueror]["label"]
         return self._labels[code]
 
+    @_alone
     def predict_proba_one(self, x: dict[FeatureName, Any], **kwargs: Any) -> dict[ClfTarget, float]:
         """Return the probability of each class: its share of the inverse costs.
 
@@ -236,16 +268,16 @@ class OPFClassifier(MiniBatchClassifier):
         The probabilities by label, none before anything was learned. The largest is that of the
         label ``predict_one`` returns.
         """
-        if self._forest is None or len(self._forest) == 0:
+        if self._forest is None or len(self._forest.examples) == 0:
             return {}
         query = self._meet(self._forest, self._read(x)[0])
-        offer = query.offer
-        if offer is None:
-            offer = self._forest.offers_to_staged(len(self._code))
-        winner = self._forest.state.label[query.conqueror : query.conqueror + 1]
-        share: Array = share_inverse_costs(offer[None], winner)
+        examples = self._forest.examples
+        offer = self._forest.to_units(examples.offers_to_staged(len(self._code)))
+        winner = examples.state.vertices["label"][query.conqueror : query.conqueror + 1]
+        share: Array = share_inverse_costs(offer[None], winner.astype(np.int64))
         return dict(zip(self._labels, share[0].tolist(), strict=True))
 
+    @_alone
     def learn_many(self, X: "pd.DataFrame", y: "pd.Series") -> None:
         """Learn examples one after another, as ``learn_one`` would.
 
@@ -267,6 +299,7 @@ class OPFClassifier(MiniBatchClassifier):
             label = np.array([code[label] for label in labels])
             self._learn(*self._prepare(), table, label, column, code)
 
+    @_alone
     def predict_many(self, X: "pd.DataFrame") -> "pd.Series":
         """Return the label of each example's conqueror.
 
@@ -288,6 +321,7 @@ class OPFClassifier(MiniBatchClassifier):
         labels = [self._labels[code] for code in self._forest.label[conqueror]]
         return pd.Series(labels, index=X.index)
 
+    @_alone
     def predict_proba_many(self, X: "pd.DataFrame") -> "pd.DataFrame":
         """Return the probability of each class for each example.
 
@@ -325,7 +359,7 @@ class OPFClassifier(MiniBatchClassifier):
         return tuple(_number(name, x.get(name, 0.0)) for name in column), column
 
     def _row(self, values: tuple[float, ...]) -> Array:
-        known = 1 if self._forest is None else self._forest.n_features
+        known = 1 if self._forest is None else self._forest.examples.n_features
         row = np.zeros(max(known, len(values)))
         row[: len(values)] = values
         return row
@@ -334,13 +368,13 @@ class OPFClassifier(MiniBatchClassifier):
         if not X.columns.is_unique:
             raise ValueError("X must have one column for each feature, but names are repeated.")
         column = self._column_with(X.columns)
-        known = 1 if self._forest is None else self._forest.n_features
+        known = 1 if self._forest is None else self._forest.examples.n_features
         table = np.zeros((len(X), max(known, len(column))))
         for name in X.columns:
             table[:, column[name]] = _numbers(name, X[name])
         return table, column
 
-    def _read_queries(self, forest: Forest, X: "pd.DataFrame") -> Array:
+    def _read_queries(self, forest: BaseForest, X: "pd.DataFrame") -> Array:
         table, _ = self._read_frame(X)
         self._make_room(forest, table.shape[1])
         return table
@@ -358,29 +392,29 @@ class OPFClassifier(MiniBatchClassifier):
 
     # The forest.
 
-    def _make_room(self, forest: Forest, n_features: int) -> None:
+    def _make_room(self, forest: BaseForest, n_features: int) -> None:
         """Give the forest enough columns, and not far too many.
 
         A query with unknown features needs them, too, and the next ones should not pay for it.
         """
         n_features = max(1, n_features)
-        if not n_features <= forest.n_features <= 2 * n_features:
+        if not n_features <= forest.examples.n_features <= 2 * n_features:
             self._query = None
-            forest.set_width(n_features)
+            forest.examples.set_width(n_features)
 
-    def _meet(self, forest: Forest, values: tuple[float, ...]) -> _Query:
+    def _meet(self, forest: BaseForest, values: tuple[float, ...]) -> _Query:
         """Stage and measure an example, unless that has just been done."""
         if self._query is None or self._query.values != values:
             self._stage(forest, values)
-            self._query = _Query(values, *forest.measure_staged(len(self._code)))
+            self._query = _Query(values, forest.examples.measure_staged())
         return self._query
 
-    def _stage(self, forest: Forest, values: tuple[float, ...]) -> None:
+    def _stage(self, forest: BaseForest, values: tuple[float, ...]) -> None:
         self._query = None
         self._make_room(forest, len(values))
-        forest.stage_one(self._row(values))
+        forest.examples.stage_one(self._row(values))
 
-    def _prepare(self) -> tuple[ModuleType, Forest | None]:
+    def _prepare(self) -> tuple[Update, BaseForest | None]:
         """Return the update, and the forest to grow by it."""
         update = self._check_update()
         forest = None if self._forest is None else update.prepare(self._forest)
@@ -388,13 +422,11 @@ class OPFClassifier(MiniBatchClassifier):
             self._query = None
         return update, forest
 
-    def _check_update(self) -> ModuleType:
-        if self.update not in UPDATES:
-            raise ValueError(f"update must be one of {sorted(UPDATES)}, got {self.update!r}.")
-        update = UPDATES[self.update]
+    def _check_update(self) -> Update:
+        update = find_update(self.update)
         if self.window_size is not None:
             _check_count("window_size", self.window_size, 1)
-            if update is not exact:
+            if not update.can_forget:
                 raise ValueError(
                     f"window_size needs update='exact', for update={self.update!r} cannot forget."
                 )
@@ -402,8 +434,8 @@ class OPFClassifier(MiniBatchClassifier):
 
     def _learn(
         self,
-        update: ModuleType,
-        forest: Forest | None,
+        update: Update,
+        forest: BaseForest | None,
         X: Array,
         label: Array,
         column: dict[FeatureName, int],
@@ -413,25 +445,22 @@ class OPFClassifier(MiniBatchClassifier):
         self._query = None
         if forest is None:
             metric = resolve_for_streams(self.metric, self.metric_params)
-            forest = update.prepare(Forest(metric.embed(X[:1]), label[:1], metric))
+            forest = update.prepare(Forest.train(metric.embed(X[:1]), label[:1], metric))
             X, label = X[1:], label[1:]
         else:
             self._make_room(forest, X.shape[1])
-        steps = _grow(update, forest, X, label, len(code))
-        next(steps)  # all that may fail; the model is as it was
-        self._accept(forest, column, code)
-        for _ in steps:
-            pass
+        for grown in _grow(update, forest, X, label):
+            self._accept(grown, column, code)
         if self.window_size is not None:
-            self.forget_oldest(max(0, len(forest) - self.window_size))
+            self.forget_oldest(max(0, len(self._forest or ()) - self.window_size))
 
     def _accept(
-        self, forest: Forest, column: dict[FeatureName, int], code: dict[ClfTarget, int]
+        self, forest: BaseForest | None, column: dict[FeatureName, int], code: dict[ClfTarget, int]
     ) -> None:
-        """Take over what is about to be learned."""
-        if code is not self._code:
-            self._code, self._labels = code, list(code)
-        self._forest, self._column, self._query = forest, column, None
+        """Take over what is learned: all of it at once."""
+        labels = self._labels if code is self._code else list(code)
+        learned = {"_forest": forest, "_column": column, "_code": code, "_labels": labels}
+        self.__dict__ = {**vars(self), **learned, "_query": None}
 
 
 def _extended(known: dict[Any, int], names: Iterable[Any]) -> dict[Any, int]:
@@ -479,18 +508,15 @@ def resolve_for_streams(metric: object, params: Mapping[str, Any] | None) -> Met
     return resolve(metric, params)
 
 
-def _grow(
-    update: ModuleType, forest: Forest, X: Array, label: Array, n_classes: int
-) -> Iterator[None]:
+def _grow(update: Update, forest: BaseForest, X: Array, label: Array) -> Iterator[BaseForest]:
     """Learn rows one after another; up to the first ``yield`` nothing changes."""
-    counts = np.zeros(N_COUNTS, np.int64)
+    counts = UpdateReport().as_counts()
     if len(X) == 0:
-        yield
-    elif update is not opfi:
+        yield forest
+    elif not update.classifies_first:
         yield from update.grow(forest, X, label, counts)
     else:  # its own way is to classify the whole batch before it learns
-        forest.stage(X, label)
-        yield
+        forest.examples.stage(X, label)
+        yield forest
         for _ in range(len(X)):
-            conqueror, _ = forest.measure_staged(n_classes)
-            update.learn_staged(forest, conqueror, counts)
+            yield update.insert(forest, forest.examples.measure_staged(), counts)

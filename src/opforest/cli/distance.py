@@ -60,7 +60,7 @@ def _measure(X: Any, metric: "Metric") -> Any:
 
     from opforest._jit import specialise
     from opforest.kernels.distances import measure_block
-    from opforest.kernels.spanning_tree import WORK_PER_CALL
+    from opforest.kernels.spanning.prim import WORK_PER_CALL
 
     rows = metric.training_rows(metric.embed(X))
     measure = specialise(measure_block, metric.kernel)

@@ -39,6 +39,7 @@ def make_app() -> Any:
     import rich  # noqa: F401
     import typer
 
+    from opforest.cli.compile import compile_
     from opforest.cli.demo import demo
     from opforest.cli.distance import distance
     from opforest.cli.files import convert, info
@@ -60,4 +61,5 @@ def make_app() -> Any:
     data = (info, convert, split, fold, merge, normalize, distance)
     for command in (*models, *data, metrics, datasets, demo, reproduce):
         app.command()(command)
+    app.command("compile")(compile_)
     return app

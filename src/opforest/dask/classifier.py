@@ -16,13 +16,14 @@ from sklearn.utils import check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from opforest._jit import is_jitted
-from opforest.classifier import OPFClassifier, check_labels, encode
+from opforest.base import check_labels, encode
+from opforest.classifier import OPFClassifier
 from opforest.dask.cluster import compute, current_client, persist, send
 from opforest.dask.spanning import embed_blocks, span_blocks
 from opforest.forest import Forest
-from opforest.indexing import check_algorithm
-from opforest.kernels.boruvka import root
-from opforest.metrics import Array, Metric, resolve
+from opforest.kernels.spanning.boruvka import root
+from opforest.metrics import Array, Metric
+from opforest.updates import find_update
 
 #: What Dask calls a collection: an array, a data frame or a column of one.
 Collection = Any
@@ -138,12 +139,9 @@ class DaskOPFClassifier(OPFClassifier):
         DaskOPFClassifier
             The fitted classifier itself.
         """
-        local = self._unfitted()
+        local = self._as_local()
         _train(local, X, y, current_client(self.client))
-        old = [name for name in vars(self) if name.endswith("_") or name == "_shipped"]
-        for name in old:
-            delattr(self, name)
-        self.__dict__.update(vars(local) | self.get_params(deep=False))
+        self.__dict__ = {**vars(local), **self._not_learned(), "_shipped": None}
         return self
 
     def partial_fit(
@@ -270,13 +268,14 @@ class DaskOPFClassifier(OPFClassifier):
             classifier.
         """
         check_is_fitted(self, "forest_")
-        local = self._unfitted()
+        local = self._as_local()
         left_out = (*self.get_params(deep=False), "_shipped", "forest_")
         fitted = {name: value for name, value in vars(self).items() if name not in left_out}
         local.__dict__.update(fitted, forest_=copy.deepcopy(self.forest_))
         return local
 
-    def _unfitted(self) -> OPFClassifier:
+    def _as_local(self) -> OPFClassifier:
+        """Return a plain classifier with the same parameters, which has learned nothing."""
         names = OPFClassifier._get_param_names()
         return OPFClassifier(**{name: getattr(self, name) for name in names})
 
@@ -343,7 +342,7 @@ def _train(
     (edges,) = compute(spanned, client)
     tree = root(len(y), *(np.require(array, requirements="W") for array in edges))
     rows = _gather(points, np.empty((len(y), matrix.shape[1]), edges.weight.dtype), client)
-    forest = Forest(rows, label, metric, local.algorithm, local.n_jobs, tree)
+    forest = Forest.train(rows, label, metric, local.algorithm, local.n_jobs, tree)
     local._keep(forest, classes)
 
 
@@ -363,19 +362,18 @@ def _load(
 
 
 def _check_parameters(local: OPFClassifier) -> Metric:
-    local._check_update()
+    find_update(local.update)
     if callable(local.metric) and not is_jitted(local.metric):
         raise ValueError(
             "the model of a Python function is a table of all pairs, which does not scale. "
             "Decorate the function with @numba.njit, or use opforest.OPFClassifier."
         )
-    metric = resolve(local.metric, local.metric_params)
+    metric = local._find_metric()
     if metric.is_precomputed:
         raise ValueError(
             "metric='precomputed' means a table of all pairs, which does not scale. Use "
             "opforest.OPFClassifier for it."
         )
-    check_algorithm(local.algorithm, metric)
     return metric
 
 

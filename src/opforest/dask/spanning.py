@@ -14,10 +14,10 @@ from dask.array import Array as DaskArray
 from dask.delayed import Delayed, delayed
 from sklearn.utils import check_array
 
-from opforest.classifier import PRECISIONS
-from opforest.indexing import probe, span_best, span_between
-from opforest.kernels.kruskal import Edges, edges_of, merge_forests
+from opforest.base import PRECISIONS
+from opforest.kernels.spanning.kruskal import Edges, edges_of, merge_forests
 from opforest.metrics import Array, Metric
+from opforest.spanning import probe, span_best, span_between
 
 
 def embed_blocks(X: DaskArray, metric: Metric) -> list[Delayed]:

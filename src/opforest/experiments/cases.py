@@ -6,7 +6,7 @@ import numpy as np
 
 from opforest import OPFClassifier
 from opforest.experiments.protocol import Array
-from opforest.updates.grown import GrownForest
+from opforest.updates.approximate import ApproximateForest
 from opforest.updates.opfi import prepare
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ CASES = (
 )
 
 
-def insert(case: Case) -> tuple[Array, GrownForest, GrownForest]:
+def insert(case: Case) -> tuple[Array, ApproximateForest, ApproximateForest]:
     """Return the points of a case, the new one last, and the forests before and after."""
     points = np.array((*CIRCLES, *TRIANGLES, case.new))
     label = np.repeat((0, 1), (len(CIRCLES), len(TRIANGLES) + 1))
@@ -49,7 +49,7 @@ def insert(case: Case) -> tuple[Array, GrownForest, GrownForest]:
     if not getattr(model.update_report_, case.report):
         raise AssertionError(f"{case.title!r} is drawn for another case: {model.update_report_}")
     after = model.forest_
-    assert isinstance(after, GrownForest)
+    assert isinstance(after, ApproximateForest)
     return points, before, after
 
 
@@ -76,7 +76,7 @@ def draw_cases(width: float) -> "Figure":
     return figure
 
 
-def _draw_forest(ax: "Axes", points: Array, forest: GrownForest) -> None:
+def _draw_forest(ax: "Axes", points: Array, forest: ApproximateForest) -> None:
     for v, u in enumerate(forest.predecessor):
         if u >= 0:
             step = {"arrowstyle": "-|>", "color": COLORS[forest.label[v]], "shrinkA": 2.5}

@@ -16,8 +16,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 
 from opforest import OPFClassifier
-from opforest.indexing import FEW
 from opforest.scores import opf_accuracy
+from opforest.spanning import FEW
 from opforest.updates import UPDATES
 
 Array = npt.NDArray[Any]

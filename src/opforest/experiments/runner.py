@@ -27,9 +27,7 @@ from opforest.experiments import sets, store
 from opforest.experiments.options import METHODS
 from opforest.experiments.protocol import follow, split, warm_up
 from opforest.experiments.store import Job
-from opforest.indexing import FEW
-
-#: What ``--quick`` runs.
+from opforest.spanning import FEW
 
 Run = dict[str, Any]
 

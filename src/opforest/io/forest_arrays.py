@@ -5,19 +5,17 @@ shapes and ranges before a kernel sees it, then what must be true of any forest.
 """
 
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from opforest._jit import is_jitted, specialise
-from opforest.forest import Forest
-from opforest.indexing import check_algorithm
+from opforest.examples import Parts, read_only
+from opforest.forest import BaseForest
 from opforest.kernels.distances import measure_edges
-from opforest.kernels.opfi import Lines
-from opforest.metrics import Array, CallableMetric, Metric
-from opforest.storage import Model, read_only
+from opforest.metrics import Array, CallableMetric
+from opforest.spanning import check_algorithm
 from opforest.updates import UPDATES
-from opforest.updates.grown import GrownForest
+from opforest.updates.approximate import forest_of
 
 #: Above all arrival numbers that can come to be.
 MANY = 2**62
@@ -26,33 +24,7 @@ MANY = 2**62
 ROUNDING = 1024
 
 
-class Parts(NamedTuple):
-    """What a forest consists of, without holes and room to grow."""
-
-    metric: Metric
-    rows: Array  #: points, or a table of distances
-    model: Model
-    arrival: Array
-    removed: int  #: how far the next arrival number is ahead of the number of examples
-    vectors: Array | None = None  #: points beside a table that was measured from them
-    lines: Lines | None = None  #: of a grown forest
-    grown_by: str = ""
-    algorithm: str = "auto"
-    n_jobs: int | None = None
-    share: float = 1.0  #: of the points that a search in a k-d tree looks at
-
-
-def take_apart(forest: Forest) -> Parts:
-    """Return the parts of a forest; arrays are not copied if need not be."""
-    state = forest.__getstate__()
-    return Parts(
-        state["metric"], state["rows"], state["model"], state["_arrival"], int(state["_removed"]),
-        state["_vectors"], state.get("lines"), forest.grown_by, state["_algorithm"],
-        state["_n_jobs"], float(state["_share"]),
-    )  # fmt: skip
-
-
-def put_together(parts: Parts, n_classes: int) -> Forest:
+def put_together(parts: Parts, n_classes: int) -> BaseForest:
     """Return the forest, or say in a ``ValueError`` what is wrong with its parts."""
     _check_facts(parts)
     _check_arrays(parts)
@@ -60,22 +32,7 @@ def put_together(parts: Parts, n_classes: int) -> Forest:
     if len(parts.rows):
         _check_links(parts, n_classes)
         _check_weights(parts)
-    forest = object.__new__(GrownForest if parts.grown_by else Forest)
-    grown = {"lines": parts.lines, "grown_by": parts.grown_by} if parts.grown_by else {}
-    forest.__setstate__(
-        {
-            "metric": parts.metric,
-            "rows": parts.rows,
-            "model": parts.model,
-            "_arrival": parts.arrival,
-            "_removed": parts.removed,
-            "_vectors": parts.vectors,
-            "_algorithm": parts.algorithm,
-            "_n_jobs": parts.n_jobs,
-            "_share": parts.share,
-            **grown,
-        }
-    )
+    forest = forest_of(parts)
     try:
         forest.check_model()
     except AssertionError as error:

@@ -7,16 +7,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from opforest.classifier import OPFClassifier
-from opforest.forest import Forest
+from opforest.examples import Model, Parts
+from opforest.forest import BaseForest
 from opforest.io.atomic import replacing
-from opforest.io.forest_arrays import Parts, find_tops, put_together
+from opforest.io.forest_arrays import find_tops, put_together
 from opforest.io.libopf_source import Source, find_nodes, kind_of_binary, open_source
 from opforest.io.model_file import fitted_classifier
 from opforest.kernels.distances import measure_edges
-from opforest.kernels.opfi import Lines
+from opforest.kernels.growing.opfi import Lines
 from opforest.metrics import Array, SquaredEuclidean, resolve
-from opforest.storage import Model
-from opforest.updates import opfi
+from opforest.updates.approximate import as_approximate
 
 #: What LibOPF measures: 1e5 ln(1 + Σ (a − b)²).
 METRIC = "log_squared_euclidean"
@@ -194,8 +194,8 @@ def _ragged(numbers: Array, pair: Array, pred: Array, features: Array) -> bytes:
     )
 
 
-def _pairs_of(forest: Forest) -> Array:
-    return (forest if forest.grown_by else opfi.prepare(forest)).pair  # type: ignore[attr-defined, no-any-return]
+def _pairs_of(forest: BaseForest) -> Array:
+    return as_approximate(forest, forest.grown_by or "opfi").pair
 
 
 def _whole_labels(classes: Array) -> Array:
@@ -228,7 +228,7 @@ def _costs_along(pred: Array, weight: Array) -> Array:
     return cost
 
 
-def _is_that_of(nodes: Nodes, forest: Forest) -> bool:
+def _is_that_of(nodes: Nodes, forest: BaseForest) -> bool:
     """Tell whether training has given the model that the file holds."""
     prototypes = np.flatnonzero(nodes.pred < 0)
     return (

@@ -10,10 +10,9 @@ import math
 
 import numpy as np
 from numba import types
-from numba.extending import overload, register_jitable
 from numba.np.numpy_support import as_dtype
 
-from opforest._jit import helper, kernel
+from opforest._jit import anywhere, helper, kernel, overload
 from opforest.metrics import (
     UNDEFINED,
     BrayCurtis,
@@ -121,7 +120,7 @@ def _distance(x, y, metric):
     return None
 
 
-@register_jitable
+@anywhere
 def count_tiles(n):
     """Return how many tiles n points take."""
     return (n + TILE - 1) // TILE
@@ -317,6 +316,14 @@ def measure_edges(rows, parent, metric):
         if parent[v] >= 0:
             out[v] = between(v, parent[v], rows, metric)
     return out
+
+
+@kernel
+def measure_pairs(rows, other, out, metric):
+    """Write the distance from each point to each of those that its row of ``other`` names."""
+    for u in range(other.shape[0]):
+        for slot in range(other.shape[1]):
+            out[u, slot] = between(u, other[u, slot], rows, metric)
 
 
 @kernel

@@ -2,38 +2,37 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-
-from opforest.forest import Forest
-from opforest.kernels.insertion import GAINED, LEARNED
-from opforest.kernels.state import SIZE
+from opforest.forest import BaseForest
+from opforest.kernels.growing.dift import insert_prototypes
 from opforest.metrics import Array
-from opforest.updates.grown import GrownForest, as_grown
+from opforest.updates.approximate import ApproximateForest, as_approximate
+from opforest.updates.update import Update
 
 
-def prepare(forest: Forest) -> GrownForest:
+def prepare(forest: BaseForest) -> ApproximateForest:
     """Return the forest as one that may grow into anything."""
-    return as_grown(forest, "dift")
+    return as_approximate(forest, "dift")
 
 
-def grow(forest: GrownForest, X: Array, label: Array, counts: Array) -> Iterator[None]:
-    """Learn examples; ``counts`` takes the numbers of an ``UpdateReport``."""
-    end = forest.stage(X, label)
-    yield
-    _append(forest, end, counts)
+def grow(
+    forest: ApproximateForest, X: Array, label: Array, counts: Array
+) -> Iterator[ApproximateForest]:
+    """Learn examples."""
+    end = forest.examples.stage(X, label)
+    yield forest
+    _insert(forest, end, counts)
+    yield forest
 
 
-def learn_staged(forest: GrownForest, conqueror: int, counts: Array) -> None:
-    """Learn the one example that has been staged and measured."""
-    _append(forest, forest.end + 1, counts)
+def insert(forest: ApproximateForest, conqueror: int, counts: Array) -> ApproximateForest:
+    """Learn the one example that has been staged."""
+    _insert(forest, forest.examples.end + 1, counts)
+    return forest
 
 
-def _append(forest: GrownForest, end: int, counts: Array) -> None:
-    state, new = forest.state, slice(forest.end, end)
-    for links in (state.parent, state.child, state.after, state.before, forest.lines.pair):
-        links[new] = -1
-    state.cost[new] = 0
-    state.weight[new] = 0
-    forest.lines.root[new] = np.arange(new.start, end)
-    state.count[SIZE] = end
-    counts[[LEARNED, GAINED]] += end - new.start
+def _insert(forest: ApproximateForest, end: int, counts: Array) -> None:
+    with forest.examples.lock.changing():
+        insert_prototypes(forest.examples.state, forest.lines, end, counts)
+
+
+DIFT = Update("dift", prepare, grow, insert)  # type: ignore[arg-type]

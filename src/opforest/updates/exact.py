@@ -5,19 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from opforest._jit import specialise
-from opforest.forest import Forest
-from opforest.kernels.insertion import (
-    GAINED,
-    LEARNED,
-    LOST,
-    RECONQUERED,
-    REMOVED,
-    insert_exactly,
-)  # fmt: skip
-from opforest.kernels.removal import remove_exactly
-from opforest.kernels.state import HOLES
+from opforest.examples import Parts, label_only
+from opforest.forest import BaseForest, Forest
+from opforest.kernels.growing.insertion import insert_exactly
+from opforest.kernels.growing.removal import remove_exactly
 from opforest.metrics import Array
-from opforest.storage import living
+from opforest.updates.update import Update
 
 #: A batch of at least this share of the examples known is learned by training anew.
 WORTH_TRAINING = 0.2
@@ -29,9 +22,9 @@ WORTH_TRAINING_TO_FORGET = 0.02
 REMOVALS_PER_CALL = 100
 
 
-def prepare(forest: Forest) -> Forest:
+def prepare(forest: BaseForest) -> Forest:
     """Return the forest itself, if it still is what training would give."""
-    if forest.grown_by:
+    if not isinstance(forest, Forest):
         raise ValueError(
             f"update='exact' cannot go on with a model grown by update={forest.grown_by!r}, which "
             "is not what training would give. Train a new model first."
@@ -39,80 +32,109 @@ def prepare(forest: Forest) -> Forest:
     return forest
 
 
-def grow(forest: Forest, X: Array, label: Array, counts: Array) -> Iterator[None]:
-    """Learn examples; ``counts`` takes the numbers of an ``UpdateReport``."""
-    known = len(forest)
-    end = forest.stage(X, label)
-    begin = end - len(X)
-    yield
+def grow(forest: Forest, X: Array, label: Array, counts: Array) -> Iterator[Forest]:
+    """Learn examples."""
+    examples, known = forest.examples, len(forest.examples)
+    end = examples.stage(X, label)
     if known == 0 or len(X) >= WORTH_TRAINING * known:
-        chosen = living(forest.state)
-        old = np.arange(begin) if chosen is None else chosen
-        _train(forest, np.concatenate((old, np.arange(begin, end))), known, counts)
-        counts[LEARNED] += len(X)
+        staged = np.arange(end - len(X), end)
+        trained = _retrain(forest, np.concatenate((_known(forest), staged)), known, counts)
+        counts["learned"] += len(X)
+        yield trained
         return
-    for stop in forest.stops(begin, end):
+    yield forest
+    for stop in examples.stops(end):
         _insert(forest, stop, False, counts)
-        yield
+        yield forest
 
 
-def learn_staged(forest: Forest, conqueror: int, counts: Array) -> None:
+def insert(forest: Forest, conqueror: int, counts: Array) -> Forest:
     """Learn the one example that has been staged; and measured, unless ``conqueror`` is −1."""
-    end = forest.end + 1
-    if len(forest) == 0:
-        _train(forest, np.array([end - 1]), 0, counts)
-        counts[LEARNED] += 1
+    end = forest.examples.end + 1
+    if len(forest.examples) == 0:
+        forest = _retrain(forest, np.array([end - 1]), 0, counts)
+        counts["learned"] += 1
     else:
         _insert(forest, end, conqueror >= 0, counts)
-
-
-def shrink(forest: Forest, ids: Array, counts: Array) -> Iterator[None]:
-    """Forget examples; the forest is valid whenever this yields."""
-    forest.make_room(0)
-    vertex = forest.vertices_of(ids)
-    left = len(forest) - len(vertex)
-    if left == 0 or len(vertex) > max(1, WORTH_TRAINING_TO_FORGET * left):
-        _train_without(forest, vertex, counts)
-        yield
-        return
-    remove = specialise(remove_exactly, forest.metric.kernel)
-    done = 0
-    while done < len(vertex):
-        part = vertex[: done + REMOVALS_PER_CALL]
-        done = remove(forest.state, forest.index, part, done, forest.measure, counts)
-        forest.has_changed()
-        yield
-    if 2 * forest.state.count[HOLES] > forest.end:
-        forest.tidy()
+    return forest
 
 
 def _insert(forest: Forest, stop: int, measured: bool, counts: Array) -> None:
-    insert = specialise(insert_exactly, forest.metric.kernel)
-    while forest.end < stop:
-        insert(forest.state, forest.index, stop, measured, forest.measure, counts)
-        forest.has_changed()
+    examples = forest.examples
+    kernel = specialise(insert_exactly, examples.kernel)
+    while examples.end < stop:
+        with examples.lock.changing():
+            kernel(examples.state, examples.body.index, stop, measured, examples.kernel, counts)
+        examples.make_room_in_index()
 
 
-def _train_without(forest: Forest, vertex: Array, counts: Array) -> None:
-    stays = np.ones(forest.end, bool)
-    stays[vertex] = False
-    chosen = living(forest.state)
-    vertices = np.arange(len(stays)) if chosen is None else chosen
-    is_prototype = forest.state.cuts[vertices] > 0
-    kept = stays[vertices]
-    counts[LOST] += (is_prototype & ~kept).sum()
-    _train(forest, vertices[kept], int(kept.sum()), counts)
-    counts[REMOVED] += len(vertex)
+def shrink(forest: Forest, ids: Array, counts: Array) -> Iterator[Forest]:
+    """Forget examples."""
+    examples = forest.examples
+    examples.make_room(0)
+    vertex = examples.vertices_of(ids)
+    left = len(examples) - len(vertex)
+    if left == 0 or len(vertex) > max(1, WORTH_TRAINING_TO_FORGET * left):
+        yield _retrain_without(forest, vertex, counts)
+        return
+    yield forest
+    kernel = specialise(remove_exactly, examples.kernel)
+    while len(vertex):
+        part = vertex[:REMOVALS_PER_CALL]
+        with examples.lock.changing():
+            done = kernel(examples.state, examples.body.index, part, examples.kernel, counts)
+        vertex = vertex[done:]
+        examples.make_room_in_index()
+        yield forest
+    if 2 * examples.body.holes[0] > examples.end:
+        examples.tidy()
 
 
-def _train(forest: Forest, vertex: Array, old: int, counts: Array) -> None:
-    """Train on these vertices, the first ``old`` of which are known, and compare."""
-    state = forest.state
-    was_prototype = state.cuts[vertex] > 0
+def _known(forest: Forest) -> Array:
+    """Return the vertices of all examples."""
+    return forest.examples.vertices_of(forest.examples.ids)
+
+
+def _retrain_without(forest: Forest, vertex: Array, counts: Array) -> Forest:
+    known = _known(forest)
+    stays = ~np.isin(known, vertex)
+    was_prototype = forest.is_prototype()
+    trained = _retrain(forest, known[stays], int(stays.sum()), counts)
+    counts["prototypes_lost"] += (was_prototype & ~stays).sum()
+    counts["forgotten"] += len(vertex)
+    return trained
+
+
+def _retrain(forest: Forest, vertex: Array, old: int, counts: Array) -> Forest:
+    """Train on these vertices, the first ``old`` of which are known, and compare.
+
+    Returns
+    -------
+    Forest
+        A new one; the old one stays as it is.
+    """
+    examples, body, state = forest.examples, forest.examples.body, forest.examples.state
+    rows, records = state.rows[vertex], state.vertices[vertex]
+    if forest.metric.is_table:
+        rows = np.ascontiguousarray(rows[:, vertex])
+    parts = Parts(
+        metric=forest.metric,
+        rows=rows,
+        model=label_only(records["label"].astype(np.int64), rows.dtype),
+        arrival=body.arrival[vertex],
+        removed=body.removed + int(vertex.max(initial=examples.end - 1)) + 1 - len(vertex),
+        vectors=None if body.vectors is None else body.vectors[vertex],
+        algorithm=examples.algorithm,
+        n_jobs=examples.n_jobs,
+    )
+    trained = Forest.retrain(parts)
+    was_prototype, is_prototype = records["cuts"] > 0, trained.is_prototype()
     was_prototype[old:] = False
-    old_cost = state.cost[vertex[:old]]
-    forest.retrain(vertex)
-    is_prototype = forest.state.cuts > 0
-    counts[GAINED] += (is_prototype & ~was_prototype).sum()
-    counts[LOST] += (was_prototype & ~is_prototype).sum()
-    counts[RECONQUERED] += len(vertex) - old + (forest.state.cost[:old] != old_cost).sum()
+    is_other = trained.examples.costs()[:old] != state.cost[vertex[:old]]
+    counts["prototypes_gained"] += (is_prototype & ~was_prototype).sum()
+    counts["prototypes_lost"] += (was_prototype & ~is_prototype).sum()
+    counts["reconquered"] += len(vertex) - old + is_other.sum()
+    return trained
+
+
+EXACT = Update("exact", prepare, grow, insert, shrink=shrink)  # type: ignore[arg-type]

@@ -5,37 +5,45 @@ from collections.abc import Iterator
 import numpy as np
 
 from opforest._jit import specialise
-from opforest.forest import Forest
-from opforest.kernels.opfi import insert_opfi
+from opforest.forest import BaseForest
+from opforest.kernels.growing.opfi import insert_opfi
 from opforest.metrics import Array
-from opforest.updates.grown import GrownForest, as_grown
+from opforest.updates.approximate import ApproximateForest, as_approximate
+from opforest.updates.update import Update
 
 
-def prepare(forest: Forest) -> GrownForest:
+def prepare(forest: BaseForest) -> ApproximateForest:
     """Return the forest as one that may grow into anything."""
-    return as_grown(forest, "opfi")
+    return as_approximate(forest, "opfi")
 
 
-def grow(forest: GrownForest, X: Array, label: Array, counts: Array) -> Iterator[None]:
-    """Learn examples; ``counts`` takes the numbers of an ``UpdateReport``."""
-    begin, end = len(forest), forest.stage(X, label)
+def grow(
+    forest: ApproximateForest, X: Array, label: Array, counts: Array
+) -> Iterator[ApproximateForest]:
+    """Learn examples."""
+    examples = forest.examples
+    end = examples.stage(X, label)
     # The batch is classified once, against the model as it is before it (Algorithm 1, line 1).
-    conqueror = forest.conquerors_of_staged(end)
-    yield
-    for stop in forest.stops(begin, end):
-        _insert(forest, conqueror, begin, stop, False, counts)
-        yield
+    conqueror = examples.find_staged(end)
+    yield forest
+    for stop in examples.stops(end):
+        _insert(forest, conqueror[: len(X) - (end - stop)], stop, False, counts)
+        yield forest
 
 
-def learn_staged(forest: GrownForest, conqueror: int, counts: Array) -> None:
+def insert(forest: ApproximateForest, conqueror: int, counts: Array) -> ApproximateForest:
     """Learn the one example that has been staged and measured."""
-    n = len(forest)
-    _insert(forest, np.array([conqueror]), n, n + 1, True, counts)
+    _insert(forest, np.array([conqueror]), forest.examples.end + 1, True, counts)
+    return forest
 
 
 def _insert(
-    forest: GrownForest, conqueror: Array, begin: int, stop: int, measured: bool, counts: Array
+    forest: ApproximateForest, conqueror: Array, stop: int, measured: bool, counts: Array
 ) -> None:
-    kernel = forest.metric.kernel
-    insert = specialise(insert_opfi, kernel)
-    insert(forest.state, forest.lines, conqueror, begin, stop, measured, kernel, counts)
+    examples, metric = forest.examples, forest.metric.kernel
+    kernel = specialise(insert_opfi, metric)
+    with examples.lock.changing():
+        kernel(examples.state, forest.lines, conqueror, stop, measured, metric, counts)
+
+
+OPFI = Update("opfi", prepare, grow, insert, classifies_first=True)  # type: ignore[arg-type]

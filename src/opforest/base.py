@@ -1,0 +1,216 @@
+"""Layer 3: what estimators share: validation, the coding of labels, keeping what was learned.
+
+What an estimator has learned changes by one assignment, of its ``__dict__``: whoever looks at it
+from another thread, and whoever interrupts it, finds what was learned before or after, and never a
+forest with the classes of another one.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_X_y
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from opforest.forest import BaseForest
+from opforest.metrics import ALIASES, NON_NEGATIVE, Metric, resolve
+from opforest.report import UpdateReport
+from opforest.spanning import check_algorithm
+
+Array = npt.NDArray[Any]
+
+#: Kinds of NumPy's types of whole numbers.
+INTEGERS = "biu"
+
+#: The precisions in which examples are kept as they come; others are converted to the first.
+PRECISIONS = (np.float64, np.float32)
+
+
+def encode(
+    y: Array, known: Array, classes: npt.ArrayLike | None = None
+) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Return all classes in order, and the labels as indices of them.
+
+    ``known`` are classes in order; there may be none.
+    """
+    if classes is None and known.dtype == y.dtype != object and len(known):
+        label = np.searchsorted(known, y)
+        if (known.take(label, mode="clip") == y).all():  # nothing new
+            return known, label
+    announced = np.asarray([] if classes is None else classes)
+    parts = [part for part in (known, announced, y) if len(part)]
+    if any(part.dtype.kind not in INTEGERS for part in parts):
+        unique_labels(*parts)  # complains about labels that cannot be compared
+    parts = [np.unique(part) for part in parts]
+    all_classes = np.unique(np.concatenate(parts))
+    for labels in parts:
+        if len(np.unique(labels.astype(all_classes.dtype))) < len(labels):
+            raise ValueError(
+                f"labels of types {[str(part.dtype) for part in parts]} cannot be told apart as "
+                f"{all_classes.dtype}. Convert them to one type first."
+            )
+    return all_classes, np.searchsorted(all_classes, y)
+
+
+def check_labels(y: Array) -> None:
+    """Raise a ``ValueError`` if these are no labels."""
+    if y.dtype.kind not in INTEGERS:  # which always are
+        check_classification_targets(y)
+
+
+class Learned(NamedTuple):
+    """A forest and the classes of its labels, as they belong together."""
+
+    forest: BaseForest
+    classes: Array
+
+    def labels_of(self, index: Array) -> Array:
+        """Return the labels of examples."""
+        labels: Array = self.classes[self.forest.label[index]]
+        return labels
+
+
+class ForestEstimator(BaseEstimator):
+    """The base of estimators that learn a forest of labelled examples.
+
+    A subclass has the parameters ``metric``, ``metric_params`` and, if it likes, ``algorithm`` and
+    ``n_jobs``; it calls ``_keep`` with what it has learned.
+    """
+
+    metric: str | Callable[..., float]
+    metric_params: Mapping[str, Any] | None
+    algorithm = "auto"
+    n_jobs: int | None = None
+
+    forest_: BaseForest
+    classes_: Array
+    _counts: Array | None = None  #: the record of the last update
+    _learned_with: tuple[Any, Any]
+
+    @property
+    def update_report_(self) -> UpdateReport:
+        """What the last call of ``partial_fit`` or ``forget`` did."""
+        if self._counts is None:
+            raise AttributeError("there is no update_report_: nothing was learned or forgotten yet")
+        return UpdateReport.of(self._counts)
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features of the examples; of precomputed distances, that of examples."""
+        if "forest_" not in vars(self):
+            raise AttributeError("there is no n_features_in_ before fit")
+        return self.forest_.n_features
+
+    @n_features_in_.setter
+    def n_features_in_(self, n_features: int) -> None:
+        """Let scikit-learn note what the forest will know."""
+
+    # Learning.
+
+    def _unfitted(self) -> Self:
+        """Return a copy that has learned nothing."""
+        fresh = type(self)(**self.get_params(deep=False))
+        fresh.__dict__ |= self._not_learned()
+        return fresh
+
+    def _not_learned(self) -> dict[str, Any]:
+        """Return all attributes but those that were learned."""
+        learned = ("_counts", "_learned_with")
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if not name.endswith("_") and name not in learned
+        }
+
+    def _find_metric(self) -> Metric:
+        """Return the metric, if the algorithm can search by it."""
+        metric = resolve(self.metric, self.metric_params)
+        check_algorithm(self.algorithm, metric)
+        return metric
+
+    def _check_examples(self, X: Any, y: Any) -> tuple[Array, Array]:
+        """Return the first examples to learn and their labels, if all of them can be learned."""
+        X, y = validate_data(self, X, y, dtype=PRECISIONS)
+        check_labels(y)
+        return X, y
+
+    def _check_more(self, X: Any, y: Any) -> tuple[Array, Array]:
+        """Return more examples and their labels, if they fit to those known."""
+        self._check_metric()
+        dtype = self.forest_.dtype
+        if self.forest_.metric.is_precomputed:  # the number of columns grows
+            X, y = check_X_y(X, y, dtype=dtype, estimator=self)
+        else:
+            X, y = validate_data(self, X, y, dtype=dtype, reset=False)
+        with warnings.catch_warnings():  # few examples of many classes are no regression problem
+            warnings.simplefilter("ignore", UserWarning)
+            check_labels(y)
+        return X, y
+
+    def _check_metric(self) -> None:
+        if self._learned_with != (self.metric, self.metric_params):
+            raise ValueError(
+                f"the model was learned with metric {self._learned_with[0]!r}, metric_params="
+                f"{self._learned_with[1]!r}, which have been changed since. Call fit first."
+            )
+
+    def _keep(self, forest: BaseForest, classes: Array, counts: Array | None = None) -> None:
+        """Keep what was learned: all of it at once."""
+        learned = {**vars(self), "forest_": forest, "classes_": classes, "_counts": counts}
+        learned.setdefault("_learned_with", (self.metric, self.metric_params))
+        if forest.metric.is_precomputed and counts is not None:
+            learned.pop("feature_names_in_", None)  # the new columns have none
+        self.__dict__ = learned
+
+    def _follow(
+        self, steps: Iterator[BaseForest], classes: Array, counts: Array, what: tuple[str, str, int]
+    ) -> None:
+        """Keep each forest that an update yields; all is as before if it has done nothing.
+
+        ``what`` says which method does what to how many examples.
+        """
+        method, done, many = what
+        before = self.__dict__
+        try:
+            for forest in steps:
+                self._keep(forest, classes, counts)
+        except BaseException as error:
+            number = 0 if self.__dict__ is before else int(counts[done][0])
+            if number == 0:
+                self.__dict__ = before
+            if isinstance(error, KeyboardInterrupt | MemoryError):
+                reason = (
+                    "ran out of memory" if isinstance(error, MemoryError) else "was interrupted"
+                )
+                raise type(error)(
+                    f"{method} {reason}: {number} of {many} examples have been {done}, and the "
+                    "model is valid."
+                ) from error
+            raise
+
+    # Reading.
+
+    def _check_queries(self, X: npt.ArrayLike) -> Array:
+        check_is_fitted(self, "forest_")
+        queries: Array = validate_data(self, X, dtype=self.forest_.dtype, reset=False)
+        return queries
+
+    @contextmanager
+    def _reading(self) -> Iterator[Learned]:
+        """Have the forest and its classes as they are, and keep them so."""
+        learned = vars(self)
+        forest: BaseForest = learned["forest_"]
+        with forest.examples.lock.reading():
+            yield Learned(forest, learned["classes_"])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        name = ALIASES.get(self.metric, self.metric) if isinstance(self.metric, str) else ""
+        tags.input_tags.pairwise = name == "precomputed"
+        tags.input_tags.positive_only = name in NON_NEGATIVE
+        return tags

@@ -1,0 +1,140 @@
+"""Compile everything ahead: ``python -m opforest.compile``, or ``opforest compile``."""
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+
+from opforest._jit import CACHE
+from opforest.classifier import OPFClassifier
+from opforest.kernels.conquering.products import find_conquerors_by_products
+from opforest.kernels.conquering.scan import rank
+from opforest.kernels.spanning.bipartite import span_bipartite
+from opforest.kernels.spanning.kruskal import edges_of, merge_forests
+from opforest.kernels.spanning.prim import span
+from opforest.kernels.spanning.products import span_by_products
+from opforest.metrics import resolve
+from opforest.neighbours import nearest_neighbours
+from opforest.spanning import FEW
+
+#: One name for each kernel that measures.
+METRICS = (
+    "euclidean", "manhattan", "chebyshev", "minkowski", "hamming", "canberra", "chi_squared",
+    "braycurtis", "precomputed",
+)  # fmt: skip
+
+PRECISIONS = ("float64", "float32")
+
+#: Characters of a bar.
+WIDTH = 30
+
+#: A metric, and the precision of the examples.
+Job = tuple[str, str]
+
+JOBS: tuple[Job, ...] = tuple((metric, dtype) for metric in METRICS for dtype in PRECISIONS)
+
+
+def exercise(job: Job) -> Job:
+    """Do with a few examples all that compiles something."""
+    metric, dtype = job
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(1, 9, (40, 3)).astype(dtype), np.arange(40) % 3
+    params = {"p": 3} if metric == "minkowski" else None
+    algorithms = ("brute", "kd_tree") if resolve(metric, params).is_indexable else ("brute",)
+    for update in ("exact", "opfi", "dift"):
+        for algorithm in algorithms if update == "exact" else ("brute",):
+            model = OPFClassifier(metric, metric_params=params, update=update, algorithm=algorithm)
+            _use(model, X, y)
+    kernel = resolve(metric, params).kernel
+    if metric == "precomputed":
+        return job
+    for algorithm in algorithms:
+        nearest_neighbours(X, 2, resolve(metric, params), algorithm)
+    merge_forests([edges_of(span_bipartite(X, 20, kernel), np.arange(len(X)))])
+    if metric == "euclidean":
+        _use_products(X, kernel)
+    if len(algorithms) > 1:
+        many = rng.random((FEW, 2)).astype(dtype)
+        OPFClassifier(metric, metric_params=params).fit(many, many[:, 0] > 0.5)
+    return job
+
+
+def _use(model: OPFClassifier, X: Any, y: Any) -> None:
+    """Train, ask, learn and forget."""
+    new = X[:2] + 0.5
+    if model.metric == "precomputed":
+        points = np.concatenate((X, new))
+        table = np.abs(points[:, None] - points[None]).sum(axis=2)
+        X, new = table[: len(X), : len(X)], table[len(X) :]
+    model.fit(X, y)
+    model.predict(X)
+    model.predict_proba(X)
+    model.explain(X[0])
+    model.partial_fit(new, y[:2])
+    if model.update == "exact":
+        model.forget([1])
+
+
+def _use_products(X: Any, kernel: Any) -> None:
+    """Do what is done by matrix products where there are many features."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        span_by_products(X, kernel)
+    weight = span(X, kernel).weight
+    find_conquerors_by_products(X, X, rank(X, np.arange(len(X)), weight, kernel), kernel)
+
+
+def compile_all(n_jobs: int | None = None, jobs: tuple[Job, ...] = JOBS) -> Iterator[Job]:
+    """Compile in parallel processes, and yield each job that is done.
+
+    Processes that compile the same function at the same time may overwrite each other's notes of
+    where it is kept. So this process does all jobs again at the end, which takes seconds.
+    """
+    n_jobs = n_jobs or os.cpu_count() or 1
+    with ProcessPoolExecutor(n_jobs, get_context("spawn")) as pool:
+        for done in as_completed([pool.submit(exercise, job) for job in jobs]):
+            yield done.result()
+    for job in jobs:
+        exercise(job)
+
+
+def run(n_jobs: int | None = None) -> None:
+    """Compile everything, with a bar on a terminal, and otherwise with a line for each job."""
+    if not CACHE:
+        raise ValueError(
+            "there is no folder to keep compiled code in, or OPFOREST_CACHE is 0. Let "
+            "NUMBA_CACHE_DIR name a folder that can be written."
+        )
+    _draw(0, "beginning")
+    for done, (metric, dtype) in enumerate(compile_all(n_jobs), 1):
+        _draw(done, f"{metric}, {dtype}")
+    _draw(len(JOBS), "done")
+    sys.stderr.write("\n")
+
+
+def _draw(done: int, what: str) -> None:
+    full = WIDTH * done // len(JOBS)
+    bar = f"[{'=' * full}{' ' * (WIDTH - full)}] {done}/{len(JOBS)}  {what:<24}"
+    begin, end = ("\r", "") if sys.stderr.isatty() else ("", "\n")
+    sys.stderr.write(f"{begin}compiling {bar}{end}")
+    sys.stderr.flush()
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Parse the command line of ``python -m opforest.compile`` and do it."""
+    parser = argparse.ArgumentParser("python -m opforest.compile", description=__doc__)
+    parser.add_argument("--jobs", type=int, help="processes at a time (one for each core)")
+    try:
+        run(parser.parse_args(arguments).jobs)
+    except ValueError as error:
+        sys.exit(f"opforest compile: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,635 @@
+"""Layer 2: the examples of a forest, ready to be searched, to come and to go.
+
+Whatever belongs together is one ``Body``. It changes in one of two ways: a kernel learns or forgets
+whole examples in one call, after which all of it is true; or a new body takes the place of the
+old one, by one assignment. So whoever is interrupted leaves a valid forest behind. Readers share a
+lock, which keeps them apart from kernels that change what they read.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, wraps
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from opforest._jit import specialise
+from opforest._sharing import SharedLock
+from opforest.kernels.conquering.kdtree import ANY
+from opforest.kernels.conquering.scan import (
+    Ranking,
+    measure_staged,
+    offer_to_staged,
+    rank,
+    unranked,
+)
+from opforest.kernels.distances import TILE, count_tiles, fill_tiles, find_undefined
+from opforest.kernels.growing.opfi import Lines
+from opforest.kernels.growing.tree import link_children
+from opforest.kernels.kdtree.fixed import KDTree, build_kdtree
+from opforest.kernels.kdtree.index import (
+    Flat,
+    Index,
+    build_index,
+    find_fault,
+    find_lost,
+    is_full,
+    with_room,
+    with_width,
+)
+from opforest.kernels.spanning import prim
+from opforest.kernels.vertices import FORGOTTEN, State, resized, tally_type, vertex_type
+from opforest.metrics import Array, Metric
+from opforest.searching import Searcher, TreeSearch, find_in_parts, search_ranking
+from opforest.spanning import FEW_TO_GROW, SHARE_FOR_SEARCH, Probe, probe
+
+#: About how many passes over all examples an insertion takes.
+PASSES_PER_INSERTION = 3
+
+#: Insertions with an index in one call of a kernel, so that Ctrl-C is heard.
+INSERTIONS_PER_CALL = 2000
+
+#: From this many queries on, examples are ranked by cost first if they are not.
+WORTH_RANKING = 256
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def consistent(method: Method) -> Method:
+    """Let a method of something with ``examples`` see them before or after a whole change."""
+
+    @wraps(method)
+    def read(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with self.examples.lock.reading():
+            return method(self, *args, **kwargs)
+
+    return read  # type: ignore[return-value]
+
+
+def read_only(array: Array) -> Array:
+    """Return the array after making it read-only."""
+    array.flags.writeable = False
+    return array
+
+
+class Model(NamedTuple):
+    """What a forest is, by example: all else in a ``State`` follows from it."""
+
+    label: Array
+    parent: Array
+    weight: Array
+    cuts: Array
+    cost: Array
+
+
+def label_only(label: Array, dtype: Any) -> Model:
+    """Return a model of which nothing is known but the classes."""
+    none, nothing = np.empty(0, np.int64), np.empty(0, dtype)
+    return Model(label, none, nothing, none, nothing)
+
+
+class Parts(NamedTuple):
+    """What a forest consists of, without holes and room to grow."""
+
+    metric: Metric
+    rows: Array  #: points, or a table of distances
+    model: Model
+    arrival: Array
+    removed: int  #: how far the next arrival number is ahead of the number of examples
+    vectors: Array | None = None  #: points beside a table that was measured from them
+    lines: Lines | None = None  #: of a forest that was grown approximately
+    grown_by: str = ""  #: the update that did so
+    algorithm: str = "auto"
+    n_jobs: int | None = None
+    share: float = 1.0  #: of the points that a search in a k-d tree looks at
+
+
+@dataclass(frozen=True)
+class Body:
+    """The examples as kernels want them; all arrays have room to grow."""
+
+    state: State
+    index: Index | Flat
+    arrival: Array  #: by vertex
+    removed: int  #: vertices that went, holes aside: what vertices lag behind arrivals
+    vectors: Array | None
+    lines: Lines | None
+    share: float
+    probed: int  #: how many examples there were when the share was found out
+
+    @cached_property
+    def size(self) -> Array:
+        """The number of vertices, holes included, in an array that follows it."""
+        return self.state.tally["size"]
+
+    @cached_property
+    def holes(self) -> Array:
+        """The number of holes, in an array that follows it."""
+        return self.state.tally["holes"]
+
+
+class Kept(NamedTuple):
+    """What readers search in where there is no index, and of when it is."""
+
+    state: State
+    version: int
+    finder: Ranking | Index
+
+
+def make_state(rows: Array, model: Model, metric: Metric) -> State:
+    """Return the state of a model."""
+    n, dtype = len(model.label), rows.dtype
+    parent, columns = model.parent, rows.shape[1] if metric.is_separable else 0
+    vertices = np.zeros(n, vertex_type(dtype))
+    for name in ("label", "parent", "weight", "cuts"):
+        vertices[name] = getattr(model, name)
+    vertices["home"] = -1
+    tally = np.zeros(1, tally_type(dtype))
+    tally["size"] = n
+    tally["crossing"] = ((model.label != model.label[parent]) & (parent >= 0)).sum()
+    tally["prototypes"] = (model.cuts > 0).sum()
+    tally["longest"] = model.weight.max(initial=0)
+    state = State(
+        rows=rows,
+        tiles=np.zeros((count_tiles(n), columns, TILE), dtype),
+        vertices=vertices,
+        cost=np.array(model.cost),
+        gap=np.zeros(n, dtype),
+        tally=tally,
+    )
+    link_children(vertices, n)
+    fill_tiles(rows, np.arange(n), state.tiles, 0)
+    return state
+
+
+def _enlarged(state: State, capacity: int, width: int) -> State:
+    """Return the state with room for ``capacity`` examples in rows of ``width`` columns."""
+    return State(
+        rows=resized(state.rows, capacity, width),
+        tiles=resized(state.tiles, count_tiles(capacity), *state.tiles.shape[1:]),
+        vertices=resized(state.vertices, capacity),
+        cost=resized(state.cost, capacity),
+        gap=resized(state.gap, capacity),
+        tally=state.tally.copy(),
+    )
+
+
+def living(state: State) -> Array | None:
+    """Return the vertices that are no holes, in their order; None if all are."""
+    tally = state.tally[0]
+    if tally["holes"] == 0:
+        return None
+    return np.flatnonzero(state.vertices["label"][: tally["size"]] != FORGOTTEN)
+
+
+def place_among(chosen: Array | None, vertex: Array) -> Array:
+    """Return the places of vertices in the order of all that are no holes; −1 stays −1."""
+    if chosen is None:
+        return vertex
+    return np.where(vertex < 0, -1, np.searchsorted(chosen, vertex))
+
+
+class Examples:
+    """The examples of a forest, and what finds them.
+
+    Parameters
+    ----------
+    metric : Metric
+        Measures them.
+    algorithm : {"auto", "kd_tree", "brute"}
+        How to search.
+    n_jobs : int or None
+        The number of threads that share the work of training.
+    body : Body
+        All that changes.
+    """
+
+    def __init__(self, metric: Metric, algorithm: str, n_jobs: int | None, body: Body) -> None:
+        self.metric = metric
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+        self.body = body
+        self.lock = SharedLock()
+        self._kept: Kept | None = None  # any reader may replace it
+
+    @classmethod
+    def from_parts(cls, parts: Parts, tree: KDTree | None = None) -> Self:
+        """Return the examples that consist of these parts, which are not checked.
+
+        Their k-d tree may be known.
+        """
+        rows, *arrays = (np.require(a, requirements=("C", "W")) for a in (parts.rows, *parts.model))
+        state = make_state(rows, Model(*arrays), parts.metric)
+        lines = parts.lines
+        if lines is not None:
+            lines = Lines(*(np.require(array, requirements=("C", "W")) for array in lines))
+        index: Index | Flat = Flat()
+        if parts.share < SHARE_FOR_SEARCH and len(rows) and lines is None:
+            index = build_index(state, tree or build_kdtree(rows, np.arange(len(rows))))
+        body = Body(
+            state, index, parts.arrival, parts.removed, parts.vectors, lines, parts.share, len(rows)
+        )
+        examples = cls(parts.metric, parts.algorithm, parts.n_jobs, body)
+        if len(rows) and isinstance(index, Flat):
+            examples._keep_ranking()
+        return examples
+
+    def parts(self) -> Parts:
+        """Return copies of all parts, but for the points, which do not change."""
+        body, lines = self.body, self.body.lines
+        if lines is not None:
+            lines = Lines(*(array[: self.end].copy() for array in lines))
+        return Parts(
+            metric=self.metric,
+            rows=self._rows(),
+            model=self.model(),
+            arrival=self._chosen(body.arrival).copy(),
+            removed=body.removed + self.end - len(self),
+            vectors=None if body.vectors is None else self._chosen(body.vectors),
+            lines=None
+            if body.lines is None
+            else Lines(*(a[: self.end].copy() for a in body.lines)),
+            algorithm=self.algorithm,
+            n_jobs=self.n_jobs,
+            share=float(body.share),
+        )
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return int(self.body.size[0] - self.body.holes[0])
+
+    @property
+    def state(self) -> State:
+        """What kernels read and change."""
+        return self.body.state
+
+    @property
+    def end(self) -> int:
+        """The number of vertices, holes included: where the next one goes."""
+        return int(self.body.size[0])
+
+    @property
+    def points(self) -> Array:
+        """The examples as the metric embeds them; for precomputed distances, those."""
+        vectors = self.body.vectors
+        return read_only(self._rows() if vectors is None else self._chosen(vectors))
+
+    @property
+    def ids(self) -> Array:
+        """Arrival numbers of the examples."""
+        return read_only(self._chosen(self.body.arrival).copy())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision in which examples are kept and queries are measured."""
+        return (self.state.rows if self.body.vectors is None else self.body.vectors).dtype
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of the examples, or of distances in a row of a table."""
+        if self.body.vectors is not None:
+            return int(self.body.vectors.shape[1])
+        return self._width(len(self))
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that all of it takes, with the room it has to grow."""
+        finder = () if self._kept is None else self._kept.finder
+        kept = [*self.state, *self.body.index, *finder, *(self.body.lines or ())]
+        kept += [self.body.arrival, self.body.vectors]
+        return sum(getattr(array, "nbytes", 0) for array in kept)
+
+    @property
+    def kernel(self) -> Any:
+        """What the kernels of exact updates measure with."""
+        return self.metric.by_power if isinstance(self.body.index, Index) else self.metric.kernel
+
+    def field(self, name: str) -> Array:
+        """Return a copy of one field of the records of all examples."""
+        return self._chosen(self.state.vertices[name]).copy()
+
+    def costs(self) -> Array:
+        """Return a copy of the costs, in reduced units."""
+        return self._chosen(self.state.cost).copy()
+
+    def model(self) -> Model:
+        """Return labels, tree and costs, the latter two in reduced units."""
+        parent = place_among(living(self.state), self.field("parent").astype(np.int64))
+        label, cuts = (self.field(name).astype(np.int64) for name in ("label", "cuts"))
+        return Model(label, parent, self.field("weight"), cuts, self.costs())
+
+    def _chosen(self, array: Array) -> Array:
+        """Return what an array says of the examples; a view if there are no holes."""
+        chosen = living(self.state)
+        return array[: self.end] if chosen is None else array[chosen]
+
+    def _rows(self) -> Array:
+        """Return the rows of the examples; a view if there are no holes."""
+        rows, chosen = self._chosen(self.state.rows), living(self.state)
+        if not self.metric.is_table:
+            return rows
+        return rows[:, : self.end] if chosen is None else rows[:, chosen]
+
+    def _width(self, n: int) -> int:
+        """Return how many columns the rows of n examples have."""
+        return n if self.metric.is_table else self.state.rows.shape[1]
+
+    def _measured_against(self) -> Array:
+        """Return the points if new ones must be measured against them here, to fill a table."""
+        return self.points if self.metric.is_table else self.state.rows
+
+    # Searching.
+
+    def queries(self, X: Array) -> Array:
+        """Return what kernels read to measure the rows of X."""
+        if len(self) == 0:
+            raise ValueError(
+                "there is nothing left to predict with: all examples have been forgotten. Learn "
+                "some first."
+            )
+        if X.shape[1] != self.n_features:
+            raise ValueError(f"queries must have {self.n_features} columns, got {X.shape[1]}.")
+        rows, chosen = self.metric.query_rows(X, self._measured_against()), living(self.state)
+        if chosen is None or not self.metric.is_table:
+            return rows
+        by_vertex = np.zeros((len(X), self.end), rows.dtype)
+        by_vertex[:, chosen] = rows
+        return by_vertex
+
+    def find(
+        self, queries: Array, wanted: int = ANY, n_jobs: int | None = None
+    ) -> tuple[Array, Array]:
+        """Return the vertices that conquer queries, and their offers in reduced units.
+
+        ``wanted`` is the class of those that count.
+        """
+        searcher = self._searcher(len(queries), wanted)
+        winner, offer = find_in_parts(searcher, queries, effective_n_jobs(n_jobs))
+        self.metric.check_defined(offer, lambda i: f"query {i} and a training example")
+        return winner, offer
+
+    def distances_to(self, vertex: int, queries: Array) -> Array:
+        """Return the reduced distances from queries to one vertex."""
+        rows = self.state.rows
+        alone = rank(rows, np.array([vertex]), np.zeros_like(self.state.cost), self.metric.kernel)
+        return search_ranking(1, self.state, alone, self.metric).find(queries)[1]
+
+    def _searcher(self, n_queries: int, wanted: int) -> Searcher:
+        state, finder = self.state, self._finder(n_queries)
+        if isinstance(finder, Index):
+            return TreeSearch(state, finder, self.metric, wanted)
+        if wanted != ANY:
+            finder = self._rank(np.flatnonzero(state.vertices["label"][: self.end] == wanted))
+        return search_ranking(n_queries, state, finder, self.metric)
+
+    def _finder(self, n_queries: int) -> Ranking | Index:
+        """Return what to search in: what there is, or what is worth its while for the queries."""
+        state, kept = self.state, self._kept
+        if isinstance(self.body.index, Index):
+            return self.body.index
+        if kept and kept.state is state and kept.version == state.tally[0]["version"]:
+            return kept.finder
+        if n_queries < WORTH_RANKING:
+            return unranked(state, self.end)
+        if self.body.share >= SHARE_FOR_SEARCH:
+            return self._keep_ranking()
+        own = state._replace(vertices=state.vertices.copy())  # an index writes into them
+        return self._keep(build_index(own, build_kdtree(state.rows, self._vertices())))
+
+    def _vertices(self) -> Array:
+        chosen = living(self.state)
+        return np.arange(self.end) if chosen is None else chosen
+
+    def _rank(self, vertex: Array) -> Ranking:
+        return rank(self.state.rows, vertex, self.state.cost, self.metric.kernel)
+
+    def _keep_ranking(self) -> Ranking | Index:
+        return self._keep(self._rank(self._vertices()))
+
+    def _keep(self, finder: Ranking | Index) -> Ranking | Index:
+        """Keep what to search in while nothing changes."""
+        self._kept = Kept(self.state, int(self.state.tally[0]["version"]), finder)
+        return finder
+
+    def find_fault(self) -> str:
+        """Return what is not true of that in which examples are searched; nothing if all is."""
+        state, index, kept = self.state, self.body.index, self._kept
+        if isinstance(index, Index):
+            return find_lost(index, state) or find_fault(index, state)
+        if not kept or kept.state is not state or kept.version != state.tally[0]["version"]:
+            return ""
+        if isinstance(kept.finder, Index):
+            return find_fault(kept.finder, state)
+        vertex = self._vertices()
+        vertex = vertex[np.argsort(state.cost[vertex], kind="stable")]
+        is_right = np.array_equal(kept.finder.vertex, vertex) and np.array_equal(
+            kept.finder.cost, state.cost[vertex]
+        )
+        return "" if is_right else "the ranking is not that of the costs"
+
+    # Learning. What is staged becomes part of the forest when a kernel counts it.
+
+    def stage(self, X: Array, label: Array) -> int:
+        """Write new examples behind those that count, and return where they end.
+
+        An error in here leaves no trace.
+        """
+        vectors, rows = self.metric.new_rows(X, self._measured_against())
+        self.make_room(len(X))
+        body, begin, end = self.body, self.end, self.end + len(X)
+        state = body.state
+        if self.metric.is_table:
+            new, chosen = np.arange(begin, end), living(state)
+            known = np.arange(begin) if chosen is None else chosen
+            columns = np.concatenate((known, new))
+            state.rows[np.ix_(new, columns)] = rows
+            state.rows[np.ix_(columns, new)] = rows.T
+        else:
+            state.rows[begin:end] = rows
+        if body.vectors is not None:
+            body.vectors[begin:end] = vectors
+        state.vertices["label"][begin:end] = label
+        body.arrival[begin:end] = np.arange(begin, end) + body.removed
+        fill_tiles(state.rows, np.arange(begin, end), state.tiles, begin)
+        self._check_new(begin, end)
+        return end
+
+    def stage_one(self, x: Array, label: int = 0) -> None:
+        """Stage one example as ``stage`` does, in less time: for streams.
+
+        ``measure_staged`` sees whether its distances are defined.
+        """
+        if self.metric.is_table:
+            self.stage(x[None], np.array([label]))
+            return
+        (point,) = self.metric.embed(x[None])
+        self.make_room(1)
+        state, end = self.body.state, self.end
+        state.rows[end] = point
+        if self.metric.is_separable:
+            state.tiles[end // TILE, :, end % TILE] = point
+        self.label_staged(label)
+        self.body.arrival[end] = end + self.body.removed
+
+    def label_staged(self, label: int) -> None:
+        """Give the one staged example its class."""
+        self.state.vertices[self.end]["label"] = label
+
+    def _check_new(self, begin: int, end: int) -> None:
+        if self.metric.may_be_undefined:
+            search = specialise(find_undefined, self.metric.kernel)
+            u, v = search(self.state.rows, begin, end, self.metric.kernel)
+            bad = np.array([np.nan if v >= 0 else 0.0])
+            self.metric.check_defined(bad, lambda _: f"the training examples {u} and {v}")
+
+    def measure_staged(self) -> int:
+        """Return the vertex that conquers the one staged example.
+
+        Without an index, distances stay in scratch space for an update to use. So this is for
+        streams that one thread reads: it is no mere reader.
+        """
+        if isinstance(self.body.index, Index):
+            return int(self.find_staged(self.end + 1)[0])
+        measure = specialise(measure_staged, self.metric.kernel)
+        conqueror = measure(self.state, self.end, self.metric.kernel)
+        if self.metric.may_be_undefined:
+            gap = self._chosen(self.state.gap)
+            self.metric.check_defined(gap, lambda v: f"training example {v} and the new one")
+        return int(conqueror)
+
+    def offers_to_staged(self, n_classes: int) -> Array:
+        """Return what each class offers the one staged example, which has been measured."""
+        state, end = self.state, self.end
+        offer = np.full(n_classes, np.inf, state.rows.dtype)
+        if isinstance(self.body.index, Flat):
+            offer_to_staged(state, end, offer)
+        else:
+            query = state.rows[end : end + 1]
+            for code in range(n_classes):
+                _, offer[code : code + 1] = self._searcher(1, code).find(query)
+        return offer
+
+    def find_staged(self, end: int) -> Array:
+        """Return the vertices that conquer the staged examples up to ``end``."""
+        return self.find(self.state.rows[self.end : end])[0]
+
+    def stops(self, end: int) -> Iterator[int]:
+        """Yield where to stop learning staged examples, so that Ctrl-C is heard in between."""
+        begin, n_features = self.end, self.state.rows.shape[1]
+        part = max(1, prim.WORK_PER_CALL // (PASSES_PER_INSERTION * end * n_features))
+        if isinstance(self.body.index, Index):
+            part = INSERTIONS_PER_CALL
+        for stop in range(begin + part, end + part, part):
+            yield min(stop, end)
+
+    # Room. Each of these replaces the body by one assignment, or leaves it as it is.
+
+    def _become(self, body: Body) -> None:
+        """Put another body in place of this one, while nobody looks."""
+        with self.lock.changing():
+            self.body = body
+
+    def make_room(self, extra: int) -> None:
+        """Make room for more examples: close holes or double, so that growth never copies O(n²).
+
+        This is also where to ask from time to time whether an index pays.
+        """
+        if self.algorithm == "auto" and self.body.lines is None:
+            if self.end < FEW_TO_GROW:
+                if not isinstance(self.body.index, Flat):
+                    self._become(replace(self.body, index=Flat(), probed=0))
+            elif self.end >= max(FEW_TO_GROW, 2 * self.body.probed):
+                self._probe()
+        if self.end + extra <= len(self.state.vertices):
+            return
+        if 4 * self.state.tally[0]["holes"] >= self.end:
+            self.tidy()
+        body, capacity = self.body, max(self.end + extra, 2 * len(self))
+        vectors, lines = body.vectors, body.lines
+        if vectors is not None:
+            vectors = resized(vectors, capacity, vectors.shape[1])
+        if lines is not None:
+            lines = Lines(*(resized(array, capacity) for array in lines))
+        enlarged = replace(
+            body,
+            state=_enlarged(body.state, capacity, self._width(capacity)),
+            arrival=resized(body.arrival, capacity),
+            vectors=vectors,
+            lines=lines,
+        )
+        self._become(enlarged)
+
+    def make_room_in_index(self) -> None:
+        """Make room for nodes, where an index has run out of it."""
+        index = self.body.index
+        if isinstance(index, Index) and is_full(index):
+            self._become(replace(self.body, index=with_room(index)))
+
+    def _probe(self) -> None:
+        self.tidy()
+        rows = self.state.rows[: self.end]
+        self._become(self._indexed(self.body, probe(rows, self.metric, self.algorithm)))
+
+    def _indexed(self, body: Body, probed: Probe) -> Body:
+        """Return a body without holes as a probe says that it is searched best."""
+        n = int(body.state.tally[0]["size"])
+        index: Index | Flat = Flat()
+        if probed.share < SHARE_FOR_SEARCH and n:
+            # Records lead to places in the index, so readers of the old one need records of theirs.
+            body = replace(body, state=body.state._replace(vertices=body.state.vertices.copy()))
+            index = build_index(
+                body.state, probed.tree or build_kdtree(body.state.rows, np.arange(n))
+            )
+        return replace(body, index=index, share=probed.share, probed=n)
+
+    def tidy(self) -> None:
+        """Close the holes."""
+        chosen, body = living(self.state), self.body
+        if chosen is None:
+            return
+        rows = np.ascontiguousarray(self._rows())
+        tidied = replace(
+            body,
+            state=make_state(rows, self.model(), self.metric),
+            vectors=None if body.vectors is None else body.vectors[chosen],
+            arrival=body.arrival[chosen],
+            removed=body.removed + self.end - len(chosen),
+        )
+        probed = Probe(body.share)
+        self._become(tidied if body.lines is not None else self._indexed(tidied, probed))
+
+    def set_width(self, n_features: int) -> None:
+        """Give all examples more features, all of them 0; or take such features away.
+
+        No distance may change by that; so it is for all named metrics but ``"correlation"``.
+        """
+        body, state = self.body, self.body.state
+        if body.vectors is not None:
+            vectors = resized(body.vectors, len(body.vectors), n_features)
+            self._become(replace(body, vectors=vectors))
+            return
+        rows, tiles, index = state.rows, state.tiles, body.index
+        state = state._replace(rows=resized(rows, len(rows), n_features))
+        if self.metric.is_separable:
+            state = state._replace(tiles=resized(tiles, len(tiles), n_features, TILE))
+        if isinstance(index, Index):
+            index = with_width(index, n_features)
+        self._become(replace(body, state=state, index=index))
+
+    # Arrival numbers.
+
+    def vertices_of(self, ids: Array) -> Array:
+        """Return the vertices with these arrival numbers, −1 for those that are not here."""
+        arrival, label = self.body.arrival[: self.end], self.state.vertices["label"][: self.end]
+        if len(arrival) == 0:
+            return np.full(len(ids), -1)
+        vertex = np.minimum(np.searchsorted(arrival, ids), len(arrival) - 1)
+        return np.where((arrival[vertex] == ids) & (label[vertex] != FORGOTTEN), vertex, -1)
+
+    def oldest(self, count: int) -> Array:
+        """Return the arrival numbers of the oldest examples."""
+        begin, count = int(self.state.tally[0]["eldest"]), min(count, len(self))
+        if (self.state.vertices["label"][begin : begin + count] != FORGOTTEN).all():
+            return self.body.arrival[begin : begin + count]
+        return self._chosen(self.body.arrival)[:count]

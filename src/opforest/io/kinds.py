@@ -1,0 +1,189 @@
+"""The kinds of models that files hold.
+
+To save a new estimator, register its kind here: one line, if it is a ``ForestEstimator`` whose
+parameters ``parameters.READERS`` can read.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from opforest.base import ForestEstimator
+from opforest.examples import Parts
+from opforest.forest import BaseForest
+from opforest.io.errors import ModelFileError
+from opforest.io.header import Reader, names_to_json, take
+from opforest.io.parameters import resolved
+from opforest.metrics import Array, Metric
+from opforest.report import UpdateReport
+from opforest.spanning import check_algorithm
+
+#: Kinds of NumPy's types of labels that are saved as an array.
+PLAIN_LABELS = "biufU"
+
+
+class Taken(NamedTuple):
+    """What a model has learned, for a file."""
+
+    parts: Parts | None  #: of its forest, if it has one
+    entries: dict[str, Any]  #: more of the header
+    arrays: dict[str, Array]
+
+
+#: Reads the forest of a file, given its metric and the number of classes.
+ReadForest = Callable[[Metric, int], BaseForest]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How models of one class are saved and loaded.
+
+    Attributes
+    ----------
+    name : str
+        What a file calls it.
+    module, class_name : str
+        Where the class is; it is imported when a model of it is loaded.
+    parameters : tuple of str
+        Those of its constructor, beside ``metric`` and ``metric_params``.
+    take : callable
+        ``take(model)`` returns what it has learned.
+    make : callable
+        ``make(model, header, arrays, read_forest)`` makes a new model one that has learned that.
+    """
+
+    name: str
+    module: str
+    class_name: str
+    parameters: tuple[str, ...]
+    take: Callable[[Any], Taken]
+    make: Callable[[Any, Reader, dict[str, Array], ReadForest], None]
+
+    def new(self, **parameters: Any) -> Any:
+        """Return a model that has learned nothing."""
+        return getattr(import_module(self.module), self.class_name)(**parameters)
+
+
+# Estimators of scikit-learn's kind.
+
+
+def take_estimator(model: ForestEstimator) -> Taken:
+    """Return what an estimator has learned."""
+    check_is_fitted(model, "forest_")
+    with model._reading() as (forest, classes):
+        arrays = {}
+        more: dict[str, Any] = {"classes": None, "feature_names": None, "update_report": None}
+        if classes.dtype.kind in PLAIN_LABELS and classes.dtype.char != "g":
+            arrays["classes"] = classes
+        elif classes.dtype == object:
+            more["classes"] = names_to_json(classes, "labels")
+        else:
+            raise ValueError(f"labels of type {classes.dtype} cannot be saved. Convert them first.")
+        if hasattr(model, "feature_names_in_"):
+            more["feature_names"] = names_to_json(model.feature_names_in_, "feature names")
+        if hasattr(model, "update_report_"):
+            more["update_report"] = {**vars(model.update_report_)}
+        return Taken(forest.parts(), more, arrays)
+
+
+def make_estimator(
+    model: ForestEstimator, header: Reader, arrays: dict[str, Array], read_forest: ReadForest
+) -> None:
+    """Make an estimator one that has learned what a file says."""
+    classes = _read_classes(header, arrays)
+    metric = resolved(model.metric, model.metric_params)
+    check_algorithm(model.algorithm, metric)
+    model._keep(read_forest(metric, len(classes)), classes, _read_report(header))
+    names = header.names("feature_names")
+    if names is not None:
+        if len(names) != model.n_features_in_ or not all(type(name) is str for name in names):
+            raise ModelFileError("its feature names are not those of its features.")
+        model.feature_names_in_ = np.array(names, object)
+
+
+def _read_report(header: Reader) -> Array | None:
+    report = header.get("update_report", dict, type(None))
+    if report is None:
+        return None
+    if set(report) != set(vars(UpdateReport())) or {*map(type, report.values())} != {int}:
+        raise ModelFileError("its report of the last update is none.")
+    return UpdateReport(**report).as_counts()
+
+
+def _read_classes(header: Reader, arrays: dict[str, Array]) -> Array:
+    """Return the labels in their order."""
+    labels = header.names("classes")
+    if labels is None:
+        classes = take(arrays, "classes")
+    else:
+        classes = np.empty(len(labels), object)
+        classes[:] = labels
+    try:
+        in_order = classes.ndim == 1 and len(classes) and (classes[:-1] < classes[1:]).all()
+    except TypeError:
+        in_order = False
+    if not in_order or (classes.dtype.kind == "f" and np.isnan(classes).any()):
+        raise ModelFileError("its labels are not in order.")
+    return classes
+
+
+# Classifiers of river's kind.
+
+
+def take_stream(model: Any) -> Taken:
+    """Return what a classifier of streams has learned."""
+    with model.alone():
+        entries = {
+            "classes": names_to_json(model.labels, "labels"),
+            "feature_names": names_to_json(model.features, "feature names"),
+        }
+        forest = model.forest
+        return Taken(None if forest is None else forest.parts(), entries, {})
+
+
+def make_stream(
+    model: Any, header: Reader, arrays: dict[str, Array], read_forest: ReadForest
+) -> None:
+    """Make a classifier of streams one that has learned what a file says."""
+    from opforest.river import resolve_for_streams
+
+    labels, features = header.names("classes"), header.names("feature_names")
+    forest = None
+    if header.get("forest", dict, type(None)) is not None:
+        metric = resolved(model.metric, model.metric_params, resolve_for_streams)
+        forest = read_forest(metric, len(labels or ()))
+    model.restore(forest, features or [], labels or [])
+
+
+#: By what files call them.
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            "OPFClassifier", "opforest.classifier", "OPFClassifier",
+            ("update", "algorithm", "n_jobs"), take_estimator, make_estimator,
+        ),
+        Kind(
+            "river.OPFClassifier", "opforest.river", "OPFClassifier",
+            ("update", "window_size"), take_stream, make_stream,
+        ),
+    )
+}  # fmt: skip
+
+
+def kind_of(model: Any) -> Kind:
+    """Return the kind of a model, or say in a ``ValueError`` what can be saved instead."""
+    for kind in KINDS.values():
+        if (type(model).__module__, type(model).__name__) == (kind.module, kind.class_name):
+            return kind
+    advice = "Of a pipeline, save the last step."
+    if hasattr(model, "to_local"):
+        advice = "Save model.to_local()."
+    names = [f"opforest.{kind.name}" for kind in KINDS.values()]
+    raise ValueError(
+        f"model must be an {' or an '.join(names)}, got {type(model).__name__}. {advice}"
+    )

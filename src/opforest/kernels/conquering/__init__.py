@@ -1,0 +1,1 @@
+"""Who conquers whom: costs and paths along a spanning tree, and conquerors of queries."""

@@ -1,0 +1,127 @@
+"""Conquerors of queries: a scan by rising cost that stops as soon as nobody can offer less.
+
+A query s is conquered by the vertex t that offers it the smallest max(cost(t), d(s, t)). Ties go
+to the vertex with the smaller cost, then to the one with the smaller index: to the first in the
+order of the scan.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from opforest._jit import borrow, helper, kernel, specialise
+from opforest.kernels.distances import TILE, count_tiles, make_tiles, measure
+from opforest.kernels.growing.candidates import measure_from
+
+#: How many queries look at a tile before the next one is fetched from memory.
+GROUP = 16
+
+
+class Ranking(NamedTuple):
+    """Vertices ready to be scanned."""
+
+    vertex: np.ndarray
+    cost: np.ndarray
+    tiles: np.ndarray
+    is_sorted: bool  #: by rising (cost, index); else by index alone
+
+
+def rank(rows, vertex, cost, metric) -> Ranking:
+    """Rank the vertices named in rising order by ``vertex``; ``cost`` is that of all vertices."""
+    vertex = vertex[np.argsort(cost[vertex], kind="stable")]
+    return Ranking(vertex, cost[vertex], make_tiles(rows, vertex, metric), True)
+
+
+def unranked(state, n) -> Ranking:
+    """Return the first n vertices as they are, for a few queries for which sorting is too dear."""
+    return Ranking(np.arange(n), state.cost[:n], state.tiles, False)
+
+
+def find_conquerors(queries, rows, ranking, metric):
+    """Return the conqueror of each query and its offer; the offer is −1 if it is undefined."""
+    winner = np.empty(len(queries), np.int64)
+    offer = np.empty(len(queries), rows.dtype)
+    specialise(_scan, metric)(queries, rows, ranking, winner, offer, metric)
+    return winner, offer
+
+
+@kernel
+def _scan(queries, rows, ranking, winner, offer, metric):
+    vertex, cost, tiles, is_sorted = ranking
+    distance = np.empty(TILE, rows.dtype)
+    won_at = np.empty(GROUP, np.int64)
+    for begin in range(0, queries.shape[0], GROUP):
+        end = min(begin + GROUP, queries.shape[0])
+        for i in range(begin, end):
+            won_at[i - begin] = -1
+            offer[i] = np.inf
+        for tile in range(count_tiles(vertex.shape[0])):
+            first = tile * TILE
+            last = min(first + TILE, vertex.shape[0])
+            waiting = 0
+            for i in range(begin, end):
+                if is_sorted and cost[first] >= offer[i]:  # costs only grow from here on:
+                    continue  # no later vertex can offer less
+                waiting += 1
+                out = distance[: last - first]
+                within = measure(
+                    out, queries[i], rows.shape[0], rows, tiles[tile], vertex[first:last],
+                    offer[i], metric,
+                )  # fmt: skip
+                if within > 0:
+                    offer[i], won_at[i - begin] = _best_offer(
+                        out, cost[first:last], is_sorted, offer[i], won_at[i - begin], first, cost
+                    )
+            if waiting == 0:
+                break
+        for i in range(begin, end):
+            winner[i] = vertex[won_at[i - begin]]
+
+
+@helper
+def _best_offer(distance, cost, is_sorted, best, won_at, first, all_costs):
+    """Return the best offer so far, and its place, after a look at one more tile."""
+    for j in range(distance.shape[0]):
+        if is_sorted and cost[j] >= best:
+            break
+        if distance[j] > best or cost[j] > best:
+            continue
+        offer = max(cost[j], distance[j])
+        if offer < best or (offer == best and won_at >= 0 and cost[j] < all_costs[won_at]):
+            best, won_at = offer, first + j
+            if distance[j] < 0:  # it might have won, had its distance been defined
+                return distance[j], won_at
+    return best, won_at
+
+
+@kernel
+def measure_staged(state, z, metric):
+    """Measure the staged vertex z against all others and return its conqueror.
+
+    The distances stay in ``gap``.
+    """
+    state = borrow(state)
+    measure_from(state, z, z, np.inf, metric)
+    return _cheapest(state.gap[:z], state.cost[:z])
+
+
+@helper
+def _cheapest(gap, cost):
+    winner = -1
+    best = np.inf
+    for v in range(gap.shape[0]):
+        value = max(cost[v], gap[v])
+        if value < best or (value == best and winner >= 0 and cost[v] < cost[winner]):
+            best, winner = value, v
+    return winner
+
+
+@kernel
+def offer_to_staged(state, z, offer):
+    """Write each class's cheapest offer to the staged vertex z, which has been measured."""
+    vertices, cost, gap = state.vertices, state.cost, state.gap
+    for v in range(z):
+        label = vertices[v].label
+        value = max(cost[v], gap[v])
+        if label >= 0 and value < offer[label]:
+            offer[label] = value

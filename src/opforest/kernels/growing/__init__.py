@@ -1,0 +1,1 @@
+"""Inserting vertices into a forest and removing them from it."""

@@ -1,0 +1,20 @@
+"""DIFT, the baseline of Ponti & Riva: every new vertex becomes a prototype, and that is all."""
+
+from opforest._jit import borrow, kernel
+from opforest.kernels.growing.tree import isolate
+
+
+@kernel
+def insert_prototypes(state, lines, end, report):
+    """Insert the vertices from ``tally.size`` to ``end``, whose rows and labels are in place."""
+    vertices, cost, tally = state.vertices, state.cost, state.tally[0]
+    root, pair = borrow(lines)
+    for z in range(tally.size, end):
+        isolate(vertices, z)
+        cost[z] = 0
+        root[z] = z
+        pair[z] = -1
+        tally.size = z + 1
+        tally.version += 1
+        report[0].learned += 1
+        report[0].prototypes_gained += 1

@@ -1,0 +1,288 @@
+"""Exact removal: the forest that training on the remaining examples would give.
+
+Without z the tree falls into pieces, one for each neighbour. All other edges stay; what is missing
+are the smallest edges between pieces, found in Borůvka's rounds. All pieces but the largest are
+walked through, by turns, so that the largest one need not be.
+"""
+
+import numpy as np
+
+from opforest._jit import borrow, helper, kernel
+from opforest.kernels.growing.costs import count_lost, repair_costs
+from opforest.kernels.growing.pieces import Pieces, group_of, piece_of
+from opforest.kernels.growing.surroundings import find_way_out, has_room, leave, reprice
+from opforest.kernels.growing.tree import count_crossing, hang, largest_between, turn, unlink
+from opforest.kernels.heap import append
+from opforest.kernels.spanning.sets import find_group
+from opforest.kernels.vertices import FORGOTTEN
+
+
+@kernel
+def remove_exactly(state, index, doomed, metric, report):
+    """Remove vertices, those of the list ``doomed`` in their order; some vertex must be left.
+
+    It stops early where an index has no room left, and returns how many it has removed.
+    """
+    state, index = borrow(state), borrow(index)
+    for i in range(doomed.shape[0]):
+        if not has_room(index):
+            return i
+        _remove(state, index, doomed[i], metric, report[0])
+    return doomed.shape[0]
+
+
+@helper
+def _remove(state, index, z, metric, report):
+    vertices, cost, tally = state.vertices, state.cost, state.tally[0]
+    prototypes, was_prototype = tally.prototypes, vertices[z].cuts > 0
+    one_class = tally.crossing == 0
+    eldest, label, own_cost = tally.eldest, vertices[z].label, cost[z]
+    leave(index, z, state.rows, vertices, cost)
+    neighbours, lengths, k = _cut_out(vertices, tally, z)
+    safe = -1
+    if not was_prototype:
+        safe = _find_source(vertices, tally, cost, neighbours, lengths, k, own_cost)
+    tally.prototypes -= vertices[z].cuts > 0  # if it stood in where there is one class
+    _make_hole(vertices, tally, cost, z)
+    new, n_new, side = _join_pieces(state, index, neighbours, lengths, k, metric)
+    ends = np.empty(k + 1, np.int64)
+    n_ends = 0
+    for i in range(k):
+        if vertices[neighbours[i]].label != label:
+            ends[n_ends] = neighbours[i]
+            n_ends += 1
+    if tally.crossing == 0 and not (one_class and z != eldest):
+        eldest = tally.eldest  # now it stands in
+        tally.prototypes += vertices[eldest].cuts == 0
+        vertices[eldest].cuts += 1
+        new = append(new, n_new, eldest)
+        n_new += 1
+    lost = count_lost(vertices, tally, ends, n_ends) + was_prototype
+    doubtful, doubt, m = _list_doubts(
+        vertices, tally, cost, own_cost, neighbours[:k], lengths, safe, lost, new, side, ends,
+        n_ends,
+    )  # fmt: skip
+    changed, n_changed = repair_costs(vertices, cost, doubtful, doubt, m, new, n_new)
+    reprice(index, changed, n_changed, vertices, cost)
+    tally.version += 1
+    report.forgotten += 1
+    report.prototypes_lost += lost
+    report.prototypes_gained += tally.prototypes - prototypes + lost
+    report.reconquered += n_changed
+
+
+@helper
+def _list_doubts(
+    vertices, tally, cost, own_cost, neighbours, lengths, safe, lost, new, side, ends, n_ends
+):
+    """Return where costs may have risen, with z, which had this cost, out of the way.
+
+    Behind a neighbour of z they have if z was on the way there and no way through a new edge is as
+    good; and at prototypes that lost their last cut edge.
+    """
+    k = neighbours.shape[0]
+    kept = np.zeros(k, np.bool_)
+    for i in range(k):
+        kept[i] = i == safe or max(own_cost, lengths[i]) > cost[neighbours[i]]
+    tried = np.zeros(k, np.bool_)
+    progress = lost == 0
+    while progress:
+        progress = False
+        for i in range(0, 2 * (k - 1), 2):
+            u, v, a, b = new[i], new[i + 1], side[i], side[i + 1]
+            if kept[a] == kept[b] or tried[i // 2]:
+                continue
+            tried[i // 2] = True
+            if kept[a]:
+                u, v, a, b = v, u, b, a
+            weight = vertices[u].weight if vertices[u].parent == v else vertices[v].weight
+            way = max(weight, largest_between(vertices, tally, u, neighbours[a]), cost[v])
+            if way <= max(own_cost, lengths[a]):
+                kept[a] = progress = True
+    doubtful, doubt = np.empty(k + n_ends, np.int64), np.zeros(k + n_ends, cost.dtype)
+    m = 0
+    for i in range(k):
+        if not kept[i]:
+            doubtful[m], doubt[m] = neighbours[i], max(own_cost, lengths[i])
+            m += 1
+    for i in range(n_ends):
+        doubtful[m] = ends[i]
+        m += 1
+    return doubtful, doubt, m
+
+
+@helper
+def _make_hole(vertices, tally, cost, z):
+    vertices[z].label = FORGOTTEN
+    vertices[z].cuts = 0
+    cost[z] = np.inf
+    tally.holes += 1
+    while vertices[tally.eldest].label < 0:
+        tally.eldest += 1
+
+
+@helper
+def _cut_out(vertices, tally, z):
+    """Take z out of the tree; return its neighbours, the lengths of its edges, their number."""
+    vertex = vertices[z]
+    neighbours = np.empty(8, np.int64)
+    lengths = np.full(8, vertex.weight)
+    k = 0
+    if vertex.parent >= 0:
+        neighbours[0] = vertex.parent
+        k = 1
+        unlink(vertices, z)
+    while vertex.child >= 0:
+        v = np.int64(vertex.child)
+        neighbours, lengths = append(neighbours, k, v), append(lengths, k, vertices[v].weight)
+        k += 1
+        unlink(vertices, v)
+    for i in range(k):
+        count_crossing(vertices, tally, z, neighbours[i], -1)
+    return neighbours, lengths, k
+
+
+@helper
+def _find_source(vertices, tally, cost, neighbours, lengths, k, c):
+    """Return which neighbour of z, gone now, was on a way by which z was conquered at cost c.
+
+    Nobody in its piece was conquered through z alone: they are reached from where z was. Where
+    several neighbours cost c, too, the one is looked for from which the cost rose to c.
+    """
+    walking = np.empty(k, np.int64)
+    n_walking = 0
+    for i in range(k):
+        if max(cost[neighbours[i]], lengths[i]) == c:
+            if cost[neighbours[i]] < c:
+                return i
+            walking[n_walking] = i
+            n_walking += 1
+    if n_walking <= 1:  # 0 only in the forest of a forged file, whose tree is not minimal
+        return walking[0] if n_walking == 1 else -1
+    stamp = tally.stamp + 2
+    tally.stamp = stamp + k
+    at = neighbours[:k].copy()
+    return _find_rise(vertices, cost, stamp, at, at.copy(), walking, n_walking, c)
+
+
+@helper
+def _find_rise(vertices, cost, stamp, at, tail, walking, n_walking, c):
+    """Walk by turns among vertices of cost c until one is found where the cost begins."""
+    for i in range(n_walking):
+        vertex = vertices[at[walking[i]]]
+        vertex.mark = stamp + walking[i]
+        vertex.link = -1
+    while True:
+        turn_of = 0
+        while turn_of < n_walking:
+            i = walking[turn_of]
+            if n_walking == 1:
+                return i
+            u = at[i]
+            if vertices[u].cuts > 0:
+                return i
+            t, length = np.int64(vertices[u].parent), vertices[u].weight
+            next_one = np.int64(vertices[u].child)
+            while True:
+                if t >= 0 and max(cost[t], length) == c and vertices[t].mark != stamp + i:
+                    if cost[t] < c:
+                        return i
+                    _list_next(vertices, t, tail, i, stamp)
+                if next_one < 0:
+                    break
+                t, length = next_one, vertices[next_one].weight
+                next_one = np.int64(vertices[next_one].after)
+            at[i] = vertices[u].link
+            if at[i] < 0:
+                n_walking -= 1
+                walking[turn_of] = walking[n_walking]
+            else:
+                turn_of += 1
+
+
+@helper
+def _list_next(vertices, t, tail, i, stamp):
+    """Put t at the end of the list of piece i."""
+    vertices[t].mark = stamp + i
+    vertices[t].link = -1
+    vertices[tail[i]].link = t
+    tail[i] = t
+
+
+@helper
+def _join_pieces(state, index, neighbours, lengths, k, metric):
+    """Join the pieces by their smallest edges; return the ends of these, and in which pieces."""
+    vertices, tally = state.vertices, state.tally[0]
+    new, side = np.empty(2 * k + 2, np.int64), np.empty(2 * k, np.int64)
+    n_new = 0
+    stamp = tally.stamp + 2
+    tally.stamp = stamp + k
+    head = neighbours[:k]
+    tail, walking = head.copy(), np.arange(k)
+    for i in range(k):
+        state.gap[head[i]] = lengths[i]
+    rest = _walk(vertices, state.gap, stamp, head.copy(), tail, walking)
+    group = np.arange(k)
+    pieces = Pieces(stamp, rest, group, head, tail)
+    u, v, weight = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k, state.cost.dtype)
+    groups = k
+    while groups > 1:
+        largest = find_group(group, rest)
+        for i in range(k):
+            if group[i] == i and i != largest:
+                u[i], v[i], weight[i] = find_way_out(state, index, i, pieces, metric)
+        for i in range(k):
+            if group[i] != i or i == largest:
+                continue
+            a = group_of(vertices, u[i], stamp, rest, group)
+            b = group_of(vertices, v[i], stamp, rest, group)
+            if a == b:  # the other group chose the same edge
+                continue
+            group[a] = b
+            vertices[tail[b]].link = head[a]
+            tail[b] = tail[a]
+            groups -= 1
+            turn(vertices, u[i])
+            hang(vertices, u[i], v[i], weight[i])
+            count_crossing(vertices, tally, u[i], v[i], 1)
+            tally.longest = max(tally.longest, weight[i])
+            new[n_new], new[n_new + 1] = u[i], v[i]
+            side[n_new] = piece_of(vertices, u[i], stamp, rest, k)
+            side[n_new + 1] = piece_of(vertices, v[i], stamp, rest, k)
+            n_new += 2
+    return new, n_new, side
+
+
+@helper
+def _walk(vertices, reach, stamp, at, tail, walking):
+    """Walk through all pieces by turns until one is left, and return that.
+
+    ``at`` is, for each piece, the member whose neighbours come next; ``walking`` are the pieces
+    that are not at their end.
+    """
+    n_walking = walking.shape[0]
+    for i in range(n_walking):
+        vertices[at[i]].mark = stamp + i
+        vertices[at[i]].link = -1
+    while n_walking > 1:
+        turn_of = 0
+        while turn_of < n_walking and n_walking > 1:
+            i = walking[turn_of]
+            u = at[i]
+            t, length = np.int64(vertices[u].parent), vertices[u].weight
+            next_one = np.int64(vertices[u].child)
+            while True:
+                if t >= 0 and vertices[t].mark != stamp + i:
+                    reach[t] = max(reach[u], length)
+                    _list_next(vertices, t, tail, i, stamp)
+                if next_one < 0:
+                    break
+                t, length = next_one, vertices[next_one].weight
+                next_one = np.int64(vertices[next_one].after)
+            at[i] = vertices[u].link
+            if at[i] < 0:
+                n_walking -= 1
+                walking[turn_of] = walking[n_walking]
+            else:
+                turn_of += 1
+    return walking[0]

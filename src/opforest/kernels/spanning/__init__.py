@@ -1,0 +1,1 @@
+"""Minimum spanning trees, by several algorithms that all find the same one."""

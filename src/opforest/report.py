@@ -1,0 +1,63 @@
+"""What an update has done, in numbers that kernels count."""
+
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class UpdateReport:
+    """What one call of ``partial_fit`` or ``forget`` did.
+
+    Attributes
+    ----------
+    learned : int
+        Examples learned.
+    prototypes_gained, prototypes_lost : int
+        Examples that became prototypes, or were prototypes and are no more; where one changed
+        back and forth within the call, each change counts. A batch so large that it is learned
+        by training anew is compared before and after.
+    reconquered : int
+        How often the cost of an example was found anew; after training anew, how many costs are
+        new or others than before.
+    case_1, case_2, case_3 : int
+        For ``update="opfi"``: examples conquered by an ordinary example of their own class, by a
+        prototype of their own class, by an example of another class.
+    takeovers : int
+        For ``update="opfi"``: those of case 2 that took the prototype's place.
+    forgotten : int
+        Examples forgotten.
+
+    Examples
+    --------
+    >>> from opforest import OPFClassifier
+    >>> clf = OPFClassifier(update="opfi").fit([[0.0], [1.0], [4.0]], [0, 0, 1])
+    >>> clf.partial_fit([[2.0], [3.5]], [0, 0]).update_report_
+    UpdateReport(learned=2, prototypes_gained=2, prototypes_lost=1, reconquered=4, case_1=0,
+        case_2=1, case_3=1, takeovers=1, forgotten=0)
+    """
+
+    learned: int = 0
+    prototypes_gained: int = 0
+    prototypes_lost: int = 0
+    reconquered: int = 0
+    case_1: int = 0
+    case_2: int = 0
+    case_3: int = 0
+    takeovers: int = 0
+    forgotten: int = 0
+
+    def as_counts(self) -> npt.NDArray[Any]:
+        """Return the numbers as one record, for kernels to go on counting."""
+        return np.array([tuple(vars(self).values())], COUNTS)
+
+    @classmethod
+    def of(cls, counts: npt.NDArray[Any]) -> Self:
+        """Return what a record says."""
+        return cls(*counts[0].item())
+
+
+#: The record that kernels count in.
+COUNTS = np.dtype([(field.name, np.int64) for field in fields(UpdateReport)])

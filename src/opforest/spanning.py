@@ -1,0 +1,101 @@
+"""Layer 2: which algorithm finds the minimum spanning tree. The tree is the same whichever does."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from opforest.kernels.kdtree.fixed import KDTree, build_kdtree, count_looks
+from opforest.kernels.spanning.bipartite import span_bipartite
+from opforest.kernels.spanning.boruvka import span_sparse
+from opforest.kernels.spanning.prim import Tree, span
+from opforest.kernels.spanning.products import span_by_products
+from opforest.metrics import Array, Metric, SquaredEuclidean
+
+ALGORITHMS = ("auto", "brute", "kd_tree")
+
+#: Below this number of examples, looking for a better way takes longer than any.
+FEW = 2000
+
+#: Below this number of examples, Prim's algorithm and insertions without an index take
+#: milliseconds and microseconds, and compiling the others would take many seconds.
+FEW_TO_SPAN, FEW_TO_GROW = 8000, 10_000
+
+#: A probe of this many searches tells what others will cost.
+PROBES = 16
+
+#: Scans and Prim's algorithm look at many points at once, a search in a tree at one after another.
+#: So a tree pays if a search looks at less than this share of the points.
+SHARE_FOR_SEARCH, SHARE_FOR_SPANNING = 1 / 32, 1 / 100
+
+#: Prim's algorithm goes through all points again and again, one against all. Products pay where
+#: there are so many features, and more bytes of points than the fast caches hold.
+FEATURES_TO_SPAN, BYTES_TO_SPAN = 128, 12_000_000
+
+
+def check_algorithm(algorithm: object, metric: Metric) -> None:
+    """Raise a ``ValueError`` if there is no such algorithm, or not for this metric."""
+    if algorithm not in ALGORITHMS:
+        raise ValueError(f"algorithm must be one of {list(ALGORITHMS)}, got {algorithm!r}.")
+    if algorithm == "kd_tree" and not metric.is_indexable:
+        raise ValueError(
+            f"algorithm='kd_tree' has no bounds for metric {metric.name!r}. Use 'auto' or 'brute', "
+            "or a metric of the Euclidean family, 'cosine', 'correlation', 'squared_chord', "
+            "'manhattan', 'chebyshev', or 'minkowski' with p from 1 on."
+        )
+
+
+class Probe(NamedTuple):
+    """What is known of searches in a k-d tree of all points."""
+
+    share: float  #: of the points that a search looks at; 1 if no tree is to be used, 0 if one must
+    tree: KDTree | None = None  #: if one was built
+
+
+def probe(rows: Array, metric: Metric, algorithm: str) -> Probe:
+    """Find out whether a k-d tree pays."""
+    n = len(rows)
+    if algorithm == "brute" or not metric.is_indexable or (algorithm == "auto" and n < FEW):
+        return Probe(1.0)
+    tree = build_kdtree(rows, np.arange(n)) if n else None
+    if algorithm == "kd_tree":
+        return Probe(0.0, tree)
+    sample = np.linspace(0, n - 1, PROBES).astype(np.int64)
+    return Probe(count_looks(tree, sample, metric.kernel) / n, tree)
+
+
+def span_best(rows: Array, metric: Metric, probed: Probe, n_jobs: int) -> Tree:
+    """Return the minimum spanning tree by the algorithm that fits."""
+    tree = None
+    if _spans_by_tree(rows, probed):
+        tree = span_sparse(rows, probed.tree, metric.kernel, n_jobs)
+    elif (
+        have_estimates(rows, metric)
+        and rows.shape[1] >= FEATURES_TO_SPAN
+        and rows.nbytes >= BYTES_TO_SPAN
+    ):
+        tree = span_by_products(rows, metric.kernel, n_jobs)
+    return span(rows, metric.kernel) if tree is None else tree
+
+
+def span_between(rows: Array, split: int, metric: Metric, probed: Probe) -> Tree:
+    """Return a spanning tree with all edges between two blocks that any larger set's tree has.
+
+    The blocks are the first ``split`` rows and the others. The tree is the minimum one of the edges
+    between them or, where a k-d tree makes that cheaper, of all edges.
+    """
+    tree = None
+    if _spans_by_tree(rows, probed):
+        tree = span_sparse(rows, probed.tree, metric.kernel)
+    return span_bipartite(rows, split, metric.kernel) if tree is None else tree
+
+
+def _spans_by_tree(rows: Array, probed: Probe) -> bool:
+    """Tell whether to use a k-d tree for spanning."""
+    few = probed.share > 0 and len(rows) < FEW_TO_SPAN
+    return probed.share < SHARE_FOR_SPANNING and not few
+
+
+def have_estimates(rows: Array, metric: Metric) -> bool:
+    """Tell whether matrix products estimate distances, with errors that have a bound."""
+    few = rows.shape[1] <= 0.25 / float(np.finfo(rows.dtype).eps)
+    return isinstance(metric.kernel, SquaredEuclidean) and few

@@ -1,0 +1,132 @@
+"""Commands that are killed at random moments; ``test_process.py`` runs this.
+
+A process that has imported everything forks one process after another. Each runs the command line
+as ``opforest`` does, and is killed. What is then found on the disk is printed as JSON.
+"""
+
+import io
+import json
+import os
+import random
+import signal
+import sys
+import time
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import numpy as np
+
+import opforest
+from opforest.cli.main import make_app
+from opforest.datasets import make_lithuanian
+from opforest.io.data import Data
+from opforest.io.tables import write_table
+
+app = make_app()
+
+
+def run(arguments, kill_after=None):
+    """Run a command in a process of its own, and return whether it was killed."""
+    child = os.fork()
+    if child == 0:
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, 1)
+        try:
+            code = app(arguments, standalone_mode=False)
+        except BaseException as error:
+            os.write(2, f"{error!r}\n".encode())
+            os._exit(1)
+        os._exit(code or 0)
+    if kill_after is not None:
+        time.sleep(kill_after)
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    if not os.WIFSIGNALED(status) and os.waitstatus_to_exitcode(status):
+        sys.exit(f"{arguments} failed")
+    return os.WIFSIGNALED(status)
+
+
+def same(first, second):
+    """Tell whether two model files hold the same forest."""
+    a, b = opforest.load(first), opforest.load(second)
+    return np.array_equal(a.classes_, b.classes_) and all(
+        np.array_equal(getattr(a.forest_, name), getattr(b.forest_, name))
+        for name in ("label", "cost", "edges", "root", "predecessor", "prototypes", "ids")
+    )
+
+
+def kill_stream(folder, update, kills, seconds, seed):
+    """Kill and resume a stream until it is done, and report."""
+    rng = random.Random(seed)
+    data, model, whole = (folder / name for name in ("data.csv", "killed", "whole"))
+    options = ["--every", "4", "--batch", "2", "--update", update]
+    run(["stream", str(whole), str(data), *options])
+    again = ["stream", str(model), str(data), *options, "--resume"]
+    killed, broken, steps = 0, [], set()
+    while killed < kills:
+        if not run(again, rng.uniform(0, seconds)):
+            for path in folder.glob("killed*"):  # it came to the end: once more
+                path.unlink()
+            continue
+        killed += 1
+        if model.exists():
+            try:
+                steps.add(len(opforest.load(model).forest_))
+            except ValueError as error:
+                broken.append(str(error))
+    run(again)
+    return {"killed": killed, "broken": broken, "steps": len(steps), "same": same(model, whole)}
+
+
+def kill_update(folder, kills, seed):
+    """Kill updates, and report whether the file was the old or the new one."""
+    rng = random.Random(seed)
+    data, model = folder / "data.csv", folder / "model"
+    before = (folder / "base").read_bytes()
+    times = []
+    for _ in range(3):
+        model.write_bytes(before)
+        begin = time.perf_counter()
+        run(["update", str(model), str(data)])
+        times.append(time.perf_counter() - begin)
+    after = model.read_bytes()
+    found = {"old": 0, "new": 0, "else": 0}
+    killed = 0
+    while killed < kills:
+        model.write_bytes(before)
+        was_killed = run(["update", str(model), str(data)], rng.uniform(0, 1.1 * min(times)))
+        content = model.read_bytes()
+        found["old" if content == before else "new" if content == after else "else"] += 1
+        killed += was_killed
+    return {"killed": killed, **found}
+
+
+def prepare(folder):
+    """Write data and a model, and get everything that commands need into this process."""
+    X, y = make_lithuanian(1400, random_state=0)
+    write_table(folder / "data.csv", Data(X[:700], y[:700]))
+    opforest.save(opforest.OPFClassifier().fit(X[700:], y[700:]), folder / "base")
+    (folder / "model").write_bytes((folder / "base").read_bytes())
+    commands = [["update", str(folder / "model"), str(folder / "data.csv"), "--json"]]
+    for update in ("exact", "opfi"):
+        (folder / update).mkdir()
+        data, model = folder / update / "data.csv", folder / update / "first"
+        write_table(data, Data(X[:200], y[:200]))
+        stream = ["stream", str(model), str(data), "--update", update, "--batch", "2", "--json"]
+        commands += [stream, [*stream, "--resume"]]
+    with redirect_stdout(io.TextIOWrapper(io.BytesIO())):
+        for command in commands:
+            if app(command, standalone_mode=False):
+                sys.exit(f"{command} failed")
+
+
+def main(folder, kills):
+    prepare(folder)
+    report = {"update": kill_update(folder, kills, 1)}
+    for seed, update in enumerate(("exact", "opfi")):
+        report[update] = kill_stream(folder / update, update, kills, 0.4, seed)
+    print(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,361 @@
+"""LibOPF's files: read as LibOPF means them, written so that it reads them, refused if they lie."""
+
+import os
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from data_files import PUBLISHED_DATA, published
+from opforest import OPFClassifier
+from opforest.datasets.published import PUBLISHED
+from opforest.io.errors import DataFileError
+from opforest.io.libopf import (
+    looks_like,
+    read_dataset,
+    read_distances,
+    read_model,
+    write_dataset,
+    write_distances,
+    write_model,
+)
+
+
+@pytest.fixture
+def libopf():
+    """The folder with LibOPF's own programs."""
+    folder = os.environ.get("LIBOPF")
+    if not folder or not (Path(folder) / "opf_classify").exists():
+        pytest.skip("the environment variable LIBOPF names no folder with LibOPF's programs")
+    return Path(folder)
+
+
+def classify(libopf, folder, X, y):
+    """Return what LibOPF's opf_classify says with the classifier.opf of a folder."""
+    write_dataset(folder / "queries.dat", X, y)
+    subprocess.run(
+        [libopf / "opf_classify", "queries.dat"], cwd=folder, check=True, capture_output=True
+    )
+    return np.loadtxt(folder / "queries.dat.out", dtype=int)
+
+
+def some(n, seed=0, d=3, classes=3):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)).astype(np.float32), rng.integers(1, classes + 1, n)
+
+
+# Data sets and distances.
+
+
+def test_golden_files_are_told_apart(golden):
+    assert looks_like(golden / "training.dat") == "dataset"
+    assert looks_like(golden / "classifier.opf") == "model"
+    assert looks_like(golden / "testing.dat.out") is None
+    assert looks_like((golden / "training.dat").read_bytes()) == "dataset"
+
+
+@pytest.mark.parametrize("part", ["training", "testing"])
+def test_golden_sets_are_read_and_written_again_byte_by_byte(golden, tmp_path, part):
+    path = golden / f"{part}.dat"
+    X, y, ids = read_dataset(path)
+    assert X.dtype == np.float32
+    write_dataset(tmp_path / "again.dat", X, y, ids)
+    assert (tmp_path / "again.dat").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("name", published(name for name in PUBLISHED if name != "Skin"))
+def test_published_sets_are_read_and_written_again_byte_by_byte(tmp_path, name):
+    about = PUBLISHED[name]
+    path = PUBLISHED_DATA / "opfi" / about.file.name
+    X, y, ids = read_dataset(path)
+    assert X.shape == (about.n_samples, about.n_features)
+    assert X.dtype == np.float32
+    assert set(y) == set(range(1, about.n_classes + 1))
+    write_dataset(tmp_path / "again.opf", X, y, ids)
+    assert (tmp_path / "again.opf").read_bytes() == path.read_bytes()
+
+
+@given(data=st.data(), text=st.booleans())
+def test_data_sets_round_trip_bit_by_bit(tmp_path_factory, data, text):
+    n, d = data.draw(st.integers(1, 9)), data.draw(st.integers(1, 5))
+    finite = st.floats(width=32, allow_nan=False, allow_infinity=False)
+    X = data.draw(arrays(np.float32, (n, d), elements=finite))
+    whole = st.integers(0, 2**31 - 1)
+    y = data.draw(arrays(np.int64, n, elements=whole))
+    ids = data.draw(arrays(np.int64, n, elements=whole))
+    path = tmp_path_factory.getbasetemp() / "round_trip"
+    write_dataset(path, X, y, ids, text=text)
+    assert looks_like(path) == ("text" if text else "dataset")
+    again = read_dataset(path)
+    assert again[0].tobytes() == X.tobytes()
+    assert np.array_equal(again[1], y)
+    assert np.array_equal(again[2], ids)
+    assert np.array_equal(read_dataset(path.read_bytes())[0], again[0])
+
+
+def test_text_as_libopf_writes_it_is_read():
+    X, y, ids = read_dataset(b"2 2 3 \r\n0 1 0.500000 1.000000 -2.5e-3 \r\n5 2 1 2 .25\r\n\r\n")
+    assert X.tolist() == [[0.5, 1.0, pytest.approx(-0.0025)], [1.0, 2.0, 0.25]]
+    assert y.tolist() == [1, 2]
+    assert ids.tolist() == [0, 5]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r"cannot be"),
+        (b"2 1 1\n0 1 0.5\n", r"line 1: it is too short|ends after 1 of 2"),
+        (b"1 1 2\n0 1 0.5\n", r"line 2: the line must have 4 values, got 3"),
+        (b"1 1 1\n0 1 0.5\n0 1 0.5\n", r"line 3: the line is one too many"),
+        (b"1 1 1\n0 1 0x5\n", r"line 2, column 3: there must be a number, got '0x5'"),
+        (b"1 1 1\n0 1 1_0\n", r"line 2, column 3: there must be a number, got '1_0'"),
+        (b"1 1 1\n0 1 nan\n", r"line 2, column 3: there must be a number, got 'nan'"),
+        (b"1 1 1\n0 1.5 2\n", r"line 2, column 2: there must be a whole number, got '1.5'"),
+        (b"1 1 1\n0 9999999999 2\n", r"line 2: position and label must be"),
+        (b"1 1 1\n0 1 1e39\n", r"line 2, column 3: the feature is too large"),
+        (b"1 1 1\n0 2 1\n", r"sample 0 has the label 2, which is not in 0..1"),
+        (b"9999999999 1 9999999999\n0 2 1\n", r"line 1: it is too short"),
+        (b"0 1 1\n\n", r"line 1: it is too short"),
+        (b"hello, world, this is a letter", r"samples of .* features take"),
+    ],
+)
+def test_text_that_is_no_data_set_is_refused_with_its_place(content, message):
+    with pytest.raises(DataFileError, match=message):
+        read_dataset(content)
+
+
+def test_binary_files_that_lie_are_refused(tmp_path):
+    path = tmp_path / "a.dat"
+    write_dataset(path, *some(4))
+    content = path.read_bytes()
+    for length in range(len(content)):
+        with pytest.raises(DataFileError):
+            read_dataset(content[:length])
+    with pytest.raises(DataFileError, match="4 samples of 3 features take 92 bytes, not 96"):
+        read_dataset(content + bytes(4))
+    for place, value, message in [
+        (0, 2**31 - 1, "features take"), (0, -1, "cannot be"), (8, 2**31 - 1, "features take"),
+        (4, 1, "sample .* has the label"), (4, -1, "features take"),
+        (16, -5, "sample 0 has the label -5"), (20, 0x7F800000, "not finite"),
+        (20, 0x7FC00000, "sample 0 has a feature that is not finite"),
+    ]:  # fmt: skip
+        lie = content[:place] + np.array(value, "<i4").tobytes() + content[place + 4 :]
+        path.write_bytes(lie)
+        with pytest.raises(DataFileError, match=message) as caught:
+            read_dataset(path)
+        assert caught.value.path == str(path)
+
+
+@given(noise=st.binary(max_size=300), prefix=st.sampled_from([0, 4, 12, 32, 60]))
+@settings(max_examples=2000)
+def test_noise_is_refused_or_read_but_never_worse(tmp_path_factory, noise, prefix):
+    path = tmp_path_factory.getbasetemp() / "noise_model"
+    if not path.exists():
+        write_model(path, OPFClassifier().fit(*some(5)), incremental=True)
+    content = path.read_bytes()[:prefix] + noise
+    for read in (read_dataset, read_distances, read_model):
+        with suppress(DataFileError):
+            read(content)
+
+
+def test_distances_round_trip_and_train(tmp_path):
+    X, y = some(30)
+    ids = np.random.default_rng(1).permutation(40)[:30]
+    D = np.zeros((40, 40), np.float32)
+    D[np.ix_(ids, ids)] = np.sqrt(((X[:, None] - X) ** 2).sum(2))
+    write_distances(tmp_path / "d.dat", D)
+    assert looks_like(tmp_path / "d.dat") == "distances"
+    again = read_distances(tmp_path / "d.dat")
+    assert np.array_equal(again, D)
+    clf = OPFClassifier("precomputed").fit(again[np.ix_(ids, ids)], y)
+    assert np.array_equal(clf.forest_.prototypes, OPFClassifier().fit(X, y).forest_.prototypes)
+    content = (tmp_path / "d.dat").read_bytes()
+    with pytest.raises(DataFileError, match=r"4 \+ 4 n²"):
+        read_distances(content[:-4])
+    with pytest.raises(DataFileError, match="holds distances"):
+        read_dataset(content)
+    for value in (-1.0, np.nan, np.inf):
+        with pytest.raises(DataFileError, match="the distance from 0 to 1"):
+            read_distances(content[:8] + np.float32(value).tobytes() + content[12:])
+
+
+def test_what_libopf_cannot_hold_is_not_written(tmp_path):
+    path = tmp_path / "a"
+    for X, y, message in [
+        ([[1.0]], ["a"], "integers"), ([[1.0]], [-1], "from 0"), ([[np.nan]], [1], "finite"),
+        ([[1e39]], [1], "finite"), ([1.0], [1], "table"), ([[1.0]], [1, 2], "1 integers"),
+        ([[1.0]], [2**31], "from 0"), ([], [], "table"), ([["a"]], [1], "could not convert|table"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            write_dataset(path, X, y)
+    with pytest.raises(ValueError, match="square"):
+        write_distances(path, [[1.0, 2.0]])
+    assert not path.exists()
+    with pytest.raises(FileNotFoundError):
+        read_dataset(path)
+
+
+# Models.
+
+
+def test_golden_models_predict_what_libopf_predicts(golden):
+    clf = read_model(golden / "classifier.opf")
+    assert clf.update == "exact"
+    for part in ("training", "testing"):
+        X, _, _ = read_dataset(golden / f"{part}.dat")
+        expected = np.loadtxt(golden / f"{part}.dat.out", dtype=int)
+        assert np.array_equal(clf.predict(X), expected)
+    X, y, ids = read_dataset(golden / "classifier.opf")
+    again = read_dataset(golden / "training.dat")
+    assert all(np.array_equal(*pair) for pair in zip((X, y, ids), again, strict=True))
+
+
+def test_the_paths_of_golden_models_predict_the_same(golden, monkeypatch):
+    monkeypatch.setattr("opforest.io.libopf_model._is_that_of", lambda *_: False)
+    clf = read_model(golden / "classifier.opf")
+    assert clf.update == "opfi"
+    clf.forest_.check()
+    X, _, _ = read_dataset(golden / "testing.dat")
+    assert np.array_equal(clf.predict(X), np.loadtxt(golden / "testing.dat.out", dtype=int))
+    clf.partial_fit(X[:9].astype(float), clf.predict(X[:9])).forest_.check()
+
+
+def test_a_golden_model_is_written_as_libopf_wrote_it(golden, tmp_path):
+    X, y, _ = read_dataset(golden / "training.dat")
+    write_model(tmp_path / "classifier.opf", OPFClassifier().fit(X.astype(float), y))
+    ours, theirs = ((f / "classifier.opf").read_bytes() for f in (tmp_path, golden))
+    n, _, d = np.frombuffer(theirs, "<i4", 3)
+    nodes = [np.frombuffer(raw, "<i4", n * (7 + d), 32).reshape(n, -1) for raw in (ours, theirs)]
+    assert len(ours) == len(theirs)
+    for column in (1, 3, 4, 5, 6, *range(7, 7 + d)):  # labels, costs bit by bit, features
+        assert np.array_equal(nodes[0][:, column], nodes[1][:, column])
+    assert np.array_equal(nodes[0][:, 2] < 0, nodes[1][:, 2] < 0)  # prototypes
+
+
+@pytest.mark.parametrize("update", ["exact", "opfi", "dift"])
+@pytest.mark.parametrize("incremental", [False, True])
+def test_models_round_trip(tmp_path, update, incremental):
+    X, y = some(80)
+    Q, _ = some(50, 1)
+    clf = OPFClassifier(update=update).fit(X[:50].astype(float), y[:50])
+    clf.partial_fit(X[50:].astype(float), y[50:])
+    path = tmp_path / "classifier.opf"
+    write_model(path, clf, incremental=incremental)
+    assert looks_like(path) == ("incremental model" if incremental else "model")
+    again = read_model(path)
+    again.forest_.check()
+    assert np.array_equal(again.predict(Q), clf.predict(Q))
+    assert np.array_equal(again.forest_.prototypes, clf.forest_.prototypes)
+    assert again.update == ("exact" if update == "exact" and not incremental else "opfi")
+    if incremental and update != "exact":
+        assert np.array_equal(again.forest_.pair, clf.forest_.pair)
+        assert np.array_equal(again.forest_.predecessor, clf.forest_.predecessor)
+    again.partial_fit(Q.astype(float), np.ones(50, int)).forest_.check()
+
+
+def test_other_labels_are_numbered(tmp_path):
+    X, y = some(20)
+    clf = OPFClassifier().fit(X, np.array(["?", "cat", "dog", "emu"])[y])
+    write_model(tmp_path / "m", clf)
+    expected = np.searchsorted(clf.classes_, clf.predict(X)) + 1
+    assert np.array_equal(read_model(tmp_path / "m").predict(X), expected)
+
+
+@pytest.mark.parametrize("metric", ["manhattan", "cosine", "squared_chord", "precomputed"])
+def test_models_that_libopf_does_not_know_are_not_written(tmp_path, metric):
+    X = np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0))) + (metric != "precomputed")
+    clf = OPFClassifier(metric).fit(X, [1, 1, 2, 2, 2])
+    with pytest.raises(ValueError, match="LibOPF measures"):
+        write_model(tmp_path / "m", clf)
+    with pytest.raises(ValueError, match="not fitted"):
+        write_model(tmp_path / "m", OPFClassifier())
+    with pytest.raises(ValueError, match="needs examples"):
+        write_model(tmp_path / "m", OPFClassifier().fit(X, [1, 1, 2, 2, 2]).forget(range(5)))
+
+
+@pytest.mark.parametrize("incremental", [False, True])
+def test_models_that_lie_are_refused(tmp_path, incremental):
+    path = tmp_path / "m"
+    write_model(path, OPFClassifier().fit(*some(6)), incremental=incremental)
+    content = path.read_bytes()
+    for length in range(len(content)):
+        with pytest.raises(DataFileError):
+            read_model(content[:length])
+    first = 28 if incremental else 32
+    for place, value, message in [
+        (first + 8, 0, "circle|costs are not"), (first + 8, 99, "predecessor is no node"),
+        (first + 8, -2, "predecessor is no node"), (first + 12, 0, "contradicts|none"),
+        (first + 12, -1, "sample 0 has the label"), (first + 16, 0x7FC00000, "a cost is"),
+        (first + 16, 0x49000000, "not by cost"), (len(content) - 4, 0, "order by cost|not by cost"),
+        (0, 10**9, "no model"), (8, 10**9, "no model"), (4, 0, "label"),
+    ]:  # fmt: skip
+        lie = content[:place] + np.array(value, "<i4").tobytes() + content[place + 4 :]
+        if lie != content:
+            with pytest.raises(DataFileError, match=message):
+                read_model(lie)
+    if not incremental:
+        density = content[:16] + np.array(3, "<i4").tobytes() + content[20:]
+        with pytest.raises(DataFileError, match="model of densities"):
+            read_model(density)
+
+
+@pytest.mark.parametrize("incremental", [False, True])
+@given(data=st.data())
+@settings(max_examples=1000)
+def test_a_changed_model_is_refused_or_a_forest(tmp_path_factory, incremental, data):
+    path = tmp_path_factory.getbasetemp() / f"changed_{incremental}"
+    if not path.exists():
+        write_model(path, OPFClassifier().fit(*some(6, d=2)), incremental=incremental)
+    numbers = np.frombuffer(path.read_bytes(), "<i4").copy()
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(numbers) - 1))
+        value = st.integers(-2, 8) | st.integers(-(2**31), 2**31 - 1)
+        numbers[place] = data.draw(value | st.sampled_from(numbers.tolist()))
+    try:
+        clf = read_model(numbers.tobytes())
+    except DataFileError:
+        return
+    clf.forest_.check()
+    clf.partial_fit([[0.0, 0.0]], [1]).predict([[1.0, 1.0]])
+
+
+def test_libopf_accepts_our_models_and_returns_our_predictions(libopf, golden, tmp_path):
+    X, y, _ = read_dataset(golden / "training.dat")
+    Q, truth, _ = read_dataset(golden / "testing.dat")
+    clf = OPFClassifier().fit(X.astype(float), y)
+    write_model(tmp_path / "classifier.opf", clf)
+    assert np.array_equal(classify(libopf, tmp_path, Q, truth), clf.predict(Q))
+
+
+@pytest.mark.parametrize("update", ["exact", "opfi", "dift"])
+@pytest.mark.parametrize("seed", range(3))
+def test_libopf_agrees_with_models_that_grew(libopf, tmp_path, update, seed):
+    X, y = some(300, seed, d=4)
+    Q, truth = some(200, seed + 10, d=4)
+    clf = OPFClassifier(update=update).fit(X[:100].astype(float), y[:100])
+    clf.partial_fit(X[100:].astype(float), y[100:])
+    write_model(tmp_path / "classifier.opf", clf)
+    assert np.array_equal(classify(libopf, tmp_path, Q, truth), clf.predict(Q))
+
+
+@pytest.mark.parametrize("classes", [1, 3])
+def test_models_of_libopf_are_read_however_its_edges_tie(libopf, tmp_path, classes):
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        X, y = rng.integers(0, 4, (60, 2)).astype(np.float32), rng.integers(1, classes + 1, 60)
+        write_dataset(tmp_path / "training.dat", X, y)
+        program = [libopf / "opf_train", "training.dat"]
+        subprocess.run(program, cwd=tmp_path, check=True, capture_output=True)
+        if classes == 1:  # LibOPF finds no prototype then, and its model says so
+            with pytest.raises(DataFileError, match="a single class"):
+                read_model(tmp_path / "classifier.opf")
+            continue
+        clf = read_model(tmp_path / "classifier.opf")
+        clf.forest_.check()
+        Q = rng.random((50, 2)).astype(np.float32) * 4
+        assert np.array_equal(clf.predict(Q), classify(libopf, tmp_path, Q, np.ones(50, int)))

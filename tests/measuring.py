@@ -1,0 +1,26 @@
+"""Metrics by name, and the oracle that each of them agrees with."""
+
+import numba
+import numpy as np
+
+import oracle
+
+#: What kernels measure, in reduced units.
+REDUCED = {
+    "sqeuclidean": oracle.squared_euclidean,
+    "manhattan": oracle.manhattan,
+    "chebyshev": oracle.chebyshev,
+    "canberra": oracle.canberra,
+    "hamming": oracle.hamming,
+    "squared_chi_squared": oracle.chi_squared,
+    "braycurtis": oracle.bray_curtis,
+    "minkowski": oracle.minkowski_3,
+}
+
+#: What some of them need.
+PARAMS = {"minkowski": {"p": 3}}
+
+
+@numba.njit
+def jitted_manhattan(x, y):
+    return np.abs(x - y).sum()

@@ -1,0 +1,99 @@
+"""Compiling ahead, and saying that we compile."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from opforest import compile as ahead
+from opforest._jit import _Announcer
+
+ENVIRONMENT = {**os.environ, "OPFOREST_CACHE": "1"}
+
+
+def test_every_metric_is_compiled_for_every_precision():
+    assert set(ahead.JOBS) == {(m, d) for m in ahead.METRICS for d in ahead.PRECISIONS}
+
+
+@pytest.mark.parametrize("metric", ahead.METRICS)
+def test_what_is_compiled_works(metric):
+    assert ahead.exercise((metric, "float64")) == (metric, "float64")
+
+
+def test_what_is_compiled_ahead_is_not_compiled_again(tmp_path):
+    script = """
+from numba.core import event
+from opforest import compile as ahead
+ahead.JOBS = (("hamming", "float32"),)
+if __name__ == "__main__":
+    if {}:
+        list(ahead.compile_all(2, ahead.JOBS))
+    else:
+        with event.install_recorder("numba:compile") as found:
+            ahead.exercise(ahead.JOBS[0])
+        ours = [e.data["dispatcher"].py_func.__module__ for _, e in found.buffer if e.is_start]
+        print([name for name in ours if name.startswith("opforest.kernels")])
+"""
+    for is_first in (True, False):
+        path = tmp_path / "script.py"
+        path.write_text(script.format(is_first))
+        done = subprocess.run(
+            [sys.executable, str(path)],
+            env={**ENVIRONMENT, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=300,
+        )
+    assert done.stdout.strip() == "[]"
+
+
+def test_no_folder_to_keep_it_in(monkeypatch, capsys):
+    monkeypatch.setattr(ahead, "CACHE", False)
+    with pytest.raises(SystemExit, match="Let NUMBA_CACHE_DIR name a folder"):
+        ahead.main([])
+
+
+def test_a_bar_on_a_terminal_and_lines_elsewhere(monkeypatch, capsys):
+    monkeypatch.setattr(ahead, "CACHE", True)
+    monkeypatch.setattr(ahead, "JOBS", (("euclidean", "float64"),))
+    monkeypatch.setattr(ahead, "compile_all", lambda n_jobs: iter(ahead.JOBS))
+    ahead.run()
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split()[-1] for line in lines if line] == ["beginning", "float64", "done"]
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    ahead.run()
+    assert capsys.readouterr().err.count("\r") == 3
+
+
+class Found:
+    def __init__(self, module):
+        self.data = {"dispatcher": self}
+        self.py_func = self
+        self.__module__ = module
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_it_is_said_once_where_a_person_waits(monkeypatch, capsys, is_terminal):
+    monkeypatch.setattr("opforest._jit.PATIENCE", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
+    announcer, ours, other = _Announcer(), Found("opforest.kernels.x"), Found("numba.np")
+    for _ in range(2):
+        announcer.on_start(ours)
+        announcer.on_start(other)
+        if announcer.timer is not None:
+            announcer.timer.join(5)
+        announcer.on_end(other)
+        announcer.on_end(ours)
+    said = capsys.readouterr().err
+    assert said.count("compiling, once: ") == is_terminal
+
+
+def test_short_compilations_are_silent(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    announcer, ours = _Announcer(), Found("opforest.kernels.x")
+    announcer.on_start(ours)
+    announcer.on_end(ours)
+    assert announcer.timer.finished.is_set()
+    assert not capsys.readouterr().err

@@ -1,0 +1,162 @@
+"""What workers are sent, and what happens when they die."""
+
+import os
+import pickle
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed", reason="Dask is not installed: pip install 'opforest[dask]'")
+import dask
+from distributed import Client, LocalCluster
+
+from blocks import grid, in_blocks
+from comparing import assert_same_model
+from opforest import OPFClassifier
+from opforest.dask import DaskOPFClassifier, progress, spanning
+from opforest.dask.spanning import opforest_span
+
+
+def _count_models():
+    from opforest.examples import Examples
+
+    Examples.uncounted = Examples.__dict__["from_parts"]
+    Examples.restored = 0
+
+    def count(cls, *parts):
+        Examples.restored += 1
+        return cls.uncounted(*parts)
+
+    Examples.from_parts = classmethod(count)
+
+
+def _stop_counting():
+    from opforest.examples import Examples
+
+    Examples.from_parts = Examples.__dict__["uncounted"]
+    return Examples.restored
+
+
+def test_the_model_is_sent_to_each_worker_once(client):
+    X, y = grid(400, 3)
+    clf = DaskOPFClassifier().fit(in_blocks(X, (100,) * 4), y)
+    client.wait_for_workers(2)
+    client.run(_count_models)
+    queries = in_blocks(X, (10,) * 40)
+    dask.compute(clf.predict(queries), clf.class_costs(queries), clf.predict_proba(queries))
+    assert sorted(client.run(_stop_counting).values()) in ([0, 1], [1, 1])
+
+
+def test_progress_on_a_cluster_and_here(client, capsys):
+    X, y = grid(100, 2)
+    with progress():
+        DaskOPFClassifier().fit(in_blocks(X, (20,) * 5), y)
+    time.sleep(0.3)  # the bar is drawn beside the work
+    with progress(), dask.config.set(scheduler="synchronous"):
+        DaskOPFClassifier().fit(in_blocks(X, (20,) * 5), y)
+    assert "100% Completed" in capsys.readouterr().out
+    DaskOPFClassifier().fit(in_blocks(X, (20,) * 5), y)
+    assert capsys.readouterr().out == ""
+
+
+def test_tasks_have_names_for_the_dashboard(client):
+    X, y = grid(100, 2)
+    DaskOPFClassifier().fit(in_blocks(X, (20,) * 5), y)
+    prefixes = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
+    assert {"opforest_embed", "opforest_span", "opforest_merge"} <= set(prefixes)
+
+
+def _slow_down():
+    spanning.fast_span = spanning.opforest_span
+
+    def opforest_span(*args):
+        time.sleep(0.1)
+        return spanning.fast_span(*args)
+
+    spanning.opforest_span = opforest_span
+
+
+def _states_of_spans(dask_scheduler):
+    tasks = dask_scheduler.tasks.items()
+    return [task.state for key, task in tasks if str(key).startswith("opforest_span")]
+
+
+def _wait_for_spans(client, wanted):
+    """Wait until so many spans are done and others are being made."""
+    for _ in range(1000):
+        states = client.run_on_scheduler(_states_of_spans)
+        if states.count("memory") >= wanted and "processing" in states:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"it never began, or is over: {states}")
+
+
+def test_a_worker_is_killed(client):
+    X, y = grid(800, 3)
+    client.wait_for_workers(2)
+    client.run(_slow_down)
+    process = client.run(os.getpid)
+    clf, blocks = DaskOPFClassifier(), in_blocks(X, (100,) * 8)
+    with ThreadPoolExecutor() as pool:
+        fit = pool.submit(clf.fit, blocks, in_blocks(y, (100,) * 8))
+        _wait_for_spans(client, 3)
+        os.kill(next(iter(process.values())), signal.SIGKILL)
+        fit.result()
+    local = OPFClassifier().fit(X, y)
+    assert_same_model(clf, local, X[:50] + 0.5)
+    lazy = clf.predict(blocks)
+    assert np.array_equal(lazy.compute(), local.predict(X))
+    client.wait_for_workers(2)
+    for process in client.run(os.getpid).values():
+        os.kill(process, signal.SIGKILL)
+    assert np.array_equal(lazy.compute(), OPFClassifier().fit(X, y).predict(X))
+
+
+def test_no_workers(monkeypatch):
+    monkeypatch.setattr("opforest.dask.cluster.PATIENCE", 1.0)
+    X, y = grid(30, 2)
+    message = "has had no workers for 1 seconds. Start some"
+    with (
+        LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        clf = DaskOPFClassifier(client=client).fit(in_blocks(X, (15, 15)), y)
+        before = pickle.dumps(clf)
+        cluster.scale(0)
+        while client.nthreads():
+            time.sleep(0.01)
+        begin = time.monotonic()
+        with pytest.raises(TimeoutError, match=message):
+            clf.fit(in_blocks(X, (10,) * 3), y)
+        assert 1 <= time.monotonic() - begin < 10
+        assert pickle.dumps(clf) == before
+        assert client.run_on_scheduler(_states_of_spans) == []
+        with pytest.raises(TimeoutError, match=message):
+            clf.score(in_blocks(X, (30,)), y)
+        assert np.array_equal(clf.predict(X), OPFClassifier().fit(X, y).predict(X))
+
+
+def test_workers_vanish_meanwhile(monkeypatch):
+    monkeypatch.setattr("opforest.dask.cluster.PATIENCE", 1.0)
+    monkeypatch.setattr("opforest.dask.spanning.opforest_span", _sleep_and_span)
+    X, y = grid(80, 2)
+    with (
+        LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+        ThreadPoolExecutor() as pool,
+    ):
+        clf = DaskOPFClassifier(client=client)
+        fit = pool.submit(clf.fit, in_blocks(X, (10,) * 8), y)
+        time.sleep(1)
+        cluster.scale(0)
+        with pytest.raises(TimeoutError, match="has had no workers"):
+            fit.result()
+        assert not hasattr(clf, "forest_")
+
+
+def _sleep_and_span(*args):
+    time.sleep(0.1)
+    return opforest_span(*args)

@@ -1,0 +1,65 @@
+"""Models written by version 0.1.0, before the core was made anew: they load and go on the same.
+
+``golden/models`` has, for each, the file, what was learned and forgotten next, and all that the
+version that wrote it said of the forest before and after. golden/models/README.md says how.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import opforest
+
+FOLDER = Path(__file__).parent / "golden" / "models"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.opforest"))
+
+
+def facts(model, queries):
+    forest = model.forest_
+    index, offer = model.conquerors(queries)
+    return {
+        "label": forest.label,
+        "cost": forest.cost,
+        "predecessor": forest.predecessor,
+        "root": forest.root,
+        "edges": forest.edges,
+        "ids": forest.ids,
+        "prototypes": forest.prototypes,
+        "conqueror": index,
+        "offer": offer,
+        "proba": model.predict_proba(queries),
+        "classes": model.classes_,
+    }
+
+
+def test_there_are_models_of_all_kinds():
+    assert len(NAMES) == 10
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "stream"])
+def test_a_model_of_before_goes_on_as_it_did(name):
+    model, golden = opforest.load(FOLDER / f"{name}.opforest"), np.load(FOLDER / f"{name}.npz")
+    for fact, value in facts(model, golden["Q"]).items():
+        assert np.array_equal(value, golden[f"before_{fact}"]), fact
+    model.partial_fit(golden["X"], golden["y"])
+    if len(golden["forget"]):
+        model.forget(golden["forget"])
+    model.forest_.check()
+    for fact, value in facts(model, golden["Q2"]).items():
+        assert np.array_equal(value, golden[f"after_{fact}"]), fact
+    assert list(vars(model.update_report_).values()) == golden["report"].tolist()
+
+
+def test_a_stream_of_before_goes_on_as_it_did():
+    pytest.importorskip("river")
+    model, golden = opforest.load(FOLDER / "stream.opforest"), np.load(FOLDER / "stream.npz")
+    for (a, b), label, guess in zip(
+        golden["X"].tolist(), golden["y"].tolist(), golden["guess"].tolist(), strict=True
+    ):
+        x = {"a": a, "b": b}
+        assert model.predict_one(x) == guess
+        model.learn_one(x, f"class {label}")
+    model.forest.check()
+    for name in ("cost", "edges", "ids", "label"):
+        assert np.array_equal(getattr(model.forest, name), golden[name])

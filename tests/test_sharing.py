@@ -1,0 +1,131 @@
+"""The lock that readers share."""
+
+import copy
+import pickle
+import sys
+import threading
+import time
+
+import pytest
+
+from opforest._sharing import SharedLock
+
+
+def start(target):
+    thread = threading.Thread(target=target)
+    thread.start()
+    return thread
+
+
+def test_readers_do_not_wait_for_each_other():
+    lock, barrier = SharedLock(), threading.Barrier(5, timeout=10)
+
+    def read():
+        with lock.reading():
+            barrier.wait()
+
+    threads = [start(read) for _ in range(4)]
+    with lock.reading():
+        barrier.wait()
+    for thread in threads:
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+def test_a_writer_is_alone():
+    lock, inside, seen = SharedLock(), [0, 0], []
+
+    def read():
+        for _ in range(200):
+            with lock.reading():
+                inside[0] += 1
+                seen.append(inside[1])
+                inside[0] -= 1
+
+    def write():
+        for _ in range(200):
+            with lock.changing():
+                inside[1] += 1
+                time.sleep(1e-6)
+                seen.append(inside[1] - 1)
+                inside[1] -= 1
+
+    threads = [start(read) for _ in range(3)] + [start(write) for _ in range(2)]
+    for thread in threads:
+        thread.join(60)
+    assert not any(seen)
+    assert not {**lock.readers, **lock.writers, **lock.waiting}
+
+
+def test_a_busy_writer_lets_readers_pass():
+    lock, stop, read = SharedLock(), threading.Event(), []
+
+    def write():
+        while not stop.is_set():
+            with lock.changing():
+                time.sleep(1e-3)
+
+    writer = start(write)
+    began = time.monotonic()
+    while len(read) < 20 and time.monotonic() - began < 20:
+        with lock.reading():
+            read.append(1)
+    stop.set()
+    writer.join(10)
+    assert len(read) == 20
+
+
+def test_inner_calls_do_nothing():
+    lock = SharedLock()
+    with lock.changing():
+        with lock.changing(), lock.reading():
+            pass
+        assert lock.writers
+    with lock.reading():
+        with lock.reading():
+            pass
+        assert lock.readers
+    assert not {**lock.readers, **lock.writers}
+
+
+@pytest.mark.parametrize("how", ["reading", "changing"])
+def test_an_interrupt_at_any_line_unlocks_it(how):
+    """Even one at the end of a with statement, where its ``__exit__`` is never called."""
+    lock, places = SharedLock(), set()
+
+    def hold():
+        with getattr(lock, how)():
+            pass
+
+    for at in range(1, 60):
+        lines = 0
+
+        def trace(frame, event, argument):
+            nonlocal lines
+            if event == "line" and frame.f_code.co_filename.endswith(("_sharing.py", __file__)):
+                lines += 1
+                if lines == at:  # noqa: B023
+                    sys.settrace(None)
+                    places.add(frame.f_lineno)
+                    raise KeyboardInterrupt
+            return trace
+
+        try:
+            sys.settrace(trace)
+            hold()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+        for other in (lock.changing, lock.reading):
+            thread = start(lambda: other().__enter__())  # noqa: B023
+            thread.join(10)
+            assert not thread.is_alive(), (how, at)
+    assert len(places) > 8
+
+
+def test_copies_are_new():
+    lock = SharedLock()
+    with lock.changing():
+        for other in (copy.deepcopy(lock), pickle.loads(pickle.dumps(lock))):
+            assert not other.writers
