@@ -1,5 +1,6 @@
 """Compiling ahead, and saying that we compile."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import sys
 import pytest
 
 from opforest import compile as ahead
-from opforest._jit import _Announcer
+from opforest._jit import _Watcher
 
 ENVIRONMENT = {**os.environ, "OPFOREST_CACHE": "1"}
 
@@ -78,22 +79,40 @@ class Found:
 def test_it_is_said_once_where_a_person_waits(monkeypatch, capsys, is_terminal):
     monkeypatch.setattr("opforest._jit.PATIENCE", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
-    announcer, ours, other = _Announcer(), Found("opforest.kernels.x"), Found("numba.np")
+    watcher, ours, other = _Watcher(), Found("opforest.kernels.x"), Found("numba.np")
     for _ in range(2):
-        announcer.on_start(ours)
-        announcer.on_start(other)
-        if announcer.timer is not None:
-            announcer.timer.join(5)
-        announcer.on_end(other)
-        announcer.on_end(ours)
+        watcher.on_start(ours)
+        watcher.on_start(other)
+        if watcher.timer is not None:
+            watcher.timer.join(5)
+        watcher.on_end(other)
+        watcher.on_end(ours)
     said = capsys.readouterr().err
     assert said.count("compiling, once: ") == is_terminal
 
 
+def test_garbage_is_collected_again_afterwards():
+    assert gc.isenabled()
+    watcher, ours = _Watcher(), Found("opforest.kernels.x")
+    watcher.on_start(ours)
+    watcher.on_start(ours)
+    watcher.on_end(ours)
+    assert not gc.isenabled()
+    watcher.on_end(ours)
+    assert gc.isenabled()
+    gc.disable()  # by the user
+    try:
+        watcher.on_start(ours)
+        watcher.on_end(ours)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
 def test_short_compilations_are_silent(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    announcer, ours = _Announcer(), Found("opforest.kernels.x")
-    announcer.on_start(ours)
-    announcer.on_end(ours)
-    assert announcer.timer.finished.is_set()
+    watcher, ours = _Watcher(), Found("opforest.kernels.x")
+    watcher.on_start(ours)
+    watcher.on_end(ours)
+    assert watcher.timer.finished.is_set()
     assert not capsys.readouterr().err

@@ -300,8 +300,13 @@ def test_memory_of_a_task(d):
     metric = resolve("euclidean")
     opforest_span([block[:10] for block in blocks], [0, 10], metric, "auto")  # loads the kernels
     tracemalloc.start()
-    edges = opforest_span(blocks, [0, 5000], metric, "brute")
-    _, peak = tracemalloc.get_traced_memory()
+    peaks = []
+    for _ in range(3):  # other threads, of Dask's own, may allocate meanwhile
+        tracemalloc.reset_peak()
+        before, _ = tracemalloc.get_traced_memory()
+        edges = opforest_span(blocks, [0, 5000], metric, "brute")
+        peaks.append(tracemalloc.get_traced_memory()[1] - before)
+    peak = min(peaks)
     n_bytes = sum(block.nbytes for block in blocks)
     assert peak <= COPIES * n_bytes + BYTES_PER_ROW * 10_000
     parts = [Edges(*(np.array(array) for array in edges)) for _ in range(4)]

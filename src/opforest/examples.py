@@ -150,12 +150,14 @@ def make_state(rows: Array, model: Model, metric: Metric) -> State:
     tally["crossing"] = ((model.label != model.label[parent]) & (parent >= 0)).sum()
     tally["prototypes"] = (model.cuts > 0).sum()
     tally["longest"] = model.weight.max(initial=0)
+    gap = np.zeros(n, dtype)
     state = State(
         rows=rows,
         tiles=np.zeros((count_tiles(n), columns, TILE), dtype),
         vertices=vertices,
         cost=np.array(model.cost),
-        gap=np.zeros(n, dtype),
+        gap=gap,
+        bits=gap.view(f"u{dtype.itemsize}"),
         tally=tally,
     )
     link_children(vertices, n)
@@ -165,12 +167,14 @@ def make_state(rows: Array, model: Model, metric: Metric) -> State:
 
 def _enlarged(state: State, capacity: int, width: int) -> State:
     """Return the state with room for ``capacity`` examples in rows of ``width`` columns."""
+    gap = resized(state.gap, capacity)
     return State(
         rows=resized(state.rows, capacity, width),
         tiles=resized(state.tiles, count_tiles(capacity), *state.tiles.shape[1:]),
         vertices=resized(state.vertices, capacity),
         cost=resized(state.cost, capacity),
-        gap=resized(state.gap, capacity),
+        gap=gap,
+        bits=gap.view(state.bits.dtype),
         tally=state.tally.copy(),
     )
 
@@ -298,7 +302,8 @@ class Examples:
         finder = () if self._kept is None else self._kept.finder
         kept = [*self.state, *self.body.index, *finder, *(self.body.lines or ())]
         kept += [self.body.arrival, self.body.vectors]
-        return sum(getattr(array, "nbytes", 0) for array in kept)
+        shared = self.state.bits.nbytes  # the same memory as another one
+        return sum(getattr(array, "nbytes", 0) for array in kept) - shared
 
     @property
     def kernel(self) -> Any:

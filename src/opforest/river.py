@@ -45,6 +45,10 @@ class _Query(NamedTuple):
     values: tuple[float, ...]
     conqueror: int
 
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        """Copy to ``None``, because a copied forest leaves out what is staged."""
+        return type(None), ()
+
 
 class OPFClassifier(MiniBatchClassifier):
     """Optimum-path forest classifier for streams.

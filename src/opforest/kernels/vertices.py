@@ -28,6 +28,7 @@ class State(NamedTuple):
     vertices: np.ndarray  #: records of ``vertex_type``
     cost: np.ndarray  #: in reduced units; infinite for holes
     gap: np.ndarray  #: scratch: distances from the vertex being inserted; −1 where of no interest
+    bits: np.ndarray  #: the same memory as unsigned integers: no interest sorts last
     tally: np.ndarray  #: one record of ``tally_type``
 
 

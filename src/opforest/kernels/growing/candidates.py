@@ -8,9 +8,8 @@ distances up to the longest tree edge need a look.
 """
 
 import numpy as np
-from numba.np.numpy_support import as_dtype
 
-from opforest._jit import helper, overload
+from opforest._jit import helper
 from opforest.kernels.distances import TILE, between, count_tiles, measure, smallest
 from opforest.kernels.heap import append
 
@@ -51,23 +50,13 @@ def measure_from(state, z, n, limit, metric):
                 gap[j] = OUT
 
 
-def _bits(array):
-    """Return the memory of an array of floats as unsigned integers (compiled code only)."""
-
-
-@overload(_bits)
-def _bits_of(array):
-    kind = {4: np.uint32, 8: np.uint64}[as_dtype(array.dtype).itemsize]
-    return lambda array: array.view(kind)
-
-
 @helper
 def lowest_gaps(state, n, limit):
     """Take out all gaps above ``limit``, but for the smallest; return the bits of each tile's."""
-    lowest, gap_bits = np.empty(count_tiles(n), np.uint64), _bits(state.gap)
+    lowest, bits = np.empty(count_tiles(n), np.uint64), state.bits
     for tile in range(lowest.shape[0]):
         first, last = tile * TILE, min(tile * TILE + TILE, n)
-        lowest[tile] = smallest(gap_bits[first:last], LARGEST)
+        lowest[tile] = smallest(bits[first:last], LARGEST)
     bound = max(limit, state.gap[_nearest(state, lowest, n)])
     for tile in range(lowest.shape[0]):
         if not _is_out(lowest[tile], state.gap):
@@ -75,7 +64,7 @@ def lowest_gaps(state, n, limit):
             gap = state.gap[first:last]
             for j in range(last - first):
                 gap[j] = gap[j] if gap[j] <= bound else OUT
-            lowest[tile] = smallest(gap_bits[first:last], LARGEST)
+            lowest[tile] = smallest(bits[first:last], LARGEST)
     return lowest
 
 
@@ -92,9 +81,9 @@ def _nearest(state, lowest, n):
     for other in range(1, lowest.shape[0]):
         if lowest[other] < lowest[tile]:
             tile = other
-    gap_bits = _bits(state.gap)
+    bits = state.bits
     for v in range(tile * TILE, n):
-        if gap_bits[v] == lowest[tile]:
+        if bits[v] == lowest[tile]:
             return v
     return -1
 
@@ -108,7 +97,7 @@ def take_nearest(state, lowest, n):
         return -1, gap
     state.gap[v] = OUT
     first = v - v % TILE
-    lowest[v // TILE] = smallest(_bits(state.gap)[first : min(first + TILE, n)], LARGEST)
+    lowest[v // TILE] = smallest(state.bits[first : min(first + TILE, n)], LARGEST)
     return v, gap
 
 
@@ -149,7 +138,7 @@ def drop_shadowed(state, lowest, p, n, distance, metric):
         after = _count_left(gap)
         dropped += before - after
         left += after
-        lowest[tile] = smallest(_bits(state.gap)[first:last], LARGEST)
+        lowest[tile] = smallest(state.bits[first:last], LARGEST)
     effort = left * state.rows.shape[1] + lowest.shape[0] * TILE // 16
     return dropped * FEATURES_PER_CLIMB >= effort
 
