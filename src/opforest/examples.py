@@ -39,7 +39,14 @@ from opforest.kernels.kdtree.index import (
     with_width,
 )
 from opforest.kernels.spanning import prim
-from opforest.kernels.vertices import FORGOTTEN, State, resized, tally_type, vertex_type
+from opforest.kernels.vertices import (
+    FORGOTTEN,
+    State,
+    copied,
+    resized,
+    tally_type,
+    vertex_type,
+)
 from opforest.metrics import Array, Metric
 from opforest.searching import Searcher, TreeSearch, find_in_parts, search_ranking
 from opforest.spanning import FEW_TO_GROW, SHARE_FOR_SEARCH, Probe, probe
@@ -137,8 +144,8 @@ class Kept(NamedTuple):
     finder: Ranking | Index
 
 
-def make_state(rows: Array, model: Model, metric: Metric) -> State:
-    """Return the state of a model."""
+def make_state(rows: Array, model: Model, metric: Metric, tiles: Array | None = None) -> State:
+    """Return the state of a model, whose tiles may be known."""
     n, dtype = len(model.label), rows.dtype
     parent, columns = model.parent, rows.shape[1] if metric.is_separable else 0
     vertices = np.zeros(n, vertex_type(dtype))
@@ -153,7 +160,7 @@ def make_state(rows: Array, model: Model, metric: Metric) -> State:
     gap = np.zeros(n, dtype)
     state = State(
         rows=rows,
-        tiles=np.zeros((count_tiles(n), columns, TILE), dtype),
+        tiles=np.zeros((count_tiles(n), columns, TILE), dtype) if tiles is None else tiles,
         vertices=vertices,
         cost=np.array(model.cost),
         gap=gap,
@@ -161,7 +168,8 @@ def make_state(rows: Array, model: Model, metric: Metric) -> State:
         tally=tally,
     )
     link_children(vertices, n)
-    fill_tiles(rows, np.arange(n), state.tiles, 0)
+    if tiles is None:
+        fill_tiles(rows, np.arange(n), state.tiles, 0)
     return state
 
 
@@ -238,6 +246,20 @@ class Examples:
         if len(rows) and isinstance(index, Flat):
             examples._keep_ranking()
         return examples
+
+    def relinked(self, parent: Array, weight: Array, lines: Lines) -> "Examples":
+        """Return the same examples in the trees of predecessors, without an index.
+
+        Points are shared with those here, where there are no holes.
+        """
+        parts, body = self.parts(), self.body
+        model = parts.model._replace(parent=parent, weight=weight)
+        if body.holes[0]:
+            return self.from_parts(parts._replace(model=model, lines=lines))
+        rows = np.require(parts.rows, requirements=("C", "W"))
+        state = make_state(rows, model, self.metric, body.state.tiles)
+        same = replace(body, state=state, index=Flat(), lines=lines, arrival=parts.arrival)
+        return Examples(self.metric, self.algorithm, self.n_jobs, same)
 
     def parts(self) -> Parts:
         """Return copies of all parts, but for the points, which do not change."""
@@ -399,7 +421,7 @@ class Examples:
             return unranked(state, self.end)
         if self.body.share >= SHARE_FOR_SEARCH:
             return self._keep_ranking()
-        own = state._replace(vertices=state.vertices.copy())  # an index writes into them
+        own = state._replace(vertices=copied(state.vertices))  # an index writes into them
         return self._keep(build_index(own, build_kdtree(state.rows, self._vertices())))
 
     def _vertices(self) -> Array:
@@ -582,7 +604,7 @@ class Examples:
         index: Index | Flat = Flat()
         if probed.share < SHARE_FOR_SEARCH and n:
             # Records lead to places in the index, so readers of the old one need records of theirs.
-            body = replace(body, state=body.state._replace(vertices=body.state.vertices.copy()))
+            body = replace(body, state=body.state._replace(vertices=copied(body.state.vertices)))
             index = build_index(
                 body.state, probed.tree or build_kdtree(body.state.rows, np.arange(n))
             )

@@ -68,5 +68,15 @@ def resized(array: Array, *shape: int) -> Array:
     """Return a copy of an array in another shape; what is new in it is 0."""
     copy = np.zeros(shape, array.dtype)
     common = tuple(map(slice, map(min, array.shape, shape)))
-    copy[common] = array[common]
+    _as_bytes(copy)[common] = _as_bytes(array)[common]
     return copy
+
+
+def copied(array: Array) -> Array:
+    """Return a copy of an array."""
+    return resized(array, *array.shape)
+
+
+def _as_bytes(array: Array) -> Array:
+    """Return records as bytes, which NumPy copies ten times as fast; and others as they are."""
+    return array if array.dtype.names is None else array.view(f"V{array.itemsize}")

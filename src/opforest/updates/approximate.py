@@ -87,16 +87,11 @@ def as_approximate(forest: BaseForest, update: str) -> ApproximateForest:
             f"update={update!r} cannot begin with a model that has forgotten all its examples. "
             "Train a new model first."
         )
-    parts, (predecessor, root) = forest.parts(), forest.paths()
-    model = parts.model
+    model, (predecessor, root) = forest.examples.model(), forest.paths()
     weight = model.weight[np.where(predecessor == model.parent, np.arange(len(root)), predecessor)]
     weight[predecessor < 0] = 0
-    approximate = parts._replace(
-        model=model._replace(parent=predecessor, weight=weight),
-        lines=Lines(root, _pairs(model)),
-        grown_by=update,
-    )
-    return ApproximateForest.from_parts(approximate)
+    lines = Lines(root, _pairs(model))
+    return ApproximateForest(forest.examples.relinked(predecessor, weight, lines), update)
 
 
 def _pairs(model: Model) -> Array:
