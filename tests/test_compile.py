@@ -17,7 +17,7 @@ def test_every_metric_is_compiled_for_every_precision():
     assert set(ahead.JOBS) == {(m, d) for m in ahead.METRICS for d in ahead.PRECISIONS}
 
 
-@pytest.mark.parametrize("metric", ahead.METRICS)
+@pytest.mark.parametrize("metric", ["euclidean", "braycurtis", "precomputed"])
 def test_what_is_compiled_works(metric):
     assert ahead.exercise((metric, "float64")) == (metric, "float64")
 

@@ -130,12 +130,14 @@ def test_an_error_at_any_line(what, algorithm, error):
     counter = Injector(error, -1)
     with counter:
         operation(pickle.loads(begun))
-    # Each line is tried the first time that it is reached, and the last time.
+    # Each line is tried the first time that it is reached and, for Ctrl-C, the last time.
     first, last = {}, {}
     for at, line in enumerate(counter.lines, 1):
         first.setdefault(line, at)
         last[line] = at
     raised = 0
+    if error is MemoryError:
+        last = {}
     for at in sorted({*first.values(), *last.values()}):
         model = pickle.loads(begun)
         before = remember(model)
@@ -218,10 +220,9 @@ print(interrupted, counted)
 """
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_real_signals_during_every_kernel(seed, tmp_path):
+def test_real_signals_during_every_kernel():
     """Real signals, at moments spread over each operation; never a crash, always a true count."""
-    times = 12
+    seed, times = 0, 15
     result = subprocess.run(
         [sys.executable, "-c", SIGNALS, str(Path(HERE).parent), str(seed), str(times)],
         capture_output=True,
