@@ -92,6 +92,7 @@ def use(model):
     if isinstance(model, OPFClassifier):
         forest = model.forest_
         forest.check()
+        vars(model).pop("feature_names_in_", None)  # forged names are names; scikit-learn warns
         if len(forest):
             new = [[1.0] * forest.n_features]
             model.predict_proba(new)
