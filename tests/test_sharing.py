@@ -2,13 +2,14 @@
 
 import copy
 import pickle
+import signal
 import sys
 import threading
 import time
 
 import pytest
 
-from opforest._sharing import SharedLock
+from opforest._sharing import SharedLock, _is_held
 
 
 def start(target):
@@ -54,7 +55,7 @@ def test_a_writer_is_alone():
     for thread in threads:
         thread.join(60)
     assert not any(seen)
-    assert not {**lock.readers, **lock.writers, **lock.waiting}
+    assert not any(map(_is_held, {**lock.readers, **lock.writers, **lock.waiting}))
 
 
 def test_a_busy_writer_lets_readers_pass():
@@ -85,43 +86,72 @@ def test_inner_calls_do_nothing():
         with lock.reading():
             pass
         assert lock.readers
-    assert not {**lock.readers, **lock.writers}
+    assert not any(map(_is_held, {**lock.readers, **lock.writers}))
 
 
+@pytest.mark.parametrize("event", ["line", "call", "return"])
 @pytest.mark.parametrize("how", ["reading", "changing"])
-def test_an_interrupt_at_any_line_unlocks_it(how):
-    """Even one at the end of a with statement, where its ``__exit__`` is never called."""
-    lock, places = SharedLock(), set()
+def test_an_interrupt_at_any_moment_unlocks_it(how, event):
+    """Even at the end of a with statement, and even if somebody keeps the traceback."""
+    lock, places, kept = SharedLock(), set(), []
 
     def hold():
         with getattr(lock, how)():
             pass
 
-    for at in range(1, 60):
-        lines = 0
+    for at in range(1, 40):
+        count = 0
 
-        def trace(frame, event, argument):
-            nonlocal lines
-            if event == "line" and frame.f_code.co_filename.endswith(("_sharing.py", __file__)):
-                lines += 1
-                if lines == at:  # noqa: B023
+        def trace(frame, happens, argument):
+            nonlocal count
+            del argument  # what is returned should not live on in this frame
+            if happens == event and frame.f_code.co_filename.endswith(("_sharing.py", __file__)):
+                count += 1
+                if count == at:  # noqa: B023
                     sys.settrace(None)
-                    places.add(frame.f_lineno)
+                    places.add((frame.f_code.co_name, frame.f_lineno))
                     raise KeyboardInterrupt
             return trace
 
         try:
             sys.settrace(trace)
             hold()
-        except KeyboardInterrupt:
-            pass
+        except KeyboardInterrupt as error:
+            kept.append(error)
         finally:
             sys.settrace(None)
         for other in (lock.changing, lock.reading):
             thread = start(lambda: other().__enter__())  # noqa: B023
             thread.join(10)
             assert not thread.is_alive(), (how, at)
-    assert len(places) > 8
+    assert len(places) >= 3
+
+
+def test_real_signals_unlock_it():
+    """At the very moments at which Python looks for signals; tracebacks are kept."""
+    lock, kept, interrupts = SharedLock(), [], 0
+
+    def hear(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, hear)
+    try:
+        for _ in range(300):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 2e-4)
+                while True:
+                    with lock.reading():
+                        pass
+                    with lock.changing():
+                        pass
+            except KeyboardInterrupt as error:
+                kept.append(error)
+                interrupts += 1
+            assert not any(_is_held(name) for name in (*lock.readers, *lock.writers))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert interrupts == 300
 
 
 def test_copies_are_new():

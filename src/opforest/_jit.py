@@ -7,6 +7,7 @@ Numba only notices edits of the file a kernel itself stands in.
 
 import gc
 import os
+import signal
 import sys
 import threading
 import time
@@ -167,8 +168,38 @@ def helper(function: Callable[..., Any]) -> Any:
 #: Called from helpers and kernels, where it is compiled, and from Python, where it is not.
 anywhere = register_jitable(**FOR_HELPERS)
 
-#: Called from Python.
-kernel = numba.njit(cache=CACHE, **OPTIONS)
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function for Python to call."""
+    return _undisturbed(numba.njit(cache=CACHE, **OPTIONS)(function))
+
+
+def _undisturbed(compiled: Any) -> Any:
+    """Let Ctrl-C wait until a function is compiled or loaded.
+
+    Numba fills its registries on the way. Half filled, they would stay so, and no later call of
+    the function would find what it needs.
+    """
+    make = compiled._compile_for_args
+
+    def make_undisturbed(*args: Any, **kwargs: Any) -> Any:
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(before):
+            return make(*args, **kwargs)
+        heard: list[tuple[int, Any]] = []
+        try:
+            try:
+                signal.signal(signal.SIGINT, lambda *signal_: heard.append(signal_))
+                return make(*args, **kwargs)
+            finally:
+                signal.signal(signal.SIGINT, before)
+        finally:
+            signal.signal(signal.SIGINT, before)  # again, had that been interrupted
+            if heard:
+                before(*heard[0])
+
+    compiled._compile_for_args = make_undisturbed
+    return compiled
 
 
 def overload(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -180,7 +211,7 @@ def overload(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def _uncached(compiled: Any) -> Callable[..., Any]:
-    function: Callable[..., Any] = numba.njit(**OPTIONS)(compiled.py_func)
+    function: Callable[..., Any] = _undisturbed(numba.njit(**OPTIONS)(compiled.py_func))
     return function
 
 

@@ -7,7 +7,6 @@ forest with the classes of another one.
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from sklearn.utils import Tags, check_X_y
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from opforest._sharing import Holder
 from opforest.forest import BaseForest
 from opforest.metrics import ALIASES, NON_NEGATIVE, Metric, resolve
 from opforest.report import UpdateReport
@@ -68,6 +68,10 @@ class Learned(NamedTuple):
 
     forest: BaseForest
     classes: Array
+
+    def reading(self) -> Holder:
+        """Keep changes away until what is returned is left."""
+        return self.forest.examples.lock.reading()
 
     def labels_of(self, index: Array) -> Array:
         """Return the labels of examples."""
@@ -169,7 +173,7 @@ class ForestEstimator(BaseEstimator):
 
     def _follow(
         self, steps: Iterator[BaseForest], classes: Array, counts: Array, what: tuple[str, str, int]
-    ) -> None:
+    ) -> Self:
         """Keep each forest that an update yields; all is as before if it has done nothing.
 
         ``what`` says which method does what to how many examples.
@@ -192,6 +196,7 @@ class ForestEstimator(BaseEstimator):
                     "model is valid."
                 ) from error
             raise
+        return self
 
     # Reading.
 
@@ -200,13 +205,10 @@ class ForestEstimator(BaseEstimator):
         queries: Array = validate_data(self, X, dtype=self.forest_.dtype, reset=False)
         return queries
 
-    @contextmanager
-    def _reading(self) -> Iterator[Learned]:
-        """Have the forest and its classes as they are, and keep them so."""
-        learned = vars(self)
-        forest: BaseForest = learned["forest_"]
-        with forest.examples.lock.reading():
-            yield Learned(forest, learned["classes_"])
+    def _learned(self) -> Learned:
+        """Return the forest and its classes, as they belong together."""
+        attributes = vars(self)
+        return Learned(attributes["forest_"], attributes["classes_"])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

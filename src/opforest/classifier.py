@@ -18,7 +18,10 @@ from opforest.updates import find_update
 
 def _check_ids(ids: npt.ArrayLike, forest: BaseForest) -> npt.NDArray[np.int64]:
     """Return the ids of examples to forget, in rising order, or say what is wrong with them."""
-    array = np.atleast_1d(np.asarray(ids))
+    try:
+        array = np.atleast_1d(np.asarray(ids))
+    except ValueError:  # lists of several lengths
+        array = np.empty((1, 1), object)
     if array.size == 0:
         return np.empty(0, np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -198,8 +201,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         if len(all_classes) > len(self.classes_):  # whoever has the old forest has the old classes
             forest = forest.relabelled(np.searchsorted(all_classes, self.classes_))
         steps = update.grow(forest, X, label, counts)
-        self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
-        return self
+        return self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
 
     def forget(self, ids: npt.ArrayLike) -> Self:
         """Forget examples: the forest becomes what ``fit`` on the others would give.
@@ -243,8 +245,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         ids = _check_ids(ids, forest)
         counts = UpdateReport().as_counts()
         steps = update.shrink(forest, ids, counts)
-        self._follow(steps, self.classes_, counts, ("forget", "forgotten", len(ids)))
-        return self
+        return self._follow(steps, self.classes_, counts, ("forget", "forgotten", len(ids)))
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Return the label of each example's conqueror.
@@ -261,7 +262,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             The labels.
         """
         X = self._check_queries(X)
-        with self._reading() as learned:
+        learned = self._learned()
+        with learned.reading():
             conqueror, _ = learned.forest.conquerors(X, self.n_jobs)
             return learned.labels_of(conqueror)
 
@@ -280,8 +282,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             formula is in the notes of the class.
         """
         X = self._check_queries(X)
-        with self._reading() as (forest, classes):
-            cost, winner = forest.class_costs(X, len(classes), self.n_jobs)
+        forest, classes = self._learned()
+        cost, winner = forest.class_costs(X, len(classes), self.n_jobs)
         share: Array = share_inverse_costs(cost, winner)
         return share
 
@@ -300,8 +302,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             in the metric's own units.
         """
         X = self._check_queries(X)
-        with self._reading() as (forest, classes):
-            return forest.class_costs(X, len(classes), self.n_jobs)[0]
+        forest, classes = self._learned()
+        return forest.class_costs(X, len(classes), self.n_jobs)[0]
 
     def conquerors(self, X: npt.ArrayLike) -> tuple[Array, Array]:
         """Return which training example conquers each example, and at what cost.
@@ -343,7 +345,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         X = self._check_queries(x if np.ndim(x) == 2 else np.atleast_1d(x)[None])
         if len(X) != 1:
             raise ValueError(f"explain takes one example at a time, got {len(X)}.")
-        with self._reading() as learned:
+        learned = self._learned()
+        with learned.reading():
             path, distance, cost = learned.forest.trace(X)
             label = learned.labels_of(np.append(path, path[-1])).tolist()
         index = np.append(path, -1).tolist()

@@ -273,9 +273,7 @@ class Examples:
             arrival=self._chosen(body.arrival).copy(),
             removed=body.removed + self.end - len(self),
             vectors=None if body.vectors is None else self._chosen(body.vectors),
-            lines=None
-            if body.lines is None
-            else Lines(*(a[: self.end].copy() for a in body.lines)),
+            lines=lines,
             algorithm=self.algorithm,
             n_jobs=self.n_jobs,
             share=float(body.share),

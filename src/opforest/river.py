@@ -3,13 +3,12 @@
 import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from opforest._sharing import SharedLock
+from opforest._sharing import Holder, SharedLock
 from opforest.forest import BaseForest, Forest
 from opforest.kernels.conquering.shares import share_inverse_costs
 from opforest.metrics import Array, Metric, resolve
@@ -160,8 +159,8 @@ class OPFClassifier(MiniBatchClassifier):
             raise ValueError(f"{len(features)} features are named of {forest.n_features}.")
         self._accept(forest, column, code)
 
-    def alone(self) -> AbstractContextManager[None]:
-        """Keep other threads away."""
+    def alone(self) -> Holder:
+        """Keep other threads away until what is returned is left."""
         return self._lock.changing()
 
     @_alone
@@ -198,13 +197,12 @@ class OPFClassifier(MiniBatchClassifier):
         else:
             self._stage(forest, values)
         forest.examples.label_staged(code[y])
-        counts = UpdateReport().as_counts()
-        before = vars(self)
-        self._accept(forest, column, code)
+        before, known = self.__dict__, len(forest.examples)
         try:
-            self._forest = update.insert(forest, conqueror, counts)
+            self._accept(forest, column, code)
+            self._forest = update.insert(forest, conqueror, UpdateReport().as_counts())
         except BaseException:
-            if not counts["learned"]:
+            if len(forest.examples) == known:  # it has not learned it, nor has another forest
                 self.__dict__ = before
             raise
         if self.window_size is not None:

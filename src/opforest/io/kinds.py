@@ -74,7 +74,9 @@ class Kind:
 def take_estimator(model: ForestEstimator) -> Taken:
     """Return what an estimator has learned."""
     check_is_fitted(model, "forest_")
-    with model._reading() as (forest, classes):
+    learned = model._learned()
+    with learned.reading():
+        forest, classes = learned
         arrays = {}
         more: dict[str, Any] = {"classes": None, "feature_names": None, "update_report": None}
         if classes.dtype.kind in PLAIN_LABELS and classes.dtype.char != "g":
