@@ -1,32 +1,24 @@
-"""Golden files, and the published data sets that lie beside the project."""
+"""Golden files, and published data sets."""
 
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 #: What LibOPF answered; a README there tells where it comes from.
 LIBOPF = Path(__file__).parent / "golden" / "libopf"
 LIBOPF_SETS = ("cone-torus", "data1", "parkinsons")
 
-#: Published data sets and the paper, which are no part of the project.
-SHARED = Path(__file__).parents[2] / "shared"
-PUBLISHED_DATA = SHARED / "data"
+#: The paper's table, and its small data sets; a README there tells where they come from.
+GOLDEN = Path(__file__).parent / "golden"
 
-needs_published_data = pytest.mark.skipif(
-    not PUBLISHED_DATA.is_dir(),
-    reason="../shared/data is not there: published data sets are no part of the repository",
-)
+#: All published data sets, where they lie beside the project, or the small ones.
+SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+PUBLISHED_DATA = SHARED_DATA if SHARED_DATA.is_dir() else GOLDEN / "data"
 
 
-def published(names):
-    """Return parameters for tests of published data sets; a single one to skip if there are none.
-
-    So a test that needs data which are not there is counted once.
-    """
-    if PUBLISHED_DATA.is_dir():
-        return list(names)
-    return [pytest.param("", marks=needs_published_data, id="published")]
+def at_hand(file):
+    """Tell whether a published file is there, given by its name in ``opfi``."""
+    return (PUBLISHED_DATA / "opfi" / file).exists() or (PUBLISHED_DATA / "uci" / file).exists()
 
 
 def read_dat(path):

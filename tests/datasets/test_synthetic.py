@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from data_files import PUBLISHED_DATA, needs_published_data
+from data_files import PUBLISHED_DATA
 from opforest.datasets import (
     make_base,
     make_circle_vs_gaussian,
@@ -85,7 +85,6 @@ def test_lithuanian_sickles_look_at_each_other():
     assert mean[2, 0] < mean[3, 0] < mean[1, 0] < mean[0, 0]  # outer, inner, inner, outer
 
 
-@needs_published_data
 def test_moments_are_like_those_of_the_published_sets():
     from opforest.datasets import load_published
 

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from data_files import SHARED
+from data_files import GOLDEN
 from opforest.datasets import PUBLISHED
 from opforest.experiments import run
 from opforest.experiments.__main__ import main
@@ -24,7 +24,7 @@ from opforest.experiments.summary import (
 pytest.importorskip("matplotlib")
 from small_experiments import settings
 
-TABLE = SHARED / "paper" / "table1.csv"
+TABLE = GOLDEN / "table1.csv"
 
 
 class TestReport:
@@ -33,7 +33,6 @@ class TestReport:
         assert len(published) == len(PUBLISHED) * 3 * 6
         assert published["NTL", "opfi", "50 %"] == Figure(72.2, 0.9)
 
-    @pytest.mark.skipif(not TABLE.exists(), reason="../shared/paper is not there: no table 1")
     def test_the_published_table_is_the_papers(self):
         names = {"Incremental": "opfi", "Original": "original", "DIFT": "dift"}
         columns = {"S0": "S0", "1st": "inc1", "2nd": "inc2", "3rd": "inc3", "50 %": "inc50pct",
