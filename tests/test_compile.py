@@ -2,13 +2,14 @@
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
 from opforest import compile as ahead
-from opforest._jit import _Watcher
+from opforest._jit import _undisturbed, _Watcher
 
 ENVIRONMENT = {**os.environ, "OPFOREST_CACHE": "1"}
 
@@ -112,3 +113,21 @@ def test_short_compilations_are_silent(monkeypatch, capsys):
     watcher.on_end(ours)
     assert watcher.timer.finished.is_set()
     assert not capsys.readouterr().err
+
+
+class Interrupted:
+    """Stands in for a dispatcher that is interrupted while it compiles."""
+
+    is_done = False
+
+    def _compile_for_args(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        self.is_done = True
+
+
+def test_ctrl_c_waits_until_a_function_is_compiled():
+    compiled, before = _undisturbed(Interrupted()), signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        compiled._compile_for_args()
+    assert compiled.is_done
+    assert signal.getsignal(signal.SIGINT) is before
