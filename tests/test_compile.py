@@ -125,9 +125,18 @@ class Interrupted:
         self.is_done = True
 
 
+@pytest.fixture
+def hears_ctrl_c():
+    """A process in the background may have been told to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_ctrl_c_waits_until_a_function_is_compiled():
-    compiled, before = _undisturbed(Interrupted()), signal.getsignal(signal.SIGINT)
+    compiled = _undisturbed(Interrupted())
     with pytest.raises(KeyboardInterrupt):
         compiled._compile_for_args()
     assert compiled.is_done
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
