@@ -7,23 +7,29 @@ from typing import NamedTuple
 
 import numpy as np
 from common import RESULTS, Row, best_of, cpu_seconds, main, numpy_pass, strips
-from large_forests import fit_roughly
 
 from opforest import OPFClassifier
 
-SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 200_000)
+SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
 FEATURES = (2, 16, 64)
 UPDATES = ("exact", "opfi", "dift")
 BATCH = 200
+PARTS, PART = 31, 20  #: batches, and examples in each of them
 REPEATS = 3
 
-#: Up to this many examples ``fit`` itself makes the forest.
+#: Up to this many examples ``fit`` is timed as well.
 LARGEST_FIT = 30_000
 
 SLOPE_BAR = 1.05
 UPPER_PART = 10_000  #: where fixed costs no longer count, but the data leave the fast caches
-NUMPY_BAR = 0.5  #: of a pass by NumPy over as many examples as this:
+
+#: Of a pass by NumPy over as many examples as this, by number of features.
 NUMPY_SIZE = 100_000
+NUMPY_BARS = {
+    "exact": {2: 0.02, 4: 0.04, 6: 0.12, 8: 0.12, 10: 0.12, 16: 0.13, 32: 0.13, 64: 0.2},
+    "opfi": {2: 0.05, 10: 0.09},
+}
+SMALL_SIZE, SMALL_BAR = 30_000, 0.17  #: the same with 64 features
 FIT_BAR = 1000  #: times cheaper than ``fit`` with as many examples as this:
 FIT_SIZE = 20_000
 
@@ -51,9 +57,9 @@ def measure() -> list[Row]:
         lines[d] = against_size(d)
         rows += [slope_row(f"{d} features, {name}", line) for name, line in lines[d].items()]
     plot(lines)
-    for dtype in (np.float32, np.float64):
-        rows += [row for d in FEATURES for row in against_numpy(d, dtype)]
-    return [*rows, against_fit(), *(rough_against_true(d) for d in FEATURES)]
+    for d in NUMPY_BARS["exact"]:
+        rows += against_numpy(NUMPY_SIZE, d, {u: bars.get(d) for u, bars in NUMPY_BARS.items()})
+    return [*rows, *against_numpy(SMALL_SIZE, 64, {"exact": SMALL_BAR}), against_fit()]
 
 
 def set_up(
@@ -64,8 +70,7 @@ def set_up(
     X = X.astype(dtype)
     batches = [(X[i : i + batch], y[i : i + batch]) for i in range(n, end, batch)]
     known = X[:n], y[:n]
-    too_large = algorithm == "brute" and n > LARGEST_FIT
-    return Scene(fit_roughly(*known) if too_large else fit(*known, algorithm), known, batches)
+    return Scene(fit(*known, algorithm), known, batches)
 
 
 def fit(X: np.ndarray, y: np.ndarray, algorithm: str = "brute") -> OPFClassifier:
@@ -123,20 +128,34 @@ def slope_row(case: str, line: Line) -> Row:
     return Row(f"slope, {case}", slope(line), "", bar, "at most", seconds, note)
 
 
-def against_numpy(d: int, dtype: type) -> list[Row]:
-    scene = set_up(NUMPY_SIZE, d, dtype)
-    models = scene.by("exact", "opfi")
-    best, _ = per_example(scene, models, numpy=partial(numpy_pass, scene.known[0]))
-    return [
-        Row(
-            f"of a NumPy pass, {NUMPY_SIZE}×{d} {np.dtype(dtype)}, {name}",
-            value=best[name] / best["numpy"],
-            bar=NUMPY_BAR,
-            sense="at most",
-            note=f"{1e6 * best[name]:.0f} of {1e6 * best['numpy']:.0f} µs",
+def against_numpy(n: int, d: int, bars: dict[str, float | None]) -> list[Row]:
+    """Learn normal data, in classes by quadrant, as ``auto`` does."""
+    X = np.random.default_rng(0).standard_normal((n + PARTS * PART, d))
+    y = (X[:, 0] > 0) + 2 * (X[:, 1] > 0)
+    model = OPFClassifier().fit(X[:n], y[:n])
+    rows = []
+    for update, bar in bars.items():
+        if bar is None:
+            continue
+        grown = copy.deepcopy(model).set_params(update=update)
+        numpy = numpy_pass(X[:n])
+        parts = np.array([
+            cpu_seconds(partial(grown.partial_fit, X[i : i + PART], y[i : i + PART])) / PART
+            for i in range(n, len(X), PART)
+        ])  # fmt: skip
+        numpy = min(numpy, numpy_pass(X[:n]))
+        usual, worst = np.median(parts[1:]), parts[1:].max()
+        rows.append(
+            Row(
+                f"of a NumPy pass, normal {n}×{d}, {update}",
+                value=usual / numpy,
+                bar=bar,
+                sense="at most",
+                note=f"{1e6 * usual:.0f} of {1e6 * numpy:.0f} µs; worst {worst / numpy:.2g} ×, "
+                f"first after training {parts[0] / numpy:.2g} ×",
+            )
         )
-        for name in models
-    ]
+    return rows
 
 
 def against_fit() -> Row:
@@ -146,16 +165,6 @@ def against_fit() -> Row:
     note = f"{1e6 * best['exact']:.0f} µs against {1e3 * best['fit']:.0f} ms"
     case = f"cheaper than fit, {FIT_SIZE}×2 float32, exact"
     return Row(case, best["fit"] / best["exact"], bar=FIT_BAR, note=note)
-
-
-def rough_against_true(d: int) -> Row:
-    """Say what it costs an exact insertion that a large forest's tree is not the minimum."""
-    scene = set_up(FIT_SIZE, d, np.float32)
-    models = {"true": scene.model, "rough": fit_roughly(*scene.known)}
-    _, best = per_example(scene, models, 3 * REPEATS)
-    note = f"{1e6 * best['rough']:.0f} against {1e6 * best['true']:.0f} µs"
-    case = f"rough forest against true one, {FIT_SIZE}×{d}"
-    return Row(case, best["rough"] / best["true"], note=note)
 
 
 def plot(lines: dict[int, dict[str, Line]]) -> None:
@@ -183,11 +192,9 @@ if __name__ == "__main__":
         __doc__,
         measure,
         f"One thread, processor time per example in a batch of {BATCH} through partial_fit; best of"
-        f" {REPEATS} in turn.\nUniform data in four strips; algorithm='brute'. Slopes are those of"
-        " log time against log n over all\nsizes, in float32, for the second batch after training,"
-        " which finds room to grow; against NumPy and\nfit the first batch counts, with making room"
-        " and all else. A NumPy pass is ((X - z) ** 2).sum(1).\nRetraining is a fit for every"
-        f" example. Forests of more than {LARGEST_FIT} examples have a tree that is\nnot quite the"
-        " minimum (large_forests.py); the last lines say what that does to the time of an exact\n"
-        "insertion. The plot is results/insertion.png.",
+        f" {REPEATS} in turn.\nSlopes: uniform data in four strips, algorithm='brute', float32, log"
+        " time against log n for the second\nbatch after training. Retraining is a fit for every"
+        f" example. Against NumPy: normal data in four\nquadrants, algorithm='auto', the median of"
+        f" {PARTS - 1} batches of {PART} after the first; the worst of them\nis said. A NumPy pass"
+        " is ((X - z) ** 2).sum(1). The plot is results/insertion.png.",
     )

@@ -7,8 +7,8 @@ import sys
 from common import HERE, RESULTS, Row, print_table
 
 SCRIPTS = (
-    "fit", "large_fit", "predict", "insertion", "indexed", "forgetting", "streams", "memory",
-    "start", "scaling",
+    "fit", "large_fit", "predict", "insertion", "indexed", "unkind", "forgetting", "streams",
+    "memory", "start", "scaling",
 )  # fmt: skip
 
 
