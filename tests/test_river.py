@@ -289,7 +289,7 @@ def test_test_then_train_calls_each_kernel_once(metric, monkeypatch):
     clf = learned(as_dicts(np.eye(5)), range(5), metric=metric)
     spy(opforest.examples, "measure_staged", 1)
     spy(opforest.examples, "find_undefined", 2)
-    spy(exact, "insert_exactly", 3)
+    spy(exact, "insert_exactly", 4)
     x = {"x0": 0.5, "new": 2}
     clf.predict_one(x)
     clf.learn_one(x, 0)

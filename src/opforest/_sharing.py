@@ -32,6 +32,8 @@ Holders = dict[_Name, int]
 
 def _is_held(name: _Name) -> bool:
     """Tell whether a holder is alive and has not been left."""
+    if name() is None:  # as a rule, and faster than an error
+        return False
     try:
         return name().nbytes >= 0  # type: ignore[union-attr]
     except (AttributeError, ValueError):  # it has died, or it has been released

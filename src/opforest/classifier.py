@@ -12,7 +12,7 @@ from opforest.base import Array, ForestEstimator, encode
 from opforest.explanation import Explanation, Step
 from opforest.forest import BaseForest, Forest
 from opforest.kernels.conquering.shares import share_inverse_costs
-from opforest.report import UpdateReport
+from opforest.report import UpdateReport, no_counts
 from opforest.updates import find_update
 
 
@@ -196,7 +196,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         update = find_update(self.update)
         X, y = self._check_more(X, y)
         all_classes, label = encode(y, self.classes_, classes)
-        counts = UpdateReport().as_counts()
+        counts = no_counts()
         forest = update.prepare(self.forest_)
         if len(all_classes) > len(self.classes_):  # whoever has the old forest has the old classes
             forest = forest.relabelled(np.searchsorted(all_classes, self.classes_))
@@ -243,7 +243,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         self._check_metric()
         forest = update.prepare(self.forest_)
         ids = _check_ids(ids, forest)
-        counts = UpdateReport().as_counts()
+        counts = no_counts()
         steps = update.shrink(forest, ids, counts)
         return self._follow(steps, self.classes_, counts, ("forget", "forgotten", len(ids)))
 

@@ -48,7 +48,7 @@ def exercise(job: Job) -> Job:
     params = {"p": 3} if metric == "minkowski" else None
     algorithms = ("brute", "kd_tree") if resolve(metric, params).is_indexable else ("brute",)
     for update in ("exact", "opfi", "dift"):
-        for algorithm in algorithms if update == "exact" else ("brute",):
+        for algorithm in algorithms:
             model = OPFClassifier(metric, metric_params=params, update=update, algorithm=algorithm)
             _use(model, X, y)
     kernel = resolve(metric, params).kernel

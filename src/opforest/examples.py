@@ -16,15 +16,18 @@ from joblib import effective_n_jobs
 
 from opforest._jit import specialise
 from opforest._sharing import SharedLock
+from opforest._threads import parts_of, share
 from opforest.kernels.conquering.kdtree import ANY
 from opforest.kernels.conquering.scan import (
     Ranking,
     measure_staged,
     offer_to_staged,
     rank,
+    scan_for_classes,
     unranked,
 )
 from opforest.kernels.distances import TILE, count_tiles, fill_tiles, find_undefined
+from opforest.kernels.growing.bound import Bound, find_slip, make_bound
 from opforest.kernels.growing.opfi import Lines
 from opforest.kernels.growing.tree import link_children
 from opforest.kernels.kdtree.fixed import KDTree, build_kdtree
@@ -35,6 +38,7 @@ from opforest.kernels.kdtree.index import (
     find_fault,
     find_lost,
     is_full,
+    note_bound,
     with_room,
     with_width,
 )
@@ -56,6 +60,12 @@ PASSES_PER_INSERTION = 3
 
 #: Insertions with an index in one call of a kernel, so that Ctrl-C is heard.
 INSERTIONS_PER_CALL = 2000
+
+#: A bound is made anew when one in so many examples has come or gone since, and some more.
+SLACK, FEW_TO_BOUND = 4, 256
+
+#: Up to this many classes are searched one by one for the offers of each.
+FEW_CLASSES = 32
 
 #: From this many queries on, examples are ranked by cost first if they are not.
 WORTH_RANKING = 256
@@ -122,6 +132,8 @@ class Body:
     removed: int  #: vertices that went, holes aside: what vertices lag behind arrivals
     vectors: Array | None
     lines: Lines | None
+    bound: Bound | None  #: of the largest edges between vertices, where it has been needed
+    bound_of: int  #: the version that it was made of
     share: float
     probed: int  #: how many examples there were when the share was found out
 
@@ -134,6 +146,11 @@ class Body:
     def holes(self) -> Array:
         """The number of holes, in an array that follows it."""
         return self.state.tally["holes"]
+
+    @cached_property
+    def version(self) -> Array:
+        """How many changes there have been, in an array that follows it."""
+        return self.state.tally["version"]
 
 
 class Kept(NamedTuple):
@@ -187,6 +204,12 @@ def _enlarged(state: State, capacity: int, width: int) -> State:
     )
 
 
+def costs_as_bound(body: Body) -> Bound:
+    """Return the bound of a forest of optimum-path trees: there, heights are costs."""
+    n = 0 if isinstance(body.index, Flat) else len(body.state.cost)
+    return Bound(np.zeros(n, np.int32), body.state.cost, np.zeros((1, 1), body.state.cost.dtype))
+
+
 def living(state: State) -> Array | None:
     """Return the vertices that are no holes, in their order; None if all are."""
     tally = state.tally[0]
@@ -237,18 +260,29 @@ class Examples:
         if lines is not None:
             lines = Lines(*(np.require(array, requirements=("C", "W")) for array in lines))
         index: Index | Flat = Flat()
-        if parts.share < SHARE_FOR_SEARCH and len(rows) and lines is None:
+        if parts.share < SHARE_FOR_SEARCH and len(rows):
             index = build_index(state, tree or build_kdtree(rows, np.arange(len(rows))))
         body = Body(
-            state, index, parts.arrival, parts.removed, parts.vectors, lines, parts.share, len(rows)
+            state,
+            index,
+            parts.arrival,
+            parts.removed,
+            parts.vectors,
+            lines,
+            None,
+            0,
+            parts.share,
+            len(rows),
         )
+        if lines is not None and isinstance(index, Index):
+            note_bound(index, costs_as_bound(body))
         examples = cls(parts.metric, parts.algorithm, parts.n_jobs, body)
         if len(rows) and isinstance(index, Flat):
             examples._keep_ranking()
         return examples
 
     def relinked(self, parent: Array, weight: Array, lines: Lines) -> "Examples":
-        """Return the same examples in the trees of predecessors, without an index.
+        """Return the same examples in the trees of predecessors.
 
         Points are shared with those here, where there are no holes.
         """
@@ -258,7 +292,14 @@ class Examples:
             return self.from_parts(parts._replace(model=model, lines=lines))
         rows = np.require(parts.rows, requirements=("C", "W"))
         state = make_state(rows, model, self.metric, body.state.tiles)
-        same = replace(body, state=state, index=Flat(), lines=lines, arrival=parts.arrival)
+        same = replace(
+            body, state=state, index=Flat(), lines=lines, bound=None, arrival=parts.arrival
+        )
+        few = self.algorithm == "auto" and len(rows) < FEW_TO_GROW
+        if isinstance(body.index, Index) and not few:
+            state.vertices["home"] = self.field("home")
+            same = replace(same, index=Index(*(copied(array) for array in body.index)))
+            note_bound(same.index, costs_as_bound(same))
         return Examples(self.metric, self.algorithm, self.n_jobs, same)
 
     def parts(self) -> Parts:
@@ -320,15 +361,11 @@ class Examples:
     def n_bytes(self) -> int:
         """The memory that all of it takes, with the room it has to grow."""
         finder = () if self._kept is None else self._kept.finder
-        kept = [*self.state, *self.body.index, *finder, *(self.body.lines or ())]
+        more = (*(self.body.lines or ()), *(self.body.bound or ()))
+        kept = [*self.state, *self.body.index, *finder, *more]
         kept += [self.body.arrival, self.body.vectors]
         shared = self.state.bits.nbytes  # the same memory as another one
         return sum(getattr(array, "nbytes", 0) for array in kept) - shared
-
-    @property
-    def kernel(self) -> Any:
-        """What the kernels of exact updates measure with."""
-        return self.metric.by_power if isinstance(self.body.index, Index) else self.metric.kernel
 
     def field(self, name: str) -> Array:
         """Return a copy of one field of the records of all examples."""
@@ -394,6 +431,43 @@ class Examples:
         self.metric.check_defined(offer, lambda i: f"query {i} and a training example")
         return winner, offer
 
+    def find_by_class(
+        self, queries: Array, n_classes: int, n_jobs: int | None = None
+    ) -> tuple[Array, Array]:
+        """Return who of each class makes the cheapest offer to each query, and the offers.
+
+        Where a class has no examples, the offer is infinite.
+        """
+        shape, dtype = (len(queries), n_classes), self.state.rows.dtype
+        winner, offer = np.zeros(shape, np.int64), np.full(shape, np.inf, dtype)
+        label = self.state.vertices["label"][: self.end]
+        classes = np.unique(label[label != FORGOTTEN])
+        if len(classes) <= FEW_CLASSES:
+            for code in classes.tolist():
+                winner[:, code], offer[:, code] = self.find(queries, code, n_jobs)
+            return winner, offer
+        ranking = self._rank(self._vertices())
+        names, kernel = label[ranking.vertex].astype(np.int64), self.metric.kernel
+        scan = specialise(scan_for_classes, kernel)
+
+        def look(part: Array) -> None:
+            begin, end = part[0], part[-1] + 1
+            scan(
+                queries[begin:end], self.state.rows, ranking, names, offer[begin:end],
+                winner[begin:end], kernel,
+            )  # fmt: skip
+
+        work = max(1, len(names) * self.state.rows.shape[1])
+        jobs = effective_n_jobs(n_jobs)
+        size = max(1, min(prim.WORK_PER_CALL // work, -(-len(queries) // jobs)))
+        winner[:] = -1
+        share(look, parts_of(np.arange(len(queries)), size), jobs)
+        known = offer[:, classes]
+        self.metric.check_defined(
+            known.ravel(), lambda i: f"query {i // len(classes)} and a training example"
+        )
+        return np.maximum(winner, 0), offer
+
     def distances_to(self, vertex: int, queries: Array) -> Array:
         """Return the reduced distances from queries to one vertex."""
         rows = self.state.rows
@@ -440,8 +514,16 @@ class Examples:
     def find_fault(self) -> str:
         """Return what is not true of that in which examples are searched; nothing if all is."""
         state, index, kept = self.state, self.body.index, self._kept
+        if self.body.bound is not None:
+            landmark, height, table = self.body.bound
+            vertex, model = self._vertices(), self.model()
+            chosen = Bound(landmark[vertex], height[vertex], table)
+            slip = find_slip(chosen, model.parent, model.weight)
+            if slip:
+                return slip
         if isinstance(index, Index):
-            return find_lost(index, state) or find_fault(index, state)
+            bound = self.body.bound if self.body.lines is None else costs_as_bound(self.body)
+            return find_lost(index, state) or find_fault(index, state, bound)
         if not kept or kept.state is not state or kept.version != state.tally[0]["version"]:
             return ""
         if isinstance(kept.finder, Index):
@@ -548,6 +630,23 @@ class Examples:
         for stop in range(begin + part, end + part, part):
             yield min(stop, end)
 
+    def need_bound(self) -> None:
+        """Make a bound of the largest edges, if there is none or it has grown slack."""
+        body, version = self.body, int(self.body.version[0])
+        if body.bound is not None and SLACK * (version - body.bound_of) < len(self) + FEW_TO_BOUND:
+            return
+        vertex, model = self._vertices(), self.model()
+        landmark, height, table = make_bound(model.parent, model.weight)
+        bound = Bound(
+            np.zeros(len(self.state.vertices), np.int32), np.zeros_like(self.state.cost), table
+        )
+        bound.landmark[vertex], bound.height[vertex] = landmark, height
+        index = body.index
+        if isinstance(index, Index):
+            index = index._replace(nodes=copied(index.nodes))
+            note_bound(index, bound)
+        self._become(replace(body, bound=bound, bound_of=version, index=index))
+
     # Room. Each of these replaces the body by one assignment, or leaves it as it is.
 
     def _become(self, body: Body) -> None:
@@ -560,7 +659,7 @@ class Examples:
 
         This is also where to ask from time to time whether an index pays.
         """
-        if self.algorithm == "auto" and self.body.lines is None:
+        if self.algorithm == "auto":
             if self.end < FEW_TO_GROW:
                 if not isinstance(self.body.index, Flat):
                     self._become(replace(self.body, index=Flat(), probed=0))
@@ -571,7 +670,10 @@ class Examples:
         if 4 * self.state.tally[0]["holes"] >= self.end:
             self.tidy()
         body, capacity = self.body, max(self.end + extra, 2 * len(self))
-        vectors, lines = body.vectors, body.lines
+        vectors, lines, bound = body.vectors, body.lines, body.bound
+        if bound is not None:
+            landmark, height, table = bound
+            bound = Bound(resized(landmark, capacity), resized(height, capacity), table)
         if vectors is not None:
             vectors = resized(vectors, capacity, vectors.shape[1])
         if lines is not None:
@@ -582,6 +684,7 @@ class Examples:
             arrival=resized(body.arrival, capacity),
             vectors=vectors,
             lines=lines,
+            bound=bound,
         )
         self._become(enlarged)
 
@@ -603,9 +706,11 @@ class Examples:
         if probed.share < SHARE_FOR_SEARCH and n:
             # Records lead to places in the index, so readers of the old one need records of theirs.
             body = replace(body, state=body.state._replace(vertices=copied(body.state.vertices)))
-            index = build_index(
-                body.state, probed.tree or build_kdtree(body.state.rows, np.arange(n))
-            )
+            tree = probed.tree or build_kdtree(body.state.rows, np.arange(n))
+            index = build_index(body.state, tree)
+            bound = body.bound if body.lines is None else costs_as_bound(replace(body, index=index))
+            if bound is not None:
+                note_bound(index, bound)
         return replace(body, index=index, share=probed.share, probed=n)
 
     def tidy(self) -> None:
@@ -614,15 +719,20 @@ class Examples:
         if chosen is None:
             return
         rows = np.ascontiguousarray(self._rows())
+        bound = body.bound
+        if bound is not None:
+            bound = Bound(bound.landmark[chosen], bound.height[chosen], bound.table)
         tidied = replace(
             body,
+            bound=bound,
+            bound_of=body.bound_of - int(body.state.tally[0]["version"]),  # versions begin anew
             state=make_state(rows, self.model(), self.metric),
             vectors=None if body.vectors is None else body.vectors[chosen],
             arrival=body.arrival[chosen],
             removed=body.removed + self.end - len(chosen),
         )
         probed = Probe(body.share)
-        self._become(tidied if body.lines is not None else self._indexed(tidied, probed))
+        self._become(self._indexed(tidied, probed))
 
     def set_width(self, n_features: int) -> None:
         """Give all examples more features, all of them 0; or take such features away.

@@ -154,12 +154,7 @@ class BaseForest(ABC):
         Offers are in the metric's own units; a class without examples offers infinity.
         """
         examples, state = self.examples, self.examples.state
-        queries = examples.queries(X)
-        offer = np.full((len(X), n_classes), np.inf, state.rows.dtype)
-        winner = np.zeros((len(X), n_classes), np.int64)
-        label = state.vertices["label"][: examples.end]
-        for code in np.unique(label[label != FORGOTTEN]):
-            winner[:, code], offer[:, code] = examples.find(queries, int(code), n_jobs)
+        winner, offer = examples.find_by_class(examples.queries(X), n_classes, n_jobs)
         cheapest = offer == offer.min(axis=1, keepdims=True)
         cost = np.where(cheapest, state.cost[winner], np.inf)
         first = np.where(cost == cost.min(axis=1, keepdims=True), winner, examples.end)

@@ -8,10 +8,9 @@ the metric's own units at the surface.
 """
 
 import difflib
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -59,16 +58,6 @@ class Minkowski(NamedTuple):
     p: float
 
 
-class Power(NamedTuple):
-    """Σ |a − b|ᵖ, or max |a − b| for p = ∞: any of these, chosen when it is called.
-
-    Updates with an index take long to compile, so they are compiled for this one only. Its
-    distances are the very bits that the metric of that power has.
-    """
-
-    p: float
-
-
 class BrayCurtis(NamedTuple):
     """Σ |a − b| / Σ |a + b|, 0 for two zero vectors."""
 
@@ -88,6 +77,12 @@ def is_separable(kernel: Any) -> bool:
 
 def _same(reduced: Array, d: int) -> Array:
     return reduced
+
+
+@cache
+def _largest_feature(dtype: np.dtype[Any], n_features: int, power: float) -> float:
+    """Return how large features may be, so that no distance overflows."""
+    return float((np.finfo(dtype).max / (4 * n_features)) ** (1 / power) / 2)
 
 
 @dataclass(frozen=True)
@@ -126,23 +121,11 @@ class Metric:
         return is_separable(self.kernel)
 
     @property
-    def minkowski_power(self) -> float | None:
-        """The power p, where the kernel measures Σ |a − b|ᵖ so that a k-d tree can search."""
-        if isinstance(self.kernel, Minkowski):
-            return self.kernel.p if self.kernel.p >= 1 else None  # below, it is not convex
-        return {SquaredEuclidean: 2.0, Manhattan: 1.0, Chebyshev: math.inf}.get(type(self.kernel))
-
-    @property
     def is_indexable(self) -> bool:
         """Whether a k-d tree can search by the metric."""
-        return self.minkowski_power is not None
-
-    @property
-    def by_power(self) -> Power:
-        """What updates with an index measure with."""
-        if self.minkowski_power is None:
-            raise TypeError(f"metric {self.name!r} is no Minkowski metric.")
-        return Power(self.minkowski_power)
+        if isinstance(self.kernel, Minkowski):
+            return self.kernel.p >= 1  # below, it is not convex
+        return isinstance(self.kernel, SquaredEuclidean | Manhattan | Chebyshev)
 
     @property
     def is_table(self) -> bool:
@@ -224,8 +207,7 @@ class Metric:
                 f"features only, got {X[row, column]!r} in row {row}, column {column}. "
                 "Shift or rescale the features, or choose a metric such as 'euclidean'."
             )
-        largest = np.abs(X).max()
-        limit = (np.finfo(X.dtype).max / (4 * X.shape[1])) ** (1 / self.power) / 2
+        largest, limit = max(X.max(), -X.min()), _largest_feature(X.dtype, X.shape[1], self.power)
         if largest > limit:
             raise ValueError(
                 f"Features are too large: metric {self.name!r} on {X.dtype} data needs values of "

@@ -6,7 +6,7 @@ from joblib import effective_n_jobs
 from opforest._jit import specialise
 from opforest._threads import parts_of, share
 from opforest.kernels.distances import make_tiles, measure_pairs
-from opforest.kernels.kdtree.neighbours import find_nearest, scan_for_nearest
+from opforest.kernels.kdtree.neighbours import columns_of, find_nearest, scan_for_nearest
 from opforest.kernels.spanning.boruvka import LEAVES_PER_CALL
 from opforest.kernels.spanning.prim import WORK_PER_CALL
 from opforest.metrics import Array, Metric
@@ -55,10 +55,10 @@ def nearest_neighbours(
     near, distance = np.empty((n, k), np.int64), np.empty((n, k), rows.dtype)
     if probed.tree is not None and probed.share < SHARE_FOR_SEARCH:
         tree, reach = probed.tree, np.empty(n, rows.dtype)
-        at = np.empty((n, k), np.int32)
+        at, columns = np.empty((n, k), np.int32), columns_of(tree)
 
         def search(leaves: Array) -> None:
-            find_nearest(tree, leaves, at, reach, metric.kernel)
+            find_nearest(tree, columns, leaves, at, reach, metric.kernel)
 
         share(search, parts_of(np.flatnonzero(tree.nodes["child"] < 0), LEAVES_PER_CALL), jobs)
         near[tree.vertex] = tree.vertex[at]

@@ -61,3 +61,8 @@ class UpdateReport:
 
 #: The record that kernels count in.
 COUNTS = np.dtype([(field.name, np.int64) for field in fields(UpdateReport)])
+
+
+def no_counts() -> npt.NDArray[Any]:
+    """Return a record of zeros, in which kernels count."""
+    return np.zeros(1, COUNTS)

@@ -12,7 +12,7 @@ from opforest._sharing import Holder, SharedLock
 from opforest.forest import BaseForest, Forest
 from opforest.kernels.conquering.shares import share_inverse_costs
 from opforest.metrics import Array, Metric, resolve
-from opforest.report import UpdateReport
+from opforest.report import no_counts
 from opforest.updates import Update, find_update
 
 try:
@@ -200,7 +200,7 @@ class OPFClassifier(MiniBatchClassifier):
         before, known = self.__dict__, len(forest.examples)
         try:
             self._accept(forest, column, code)
-            self._forest = update.insert(forest, conqueror, UpdateReport().as_counts())
+            self._forest = update.insert(forest, conqueror, no_counts())
         except BaseException:
             if len(forest.examples) == known:  # it has not learned it, nor has another forest
                 self.__dict__ = before
@@ -228,7 +228,7 @@ class OPFClassifier(MiniBatchClassifier):
             )
         self._query = None
         oldest = forest.examples.oldest(count)
-        for shrunk in update.shrink(forest, oldest, UpdateReport().as_counts()):
+        for shrunk in update.shrink(forest, oldest, no_counts()):
             self._forest = shrunk
 
     @_alone
@@ -512,7 +512,7 @@ def resolve_for_streams(metric: object, params: Mapping[str, Any] | None) -> Met
 
 def _grow(update: Update, forest: BaseForest, X: Array, label: Array) -> Iterator[BaseForest]:
     """Learn rows one after another; up to the first ``yield`` nothing changes."""
-    counts = UpdateReport().as_counts()
+    counts = no_counts()
     if len(X) == 0:
         yield forest
     elif not update.classifies_first:

@@ -32,8 +32,11 @@ class GrowingModel(RuleBasedStateMachine):
     def teardown(self):
         exact.WORTH_TRAINING = self.share
 
+    algorithm = "auto"
+
+    places = st.sampled_from([0, 1, 2, 3, 0, 1, 2, 3, 1 + 2**-20])
     batches = st.lists(
-        st.tuples(st.integers(0, 3), st.integers(0, 3), st.sampled_from("abcd")),
+        st.tuples(places, places, st.sampled_from("abcd")),
         min_size=1,
         max_size=6,
     )
@@ -43,7 +46,7 @@ class GrowingModel(RuleBasedStateMachine):
     )
     def begin(self, batch, single, dtype):
         self.X, self.y = np.empty((0, 2), dtype), np.empty(0, "<U1")
-        self.clf = OPFClassifier(update=self.update)
+        self.clf = OPFClassifier(update=self.update, algorithm=self.algorithm)
         self.learn([(a, b, "b") for a, b, _ in batch] if single else batch)
 
     @rule(batch=batches)
@@ -104,6 +107,7 @@ class GrowingModel(RuleBasedStateMachine):
 
 class GrowingOPFI(GrowingModel):
     update = "opfi"
+    algorithm = "kd_tree"
 
     def compare(self):
         """Each tree is class-pure, and the minimum spanning tree of its members."""
@@ -122,6 +126,7 @@ class GrowingOPFI(GrowingModel):
 
 class GrowingDIFT(GrowingModel):
     update = "dift"
+    algorithm = "kd_tree"
 
     def compare(self):
         forest = self.clf.forest_

@@ -11,11 +11,16 @@ from strategies import learning_problems
 
 
 @settings(max_examples=150)
-@given(problem=learning_problems(max_n=40), start=st.integers(1, 20), data=st.data())
-def test_opfi_agrees_with_the_plain_algorithm_node_by_node(problem, start, data):
+@given(
+    problem=learning_problems(max_n=40, max_d=8),
+    start=st.integers(1, 20),
+    algorithm=st.sampled_from(["kd_tree", "brute"]),
+    data=st.data(),
+)
+def test_opfi_agrees_with_the_plain_algorithm_node_by_node(problem, start, algorithm, data):
     X, y, _ = problem
     start = min(start, len(X))
-    clf = OPFClassifier(update="opfi").fit(X[:start], y[:start])
+    clf = OPFClassifier(update="opfi", algorithm=algorithm).fit(X[:start], y[:start])
     plain = PlainOPFI(oracle.table(X, oracle.squared_euclidean), y, start)
     learned = start
     while learned < len(X):

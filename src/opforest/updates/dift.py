@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from opforest.examples import costs_as_bound
 from opforest.forest import BaseForest
 from opforest.kernels.growing.dift import insert_prototypes
 from opforest.metrics import Array
@@ -31,8 +32,12 @@ def insert(forest: ApproximateForest, conqueror: int, counts: Array) -> Approxim
 
 
 def _insert(forest: ApproximateForest, end: int, counts: Array) -> None:
-    with forest.examples.lock.changing():
-        insert_prototypes(forest.examples.state, forest.lines, end, counts)
+    examples = forest.examples
+    while examples.end < end:
+        with examples.lock.changing():
+            body = examples.body
+            insert_prototypes(body.state, body.index, costs_as_bound(body), body.lines, end, counts)
+        examples.make_room_in_index()
 
 
 DIFT = Update("dift", prepare, grow, insert)  # type: ignore[arg-type]

@@ -42,6 +42,7 @@ def grow(forest: Forest, X: Array, label: Array, counts: Array) -> Iterator[Fore
         counts["learned"] += len(X)
         yield trained
         return
+    examples.need_bound()
     yield forest
     for stop in examples.stops(end):
         _insert(forest, stop, False, counts)
@@ -55,16 +56,18 @@ def insert(forest: Forest, conqueror: int, counts: Array) -> Forest:
         forest = _retrain(forest, np.array([end - 1]), 0, counts)
         counts["learned"] += 1
     else:
+        forest.examples.need_bound()
         _insert(forest, end, conqueror >= 0, counts)
     return forest
 
 
 def _insert(forest: Forest, stop: int, measured: bool, counts: Array) -> None:
     examples = forest.examples
-    kernel = specialise(insert_exactly, examples.kernel)
+    kernel = specialise(insert_exactly, forest.metric.kernel)
     while examples.end < stop:
         with examples.lock.changing():
-            kernel(examples.state, examples.body.index, stop, measured, examples.kernel, counts)
+            body = examples.body
+            kernel(body.state, body.index, body.bound, stop, measured, forest.metric.kernel, counts)
         examples.make_room_in_index()
 
 
@@ -77,12 +80,14 @@ def shrink(forest: Forest, ids: Array, counts: Array) -> Iterator[Forest]:
     if left == 0 or len(vertex) > max(1, WORTH_TRAINING_TO_FORGET * left):
         yield _retrain_without(forest, vertex, counts)
         return
+    examples.need_bound()
     yield forest
-    kernel = specialise(remove_exactly, examples.kernel)
+    kernel = specialise(remove_exactly, forest.metric.kernel)
     while len(vertex):
         part = vertex[:REMOVALS_PER_CALL]
         with examples.lock.changing():
-            done = kernel(examples.state, examples.body.index, part, examples.kernel, counts)
+            body = examples.body
+            done = kernel(body.state, body.index, body.bound, part, forest.metric.kernel, counts)
         vertex = vertex[done:]
         examples.make_room_in_index()
         yield forest

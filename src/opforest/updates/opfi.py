@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from opforest._jit import specialise
+from opforest.examples import costs_as_bound
 from opforest.forest import BaseForest
 from opforest.kernels.growing.opfi import insert_opfi
 from opforest.metrics import Array
@@ -27,7 +28,8 @@ def grow(
     conqueror = examples.find_staged(end)
     yield forest
     for stop in examples.stops(end):
-        _insert(forest, conqueror[: len(X) - (end - stop)], stop, False, counts)
+        _insert(forest, conqueror, stop, False, counts)
+        conqueror = conqueror[len(conqueror) - (end - stop) :]
         yield forest
 
 
@@ -40,10 +42,16 @@ def insert(forest: ApproximateForest, conqueror: int, counts: Array) -> Approxim
 def _insert(
     forest: ApproximateForest, conqueror: Array, stop: int, measured: bool, counts: Array
 ) -> None:
+    """Learn examples up to ``stop``; who conquers them are the first of the list."""
     examples, metric = forest.examples, forest.metric.kernel
-    kernel = specialise(insert_opfi, metric)
-    with examples.lock.changing():
-        kernel(examples.state, forest.lines, conqueror, stop, measured, metric, counts)
+    kernel, begin = specialise(insert_opfi, metric), examples.end
+    while (done := examples.end - begin) < stop - begin:
+        some = conqueror[done : stop - begin]
+        with examples.lock.changing():
+            body = examples.body
+            bound = costs_as_bound(body)
+            kernel(body.state, body.index, bound, body.lines, some, measured, metric, counts)
+        examples.make_room_in_index()
 
 
 OPFI = Update("opfi", prepare, grow, insert, classifies_first=True)  # type: ignore[arg-type]

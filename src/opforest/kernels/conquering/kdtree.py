@@ -28,7 +28,7 @@ def find_conquerors_in_tree(queries, state, index, wanted, metric):
 
 @kernel
 def _search(queries, vertices, cost, index, wanted, winner, offer, metric):
-    nodes, box, vertex, points, _, _, _ = borrow(index)
+    nodes, _, box, vertex, points, _, _, _ = borrow(index)
     stack, bound = np.empty(STACK, np.int64), np.empty(STACK, queries.dtype)
     bit = class_bit(wanted) if wanted != ANY else ~np.uint64(0)
     for i in range(queries.shape[0]):

@@ -95,6 +95,43 @@ def _best_offer(distance, cost, is_sorted, best, won_at, first, all_costs):
 
 
 @kernel
+def scan_for_classes(queries, rows, ranking, label, offer, winner, metric):
+    """Write the cheapest offer of each class to each query, and who makes it.
+
+    ``label`` are the classes of the vertices in the order of the ranking. Where somebody's offer is
+    undefined, that of its class is −1.
+    """
+    vertex, cost, tiles, _ = borrow(ranking)
+    distance = np.empty(TILE, rows.dtype)
+    for begin in range(0, queries.shape[0], GROUP):
+        end = min(begin + GROUP, queries.shape[0])
+        for tile in range(count_tiles(vertex.shape[0])):
+            first, last = tile * TILE, min(tile * TILE + TILE, vertex.shape[0])
+            out = distance[: last - first]
+            for i in range(begin, end):
+                measure(
+                    out, queries[i], rows.shape[0], rows, tiles[tile], vertex[first:last], np.inf,
+                    metric,
+                )  # fmt: skip
+                for j in range(last - first):
+                    k, place = label[first + j], first + j
+                    value = max(cost[place], out[j]) if out[j] >= 0 else out[j]
+                    best = offer[i, k]
+                    if value < best or (value == best and _is_first(place, winner[i, k], cost)):
+                        offer[i, k], winner[i, k] = value, place
+    for i in range(queries.shape[0]):
+        for k in range(winner.shape[1]):
+            if winner[i, k] >= 0:
+                winner[i, k] = vertex[winner[i, k]]
+
+
+@helper
+def _is_first(place, other, cost):
+    """Tell whether one place comes before another, which may be none, by (cost, place)."""
+    return other >= 0 and cost[place] < cost[other]
+
+
+@kernel
 def measure_staged(state, z, metric):
     """Measure the staged vertex z against all others and return its conqueror.
 

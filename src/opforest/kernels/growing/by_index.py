@@ -3,118 +3,163 @@
 import numpy as np
 
 from opforest._jit import borrow, helper
+from opforest.kernels.distances import between, distance
+from opforest.kernels.growing.candidates import are_equal, list_candidates
 from opforest.kernels.growing.pieces import group_of
 from opforest.kernels.growing.tree import precedes
-from opforest.kernels.heap import pop, put
-from opforest.kernels.kdtree.boxes import row_distance, row_distance_to_box, shadows
+from opforest.kernels.heap import append
+from opforest.kernels.kdtree.boxes import distance_to_box
 from opforest.kernels.kdtree.fixed import STACK
-from opforest.kernels.kdtree.index import BUCKET
+from opforest.kernels.kdtree.index import BUCKET, EFFORT, PAUSE
 from opforest.kernels.spanning.sets import find_group
 
 #: How many neighbours of a vertex that is gone are tried first.
 FEW_HEADS = 16
 
-# Nodes and vertices wait in one heap, by distance from z, then by their eldest vertex, nodes first.
-# So when a node has its turn, every vertex p taken before it precedes, by (distance, index), all
-# vertices in the node: who is not farther from p than from z is out (candidates.py).
+#: Looking at all vertices takes as long as a search that looks at one in so many, and some more.
+SCANNED_PER_LOOK, FEW_LOOKS = 24, 64
+
+#: So many insertions look at all vertices, before a search is tried again.
+PAUSE_BETWEEN_TRIALS = 64
+
+#: All vertices count.
+ALL = -1
 
 
 @helper
-def _code(eldest, is_vertex, node):
-    return (np.int64(eldest) << 33) | (is_vertex << 32) | node
+def search_candidates(state, index, bound, z, measured, metric):
+    """Return the vertices whose edges to z may enter the tree, the nearest first, and distances."""
+    near, gaps = np.empty(16, np.int64), np.empty(16, state.rows.dtype)
+    near[0], gaps[0] = -1, np.inf
+    near, gaps, m = search_near(state, index, bound, z, bound.landmark, ALL, near, gaps, metric)
+    if m == 0:
+        return list_candidates(state, index, bound, z, False, metric)
+    return near, gaps, m
 
 
 @helper
-def search_candidates(state, index, z, measured, metric):
-    """Return the vertices whose edges to z may enter the tree, in order, and their distances."""
-    dtype = state.rows.dtype
-    room = 128
-    while True:
-        near, gaps = np.empty(room, np.int64), np.empty(room, dtype)
-        keys, codes = np.empty(room, dtype), np.empty(room, np.int64)
-        lent = borrow((near, gaps, keys, codes))
-        taken = _take_candidates(
-            z, state.rows, state.tally[0].longest, index.nodes, index.box, index.vertex,
-            index.points, lent[0], lent[1], lent[2], lent[3], metric.p,
+def search_near(state, index, bound, z, kin, wanted, near, gaps, metric):
+    """Find the nearest vertex to z, and those that the bound does not exclude.
+
+    The more features there are, the more a search looks at. Where that takes longer than to look
+    at all vertices, it is given up, and tried again only now and then.
+
+    Parameters
+    ----------
+    kin : array
+        A number for each vertex; those count of which it is ``wanted``.
+    near, gaps : arrays
+        Their first entries are a vertex that counts, or −1, and its distance from z.
+
+    Returns
+    -------
+    near, gaps : array
+        The vertices, the nearest first, and their distances.
+    m : int
+        How many they are; 0 if it was given up.
+    """
+    rows, room, enough = state.rows, index.room, z // SCANNED_PER_LOOK + FEW_LOOKS
+    if room[PAUSE] > 0:
+        room[PAUSE] -= 1
+        return near, gaps, 0
+    stack, least = np.empty(STACK, np.int64), np.empty(STACK, rows.dtype)
+    lent = borrow((stack, least))
+    near[0], gaps[0], looks = _find_nearest(
+        rows[z], index.nodes, index.box, index.vertex, index.points, kin, wanted,
+        near[0], gaps[0], 2 * enough, lent[0], lent[1], metric,
+    )  # fmt: skip
+    m = 1
+    if looks <= 2 * enough and (gaps[0] > 0 or not are_equal(rows, near[0], z)):
+        near, gaps, m, looks = _list_within(
+            rows[z], state.tally[0].longest, index, bound, kin, wanted, near, gaps, looks,
+            2 * enough, lent[0], metric,
         )  # fmt: skip
-        room = 2 * (keys.shape[0] + codes.shape[0])  # their last use, and not before they are free
-        if taken >= 0:
-            return near, gaps, taken
+    stack[0] = least.shape[0]  # their last use, and not before they are free
+    room[EFFORT] += (16 * looks - room[EFFORT]) // 8  # sixteen times a moving average
+    if room[EFFORT] > 16 * enough:
+        room[PAUSE] = PAUSE_BETWEEN_TRIALS
+    return near, gaps, m if looks <= 2 * enough else 0
 
 
 @helper
-def _take_candidates(
-    z, rows, longest, nodes, box, vertex, points, near, gaps, keys, codes, p
+def _find_nearest(
+    x, nodes, box, vertex, points, kin, wanted, nearest, best, allowed, stack, least, metric
 ):  # fmt: skip
-    """Fill ``near`` and ``gaps`` and return their number; −1 if there was no room."""
-    zero = rows[z, 0] - rows[z, 0]
-    taken = 0
-    m = put(keys, codes, 0, zero, _code(nodes[0].eldest, 0, 0))
-    while m > 0:
-        key, code = keys[0], codes[0]
-        m = pop(keys, codes, m)
-        if taken > 0 and key > longest:
-            break
-        if taken == near.shape[0] or m + BUCKET > keys.shape[0]:
-            return -1
-        if (code >> 32) & 1:
-            v = code >> 33
-            if not _is_shadowed(rows, v, key, near, taken, p):
-                near[taken], gaps[taken] = v, key
-                taken += 1
-                if key == 0 and _is_copy(rows, v, z):
-                    break  # whatever comes later is as far from v as from z
+    """Return the vertex with the smallest (distance from x, index), the distance, and the looks."""
+    looks = 0
+    stack[0] = 0
+    least[0] = 0
+    m = 1
+    while m > 0 and looks <= allowed:
+        m -= 1
+        node = stack[m]
+        if least[m] > best or (least[m] == best and nodes[node].eldest > nearest):
             continue
-        node = code & 0xFFFFFFFF
         below = np.int64(nodes[node].child)
-        if _is_box_shadowed(rows, z, box, node, key, near, taken, p):
-            continue
         if below < 0:
             begin = (-1 - below) * BUCKET
+            looks += nodes[node].count
             for place in range(begin, begin + nodes[node].count):
-                v = np.int64(vertex[place])
-                gap = row_distance(points, place, rows, z, p)
-                if not _is_shadowed(rows, v, gap, near, taken, p):
-                    m = put(keys, codes, m, gap, _code(v, 1, 0))
+                gap = distance(x, points[place], metric)
+                if gap < best or (gap == best and vertex[place] < nearest):
+                    v = np.int64(vertex[place])
+                    if wanted == ALL or kin[v] == wanted:
+                        nearest, best = v, gap
             continue
-        for node in range(below, below + 2):
-            least = max(key, row_distance_to_box(rows, z, box, node, p))
-            m = put(keys, codes, m, least, _code(nodes[node].eldest, 0, node))
-    return taken
+        left = distance_to_box(x, box, below, metric)
+        right = distance_to_box(x, box, below + 1, metric)
+        nearer = below + (right < left)
+        stack[m], least[m] = 2 * below + 1 - nearer, max(left, right)
+        stack[m + 1], least[m + 1] = nearer, min(left, right)
+        m += 2
+    return nearest, best, looks
 
 
 @helper
-def _is_copy(rows, v, z):
-    for i in range(rows.shape[1]):
-        if rows[v, i] != rows[z, i]:
-            return False
-    return True
+def _list_within(
+    x, longest, index, bound, kin, wanted, near, gaps, looks, allowed, stack, metric
+):  # fmt: skip
+    """Add to the nearest vertex all those that the bound does not exclude."""
+    nodes, _, box, vertex, points, _, _, _ = index
+    landmark, heights, table = bound
+    t = near[0]
+    place, height = landmark[t], heights[t]
+    stack[0] = 0
+    height_of_stack, m = 1, 1
+    while height_of_stack > 0 and looks <= allowed:
+        height_of_stack -= 1
+        node = stack[height_of_stack]
+        own = nodes[node]
+        limit = min(longest, max(height, table[place, own.landmark], own.slack))
+        if distance_to_box(x, box, node, metric) > limit:
+            continue
+        below = np.int64(own.child)
+        if below >= 0:
+            stack[height_of_stack] = below
+            stack[height_of_stack + 1] = below + 1
+            height_of_stack += 2
+            continue
+        begin = (-1 - below) * BUCKET
+        looks += own.count
+        for slot in range(begin, begin + own.count):
+            v = np.int64(vertex[slot])
+            gap = distance(x, points[slot], metric)
+            if v == t or (wanted != ALL and kin[v] != wanted):
+                continue
+            if gap <= min(longest, max(height, table[place, landmark[v]], heights[v])):
+                near, gaps = append(near, m, v), append(gaps, m, gap)
+                m += 1
+    return near, gaps, m, looks
 
 
 @helper
-def _is_shadowed(rows, v, gap, near, taken, p):
-    for i in range(taken):
-        if row_distance(rows, near[i], rows, v, p) <= gap:
-            return True
-    return False
-
-
-@helper
-def _is_box_shadowed(rows, z, box, node, key, near, taken, p):
-    for i in range(taken):
-        if shadows(rows, near[i], z, box, node, key, p):
-            return True
-    return False
-
-
-@helper
-def _try_heads(rows, own, group, head, nowhere, p):
+def _try_heads(rows, own, group, head, nowhere, metric):
     """Return the best of a few edges between neighbours of the vertex that is gone."""
     best = (np.int64(-1), np.int64(-1), nowhere)
     u = head[own]
     for i in range(min(head.shape[0], FEW_HEADS)):
         if find_group(group, i) != own:
-            weight = row_distance(rows, min(u, head[i]), rows, max(u, head[i]), p)
+            weight = between(u, head[i], rows, metric)
             if precedes(weight, u, head[i], best[2], best[0], best[1]):
                 best = (u, head[i], weight)
     return best
@@ -127,14 +172,15 @@ def search_way_out(state, index, own, pieces, metric):
     """Return the smallest edge from a group of pieces to another one: its ends and its weight."""
     stack, bound = np.empty(STACK, np.int64), np.empty(STACK, state.cost.dtype)
     bound[0] = np.inf
-    best = _try_heads(state.rows, own, pieces.group, pieces.head, bound[0], metric.p)
+    best = _try_heads(state.rows, own, pieces.group, pieces.head, bound[0], metric)
     lent = borrow((stack, bound, pieces.group))
     u = pieces.head[own]
     while u >= 0:
         if state.gap[u] <= best[2]:
             best = _way_out_from(
-                best, u, own, state.rows, state.vertices, pieces.stamp, pieces.rest, lent[2],
-                index.nodes, index.box, index.vertex, index.points, lent[0], lent[1], metric.p,
+                best, u, state.rows[u], own, state.vertices, pieces.stamp, pieces.rest, lent[2],
+                index.nodes, index.pieces, index.box, index.vertex, index.points, lent[0], lent[1],
+                metric,
             )  # fmt: skip
         u = np.int64(state.vertices[u].link)
     stack[0] = bound.shape[0]  # their last use, and not before they are free
@@ -143,7 +189,8 @@ def search_way_out(state, index, own, pieces, metric):
 
 @helper
 def _way_out_from(
-    best, u, own, rows, vertices, stamp, rest, group, nodes, box, vertex, points, stack, bound, p
+    best, u, x, own, vertices, stamp, rest, group, nodes, pieces, box, vertex, points, stack, bound,
+    metric,
 ):  # fmt: skip
     """Return the better one of an edge and the smallest from u to another group."""
     stack[0] = 0
@@ -155,11 +202,14 @@ def _way_out_from(
         # No edge into the node precedes one of this length to its eldest vertex.
         if not precedes(bound[m], u, nodes[node].eldest, best[2], best[0], best[1]):
             continue
+        piece = pieces[node].mark - stamp
+        if piece >= 0 and pieces[node].inside == nodes[node].count and group[piece] == own:
+            continue  # all of it is in this group; one that has been joined twice is not seen
         below = np.int64(nodes[node].child)
         if below < 0:
             begin = (-1 - below) * BUCKET
             for place in range(begin, begin + nodes[node].count):
-                weight = row_distance(points, place, rows, u, p)
+                weight = distance(x, points[place], metric)
                 if weight <= best[2]:
                     v = np.int64(vertex[place])
                     if (
@@ -168,8 +218,8 @@ def _way_out_from(
                     ):
                         best = (u, v, weight)
             continue
-        gap = row_distance_to_box(rows, u, box, below, p)
-        other = row_distance_to_box(rows, u, box, below + 1, p)
+        gap = distance_to_box(x, box, below, metric)
+        other = distance_to_box(x, box, below + 1, metric)
         near = below + (other < gap)
         stack[m], bound[m] = 2 * below + 1 - near, max(gap, other)
         stack[m + 1], bound[m + 1] = near, min(gap, other)

@@ -1,29 +1,26 @@
-"""Which edges of a new vertex z may enter a minimum spanning tree.
+"""Which edges of a new vertex z may enter a minimum spanning tree, by a look at all vertices.
 
-Vertices are taken by rising (distance from z, index). A vertex v is out as soon as a vertex p
-taken before it has d(p, v) ≤ d(z, v): then zv is the largest edge of the triangle z, p, v under
-(weight, smaller index, larger index), for z is the youngest, and such an edge is in no minimum
-spanning tree. A handful is left, ties and duplicates included. Beside the nearest, only
-distances up to the longest tree edge need a look.
+Those are the edge to the nearest vertex t, the first of these by index, and the edges to all v with
+d(z, v) ≤ m(t, v), for which ``bound`` has an upper bound: a handful. Nothing but these is looked at
+again. A copy of t has no other edge: whatever is as far from z as from t is nearer to t by index.
 """
 
 import numpy as np
+from numba import types
 
-from opforest._jit import helper
-from opforest.kernels.distances import TILE, between, count_tiles, measure, smallest
+from opforest._jit import helper, overload
+from opforest.kernels.distances import TILE, count_tiles, measure, smallest
 from opforest.kernels.heap import append
+from opforest.metrics import Table
 
 #: Not a distance: marks a vertex that is out.
 OUT = -1
 
+#: Vertices that are looked at together, to see whether any of them is a candidate.
+BLOCK = 64
+
 #: No bit pattern is larger.
 LARGEST = np.uint64(0xFFFFFFFFFFFFFFFF)
-
-#: About how many features can be looked at in the time of a climb in the tree.
-FEATURES_PER_CLIMB = 1000
-
-#: Up to this many vertices of a tile are measured one by one.
-FEW = TILE // 16
 
 
 @helper
@@ -32,135 +29,119 @@ def measure_from(state, z, n, limit, metric):
 
     A tile all of whose distances exceed both ``limit`` and that of the nearest may be left out.
     """
-    nearest = np.inf
+    least, bound = LARGEST, np.inf
     for tile in range(count_tiles(n)):
         first, last = tile * TILE, min(tile * TILE + TILE, n)
-        gap = state.gap[first:last]
-        bound = max(limit, nearest)
+        gap, bits = state.gap[first:last], state.bits[first:last]
         if measure(gap, state.rows[z], z, state.rows, state.tiles[tile], first, bound, metric):
             if state.tally[0].holes > 0:
                 cost = state.cost[first:last]
                 for j in range(last - first):
                     gap[j] = gap[j] if cost[j] < np.inf else OUT
             if limit < np.inf:
-                for j in range(last - first):
-                    nearest = gap[j] if 0 <= gap[j] < nearest else nearest
+                lowest = smallest(bits, least)
+                if lowest < least:
+                    nearest = gap[_place_of(bits, lowest)]
+                    if nearest >= 0:
+                        least, bound = lowest, max(limit, nearest)
         else:
             for j in range(last - first):
                 gap[j] = OUT
 
 
 @helper
-def lowest_gaps(state, n, limit):
-    """Take out all gaps above ``limit``, but for the smallest; return the bits of each tile's."""
-    lowest, bits = np.empty(count_tiles(n), np.uint64), state.bits
-    for tile in range(lowest.shape[0]):
+def nearest_of(bits, n):
+    """Return the vertex with the smallest (gap, index) below n; those that are out come last."""
+    least, at = LARGEST, 0
+    for tile in range(count_tiles(n)):
         first, last = tile * TILE, min(tile * TILE + TILE, n)
-        lowest[tile] = smallest(bits[first:last], LARGEST)
-    bound = max(limit, state.gap[_nearest(state, lowest, n)])
-    for tile in range(lowest.shape[0]):
-        if not _is_out(lowest[tile], state.gap):
-            first, last = tile * TILE, min(tile * TILE + TILE, n)
-            gap = state.gap[first:last]
-            for j in range(last - first):
-                gap[j] = gap[j] if gap[j] <= bound else OUT
-            lowest[tile] = smallest(bits[first:last], LARGEST)
-    return lowest
+        lowest = smallest(bits[first:last], LARGEST)
+        if lowest < least:
+            least, at = lowest, first
+    return at + _place_of(bits[at:], least)
 
 
 @helper
-def _is_out(bits, like):
-    """Tell whether these are the bits of a negative number."""
-    return bits >> np.uint64(8 * like.itemsize - 1) != 0
+def _place_of(bits, value):
+    """Return where a value comes first; it must be there."""
+    place = 0
+    while bits[place] != value:
+        place += 1
+    return place
+
+
+def is_copy(rows, t, z, metric):
+    """Tell whether z has all distances that t has (compiled code only)."""
+
+
+@overload(is_copy)
+def _is_copy_by(rows, t, z, metric):
+    # A user's function may not be quite symmetric, and rows of a table are no coordinates.
+    if isinstance(metric, types.Dispatcher) or metric.instance_class is Table:
+        return lambda rows, t, z, metric: False
+    return lambda rows, t, z, metric: are_equal(rows, t, z)
 
 
 @helper
-def _nearest(state, lowest, n):
-    """Return the vertex with the smallest (gap, index), those that are out coming last."""
-    tile = 0
-    for other in range(1, lowest.shape[0]):
-        if lowest[other] < lowest[tile]:
-            tile = other
-    bits = state.bits
-    for v in range(tile * TILE, n):
-        if bits[v] == lowest[tile]:
-            return v
-    return -1
+def are_equal(rows, u, v):
+    """Tell whether two rows are equal."""
+    for k in range(rows.shape[1]):
+        if rows[u, k] != rows[v, k]:
+            return False
+    return True
 
 
 @helper
-def take_nearest(state, lowest, n):
-    """Take out the vertex with the smallest (gap, index) and return it; −1 if all are out."""
-    v = _nearest(state, lowest, n)
-    gap = state.gap[v]
-    if gap < 0:
-        return -1, gap
-    state.gap[v] = OUT
-    first = v - v % TILE
-    lowest[v // TILE] = smallest(state.bits[first : min(first + TILE, n)], LARGEST)
-    return v, gap
+def list_candidates(state, index, bound, z, measured, metric):
+    """Return the vertices whose edges to z may enter the tree, the nearest first, and distances.
+
+    ``measured`` says whether ``gap`` holds the distances from z already.
+    """
+    longest = state.tally[0].longest
+    if not measured:
+        measure_from(state, z, z, longest, metric)
+    t = nearest_of(state.bits, z)
+    near, gaps = np.empty(16, np.int64), np.empty(16, state.gap.dtype)
+    near[0], gaps[0] = t, state.gap[t]
+    m = 1
+    if gaps[0] == 0 and is_copy(state.rows, t, z, metric):
+        return near, gaps, m
+    state.gap[t] = OUT
+    row, height = bound.table[bound.landmark[t]], bound.height[t]
+    state.gap[z] = longest
+    limit = state.bits[z]
+    for first in range(0, z, BLOCK):
+        last = min(first + BLOCK, z)
+        if _count_up_to(state.bits[first:last], limit) == 0:
+            continue
+        gap, own, other = (
+            state.gap[first:last],
+            bound.height[first:last],
+            bound.landmark[first:last],
+        )
+        if _count_within(gap, own, other, row, height, longest) == 0:
+            continue
+        for j in range(last - first):
+            if 0 <= gap[j] <= min(longest, max(height, own[j], row[other[j]])):
+                near, gaps = append(near, m, first + j), append(gaps, m, gap[j])
+                m += 1
+    return near, gaps, m
 
 
 @helper
-def _count_left(gap):
+def _count_up_to(bits, limit):
+    """Count the gaps up to a limit, by their bits: those that are out have larger ones."""
     count = 0
-    for j in range(gap.shape[0]):
-        count += gap[j] >= 0
+    for j in range(bits.shape[0]):
+        count += bits[j] <= limit
     return count
 
 
 @helper
-def drop_shadowed(state, lowest, p, n, distance, metric):
-    """Take out all vertices that are no farther from p than from z.
-
-    Returns
-    -------
-    bool
-        Whether that was worth the while: a vertex left in costs a climb in the tree later.
-    """
-    dropped = left = 0
-    for tile in range(lowest.shape[0]):
-        if _is_out(lowest[tile], state.gap):
-            continue
-        first, last = tile * TILE, min(tile * TILE + TILE, n)
-        gap = state.gap[first:last]
-        before = _count_left(gap)
-        if before <= FEW:
-            for j in range(last - first):
-                if gap[j] >= 0 and between(p, first + j, state.rows, metric) <= gap[j]:
-                    gap[j] = OUT
-        else:
-            out = distance[: last - first]
-            tiles = state.tiles[tile]
-            if measure(out, state.rows[p], p, state.rows, tiles, first, gap, metric):
-                for j in range(last - first):
-                    gap[j] = OUT if out[j] <= gap[j] else gap[j]
-        after = _count_left(gap)
-        dropped += before - after
-        left += after
-        lowest[tile] = smallest(state.bits[first:last], LARGEST)
-    effort = left * state.rows.shape[1] + lowest.shape[0] * TILE // 16
-    return dropped * FEATURES_PER_CLIMB >= effort
-
-
-@helper
-def list_candidates(state, index, z, measured, metric):
-    """Return the vertices whose edges to z may enter the tree, in order, and their distances.
-
-    ``measured`` says whether ``gap`` holds the distances from z already.
-    """
-    limit = state.tally[0].longest
-    if not measured:
-        measure_from(state, z, z, limit, metric)
-    lowest = lowest_gaps(state, z, limit)
-    distance = np.empty(TILE, state.gap.dtype)
-    vertices, gaps = np.empty(16, np.int64), np.empty(16, state.gap.dtype)
-    m = 0
-    dropping = True
-    p, gap = take_nearest(state, lowest, z)
-    while p >= 0:
-        vertices, gaps = append(vertices, m, p), append(gaps, m, gap)
-        m += 1
-        dropping = dropping and drop_shadowed(state, lowest, p, z, distance, metric)
-        p, gap = take_nearest(state, lowest, z)
-    return vertices, gaps, m
+def _count_within(gap, own, other, row, height, longest):
+    """Count the gaps that the bound does not exclude."""
+    count = 0
+    for j in range(gap.shape[0]):
+        most = max(height, own[j], row[other[j]])
+        count += (gap[j] <= most) & (gap[j] >= 0) & (gap[j] <= longest)
+    return count

@@ -7,6 +7,7 @@ in a few places, and costs only near these and near the prototypes that came or 
 import numpy as np
 
 from opforest._jit import borrow, helper, kernel
+from opforest.kernels.growing.bound import extend
 from opforest.kernels.growing.costs import count_lost, repair_costs
 from opforest.kernels.growing.surroundings import enter, find_candidates, has_room, reprice
 from opforest.kernels.growing.tree import add_edge, count_crossing, hang, isolate
@@ -14,7 +15,7 @@ from opforest.kernels.heap import append
 
 
 @kernel
-def insert_exactly(state, index, end, measured, metric, report):
+def insert_exactly(state, index, bound, end, measured, metric, report):
     """Insert the vertices from ``tally.size`` to ``end``, whose rows and labels are in place.
 
     It stops early where an index has no room left.
@@ -23,23 +24,26 @@ def insert_exactly(state, index, end, measured, metric, report):
     ----------
     index : Flat or Index
         Finds neighbours.
+    bound : Bound
+        Bounds the largest edges between vertices; it takes the new ones in.
     measured : bool
         Whether ``gap`` holds the distances from the first of them already.
     report : array
         One record of the counters of an ``UpdateReport``.
     """
-    state, index = borrow(state), borrow(index)
+    state, index, bound = borrow(state), borrow(index), borrow(bound)
     for z in range(state.tally[0].size, end):
         if not has_room(index):
             return
-        _insert(state, index, z, measured, metric, report[0])
+        _insert(state, index, bound, z, measured, metric, report[0])
         measured = False
 
 
 @helper
-def _insert(state, index, z, measured, metric, report):
+def _insert(state, index, bound, z, measured, metric, report):
     vertices, cost, tally = state.vertices, state.cost, state.tally[0]
-    near, gaps, m = find_candidates(state, index, z, measured, metric)
+    near, gaps, m = find_candidates(state, index, bound, z, measured, metric)
+    extend(bound, z, near[0], gaps[0])
     one_class = tally.crossing == 0
     prototypes = tally.prototypes
     ends, n_ends = _insert_into_tree(vertices, tally, z, near, gaps, m)
@@ -54,7 +58,7 @@ def _insert(state, index, z, measured, metric, report):
     doubt = np.zeros(n_ends, cost.dtype)
     changed, n_changed = repair_costs(vertices, cost, ends, doubt, n_ends, near, m + 1)
     lost = count_lost(vertices, tally, ends, n_ends)
-    enter(index, z, state.rows, vertices, cost)
+    enter(index, bound, z, state.rows, vertices, cost)
     reprice(index, changed, n_changed, vertices, cost)
     tally.size = z + 1
     tally.version += 1

@@ -14,15 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opforest._jit import borrow, helper, kernel
-from opforest.kernels.distances import TILE, between
-from opforest.kernels.growing.candidates import (
-    OUT,
-    drop_shadowed,
-    lowest_gaps,
-    measure_from,
-    take_nearest,
-)  # fmt: skip
+from opforest._jit import borrow, helper, kernel, overload
+from opforest.kernels.distances import TILE, between, count_tiles
+from opforest.kernels.growing.by_index import search_near
+from opforest.kernels.growing.candidates import OUT, measure_from, nearest_of
+from opforest.kernels.growing.surroundings import enter, has_room, reprice_one
 from opforest.kernels.growing.tree import (
     add_edge,
     following,
@@ -32,6 +28,8 @@ from opforest.kernels.growing.tree import (
     turn,
     unlink,
 )
+from opforest.kernels.heap import append
+from opforest.kernels.kdtree.index import Flat
 
 #: Coming to a member of a tree takes as long as measuring so many coordinates in a row, for members
 #: lie anywhere in memory; and measuring one there takes as long as measuring so many in a row.
@@ -46,76 +44,131 @@ class Lines(NamedTuple):
 
 
 @kernel
-def insert_opfi(state, lines, conqueror, end, measured, metric, report):
-    """Insert the vertices from ``tally.size`` to ``end``, whose rows and labels are in place.
+def insert_opfi(state, index, bound, lines, conqueror, measured, metric, report):
+    """Insert the vertices from ``tally.size`` on, whose rows and labels are in place.
 
-    Their conquerors are the last of the list ``conqueror``, found when the batch was classified
-    (Algorithm 1, line 1). ``measured`` says whether ``gap`` holds the distances from the first
-    of them already.
+    It stops early where an index has no room left.
+
+    Parameters
+    ----------
+    index : Flat or Index
+        Finds neighbours.
+    bound : Bound
+        Its heights are the costs, and there is one landmark.
+    conqueror : array
+        Who conquers each of them, found when the batch was classified (Algorithm 1, line 1).
+    measured : bool
+        Whether ``gap`` holds the distances from the first of them already.
+    report : array
+        One record of the counters of an ``UpdateReport``.
     """
-    state, lines = borrow(state), borrow(lines)
-    for z in range(state.tally[0].size, end):
-        p = conqueror[z - end]
-        _insert(state, lines, z, p, measured, metric, report[0])
+    state, index, bound, lines = borrow(state), borrow(index), borrow(bound), borrow(lines)
+    begin = state.tally[0].size
+    for i in range(conqueror.shape[0]):
+        if not has_room(index):
+            return
+        _insert(state, index, bound, lines, begin + i, conqueror[i], measured, metric, report[0])
         measured = False
 
 
 @helper
-def _insert(state, lines, z, p, measured, metric, report):
+def _insert(state, index, bound, lines, z, p, measured, metric, report):
     """Algorithm 1: insert z, which was conquered by p."""
     vertices, cost, tally, rows = state.vertices, state.cost, state.tally[0], state.rows
     root, pair = lines
     isolate(vertices, z)
     pair[z] = -1
     if vertices[p].label != vertices[z].label:
-        _start_tree(vertices, cost, rows, root, pair, z, p, metric, report)
+        _start_tree(state, index, root, pair, z, p, metric, report)
         report.case_3 += 1
     else:
         if root[p] == p:
             report.case_2 += 1
         else:
             report.case_1 += 1
-        if not measured and not _measure_few(vertices, rows, state.gap, z, root[p], metric):
-            measure_from(state, z, z, np.inf, metric)
+        near, gaps, m = find_members(state, index, bound, root, z, p, measured, metric)
+        _insert_into_tree(vertices, tally, z, near, gaps, m)
+        root[z] = root[p]
         q = pair[p]
-        _insert_into_tree(state, root, z, root[p], metric)
         if q >= 0 and between(q, z, rows, metric) < between(p, q, rows, metric):
-            _take_over(vertices, cost, root, pair, z, p, report)
+            _take_over(vertices, cost, index, root, pair, z, p, report)
         else:
-            report.reconquered += _conquer_below(vertices, cost, root, z, root[z])
+            report.reconquered += _conquer_below(vertices, cost, index, root, z, root[z])
+    enter(index, bound, z, rows, vertices, cost)
     tally.size = z + 1
     tally.version += 1
     report.learned += 1
 
 
 @helper
-def _insert_into_tree(state, root, z, top, metric):
-    """Algorithm 2: make z a member of the tree with the root ``top``, which stays its root."""
-    vertices, tally = state.vertices, state.tally[0]
-    longest = _keep_members(state.gap[:z], root[:z], top, state.cost[:z])
-    root[z] = top
-    lowest = lowest_gaps(state, z, longest)
-    distance = np.empty(TILE, state.gap.dtype)
-    p, gap = take_nearest(state, lowest, z)
-    hang(vertices, z, p, gap)
-    dropping = True
-    while True:
-        dropping = dropping and drop_shadowed(state, lowest, p, z, distance, metric)
-        p, gap = take_nearest(state, lowest, z)
-        if p < 0:
-            return
-        add_edge(vertices, tally, z, p, gap)
+def _insert_into_tree(vertices, tally, z, near, gaps, m):
+    """Algorithm 2: make z a member of a tree whose root stays."""
+    hang(vertices, z, near[0], gaps[0])
+    tally.longest = max(tally.longest, gaps[0])
+    for i in range(1, m):
+        add_edge(vertices, tally, z, near[i], gaps[i])
+
+
+def find_members(state, index, bound, root, z, p, measured, metric):
+    """Return the vertices in the tree of p whose edges to z may enter it, and their distances.
+
+    No edge on the way between two members is longer than the larger of their costs. So, as in
+    ``bound``, few edges can enter: that to the nearest member t, and those to members v with
+    d(z, v) ≤ max(cost of t, cost of v). The nearest comes first.
+    """
+
+
+@overload(find_members)
+def _find_members(state, index, bound, root, z, p, measured, metric):
+    return (_scan_for_members if index.instance_class is Flat else _search_members).py_func
 
 
 @helper
-def _keep_members(gap, root, top, cost):
-    """Take out all vertices of other trees, and return the longest edge of this one."""
+def _search_members(state, index, bound, root, z, p, measured, metric):
+    near, gaps = np.empty(16, np.int64), np.empty(16, state.rows.dtype)
+    near[0], gaps[0] = p, between(p, z, state.rows, metric)
+    near, gaps, m = search_near(state, index, bound, z, root, root[p], near, gaps, metric)
+    if m == 0:
+        return _scan_for_members(state, index, bound, root, z, p, False, metric)
+    return near, gaps, m
+
+
+@helper
+def _scan_for_members(state, index, bound, root, z, p, measured, metric):
+    cost, gap, top = state.cost, state.gap, root[p]
+    if not measured and not _measure_few(state.vertices, state.rows, gap, z, top, metric):
+        measure_from(state, z, z, np.inf, metric)
+    _keep_members(gap[:z], root[:z], top)
+    near, gaps = np.empty(16, np.int64), np.empty(16, gap.dtype)
+    t = nearest_of(state.bits, z)
+    near[0], gaps[0] = t, gap[t]
+    gap[t] = OUT
+    m = 1
+    for tile in range(count_tiles(z)):
+        first, last = tile * TILE, min(tile * TILE + TILE, z)
+        if _count_within(gap[first:last], cost[t], cost[first:last]) == 0:
+            continue
+        for v in range(first, last):
+            if 0 <= gap[v] <= max(cost[t], cost[v]):
+                near, gaps = append(near, m, v), append(gaps, m, gap[v])
+                m += 1
+    return near, gaps, m
+
+
+@helper
+def _count_within(gap, least, cost):
+    """Count the gaps that costs do not exclude."""
+    count = 0
+    for j in range(gap.shape[0]):
+        count += (gap[j] >= 0) & (gap[j] <= max(least, cost[j]))
+    return count
+
+
+@helper
+def _keep_members(gap, root, top):
+    """Take out all vertices of other trees."""
     for v in range(gap.shape[0]):
         gap[v] = gap[v] if root[v] == top else OUT
-    longest = cost[top]
-    for v in range(gap.shape[0]):
-        longest = max(longest, cost[v] if root[v] == top else longest)
-    return longest
 
 
 @helper
@@ -139,13 +192,16 @@ def _measure_few(vertices, rows, gap, z, top, metric):
 
 
 @helper
-def _conquer_below(vertices, cost, root, top, prototype):
+def _conquer_below(vertices, cost, index, root, top, prototype):
     """Algorithm 4: bring costs and roots below ``top``, itself included, up to date."""
     v = top
     count = 0
     while v >= 0:
         above = vertices[v].parent
-        cost[v] = 0 if above < 0 else max(cost[above], vertices[v].weight)
+        value = 0 if above < 0 else max(cost[above], vertices[v].weight)
+        if value != cost[v]:
+            cost[v] = value
+            reprice_one(index, v, vertices, cost)
         root[v] = prototype
         count += 1
         v = following(vertices, v, top)
@@ -153,7 +209,7 @@ def _conquer_below(vertices, cost, root, top, prototype):
 
 
 @helper
-def _take_over(vertices, cost, root, pair, z, p, report):
+def _take_over(vertices, cost, index, root, pair, z, p, report):
     """Algorithm 3: z is nearer to the pair of its prototype p and takes its place."""
     turn(vertices, z)
     pair[z] = pair[p]
@@ -162,14 +218,15 @@ def _take_over(vertices, cost, root, pair, z, p, report):
         if pair[v] == p:
             pair[v] = z
     report.takeovers += 1
-    report.reconquered += _conquer_below(vertices, cost, root, z, z)
+    report.reconquered += _conquer_below(vertices, cost, index, root, z, z)
     report.prototypes_gained += 1
     report.prototypes_lost += 1
 
 
 @helper
-def _start_tree(vertices, cost, rows, root, pair, z, p, metric, report):
+def _start_tree(state, index, root, pair, z, p, metric, report):
     """Algorithm 1, lines 10 to 12: z and its conqueror p, of another class, become prototypes."""
+    vertices, cost, rows = state.vertices, state.cost, state.rows
     root[z] = z
     pair[z] = p
     cost[z] = 0
@@ -184,4 +241,4 @@ def _start_tree(vertices, cost, rows, root, pair, z, p, metric, report):
     turn(vertices, p)
     pair[p] = z
     report.prototypes_gained += 1
-    report.reconquered += _conquer_below(vertices, cost, root, p, p)
+    report.reconquered += _conquer_below(vertices, cost, index, root, p, p)

@@ -8,9 +8,17 @@ walked through, by turns, so that the largest one need not be.
 import numpy as np
 
 from opforest._jit import borrow, helper, kernel
+from opforest.kernels.growing.candidates import is_copy
 from opforest.kernels.growing.costs import count_lost, repair_costs
 from opforest.kernels.growing.pieces import Pieces, group_of, piece_of
-from opforest.kernels.growing.surroundings import find_way_out, has_room, leave, reprice
+from opforest.kernels.growing.surroundings import (
+    find_way_out,
+    has_room,
+    leave,
+    note_pieces,
+    raise_heights,
+    reprice,
+)
 from opforest.kernels.growing.tree import count_crossing, hang, largest_between, turn, unlink
 from opforest.kernels.heap import append
 from opforest.kernels.spanning.sets import find_group
@@ -18,33 +26,33 @@ from opforest.kernels.vertices import FORGOTTEN
 
 
 @kernel
-def remove_exactly(state, index, doomed, metric, report):
+def remove_exactly(state, index, bound, doomed, metric, report):
     """Remove vertices, those of the list ``doomed`` in their order; some vertex must be left.
 
     It stops early where an index has no room left, and returns how many it has removed.
     """
-    state, index = borrow(state), borrow(index)
+    state, index, bound = borrow(state), borrow(index), borrow(bound)
     for i in range(doomed.shape[0]):
         if not has_room(index):
             return i
-        _remove(state, index, doomed[i], metric, report[0])
+        _remove(state, index, bound, doomed[i], metric, report[0])
     return doomed.shape[0]
 
 
 @helper
-def _remove(state, index, z, metric, report):
+def _remove(state, index, bound, z, metric, report):
     vertices, cost, tally = state.vertices, state.cost, state.tally[0]
     prototypes, was_prototype = tally.prototypes, vertices[z].cuts > 0
     one_class = tally.crossing == 0
     eldest, label, own_cost = tally.eldest, vertices[z].label, cost[z]
-    leave(index, z, state.rows, vertices, cost)
+    leave(index, bound, z, state.rows, vertices, cost)
     neighbours, lengths, k = _cut_out(vertices, tally, z)
     safe = -1
     if not was_prototype:
         safe = _find_source(vertices, tally, cost, neighbours, lengths, k, own_cost)
     tally.prototypes -= vertices[z].cuts > 0  # if it stood in where there is one class
     _make_hole(vertices, tally, cost, z)
-    new, n_new, side = _join_pieces(state, index, neighbours, lengths, k, metric)
+    new, n_new, side = _join_pieces(state, index, bound, z, neighbours, lengths, k, metric)
     ends = np.empty(k + 1, np.int64)
     n_ends = 0
     for i in range(k):
@@ -210,7 +218,7 @@ def _list_next(vertices, t, tail, i, stamp):
 
 
 @helper
-def _join_pieces(state, index, neighbours, lengths, k, metric):
+def _join_pieces(state, index, bound, z, neighbours, lengths, k, metric):
     """Join the pieces by their smallest edges; return the ends of these, and in which pieces."""
     vertices, tally = state.vertices, state.tally[0]
     new, side = np.empty(2 * k + 2, np.int64), np.empty(2 * k, np.int64)
@@ -222,10 +230,15 @@ def _join_pieces(state, index, neighbours, lengths, k, metric):
     for i in range(k):
         state.gap[head[i]] = lengths[i]
     rest = _walk(vertices, state.gap, stamp, head.copy(), tail, walking)
+    note_pieces(index, vertices, stamp, rest, head, tail)
+    last, longest = tail.copy(), lengths[0] - lengths[0]
     group = np.arange(k)
     pieces = Pieces(stamp, rest, group, head, tail)
     u, v, weight = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k, state.cost.dtype)
-    groups = k
+    eldest = _eldest_of_copies(head, lengths, z)
+    if eldest >= 0:
+        n_new = _join_copies(state, pieces, lengths, z, eldest, new, side, metric)
+    groups = k - n_new // 2
     while groups > 1:
         largest = find_group(group, rest)
         for i in range(k):
@@ -245,12 +258,66 @@ def _join_pieces(state, index, neighbours, lengths, k, metric):
             turn(vertices, u[i])
             hang(vertices, u[i], v[i], weight[i])
             count_crossing(vertices, tally, u[i], v[i], 1)
-            tally.longest = max(tally.longest, weight[i])
+            longest = max(longest, weight[i])
             new[n_new], new[n_new + 1] = u[i], v[i]
             side[n_new] = piece_of(vertices, u[i], stamp, rest, k)
             side[n_new + 1] = piece_of(vertices, v[i], stamp, rest, k)
             n_new += 2
+    tally.longest = max(tally.longest, longest)
+    for i in range(k):
+        if i != rest:
+            raise_heights(bound, index, vertices, head[i], last[i], longest)
     return new, n_new, side
+
+
+# Let z be the eldest of all vertices at distance 0 from it: then all of these are its neighbours,
+# for the edges from z come first among those of length 0. A copy c of z is as far from all others
+# as z is, so it is at distance 0 from just these, and has no other edge of length 0. Nor has
+# anybody behind it: that edge would have been in the tree instead of a longer or a later one. So
+# the smallest edge from c to another piece leads to the eldest of them.
+@helper
+def _eldest_of_copies(head, lengths, z):
+    """Return which neighbour is the eldest at distance 0; −1 if none is, or an elder than z."""
+    eldest = np.int64(-1)
+    for i in range(head.shape[0]):
+        if lengths[i] == 0:
+            if head[i] < z:
+                return np.int64(-1)
+            if eldest < 0 or head[i] < head[eldest]:
+                eldest = i
+    return eldest
+
+
+@helper
+def _join_copies(state, pieces, lengths, z, eldest, new, side, metric):
+    """Join copies of z to the eldest vertex at distance 0; return the number of ends of edges.
+
+    What copies would find, the eldest of them finds: the others leave the lists of members.
+    """
+    _, _, group, head, tail = pieces
+    vertices, tally = state.vertices, state.tally[0]
+    zero = lengths[eldest]
+    n_new = 0
+    first = np.int64(-1)  # the eldest copy
+    for i in range(head.shape[0]):
+        is_elder = first < 0 or head[i] < head[first]
+        if lengths[i] == 0 and is_elder and is_copy(state.rows, head[i], z, metric):
+            first = i
+    for i in range(head.shape[0]):
+        if i == eldest or lengths[i] != 0 or not is_copy(state.rows, head[i], z, metric):
+            continue
+        begin = head[i] if i == first else np.int64(vertices[head[i]].link)
+        if begin >= 0:
+            vertices[tail[eldest]].link = begin
+            tail[eldest] = tail[i]
+        group[i] = eldest
+        turn(vertices, head[i])
+        hang(vertices, head[i], head[eldest], zero)
+        count_crossing(vertices, tally, head[i], head[eldest], 1)
+        new[n_new], new[n_new + 1] = head[i], head[eldest]
+        side[n_new], side[n_new + 1] = i, eldest
+        n_new += 2
+    return n_new
 
 
 @helper

@@ -37,8 +37,9 @@ def unlink(vertices, v):
 
 @helper
 def isolate(vertices, v):
-    """Make v a vertex without edges."""
+    """Make v a vertex without edges, in no index."""
     vertex = vertices[v]
+    vertex.home = -1
     vertex.parent = -1
     vertex.child = -1
     vertex.after = -1

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opforest._jit import helper
+from opforest._jit import borrow, helper, kernel
 from opforest.kernels.kdtree.boxes import HIGH, LOW
 from opforest.kernels.kdtree.fixed import (
     LEAF,
@@ -28,10 +28,15 @@ from opforest.kernels.vertices import resized
 BUCKET = 16
 
 #: Places in ``Index.room``.
-SPARE, SHORT = 0, 1
+SPARE, SHORT, EFFORT, PAUSE = 0, 1, 2, 3
 
 #: Younger than all vertices.
 NOBODY = np.int32(2**31 - 1)
+
+
+#: Of the points of a node, those in one piece of a tree that has fallen apart: the mark of that
+#: piece, as in the records of vertices, or less than 0 if there are several, and how many points.
+PIECE = np.dtype([("mark", np.int64), ("inside", np.int64)])
 
 
 class Flat(NamedTuple):
@@ -42,12 +47,15 @@ class Index(NamedTuple):
     """The tree. Its root is node 0; pair p of siblings are the nodes 2p + 1 and 2p + 2."""
 
     nodes: np.ndarray  #: records of ``node_type``
+    pieces: np.ndarray  #: by node, records of type PIECE: scratch for removals
     box: np.ndarray  #: by node: its corners
     vertex: np.ndarray  #: by place; the record of a vertex leads back to its place
     points: np.ndarray  #: by place
     holder: np.ndarray  #: by bucket: its leaf
     spare: np.ndarray  #: pairs of nodes and buckets that are free
-    room: np.ndarray  #: how many of these; and whether they were too few to restore balance
+    #: How many of these; whether they were too few to restore balance; what a search for candidates
+    #: takes of late; and how many insertions will look at all vertices instead.
+    room: np.ndarray
 
 
 @cache
@@ -60,7 +68,9 @@ def node_type(dtype):
         ("eldest", np.int32),  # the smallest vertex in it
         ("first", np.int32),  # the vertex with the smallest (cost, index)
         ("axis", np.int32),  # where its children are divided, and at which coordinate
+        ("landmark", np.int32),  # of one of its vertices
         ("split", dtype),
+        ("slack", dtype),  # no less than any height in it, and than the table from its landmark
         ("classes", np.uint64),  # a bit for each class in it, modulo 64
     ]
     return np.dtype(fields, align=True)
@@ -69,7 +79,7 @@ def node_type(dtype):
 def build_index(state, tree) -> Index:
     """Return the index of the vertices in a k-d tree, which are told where they are.
 
-    Its nodes are those of the tree, in the same order.
+    Its nodes are those of the tree, in the same order. What they say of a bound is not filled in.
     """
     (n, d), dtype, begin = tree.points.shape, tree.points.dtype, tree.nodes["begin"]
     pairs = n // (LEAF // 2) + 16  # leaves are at least half full; and room to grow
@@ -79,12 +89,13 @@ def build_index(state, tree) -> Index:
     place = np.arange(n) + np.repeat(np.arange(len(leaf)) * BUCKET - begin[leaf], size)
     index = Index(
         nodes=np.zeros(2 * pairs + 1, node_type(dtype)),
+        pieces=np.zeros(2 * pairs + 1, PIECE),
         box=np.empty((2 * pairs + 1, 2, d), dtype),
         vertex=np.empty((pairs + 1) * BUCKET, np.int32),
         points=np.empty(((pairs + 1) * BUCKET, d), dtype),
         holder=np.zeros(pairs + 1, np.int32),
         spare=np.arange(pairs, dtype=np.int32)[::-1, None] + np.array([0, 1], np.int32),
-        room=np.array([pairs - (len(leaf) - 1), 0]),
+        room=np.array([pairs - (len(leaf) - 1), 0, 0, 0]),
     )
     index.box[: len(tree.box)] = tree.box
     index.vertex[place] = tree.vertex
@@ -93,6 +104,56 @@ def build_index(state, tree) -> Index:
     state.vertices["home"][tree.vertex] = place
     _summarise_all(index.nodes[: len(tree.nodes)], tree, leaf, state)
     return index
+
+
+@kernel
+def note_bound(index, bound):
+    """Fill in what nodes say of a bound, which is new."""
+    index, bound = borrow(index), borrow(bound)
+    stack, order = np.empty(STACK, np.int64), np.empty(index.nodes.shape[0], np.int64)
+    stack[0] = 0
+    height, m = 1, 0
+    while height > 0:
+        height -= 1
+        node = stack[height]
+        order[m] = node
+        m += 1
+        if index.nodes[node].child >= 0:
+            stack[height] = index.nodes[node].child
+            stack[height + 1] = index.nodes[node].child + 1
+            height += 2
+    for i in range(m - 1, -1, -1):
+        _note_slack(index.nodes, order[i], index.vertex, bound)
+
+
+@helper
+def _note_slack(nodes, node, vertex, bound):
+    """Note how far a node's vertices may be from each other, once it is noted of its children."""
+    own = nodes[node]
+    below = np.int64(own.child)
+    if below >= 0:
+        left, right = nodes[below], nodes[below + 1]
+        own.landmark = left.landmark
+        between = bound.table[left.landmark, right.landmark]
+        own.slack = max(left.slack, right.slack, between)
+        return
+    begin = (-1 - below) * BUCKET
+    own.slack = 0
+    if own.count > 0:
+        own.landmark = bound.landmark[vertex[begin]]
+    for place in range(begin, begin + own.count):
+        v = vertex[place]
+        between = bound.table[own.landmark, bound.landmark[v]]
+        own.slack = max(own.slack, bound.height[v], between)
+
+
+@helper
+def raise_slack(nodes, holder, vertices, v, height):
+    """Note that a vertex has this height, which is more than it had."""
+    node = np.int64(holder[vertices[v].home // BUCKET])
+    while node >= 0 and nodes[node].slack < height:
+        nodes[node].slack = height
+        node = np.int64(nodes[node].above)
 
 
 def _summarise_all(nodes, tree, leaf, state):
@@ -148,12 +209,13 @@ def with_room(index) -> Index:
     places = (after + 1) * BUCKET
     return Index(
         nodes=resized(index.nodes, 2 * after + 1),
+        pieces=resized(index.pieces, 2 * after + 1),
         box=resized(index.box, 2 * after + 1, 2, d),
         vertex=resized(index.vertex, places),
         points=resized(index.points, places, d),
         holder=resized(index.holder, after + 1),
         spare=spare,
-        room=np.array([free + after - before, 0]),
+        room=np.array([free + after - before, 0, *index.room[EFFORT:]]),
     )
 
 
@@ -172,9 +234,9 @@ def find_lost(index, state) -> str:
     return "" if np.array_equal(index.vertex[home], alive) else "a vertex is not at home"
 
 
-def find_fault(index, state) -> str:
+def find_fault(index, state, bound=None) -> str:
     """Return what is not true of what nodes say of their points; nothing if all of it is."""
-    fault, inside = _find_fault_below(index, 0, state)
+    fault, inside = _find_fault_below(index, 0, state, bound)
     if not fault and not np.array_equal(np.sort(inside), _alive(state)):
         return "the leaves do not hold all points"
     return fault
@@ -184,16 +246,15 @@ def _alive(state):
     return np.flatnonzero(state.vertices["label"][: state.tally[0]["size"]] >= 0)
 
 
-def _find_fault_below(index, node, state):
+def _find_fault_below(index, node, state, bound):
     """Return what is not true of a node or of one below it, and the points in it."""
     nodes, own = index.nodes, index.nodes[node]
     below = own["child"]
     if below >= 0:
         if (nodes["above"][below : below + 2] != node).any():
             return "a child has another parent", []
-        faults, parts = zip(
-            *(_find_fault_below(index, child, state) for child in (below, below + 1)), strict=True
-        )
+        found = [_find_fault_below(index, child, state, bound) for child in (below, below + 1)]
+        faults, parts = zip(*found, strict=True)
         sizes = [len(part) for part in parts]
         if any(faults):
             return faults[0] or faults[1], []
@@ -219,11 +280,16 @@ def _find_fault_below(index, node, state):
         "classes are wrong": own["classes"] == bits,
         "a box is wrong": np.array_equal(index.box[node], corners),
     }
+    if bound is not None:
+        apart = bound.table[own["landmark"], bound.landmark[inside]].max()
+        truths["a node is slacker than it says"] = own["slack"] >= max(
+            apart, bound.height[inside].max()
+        )
     return next((fault for fault, true in truths.items() if not true), ""), inside
 
 
 @helper
-def _graft(index, node, bucket, tree, vertices, cost):
+def _graft(index, bound, node, bucket, tree, vertices, cost):
     """Copy a k-d tree to a node without children; its first leaf gets this bucket."""
     source, box, vertex, points = tree
     m = source.shape[0]
@@ -252,7 +318,7 @@ def _graft(index, node, bucket, tree, vertices, cost):
         parent.axis = widest_axis(box, i)
         parent.split = box[below + 1, LOW, parent.axis]
     for i in range(m - 1, -1, -1):
-        _summarise(index, target[i], vertices, cost)
+        _summarise(index, bound, target[i], vertices, cost)
 
 
 @helper
@@ -318,21 +384,23 @@ def _summarise_parent(nodes, node, box, cost):
 
 
 @helper
-def _summarise(index, node, vertices, cost):
+def _summarise(index, bound, node, vertices, cost):
     """Note what is true of a node, once it is noted of its children."""
     if index.nodes[node].child >= 0:
         _summarise_parent(index.nodes, node, index.box, cost)
     else:
         _summarise_leaf(index.nodes, node, index.box, index.vertex, index.points, vertices, cost)
+    _note_slack(index.nodes, node, index.vertex, bound)
 
 
 @helper
-def _summarise_above(nodes, node, box, cost):
+def _summarise_above(nodes, node, box, vertex, bound, cost):
     """Note anew what is true of all nodes above one; return the highest that is unbalanced."""
     highest = np.int64(-1)
     node = np.int64(nodes[node].above)
     while node >= 0:
         _summarise_parent(nodes, node, box, cost)
+        _note_slack(nodes, node, vertex, bound)
         below = nodes[node].child
         if _is_unbalanced(nodes[node].count, nodes[below].count, nodes[below + 1].count):
             highest = node
@@ -353,17 +421,17 @@ def has_room(index):
 
 
 @helper
-def enter(index, z, rows, vertices, cost):
+def enter(index, bound, z, rows, vertices, cost):
     """Take a vertex in."""
     leaf = _find_leaf(index.nodes, rows, z, 0)
     while index.nodes[leaf].count == BUCKET:
-        _rebuild(index, leaf, rows, vertices, cost)
+        _rebuild(index, bound, leaf, rows, vertices, cost)
         leaf = _find_leaf(index.nodes, rows, z, leaf)
     record = index.nodes[leaf]
     place = (-1 - np.int64(record.child)) * BUCKET + record.count
     _put(index, place, z, rows, z, vertices)
     record.count += 1
-    _climb(index, leaf, rows, vertices, cost)
+    _climb(index, bound, leaf, rows, vertices, cost)
 
 
 @helper
@@ -379,7 +447,7 @@ def _find_leaf(nodes, rows, z, node):
 
 
 @helper
-def leave(index, z, rows, vertices, cost):
+def leave(index, bound, z, rows, vertices, cost):
     """Let a vertex go."""
     place = np.int64(vertices[z].home)
     node = np.int64(index.holder[place // BUCKET])
@@ -388,16 +456,16 @@ def leave(index, z, rows, vertices, cost):
     if last != place:
         _put(index, place, np.int64(index.vertex[last]), index.points, last, vertices)
     vertices[z].home = -1
-    _climb(index, node, rows, vertices, cost)
+    _climb(index, bound, node, rows, vertices, cost)
 
 
 @helper
-def _climb(index, leaf, rows, vertices, cost):
+def _climb(index, bound, leaf, rows, vertices, cost):
     """Note anew what is true of a leaf and of all above it, and restore balance."""
-    _summarise(index, leaf, vertices, cost)
-    highest = _summarise_above(index.nodes, leaf, index.box, cost)
+    _summarise(index, bound, leaf, vertices, cost)
+    highest = _summarise_above(index.nodes, leaf, index.box, index.vertex, bound, cost)
     if highest >= 0:
-        _rebuild(index, highest, rows, vertices, cost)
+        _rebuild(index, bound, highest, rows, vertices, cost)
 
 
 @helper
@@ -407,7 +475,7 @@ def _is_unbalanced(count, left, right):
 
 
 @helper
-def _rebuild(index, node, rows, vertices, cost):
+def _rebuild(index, bound, node, rows, vertices, cost):
     """Build the subtree under a node anew, or note that there is no room to do so."""
     count = np.int64(index.nodes[node].count)
     if index.room[SPARE] < count // (LEAF // 2) + 1 - count // BUCKET:
@@ -440,28 +508,47 @@ def _rebuild(index, node, rows, vertices, cost):
     nodes, box = np.empty(size, NODE), np.empty((size, 2, rows.shape[1]), rows.dtype)
     points = rows[vertex]
     m = split_all(points, vertex, nodes, box)
-    _graft(index, node, bucket, KDTree(nodes[:m], box, vertex, points), vertices, cost)
+    _graft(index, bound, node, bucket, KDTree(nodes[:m], box, vertex, points), vertices, cost)
+
+
+@helper
+def note_piece(nodes, pieces, holder, vertices, v, mark, stamp):
+    """Note that a vertex is in the piece with this mark; ``stamp`` is the least of all marks."""
+    node, count = np.int64(holder[vertices[v].home // BUCKET]), np.int64(1)
+    while node >= 0:
+        piece = pieces[node]
+        if piece.mark != mark:
+            is_other = piece.mark >= stamp or piece.mark == -stamp
+            piece.mark = -stamp if is_other else mark
+            piece.inside = 0
+        if piece.mark == -stamp:
+            return
+        piece.inside += count
+        if piece.inside < nodes[node].count:
+            return
+        count = piece.inside
+        node = np.int64(nodes[node].above)
 
 
 @helper
 def reprice(index, changed, n_changed, vertices, cost):
     """Note that the costs of these vertices, and of no others, have changed."""
-    _reprice(changed, n_changed, vertices, index.holder, index.nodes, index.vertex, cost)
+    for i in range(n_changed):
+        reprice_one(changed[i], vertices, index.holder, index.nodes, index.vertex, cost)
 
 
 @helper
-def _reprice(changed, n_changed, vertices, holder, nodes, vertex, cost):
-    for i in range(n_changed):
-        v = changed[i]
-        node = np.int64(holder[vertices[v].home // BUCKET])
-        while node >= 0:
-            own = nodes[node]
-            before, below = own.first, np.int64(own.child)
-            if below >= 0:
-                own.first = _cheaper(nodes[below].first, nodes[below + 1].first, cost)
-            else:
-                begin = (-1 - below) * BUCKET
-                own.first = _first_in_bucket(vertex, begin, begin + own.count, cost)
-            if own.first == before and before != v:
-                break
-            node = np.int64(own.above)
+def reprice_one(v, vertices, holder, nodes, vertex, cost):
+    """Note that the cost of a vertex has changed, and no other whose turn is still to come."""
+    node = np.int64(holder[vertices[v].home // BUCKET])
+    while node >= 0:
+        own = nodes[node]
+        before, below = own.first, np.int64(own.child)
+        if below >= 0:
+            own.first = _cheaper(nodes[below].first, nodes[below + 1].first, cost)
+        else:
+            begin = (-1 - below) * BUCKET
+            own.first = _first_in_bucket(vertex, begin, begin + own.count, cost)
+        if own.first == before and before != v:
+            break
+        node = np.int64(own.above)

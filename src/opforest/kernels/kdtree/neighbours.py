@@ -1,45 +1,128 @@
 """The nearest neighbours of all points: for all points of a leaf together, or by a scan."""
 
-import numpy as np
+import math
 
-from opforest._jit import borrow, helper, kernel
-from opforest.kernels.distances import TILE, count_tiles, distance, measure
-from opforest.kernels.kdtree.boxes import HIGH, LOW, distance_to_box
+import numpy as np
+from numba.np.numpy_support import as_dtype
+
+from opforest._jit import borrow, helper, kernel, overload
+from opforest.kernels.distances import TILE, accumulate, count_tiles, count_within, measure
+from opforest.kernels.kdtree.boxes import HIGH, LOW, distance_to_box, rounded_down
 from opforest.kernels.kdtree.fixed import LEAF, STACK
+from opforest.metrics import Minkowski
+
+#: With more features than these, the box of a leaf says too little of its points.
+FEW_FEATURES = 3
+
+
+def columns_of(tree) -> np.ndarray:
+    """Return the coordinates by feature and place, and behind them room for one more leaf."""
+    n, d = tree.points.shape
+    columns = np.zeros((d, n + LEAF), tree.points.dtype)
+    columns[:, :n] = tree.points.T
+    return columns
+
+
+def measure_leaf(out, x, columns, begin, metric):
+    """Write the distances from x to the points at ``LEAF`` places (compiled code only)."""
+
+
+@overload(measure_leaf)
+def _measure_leaf(out, x, columns, begin, metric):
+    zero = as_dtype(out.dtype).type(0)
+    if metric.instance_class is Minkowski:
+
+        def raise_differences(out, x, columns, begin, metric):
+            for j in range(LEAF):
+                total = 0.0
+                for k in range(x.shape[0]):
+                    total += math.pow(abs(x[k] - columns[k, begin + j]), metric.p)
+                out[j] = total
+
+        return raise_differences
+
+    def add_features(out, x, columns, begin, metric):
+        for j in range(LEAF):
+            out[j] = zero
+        for k in range(x.shape[0]):
+            for j in range(LEAF):
+                out[j] = accumulate(out[j], x[k], columns[k, begin + j], metric)
+
+    return add_features
+
+
+def measure_box(out, columns, begin, box, node, metric):
+    """Write distances than which a box is not nearer to ``LEAF`` points (compiled code only)."""
+
+
+@overload(measure_box)
+def _measure_box(out, columns, begin, box, node, metric):
+    zero = as_dtype(out.dtype).type(0)
+    if metric.instance_class is Minkowski:
+
+        def raise_differences(out, columns, begin, box, node, metric):
+            d = box.shape[2]
+            for j in range(LEAF):
+                total = 0.0
+                for k in range(d):
+                    x = columns[k, begin + j]
+                    nearest = min(max(x, box[node, LOW, k]), box[node, HIGH, k])
+                    total += math.pow(abs(x - nearest), metric.p)
+                out[j] = rounded_down(total, d)
+
+        return raise_differences
+
+    def add_features(out, columns, begin, box, node, metric):
+        for j in range(LEAF):
+            out[j] = zero
+        for k in range(box.shape[2]):
+            low, high = box[node, LOW, k], box[node, HIGH, k]
+            for j in range(LEAF):
+                x = columns[k, begin + j]
+                nearest = x if x > low else low
+                nearest = nearest if nearest < high else high
+                out[j] = accumulate(out[j], x, nearest, metric)
+
+    return add_features
 
 
 @kernel
-def find_nearest(tree, leaves, near, reach, metric):
+def find_nearest(tree, columns, leaves, near, reach, metric):
     """Find the neighbours of all points in some leaves.
 
     Parameters
     ----------
+    columns : array
+        The ``columns_of`` the tree.
     near : array of shape (n_places, k)
         Takes the places of the k nearest others, by (distance, vertex); −1 where there are none.
     reach : array of shape (n_places,)
         Takes the distance of the last of them; infinity where there are less than k.
     """
     tree = borrow(tree)
-    gaps = np.empty((LEAF, near.shape[1]), reach.dtype)
+    gaps, scratch = np.empty((LEAF, near.shape[1]), reach.dtype), np.empty((3, LEAF), reach.dtype)
     corner = np.empty(tree.points.shape[1], reach.dtype)
     stack, bound = np.empty(STACK, np.int64), np.empty(STACK, reach.dtype)
-    lists = borrow((near, reach, gaps))
+    lists = borrow((near, gaps, columns, scratch[0], scratch[1], scratch[2]))
     lent = borrow((corner, stack, bound))
     for leaf in leaves:
-        _search_from_leaf(leaf, tree, lists, lent[0], lent[1], lent[2], metric)
-    gaps[0, 0] = corner[0] = stack[0] = bound[0] = 0  # their last use, and not before they are free
+        _search_from_leaf(leaf, tree, lists, reach, lent[0], lent[1], lent[2], metric)
+    # Their last use, and not before they are free.
+    gaps[0, 0] = scratch[0, 0] = corner[0] = stack[0] = bound[0] = 0
 
 
 @helper
-def _search_from_leaf(leaf, tree, lists, corner, stack, bound, metric):
+def _search_from_leaf(leaf, tree, lists, reach, corner, stack, bound, metric):
     nodes, box, _, _ = tree
-    near, reach, gaps = lists
-    first = nodes[leaf].begin
-    for i in range(first, nodes[leaf].end):
+    near, gaps, columns, _, to_box, limit = lists
+    first, last = nodes[leaf].begin, nodes[leaf].end
+    for j in range(LEAF):
+        limit[j], to_box[j] = -1, 0  # where there is no point
+    for i in range(first, last):
         for slot in range(near.shape[1]):
             near[i, slot] = -1
             gaps[i - first, slot] = np.inf
-        reach[i] = np.inf
+        limit[i - first] = np.inf
     farthest = _look_into(leaf, leaf, tree, lists, metric)
     stack[0], bound[0] = 0, 0
     m = 1
@@ -49,6 +132,10 @@ def _search_from_leaf(leaf, tree, lists, corner, stack, bound, metric):
         if bound[m] > farthest or node == leaf:
             continue
         below = nodes[node].child
+        if below < 0 or box.shape[2] > FEW_FEATURES:
+            measure_box(to_box, columns, first, box, node, metric)
+            if count_within(to_box, limit) == 0:
+                continue
         if below < 0:
             farthest = _look_into(leaf, node, tree, lists, metric)
             continue
@@ -58,6 +145,8 @@ def _search_from_leaf(leaf, tree, lists, corner, stack, bound, metric):
         stack[m], bound[m] = 2 * below + 1 - nearer, max(gap, other)
         stack[m + 1], bound[m + 1] = nearer, min(gap, other)
         m += 2
+    for i in range(first, last):
+        reach[i] = limit[i - first]
 
 
 @helper
@@ -71,19 +160,17 @@ def _gap_between(a, b, box, corner, metric):
 @helper
 def _look_into(leaf, node, tree, lists, metric):
     """Measure the points of a leaf against those of a node; return the largest reach."""
-    nodes, box, vertex, points = tree
-    near, reach, gaps = lists
-    first, last = nodes[leaf].begin, nodes[leaf].end
+    nodes, _, vertex, points = tree
+    near, gaps, columns, out, to_box, limit = lists
+    first, begin = nodes[leaf].begin, nodes[node].begin
     farthest = 0.0
-    for i in range(first, last):
-        x, limit = points[i], reach[i]
-        if distance_to_box(x, box, node, metric) <= limit:
-            for j in range(nodes[node].begin, nodes[node].end):
-                gap = distance(x, points[j], metric)
-                if gap <= limit and i != j:
-                    limit = keep(near, gaps, i, i - first, vertex, j, gap)
-            reach[i] = limit
-        farthest = max(farthest, limit)
+    for i in range(nodes[leaf].end - first):
+        if to_box[i] <= limit[i]:
+            measure_leaf(out, points[first + i], columns, begin, metric)
+            for j in range(nodes[node].end - begin):
+                if out[j] <= limit[i] and first + i != begin + j:
+                    limit[i] = keep(near, gaps, first + i, i, vertex, begin + j, out[j])
+        farthest = max(farthest, limit[i])
     return farthest
 
 

@@ -15,12 +15,13 @@ from opforest._jit import borrow, helper, kernel
 from opforest._threads import parts_of, share
 from opforest.kernels.distances import distance
 from opforest.kernels.kdtree.fixed import STACK, build_kdtree, push_children
-from opforest.kernels.kdtree.neighbours import find_nearest
+from opforest.kernels.kdtree.neighbours import columns_of, find_nearest
 from opforest.kernels.spanning.prim import Tree
 from opforest.kernels.spanning.sets import find_group
 
-#: Neighbours that every point lists first.
-NEIGHBOURS = 8
+#: Neighbours that every point lists first, at the most and at the least: the more features there
+#: are, the longer it takes to find another one, and the sooner components are joined by few.
+MANY_NEIGHBOURS, FEW_NEIGHBOURS = 8, 3
 
 #: Leaves or places searched by one call of a kernel, so that threads share the work and Ctrl-C is
 #: heard.
@@ -100,20 +101,24 @@ def _span_distinct(tree, metric, n_jobs):
     """Return the ends and weights of the edges of the spanning tree of the points in a k-d tree."""
 
     def list_near(rounds, leaves):
-        find_nearest(tree, leaves, rounds.near, rounds.beyond, metric)
+        find_nearest(tree, columns, leaves, rounds.near, rounds.beyond, metric)
 
     def search(rounds, places):
         _search(tree, rounds, places, metric)
 
+    columns = columns_of(tree)
     leaves = parts_of(np.flatnonzero(tree.nodes["child"] < 0), LEAVES_PER_CALL)
-    return join_all(tree, list_near, leaves, search, PLACES_PER_CALL, metric, n_jobs)
+    k = max(FEW_NEIGHBOURS, min(MANY_NEIGHBOURS, 12 - 2 * len(columns)))
+    return join_all(tree, k, list_near, leaves, search, PLACES_PER_CALL, metric, n_jobs)
 
 
-def join_all(tree, list_near, parts, search, per_call, metric, n_jobs):
+def join_all(tree, k, list_near, parts, search, per_call, metric, n_jobs):
     """Return the ends and weights of the edges of the spanning tree of the points in a k-d tree.
 
     Parameters
     ----------
+    k : int
+        How many neighbours each point lists first.
     list_near : callable
         ``list_near(rounds, part)`` fills in ``near`` and ``beyond`` for each of the ``parts``.
     search : callable
@@ -124,7 +129,7 @@ def join_all(tree, list_near, parts, search, per_call, metric, n_jobs):
     rounds = Rounds(
         component=np.arange(n, dtype=np.int32),
         node=np.full(len(tree.nodes), -1, np.int32),
-        near=np.empty((n, NEIGHBOURS), np.int32),
+        near=np.empty((n, k), np.int32),
         passed=np.zeros(n, np.uint8),
         alien=np.full(n, -1, np.int32),
         weight=np.empty(n, dtype),

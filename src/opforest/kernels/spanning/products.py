@@ -15,7 +15,7 @@ from opforest.kernels.conquering.products import centre_points, share_kept
 from opforest.kernels.distances import distance
 from opforest.kernels.kdtree.fixed import NODE, KDTree
 from opforest.kernels.kdtree.neighbours import keep
-from opforest.kernels.spanning.boruvka import join_all, root
+from opforest.kernels.spanning.boruvka import MANY_NEIGHBOURS, join_all, root
 from opforest.kernels.spanning.prim import Tree
 
 #: Points in a block that look, and points that they look at.
@@ -81,7 +81,9 @@ def span_by_products(rows, metric, n_jobs=1) -> Tree | None:
 
         blocks = parts_of(np.arange(n), BLOCK)
         try:
-            edges = join_all(_one_leaf(rows), list_near, blocks, search, BLOCK, metric, n_jobs)
+            edges = join_all(
+                _one_leaf(rows), MANY_NEIGHBOURS, list_near, blocks, search, BLOCK, metric, n_jobs
+            )
         except TooRoughError:
             return None
     tree: Tree = root(n, *edges)
