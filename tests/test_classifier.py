@@ -8,13 +8,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
 from scipy import sparse
 from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import NotFittedError
 
 from opforest import OPFClassifier
-from strategies import learning_problems
 
 
 @pytest.fixture(scope="module")
@@ -67,32 +65,6 @@ def test_all_points_equal_and_constant_features():
     assert np.array_equal(
         OPFClassifier().fit(padded[::2], y[::2]).predict(padded), plain.predict(X)
     )
-
-
-@given(problem=learning_problems())
-def test_probabilities(problem):
-    X, y, Q = problem
-    clf = OPFClassifier().fit(X, y)
-    costs, proba = clf.class_costs(Q), clf.predict_proba(Q)
-    assert proba.dtype == np.float64
-    np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)
-    assert np.array_equal(clf.classes_[proba.argmax(axis=1)], clf.predict(Q))
-    for cost, share in zip(costs.astype(float), proba, strict=True):
-        if (cost == 0).any():  # an exact hit is certain unless contested
-            expected = (cost == 0) / (cost == 0).sum()
-        else:
-            expected = (1 / cost) / (1 / cost).sum()
-        np.testing.assert_allclose(share, expected, rtol=1e-6)
-        assert (np.argsort(-share, kind="stable")[:1] == share.argmax()).all()
-
-
-def test_probabilities_do_not_change_with_the_unit(moons):
-    X, y = moons
-    Q = X[300:]
-    plain = OPFClassifier().fit(X[:300], y[:300]).predict_proba(Q)
-    for scale in (2.0**-40, 2.0**40):
-        scaled = OPFClassifier().fit(X[:300] * scale, y[:300]).predict_proba(Q * scale)
-        assert np.array_equal(scaled, plain)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

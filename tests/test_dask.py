@@ -27,6 +27,7 @@ from opforest.dask import DaskOPFClassifier
 from opforest.dask.spanning import opforest_merge, opforest_span
 from opforest.kernels.spanning.kruskal import Edges
 from opforest.metrics import METRIC_NAMES, resolve
+from opforest.sharpness import find_sharpness
 from strategies import learning_problems
 
 
@@ -53,7 +54,7 @@ def test_any_blocks_give_the_model_of_one_machine(problem, cuts, other_cuts):
         assert_same_model(clf, local, Q)
         assert clf.n_features_in_ == X.shape[1]
         queries = in_blocks(Q, sizes_from(cuts, len(Q)))
-        for method in ("predict", "predict_proba", "class_costs"):
+        for method in ("predict", "predict_proba", "predict_log_proba", "class_costs"):
             lazy, answer = getattr(clf, method)(queries), getattr(local, method)(Q)
             assert isinstance(lazy, da.Array)
             assert (lazy.shape, lazy.dtype) == (answer.shape, answer.dtype)
@@ -228,6 +229,27 @@ def test_the_plain_classifier_learns_on(client):
     clf.forget(np.arange(200))
     rest = OPFClassifier().fit(X[200:], y[200:])
     assert np.array_equal(clf.predict(in_blocks(X, (300,))).compute(), rest.predict(X))
+
+
+@pytest.mark.usefixtures("synchronous")
+def test_the_sharpness_is_found_once_and_not_by_workers(monkeypatch):
+    X, y = grid(60, 2)
+    clf, local = DaskOPFClassifier().fit(in_blocks(X, (30, 30)), y), OPFClassifier().fit(X, y)
+    clf.predict(in_blocks(X, (30, 30))).compute()  # tasks have the model already
+    expected = local.predict_proba(X), local.predict_log_proba(X)
+    count = []
+
+    def find(*args):
+        count.append(args)
+        return find_sharpness(*args)
+
+    monkeypatch.setattr("opforest.forest.find_sharpness", find)
+    lazy = clf.predict_proba(in_blocks(X, (20,) * 3)), clf.predict_log_proba(in_blocks(X, (60,)))
+    assert len(count) == 1
+    for answer, right in zip(lazy, expected, strict=True):
+        assert np.array_equal(answer.compute(), right)
+    assert len(count) == 1
+    assert clf.sharpness_ == local.sharpness_ == clf.to_local().sharpness_
 
 
 def test_parameters_pickles_and_clones(client):

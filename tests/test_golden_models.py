@@ -1,7 +1,8 @@
 """Models written by version 0.1.0, before the core was made anew: they load and go on the same.
 
 ``golden/models`` has, for each, the file, what was learned and forgotten next, and all that the
-version that wrote it said of the forest before and after. golden/models/README.md says how.
+version that wrote it said of the forest before and after; its probabilities were shares of inverse
+costs. golden/models/README.md says how.
 """
 
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import opforest
+from opforest.kernels.conquering.shares import share_costs
 
 FOLDER = Path(__file__).parent / "golden" / "models"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.opforest"))
@@ -18,6 +20,8 @@ NAMES = sorted(path.stem for path in FOLDER.glob("*.opforest"))
 def facts(model, queries):
     forest = model.forest_
     index, offer = model.conquerors(queries)
+    assert np.array_equal(model.classes_[model.predict_proba(queries).argmax(axis=1)],
+                          model.predict(queries))  # fmt: skip
     return {
         "label": forest.label,
         "cost": forest.cost,
@@ -28,7 +32,7 @@ def facts(model, queries):
         "prototypes": forest.prototypes,
         "conqueror": index,
         "offer": offer,
-        "proba": model.predict_proba(queries),
+        "proba": share_costs(model.class_costs(queries), forest.label[index], 1.0, 0.0),
         "classes": model.classes_,
     }
 

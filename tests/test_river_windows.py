@@ -35,6 +35,7 @@ def assert_same_as_fit(model, X, y):
     model.forest.check()
     for name in NAMES:
         assert np.array_equal(getattr(model.forest, name), getattr(batch.forest_, name)), name
+    model._sharpness = None  # so that it is found now
     for x in as_dicts(X[:5] + 0.05):
         (label,) = batch.predict([list(x.values())])
         assert model._labels[label] == model.predict_one(x)

@@ -75,6 +75,7 @@ def _use(model: OPFClassifier, X: Any, y: Any) -> None:
     model.fit(X, y)
     model.predict(X)
     model.predict_proba(X)
+    model.predict_log_proba(X)
     model.explain(X[0])
     model.partial_fit(new, y[:2])
     if model.update == "exact":

@@ -120,6 +120,7 @@ class Parts(NamedTuple):
     algorithm: str = "auto"
     n_jobs: int | None = None
     share: float = 1.0  #: of the points that a search in a k-d tree looks at
+    sharpness: Any = None  #: a ``Sharpness`` that has been found
 
 
 @dataclass(frozen=True)

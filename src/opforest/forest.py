@@ -20,6 +20,7 @@ from opforest.kernels.conquering.tree import as_tree, conquer, count_cuts, trace
 from opforest.kernels.spanning.prim import Tree
 from opforest.kernels.vertices import FORGOTTEN
 from opforest.metrics import Array, Metric
+from opforest.sharpness import Sharpness, find_sharpness
 from opforest.spanning import probe, span_best
 
 
@@ -39,8 +40,9 @@ class BaseForest(ABC):
     #: The update that made the forest another thing than training would; "" if none did.
     grown_by = ""
 
-    def __init__(self, examples: Examples) -> None:
+    def __init__(self, examples: Examples, sharpness: Sharpness | None = None) -> None:
         self.examples = examples
+        self.found_sharpness = sharpness  # the last one; any reader may replace it
 
     @abstractmethod
     def is_prototype(self) -> Array:
@@ -161,6 +163,15 @@ class BaseForest(ABC):
         return self.to_units(offer), first.argmin(axis=1)
 
     @consistent
+    def sharpness(self, n_jobs: int | None = None) -> Sharpness:
+        """Return how probabilities follow from class costs, found once for each change."""
+        found = self.found_sharpness
+        if found is None or not found.is_of(self.examples):
+            found = find_sharpness(self.examples, self.to_units, n_jobs)
+            self.found_sharpness = found
+        return found
+
+    @consistent
     def trace(self, X: Array) -> tuple[Array, Array, Array]:
         """Return the path that conquers the one row of ``X``.
 
@@ -190,12 +201,15 @@ class BaseForest(ABC):
     @consistent
     def parts(self) -> Parts:
         """Return what the forest consists of, without holes and room to grow."""
-        return self.examples.parts()._replace(grown_by=self.grown_by)
+        found = self.found_sharpness
+        if found is not None and not found.is_of(self.examples):
+            found = None
+        return self.examples.parts()._replace(grown_by=self.grown_by, sharpness=found)
 
     @classmethod
     def from_parts(cls, parts: Parts) -> Self:
         """Return the forest that consists of these parts, which are not checked."""
-        return cls(Examples.from_parts(parts))
+        return cls(Examples.from_parts(parts), parts.sharpness)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle the parts."""

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from opforest._sharing import Holder, SharedLock
+from opforest.examples import Parts
 from opforest.forest import BaseForest, Forest
-from opforest.kernels.conquering.shares import share_inverse_costs
 from opforest.metrics import Array, Metric, resolve
 from opforest.report import no_counts
+from opforest.sharpness import Sharpness
 from opforest.updates import Update, find_update
 
 try:
@@ -101,6 +102,8 @@ class OPFClassifier(MiniBatchClassifier):
     <Forest of 1250 examples, 200 of them prototypes>
     """
 
+    _sharpness: Sharpness | None = None  # of when it was found last
+
     def __init__(
         self,
         metric: str | Callable[..., float] = "euclidean",
@@ -139,6 +142,11 @@ class OPFClassifier(MiniBatchClassifier):
         """The labels learned, in order of appearance."""
         return list(self._labels)
 
+    @property
+    def sharpness(self) -> float | None:
+        """The exponent of probabilities that was found last; ``None`` if none was asked for."""
+        return None if self._sharpness is None else self._sharpness.exponent
+
     def restore(
         self, forest: BaseForest | None, features: list[FeatureName], labels: list[ClfTarget]
     ) -> None:
@@ -147,7 +155,8 @@ class OPFClassifier(MiniBatchClassifier):
         Parameters
         ----------
         forest
-            The forest, made for the metric of this model; None if nothing was learned.
+            The forest, made for the metric of this model, with the sharpness that was found last;
+            None if nothing was learned.
         features, labels
             Of the model.
         """
@@ -158,6 +167,12 @@ class OPFClassifier(MiniBatchClassifier):
         if forest is not None and forest.n_features != max(1, len(features)):
             raise ValueError(f"{len(features)} features are named of {forest.n_features}.")
         self._accept(forest, column, code)
+        self._sharpness = None if forest is None else forest.found_sharpness
+
+    def parts(self) -> Parts | None:
+        """Return what the forest consists of, and the sharpness that was found last."""
+        forest = self.forest
+        return None if forest is None else forest.parts()._replace(sharpness=self._sharpness)
 
     def alone(self) -> Holder:
         """Keep other threads away until what is returned is left."""
@@ -254,9 +269,11 @@ class OPFClassifier(MiniBatchClassifier):
 
     @_alone
     def predict_proba_one(self, x: dict[FeatureName, Any], **kwargs: Any) -> dict[ClfTarget, float]:
-        """Return the probability of each class: its share of the inverse costs.
+        """Return the probability of each class.
 
-        The formula is in the notes of ``opforest.OPFClassifier``.
+        The formula is in the notes of ``opforest.OPFClassifier``. Its exponent, ``sharpness``, is
+        found anew when, since the last time, as many examples have come or gone as a tenth of
+        those known then, and as five times those it was found from, which are 1000 at the most.
 
         Parameters
         ----------
@@ -272,11 +289,12 @@ class OPFClassifier(MiniBatchClassifier):
         """
         if self._forest is None or len(self._forest.examples) == 0:
             return {}
-        query = self._meet(self._forest, self._read(x)[0])
+        values, sharpness = self._read(x)[0], self._find_sharpness(self._forest)
+        query = self._meet(self._forest, values)
         examples = self._forest.examples
         offer = self._forest.to_units(examples.offers_to_staged(len(self._code)))
         winner = examples.state.vertices["label"][query.conqueror : query.conqueror + 1]
-        share: Array = share_inverse_costs(offer[None], winner.astype(np.int64))
+        share = sharpness.shares(offer[None], winner.astype(np.int64))
         return dict(zip(self._labels, share[0].tolist(), strict=True))
 
     @_alone
@@ -342,7 +360,8 @@ class OPFClassifier(MiniBatchClassifier):
             share = np.empty((len(X), len(self._code)))
         else:
             queries = self._read_queries(self._forest, X)
-            share = share_inverse_costs(*self._forest.class_costs(queries, len(self._code)))
+            costs = self._forest.class_costs(queries, len(self._code))
+            share = self._find_sharpness(self._forest).shares(*costs)
         return pd.DataFrame(share, index=X.index, columns=self._labels)
 
     # From dicts and frames to rows. Reading changes nothing: it returns the columns there would
@@ -415,6 +434,12 @@ class OPFClassifier(MiniBatchClassifier):
         self._query = None
         self._make_room(forest, len(values))
         forest.examples.stage_one(self._row(values))
+
+    def _find_sharpness(self, forest: BaseForest) -> Sharpness:
+        """Return how probabilities follow from costs, as it was found before or anew."""
+        if self._sharpness is None or self._sharpness.is_due(forest.examples):
+            self._sharpness = forest.sharpness()
+        return self._sharpness
 
     def _prepare(self) -> tuple[Update, BaseForest | None]:
         """Return the update, and the forest to grow by it."""

@@ -31,11 +31,14 @@ def make(kind):
         model = StreamClassifier(window_size=5)
         for x, y in zip(X, Y, strict=True):
             model.learn_one({"u": x[0], "v": x[1]}, str(y))
+        model.predict_proba_one({"u": 1, "v": 2})  # finds the sharpness, which is saved
         return model
     if kind == "precomputed":
         return OPFClassifier("precomputed").fit(np.abs(X[:, :1] - X[:, 0]), Y)
     if kind == "index":
-        return OPFClassifier(algorithm="kd_tree").fit(X, Y)
+        model = OPFClassifier(algorithm="kd_tree").fit(X, Y)
+        model.predict_proba(X)
+        return model
     return OPFClassifier(update=kind).fit(X[:4], Y[:4]).partial_fit(X[4:], Y[4:])
 
 
@@ -250,6 +253,22 @@ def test_forged_parameters_are_refused_for_what_they_are(path, entries, message)
     header, body = split(path.read_bytes())
     header["parameters"] |= entries
     with pytest.raises(ModelFileError, match=message):
+        load(path, sealed(header, body))
+
+
+@pytest.mark.parametrize("kind", ["index", "river"])
+@pytest.mark.parametrize(
+    "values",
+    [3.0, [], [2.0], [2, 0.1, 7, 7], ["2", 0.1, 7, 7], [2.0, 0.1, 7.0, 7], [True, 0.1, 7, 7],
+     [0.0, 0.1, 7, 7], [-1.0, 0.1, 7, 7], [1e300, 0.1, 7, 7], [2.0, -0.1, 7, 7],
+     [2.0, 0.1, 7, 8], [2.0, 0.1, 7, -1], [2.0, 0.1, 2**80, 7], [2.0, 0.1, 7, 7, 7]],
+)  # fmt: skip
+def test_a_forged_sharpness_is_refused(path, kind, values):
+    opforest.save(make(kind), path)
+    header, body = split(path.read_bytes())
+    assert len(header["forest"]["sharpness"]) == 4
+    header["forest"]["sharpness"] = values
+    with pytest.raises(ModelFileError, match="sharpness"):
         load(path, sealed(header, body))
 
 

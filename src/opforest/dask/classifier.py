@@ -201,7 +201,9 @@ class DaskOPFClassifier(OPFClassifier):
         return self._answer("predict", X, self.classes_.dtype)
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the probability of each class: its share of the inverse costs.
+        """Return the probability of each class, as its cost and ``sharpness_`` tell.
+
+        The sharpness is found on this machine, once for each change, when this is called.
 
         Parameters
         ----------
@@ -213,10 +215,22 @@ class DaskOPFClassifier(OPFClassifier):
         dask array, or array, of shape (n_samples, n_classes)
             The probabilities: lazy if X is a Dask collection.
         """
-        if not is_dask_collection(X):
-            return super().predict_proba(X)
-        check_is_fitted(self, "forest_")
-        return self._answer("predict_proba", X, np.dtype(np.float64), len(self.classes_))
+        return self._lazy_shares(X) if is_dask_collection(X) else super().predict_proba(X)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithms of the probabilities.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        dask array, or array, of shape (n_samples, n_classes)
+            Natural logarithms: lazy if X is a Dask collection.
+        """
+        return self._lazy_shares(X, True) if is_dask_collection(X) else super().predict_log_proba(X)
 
     def class_costs(self, X: Any) -> Any:
         """Return the cheapest offer of each class, in the metric's own units.
@@ -279,8 +293,21 @@ class DaskOPFClassifier(OPFClassifier):
         names = OPFClassifier._get_param_names()
         return OPFClassifier(**{name: getattr(self, name) for name in names})
 
+    def _lazy_shares(self, X: Collection, log: bool = False) -> da.Array:
+        check_is_fitted(self, "forest_")
+        learned = self._learned()
+        with learned.reading():
+            sharpness = learned.forest.sharpness(self.n_jobs)  # so that workers need not find it
+            n_classes = len(learned.classes)
+            return self._answer("_shares", X, np.dtype(np.float64), n_classes, log, sharpness)
+
     def _answer(
-        self, method: str, X: Collection, dtype: np.dtype[Any], n_columns: int | None = None
+        self,
+        method: str,
+        X: Collection,
+        dtype: np.dtype[Any],
+        n_columns: int | None = None,
+        *arguments: Any,
     ) -> da.Array:
         """Return the lazy array of a method's answers to the blocks of X."""
         matrix = _as_matrix(X)
@@ -290,7 +317,7 @@ class DaskOPFClassifier(OPFClassifier):
             shape = {"chunks": (matrix.chunks[0], (n_columns,))}
         empty = np.empty((0,) if n_columns is None else (0, n_columns), dtype)
         answer: da.Array = da.map_blocks(
-            opforest_answer, matrix, self._ship(), method, empty, meta=empty, **shape
+            opforest_answer, matrix, self._ship(), method, empty, arguments, meta=empty, **shape
         )
         return answer
 
@@ -320,11 +347,13 @@ class DaskOPFClassifier(OPFClassifier):
         return fresh
 
 
-def opforest_answer(block: Array, model: OPFClassifier, method: str, empty: Array) -> Array:
+def opforest_answer(
+    block: Array, model: OPFClassifier, method: str, empty: Array, arguments: tuple[Any, ...]
+) -> Array:
     """Return what a method of the model says about a block; ``empty`` if nothing is in it."""
     if len(block) == 0:
         return empty
-    answer: Array = getattr(model, method)(block)
+    answer: Array = getattr(model, method)(block, *arguments)
     return answer
 
 

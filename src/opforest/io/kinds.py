@@ -20,6 +20,7 @@ from opforest.io.header import Reader, names_to_json, take
 from opforest.io.parameters import resolved
 from opforest.metrics import Array, Metric
 from opforest.report import UpdateReport
+from opforest.sharpness import LEAST, MOST, Sharpness
 from opforest.spanning import check_algorithm
 
 #: Kinds of NumPy's types of labels that are saved as an array.
@@ -133,6 +134,20 @@ def _read_classes(header: Reader, arrays: dict[str, Array]) -> Array:
     return classes
 
 
+def read_sharpness(facts: Reader) -> Sharpness | None:
+    """Return the sharpness that a forest had been found to have; older files have none."""
+    values = facts.get("sharpness", list, type(None))
+    if values is None:
+        return None
+    if [*map(type, values)] != [float, float, int, int]:
+        raise ModelFileError("its sharpness is none.")
+    found = Sharpness(*values)
+    proper = LEAST <= found.exponent <= MOST and 0 <= found.floor < np.inf
+    if not proper or not 0 <= found.size <= found.changes < 2**63:
+        raise ModelFileError("its sharpness is none.")
+    return found
+
+
 # Classifiers of river's kind.
 
 
@@ -143,8 +158,7 @@ def take_stream(model: Any) -> Taken:
             "classes": names_to_json(model.labels, "labels"),
             "feature_names": names_to_json(model.features, "feature names"),
         }
-        forest = model.forest
-        return Taken(None if forest is None else forest.parts(), entries, {})
+        return Taken(model.parts(), entries, {})
 
 
 def make_stream(

@@ -14,7 +14,7 @@ from opforest.io.container import read_container, write_container
 from opforest.io.errors import ModelFileError
 from opforest.io.forest_arrays import put_together
 from opforest.io.header import Reader, take, to_json
-from opforest.io.kinds import KINDS, kind_of
+from opforest.io.kinds import KINDS, kind_of, read_sharpness
 from opforest.io.parameters import check_jobs, read_parameters, resolved, write_parameters
 from opforest.kernels.growing.opfi import Lines
 from opforest.metrics import Array, Metric
@@ -153,6 +153,7 @@ def _facts(parts: Parts) -> dict[str, Any]:
         "grown_by": parts.grown_by,
         "algorithm": parts.algorithm,
         "n_jobs": check_jobs(to_json(parts.n_jobs, "n_jobs")),
+        "sharpness": None if parts.sharpness is None else list(parts.sharpness),
     }
 
 
@@ -181,5 +182,6 @@ def _read_forest(
         facts.get("algorithm", str),
         check_jobs(facts.get("n_jobs", int, type(None))),
         facts.get("share", int, float),
+        read_sharpness(facts),
     )
     return put_together(parts, n_classes)

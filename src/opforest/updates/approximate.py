@@ -8,6 +8,7 @@ from opforest.examples import Examples, Model, Parts, consistent, read_only
 from opforest.forest import BaseForest, Forest, demand
 from opforest.kernels.growing.opfi import Lines
 from opforest.metrics import Array
+from opforest.sharpness import Sharpness
 
 
 class ApproximateForest(BaseForest):
@@ -22,16 +23,20 @@ class ApproximateForest(BaseForest):
         The examples, linked by their predecessors, with roots and pairs.
     grown_by : str
         The update that made it.
+    sharpness : Sharpness, default=None
+        What has been found.
     """
 
-    def __init__(self, examples: Examples, grown_by: str) -> None:
-        super().__init__(examples)
+    def __init__(
+        self, examples: Examples, grown_by: str, sharpness: Sharpness | None = None
+    ) -> None:
+        super().__init__(examples, sharpness)
         self.grown_by = grown_by
 
     @classmethod
     def from_parts(cls, parts: Parts) -> "ApproximateForest":
         """Return the forest that consists of these parts, which are not checked."""
-        return cls(Examples.from_parts(parts), parts.grown_by)
+        return cls(Examples.from_parts(parts), parts.grown_by, parts.sharpness)
 
     @property
     def lines(self) -> Lines:

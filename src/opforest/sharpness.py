@@ -1,0 +1,192 @@
+"""Layer 2: how sure costs make us, found from the known examples themselves.
+
+The probability of class k is proportional to c_k ** −e, with c_k its cheapest offer. The exponent
+e is the one under which known examples are likeliest to be of their own classes, each judged by
+the others alone. So nothing is left to tune; docs/probabilities.md tells the rest.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from opforest._jit import specialise
+from opforest.examples import Examples, living
+from opforest.kernels.conquering.others import offer_of_nearest, offer_to_each_other
+from opforest.kernels.conquering.scan import rank
+from opforest.kernels.conquering.shares import find_exponent, log_share_costs, share_costs
+from opforest.kernels.kdtree.index import Index
+from opforest.kernels.vertices import FORGOTTEN, copied
+from opforest.metrics import Array
+from opforest.searching import Searcher, TreeSearch, find_in_parts, search_ranking
+
+#: At most so many examples are judged, spread over the order of arrival.
+JUDGED = 1000
+
+#: The exponent where examples tell nothing: shares of inverse costs.
+UNTOLD = 1.0
+
+#: The exponent is at least this, so that a smaller cost always means a larger probability; and at
+#: most that, where classes differ by rounding alone.
+LEAST, MOST = 0.01, 2.0**60
+
+#: Costs below half of the one that this share of the examples undercuts all count the same.
+RARE = 0.01
+
+#: A stream finds it anew after so many changes for each example judged, and after a change of
+#: this share of the examples.
+CHANGES_FOR_EACH, SHARE_CHANGED = 5, 0.1
+
+
+class Sharpness(NamedTuple):
+    """How probabilities follow from costs, and of when that is."""
+
+    exponent: float
+    floor: float  #: in the metric's own units; costs below it count as it
+    changes: int  #: to the forest, from its first example on
+    size: int  #: examples known
+
+    def shares(self, cost: Array, winner: Array) -> Array:
+        """Return probabilities by row and class; ``winner`` has the largest of each row."""
+        shares: Array = share_costs(cost, winner, self.exponent, self.floor)
+        return shares
+
+    def log_shares(self, cost: Array, winner: Array) -> Array:
+        """Return their logarithms."""
+        shares: Array = log_share_costs(cost, winner, self.exponent, self.floor)
+        return shares
+
+    def is_of(self, examples: Examples) -> bool:
+        """Tell whether the forest has not changed since."""
+        return self.changes == count_changes(examples)
+
+    def is_due(self, examples: Examples) -> bool:
+        """Tell whether so much has changed that a stream should find it anew."""
+        patience = max(SHARE_CHANGED * self.size, CHANGES_FOR_EACH * min(self.size, JUDGED))
+        return count_changes(examples) - self.changes >= patience
+
+
+def count_changes(examples: Examples) -> int:
+    """Return how many examples have come and gone: a number that every change raises."""
+    came = examples.end + examples.body.removed
+    return came + came - len(examples)
+
+
+def find_sharpness(
+    examples: Examples, to_units: Callable[[Array], Array], n_jobs: int | None = None
+) -> Sharpness:
+    """Find the sharpness of a forest, which no thread may change meanwhile.
+
+    Parameters
+    ----------
+    examples : Examples
+        Those of the forest.
+    to_units : callable
+        Converts reduced distances to the metric's own units.
+    n_jobs : int, default=None
+        The number of threads that share the work; the result does not depend on it.
+
+    Returns
+    -------
+    Sharpness
+        Of the forest as it is.
+    """
+    exponent, floor = UNTOLD, 0.0
+    if len(examples):
+        chosen = choose(examples)
+        own = examples.state.vertices["label"][chosen].astype(np.int64)
+        cost = to_units(offers_of_others(examples, chosen, own, n_jobs)).astype(np.float64)
+        exponent, floor = fit_exponent(cost, own)
+    return Sharpness(exponent, floor, count_changes(examples), len(examples))
+
+
+def fit_exponent(cost: Array, own: Array) -> tuple[float, float]:
+    """Return the exponent and the floor, given costs by example and class, and own classes."""
+    is_told = np.isfinite(cost[np.arange(len(own)), own])  # others of its class are known
+    cost, own = cost[is_told], own[is_told]
+    positive = np.where(cost > 0, cost, np.inf).min(axis=1, initial=np.inf)
+    positive = np.sort(positive[np.isfinite(positive)])
+    if len(positive) == 0:
+        return UNTOLD, 0.0
+    rare = float(positive[int(RARE * len(positive))])
+    floor = rare / 2 or rare  # half of the smallest number is none
+    raised = np.maximum(cost, floor)
+    ratio = raised.min(axis=1, keepdims=True) / raised  # a power of 2 as unit changes no bit of it
+    with np.errstate(divide="ignore"):
+        apart = -np.log(np.where(np.isfinite(raised), np.maximum(ratio, 1e-300), 0))
+    if not (np.isfinite(apart) & (apart > 0)).any():
+        return UNTOLD, floor
+    return float(find_exponent(apart, own, LEAST, MOST)), floor
+
+
+def choose(examples: Examples) -> Array:
+    """Return the vertices to judge: all, or as many as we can afford, evenly spread."""
+    n, vertex = len(examples), living(examples.state)
+    count = min(n, JUDGED)
+    place = np.arange(count) * n // count
+    return place if vertex is None else vertex[place]
+
+
+def offers_of_others(
+    examples: Examples, chosen: Array, own: Array, n_jobs: int | None = None
+) -> Array:
+    """Return what each class, without themselves, offers vertices, in reduced units.
+
+    The costs of the others are those of the forest. An example that is no prototype has its cost
+    from another one of its class, which offers it again; so only prototypes need a second look.
+    """
+    state, queries = examples.state, examples.state.rows[chosen]
+    label = state.vertices["label"][: examples.end]
+    classes = np.unique(label[label != FORGOTTEN])
+    winner, offer = examples.find_by_class(queries, classes[-1] + 1, n_jobs)
+    place = np.arange(len(chosen))
+    itself = np.flatnonzero((winner[place, own] == chosen) & (state.cost[chosen] == 0))
+    offer[itself, own[itself]] = _offers_to_prototypes(examples, chosen[itself], n_jobs)
+    return offer
+
+
+def _offers_to_prototypes(examples: Examples, vertex: Array, n_jobs: int | None) -> Array:
+    """Return what the others of their classes offer prototypes; infinity if there are none."""
+    state = examples.state
+    offer = np.full(len(vertex), np.inf, state.rows.dtype)
+    if examples.body.lines is None:  # else there is no spanning tree to tell
+        offer_of_nearest(state.vertices, vertex, offer)
+    unknown = np.flatnonzero(np.isinf(offer))
+    label = state.vertices["label"][vertex]
+    search = _SearchWithout(examples, vertex[unknown])
+    for code in np.unique(label[unknown]).tolist():
+        some = unknown[label[unknown] == code]
+        offer[some] = search.offers(code, vertex[some], n_jobs)
+    return offer
+
+
+class _SearchWithout:
+    """Searches a class as if some vertices were not there."""
+
+    def __init__(self, examples: Examples, left_out: Array) -> None:
+        self.examples = examples
+        self.state = examples.state
+        if len(left_out):  # a label that nobody looks for hides them
+            self.state = self.state._replace(vertices=copied(self.state.vertices))
+            self.state.vertices["label"][left_out] = FORGOTTEN
+
+    def offers(self, code: int, vertex: Array, n_jobs: int | None) -> Array:
+        """Return the offers of a class to prototypes of it, all of which have been left out."""
+        state, kernel = self.state, self.examples.metric.kernel
+        offer = np.full(len(vertex), np.inf, state.rows.dtype)
+        searcher = self._searcher(code, len(vertex))
+        if searcher is not None:
+            _, offer = find_in_parts(searcher, state.rows[vertex], effective_n_jobs(n_jobs))
+        specialise(offer_to_each_other, kernel)(vertex, state.rows, offer, kernel)
+        return offer
+
+    def _searcher(self, code: int, n_queries: int) -> Searcher | None:
+        examples, state, metric = self.examples, self.state, self.examples.metric
+        others = np.flatnonzero(state.vertices["label"][: examples.end] == code)
+        if len(others) == 0:
+            return None
+        if isinstance(examples.body.index, Index):
+            return TreeSearch(state, examples.body.index, metric, code)
+        ranking = rank(state.rows, others, state.cost, metric.kernel)
+        return search_ranking(n_queries, state, ranking, metric)
