@@ -78,8 +78,8 @@ def streams() -> list[Row]:
     from river import datasets
 
     found = {name: list(getattr(datasets, name)()) for name in STREAMS}
-    found["strips 20000 × 2"] = as_stream(*strips(20_000))
-    found["5000 × 50"] = as_stream(*strips(5000, 50))
+    found["strips 8000 × 2"] = as_stream(*strips(8000))
+    found["strips 4000 × 50"] = as_stream(*strips(4000, 50))
     return [in_stream(name, stream) for name, stream in found.items()]
 
 
