@@ -1,12 +1,21 @@
 """Tables as files."""
 
-from opforest.io.tables import FORMATS
+from opforest.io.formats import FORMATS
 
 #: How the names of files end, by format.
-ENDS = {kind: ends[0] for kind, ends in FORMATS.items()}
-NAMED = ("csv", "tsv", "arff", "parquet", "npz")  # that have room for all there is
+ENDS = {kind: one.ends[0] for kind, one in FORMATS.items()}
+NAMED = (
+    "csv",
+    "tsv",
+    "arff",
+    "parquet",
+    "arrow",
+    "ndjson",
+    "npz",
+)  # that have room for all there is
 NUMBERED = ("libsvm", "npy")
 SINGLE = ("libopf", "libopf-text")
+WRITTEN = (*NAMED, *NUMBERED, *SINGLE)  # Excel's files are only read
 
 
 def write(tmp_path, content, name="data.csv"):

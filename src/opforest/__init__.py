@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from opforest.forest import Forest
     from opforest.io.errors import ModelFileError
     from opforest.io.model_file import load, save
+    from opforest.preparing.pipeline import Pipeline
+    from opforest.preparing.preparation import Preparation
     from opforest.report import UpdateReport
 
 __all__ = [
@@ -17,6 +19,8 @@ __all__ = [
     "Forest",
     "ModelFileError",
     "OPFClassifier",
+    "Pipeline",
+    "Preparation",
     "Step",
     "UpdateReport",
     "load",
@@ -31,6 +35,8 @@ __getattr__ = lazy(
         "Forest": "opforest.forest",
         "ModelFileError": "opforest.io.errors",
         "OPFClassifier": "opforest.classifier",
+        "Pipeline": "opforest.preparing.pipeline",
+        "Preparation": "opforest.preparing.preparation",
         "Step": "opforest.explanation",
         "UpdateReport": "opforest.report",
         "load": "opforest.io.model_file",

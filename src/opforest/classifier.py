@@ -8,6 +8,8 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from opforest._progress import phase, printing
+from opforest._spread import warn_of_spreads
 from opforest.base import Array, ForestEstimator, encode
 from opforest.explanation import Explanation, Step
 from opforest.forest import BaseForest, Forest
@@ -78,6 +80,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         The number of threads that share the queries of a prediction, and the work of ``fit``
         unless by Prim's algorithm. ``None`` means 1 unless in a ``joblib.parallel_config``
         context, −1 means all processors. The result does not depend on it.
+    verbose : int, default=0
+        Whether ``fit`` and ``partial_fit`` print what they do, and how long it takes.
 
     Attributes
     ----------
@@ -140,12 +144,14 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         update: str = "exact",
         algorithm: str = "auto",
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.metric = metric
         self.metric_params = metric_params
         self.update = update
         self.algorithm = algorithm
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Learn the optimum-path forest of the examples.
@@ -206,7 +212,9 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         if len(all_classes) > len(self.classes_):  # whoever has the old forest has the old classes
             forest = forest.relabelled(np.searchsorted(all_classes, self.classes_))
         steps = update.grow(forest, X, label, counts)
-        return self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
+        with printing(type(self).__name__, self.verbose):
+            phase("learning", len(X))
+            return self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
 
     def forget(self, ids: npt.ArrayLike) -> Self:
         """Forget examples: the forest becomes what ``fit`` on the others would give.
@@ -411,6 +419,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         metric = fresh._find_metric()
         X, y = fresh._check_examples(X, y)
         all_classes, label = encode(y, y[:0], classes)
-        forest = Forest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
+        warn_of_spreads(X, metric.name, getattr(fresh, "feature_names_in_", None))
+        with printing(type(self).__name__, self.verbose):
+            forest = Forest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
         fresh._keep(forest, all_classes)
         return fresh

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from joblib import effective_n_jobs
 
+from opforest._progress import phase
 from opforest.examples import (
     Examples,
     Model,
@@ -361,6 +362,7 @@ class Forest(BaseForest):
         probed, model = probe(rows, metric, parts.algorithm), parts.model
         if len(label):
             if tree is None:
+                phase("spanning tree", len(label))
                 tree = span_best(rows, metric, probed, effective_n_jobs(parts.n_jobs))
             metric.check_defined(
                 tree.weight, lambda v: f"the training examples {tree.parent[v]} and {v}"
@@ -369,6 +371,7 @@ class Forest(BaseForest):
             cost = conquer(tree, cuts > 0, label).cost
             model = Model(label, tree.parent, tree.weight, cuts, cost)
         trained = parts._replace(model=model, share=probed.share)
+        phase("index", len(label))
         return cls(Examples.from_parts(trained, probed.tree))
 
     def is_prototype(self) -> Array:

@@ -68,7 +68,8 @@ class TestFiles:
     def test_info(self, folder, iris):
         told = run_json("info", "iris.csv")
         assert told["examples_by_class"] == {"setosa": 50, "versicolor": 50, "virginica": 50}
-        assert told["feature_list"][0]["feature"] == "sepal length"
+        assert told["columns"][0]["name"] == "sepal length"
+        assert [one["role"] for one in told["columns"]] == ["feature"] * 4 + ["label"]
         assert told["label"] == "species"
         told = run_json("info", "iris.opforest")
         assert (told["kind"], told["examples"], told["metric"]) == ("model", 75, "euclidean")

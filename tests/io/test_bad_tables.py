@@ -28,7 +28,10 @@ class TestErrors:
             ),
             ("a,b,class\n1,2,x\n1,,y\n", "line 3, column 2: column 'b' must hold finite numbers"),
             ("a,b,class\n1,2,x\n\n1,inf,y\n", "line 4, column 2: column 'b' must hold finite"),
-            ("a,b,class\n1,1_0,x\n", "line 2, column 2: column 'b' must hold numbers, got '1_0'"),
+            (
+                "a,b,class\n1,1_0,x\n1,2,y\n",
+                "line 2, column 2: column 'b' must hold numbers",
+            ),
             ("a,b,class\n1,2,x\n1,2\n", "line 3: the row has 2 cells, but the header has 3"),
             ("1,2\n1\n", "line 2: the row has 1 cells, but the first line has 2"),
             ('a,b\n1,"2\n', "line 2: the row cannot be read"),
@@ -72,7 +75,7 @@ class TestErrors:
             ("1 1:0.5\nx 1:1\n", "line 2: the row cannot be read"),
             ("1 1:0.5\n1 1:z\n", "line 2: the row cannot be read"),
             ("1 0:0.5\n", "line 1: the row cannot be read"),
-            ("1 1:nan\n", "line 1: feature 1 must be a finite number"),
+            ("1 1:nan\n", "line 1, column 1: column 1 must hold finite numbers"),
             ("1.5 1:1\n", "labels must be whole numbers or text, got fractions"),
         ],
     )
@@ -117,7 +120,8 @@ class TestErrors:
         for path in tmp_path.iterdir():
             with pytest.raises(DataFileError, match=f"{large}, which float64 cannot hold"):
                 read_table(path, Reading(allow_missing=True))
-            assert read_table(path).X.max() == 2**53
+            with pytest.raises(DataFileError, match=f"{large}, which float64 cannot hold"):
+                read_table(path)
 
     @pytest.mark.parametrize("kind", ["csv", "parquet", "arff"])
     @pytest.mark.parametrize("name", ["id", "Target"])
@@ -148,7 +152,7 @@ class TestErrors:
             assert read_table(path).y.tolist() == read
         bad = [([decimal.Decimal(1)] * 2, "text or numbers"), ([b"x"] * 2, "text or numbers"),
                ([None] * 2, "text or numbers"), ([[1], [2]], "text or numbers"),
-               ([True, None], "2 is missing"), ([1, None], "2 is missing")]  # fmt: skip
+               ([True, None], "example 2: the label"), ([1, None], "example 2: the label")]  # fmt: skip
         for labels, message in bad:
             pq.write_table(pa.table({"a": [1.0, 2.0], "label": pa.array(labels)}), path)
             with pytest.raises(DataFileError, match=message):
@@ -159,8 +163,7 @@ class TestErrors:
         with pytest.raises(DataFileError, match=r"line 2: .*UTF-8, but byte 0xe9"):
             read_table(tmp_path / "a.csv")
         (tmp_path / "a.csv").write_text("a,class\n1,2\n", "utf-16")
-        with pytest.raises(DataFileError, match="UTF-16; save it in UTF-8"):
-            read_table(tmp_path / "a.csv")
+        assert read_table(tmp_path / "a.csv").y.tolist() == [2]
         (tmp_path / "b").write_bytes(bytes(range(256)))
         with pytest.raises(DataFileError, match="no format that is known"):
             read_table(tmp_path / "b")
@@ -187,9 +190,8 @@ class TestErrors:
         assert read_table(write(tmp_path, "a,b,sort\n2,3,1\n"), reading).y.tolist() == ["1"]
 
 
-def test_parquet_says_which_extra_is_missing(tmp_path, monkeypatch):
+def test_what_is_missing_is_named(tmp_path, monkeypatch):
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(ImportError, match=r"opforest\[parquet\]"):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match=r"opforest\[cli\]"):
         read_table(tmp_path / "a.parquet")

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from opforest.io.data import Data
+from opforest.io.data import Data, Reading
 from opforest.io.errors import DataFileError
 from opforest.io.tables import read_chunks, read_table, write_table
 
@@ -23,7 +23,8 @@ class TestChunks:
         data = Data(X, np.array([1, 2, 3, 1, 2, 3, 1]))
         path = tmp_path / f"data{ENDS[kind]}"
         write_table(path, data)
-        chunks = list(read_chunks(path, rows=rows, skip=skip))
+        reading = Reading(label="-1" if kind == "npy" else None)
+        chunks = list(read_chunks(path, reading, rows=rows, skip=skip))
         assert all(len(chunk) == rows for chunk in chunks[:-1])
         assert sum(map(len, chunks)) == 7 - skip
         if chunks:
@@ -38,18 +39,19 @@ class TestChunks:
         assert np.array_equal(np.concatenate([chunk.X for chunk in chunks]), X)
         assert "".join(np.concatenate([chunk.y for chunk in chunks])) == "abacaba"
         np.savez_compressed(tmp_path / "b.npz", table=np.column_stack((X, np.arange(7) % 2)))
-        assert [chunk.y.tolist() for chunk in read_chunks(tmp_path / "b.npz", rows=4)] == [
-            [0, 1, 0, 1], [0, 1, 0]
-        ]  # fmt: skip
+        chunks = read_chunks(tmp_path / "b.npz", Reading(label="3"), rows=4)
+        assert [chunk.y.tolist() for chunk in chunks] == [[0, 1, 0, 1], [0, 1, 0]]
 
     def test_errors_count_from_the_beginning(self, tmp_path):
         X = np.zeros((9000, 2))
         X[8000, 1] = np.nan
         np.savez(tmp_path / "a.npz", X=X)
-        with pytest.raises(DataFileError, match="feature 2 of example 8001 must be finite"):
+        with pytest.raises(DataFileError, match="example 8001: column 2 must hold finite"):
             read_table(tmp_path / "a.npz")
 
-    def test_labels_stay_numbers(self, tmp_path):
+    def test_labels_stay_numbers(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("opforest.io.delimited.BLOCK", 64)
+        monkeypatch.setattr("opforest.io.delimited.LINES", 20)
         path = write(tmp_path, "a,class\n" + "1,1\n2,2\n" * 60 + "3,x\n")
         message = r"line 122, column 2: the label must be a whole number.*'x'"
         with pytest.raises(DataFileError, match=message):
@@ -86,6 +88,6 @@ class TestChunks:
         stdin = io.TextIOWrapper(io.BufferedReader(Endless()))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "stdin", stdin)
-            chunks = read_chunks("-", rows=1)
+            chunks = read_chunks("-", Reading(label="2"), rows=1)
             assert [next(chunks).y.tolist() for _ in range(1000)] == [[2]] * 1000
             chunks.close()

@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import json
 import pickle
 import resource
 import subprocess
@@ -16,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import opforest
+from model_files import sealed, split
 from opforest import ModelFileError, OPFClassifier
 from opforest.kernels.conquering.tree import as_tree, conquer, count_cuts
 
@@ -54,24 +54,6 @@ def saved(request, tmp_path_factory):
 @pytest.fixture(scope="session")
 def path(tmp_path_factory):
     return tmp_path_factory.mktemp("hostile") / "model"
-
-
-def split(content):
-    """Return the header of a file, and its arrays as writable views of one buffer."""
-    length = int.from_bytes(content[8:16], "little")
-    return json.loads(content[16 : 16 + length]), bytearray(content[16 + length : -32])
-
-
-def sealed(header, body):
-    """Return a file with this header and body, and a checksum that is right."""
-    text = header if isinstance(header, bytes) else json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    content = content_of(text, body)
-    return content + hashlib.sha256(content).digest()
-
-
-def content_of(text, body):
-    return b"OPF\x89\r\n\x1a\n" + len(text).to_bytes(8, "little") + text + bytes(body)
 
 
 def array_in(header, body, wanted):

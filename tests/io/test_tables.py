@@ -19,7 +19,7 @@ from opforest.io.errors import DataFileError
 from opforest.io.tables import FORMATS, format_of, read_table, write_table
 
 pytest.importorskip("pyarrow")
-from table_files import ENDS, NAMED, NUMBERED, SINGLE, write
+from table_files import ENDS, NAMED, NUMBERED, SINGLE, WRITTEN, write
 
 texts = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")),
                 min_size=1, max_size=6).map(str.strip).filter(bool)  # fmt: skip
@@ -65,7 +65,7 @@ def assert_same(found, data, kind):
 
 class TestThereAndBack:
     @pytest.mark.parametrize("kind", NAMED)
-    @settings(max_examples=40)
+    @settings(max_examples=30, report_multiple_bugs=False)
     @given(data=data_sets())
     def test_formats_with_names(self, tmp_path_factory, kind, data):
         path = tmp_path_factory.mktemp("there") / f"data{ENDS[kind]}"
@@ -73,28 +73,28 @@ class TestThereAndBack:
         assert_same(read_table(path), data, kind)
 
     @pytest.mark.parametrize("kind", NUMBERED)
-    @settings(max_examples=40)
+    @settings(max_examples=30, report_multiple_bugs=False)
     @given(data=data_sets(named=False, text=False))
     def test_formats_of_numbers(self, tmp_path_factory, kind, data):
         path = tmp_path_factory.mktemp("there") / f"data{ENDS[kind]}"
         write_table(path, data)
-        assert_same(read_table(path), data, kind)
+        reading = Reading(label="-1" if kind == "npy" else None)  # NPY says nothing of its columns
+        assert_same(read_table(path, reading), data, kind)
 
-    @pytest.mark.parametrize("first", FORMATS)
-    @settings(max_examples=15)
-    @given(
-        data=data_sets(single=True, named=False, text=False), order=st.permutations(list(FORMATS))
-    )
+    @pytest.mark.parametrize("first", WRITTEN)
+    @settings(max_examples=8, report_multiple_bugs=False)
+    @given(data=data_sets(single=True, named=False, text=False), order=st.permutations(WRITTEN))
     def test_any_to_any_by_a_chain_of_all(self, tmp_path_factory, first, data, order):
         folder = tmp_path_factory.mktemp("chain")
         chain = [first, *order]
         write_table(folder / f"0{ENDS[first]}", data)
         for i, (kind, following) in enumerate(pairwise(chain)):
-            found = read_table(folder / f"{i}{ENDS[kind]}")
+            reading = Reading(label="-1" if kind == "npy" else None)
+            found = read_table(folder / f"{i}{ENDS[kind]}", reading)
             assert_same(found, data, "libsvm")
             write_table(folder / f"{i + 1}{ENDS[following]}", found)
 
-    @pytest.mark.parametrize("kind", ["csv", "tsv", "arff", "parquet", "npz"])
+    @pytest.mark.parametrize("kind", ["csv", "tsv", "arff", "parquet", "arrow", "ndjson", "npz"])
     def test_missing_values_and_no_labels(self, tmp_path, kind):
         path = tmp_path / f"data{ENDS[kind]}"
         X = np.array([[np.nan, 0.5], [1.5, np.nan]])
@@ -178,7 +178,7 @@ class TestFindingOut:
 
     @pytest.mark.parametrize(
         ("content", "labelled", "d"),
-        [("1.5,2\n2.5,3\n", True, 1), ("1,0.5,a\n", True, 2), ("1,2.5\n", False, 2)],
+        [("1.5,2\n2.5,3\n" * 9, True, 1), ("1,0.5,a\n", True, 2), ("1,2.5\n", False, 2)],
     )
     def test_labels_of_columns_without(self, tmp_path, content, labelled, d):
         data = read_table(write(tmp_path, content))
@@ -213,7 +213,7 @@ class TestFindingOut:
         [
             ("+1 1:0.5 3:2 # note\n-1 2:1\n", "libsvm"),
             ("% c\n@RELATION r\n@attribute a real\n@attribute class {x,y}\n@DATA\n1,x\n", "arff"),
-            ("1\t2\t3\n", "csv"),
+            ("1\t2\tz\n", "csv"),
         ],
     )
     def test_formats_by_content(self, tmp_path, content, kind):
@@ -224,7 +224,7 @@ class TestFindingOut:
         elif kind == "arff":
             assert data.y.tolist() == ["x"]
         else:
-            assert data.y.tolist() == [3]
+            assert data.y.tolist() == ["z"]
 
     def test_content_goes_before_the_name(self, tmp_path):
         write_table(tmp_path / "data.npz", Data(np.ones((2, 2)), np.array([1, 2])))
@@ -247,8 +247,8 @@ class TestFindingOut:
         assert read_table("-").y.tolist() == [1, 2]
 
     def test_names_say_formats(self):
-        for kind, ends in FORMATS.items():
-            assert all(format_of(f"a{end}") == kind for end in ends)
+        for kind, one in FORMATS.items():
+            assert all(format_of(f"a{end}") == kind for end in one.ends)
         assert format_of("a.txt") is None
 
     def test_sparse_and_quoted_arff(self, tmp_path):

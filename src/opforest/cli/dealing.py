@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from opforest.io.data import Array, Data, join
-from opforest.io.errors import DataFileError
+from opforest.columns.data import Array, Data, join
+from opforest.errors import DataFileError
 
 
 def deal(y: Array | None, n: int, weights: Sequence[float], seed: int) -> Array:
@@ -65,7 +65,7 @@ def merge_parts(parts: Sequence[Data], names: Sequence[str]) -> Data:
     merged = join(parts)
     if merged.ids is not None and len(np.unique(merged.ids)) < len(merged.ids):
         merged = replace(merged, ids=None)
-    return replace(merged, lines=None)
+    return merged
 
 
 def _check_names(first: Data, part: Data, name: str) -> None:

@@ -44,8 +44,8 @@ def say_errors(stopped: str = "Stopped; nothing was changed.") -> Iterator[None]
 
 
 @contextmanager
-def blame(path: str) -> Iterator[None]:
-    """Say of errors about examples which file the examples are in."""
+def blame(path: str, data: Any = None) -> Iterator[None]:
+    """Say of errors about examples which file the examples are in, and where if that is known."""
     from opforest.io.errors import DataFileError, ModelFileError
 
     try:
@@ -53,7 +53,9 @@ def blame(path: str) -> Iterator[None]:
     except (DataFileError, ModelFileError):
         raise
     except ValueError as error:
-        raise DataFileError(str(error), path) from error
+        row, find = getattr(error, "row", None), getattr(data, "find_line", None)
+        line = find(row) if row is not None and find is not None else None
+        raise DataFileError(str(error), path, line) from error
 
 
 def require_folder(path: str) -> None:

@@ -37,7 +37,7 @@ def convert(
         from opforest.cli.models import kind_of_model
         from opforest.io.tables import find_output_format, read_table, write_table
 
-        reading = how.reading(allow_missing=True)
+        reading = how.reading(allow_missing=True, lossless=True)
         if kind_of_model(data) and _convert_model(data, out, to, json):
             return
         kind = find_output_format(out, to)
@@ -57,9 +57,9 @@ def _convert_model(path: str, out: str, to: options.Format | None, as_json: bool
     from opforest.cli.learn import describe
     from opforest.cli.models import kind_of_model, load_model, require_no_data
     from opforest.cli.output import print_facts
+    from opforest.io.formats import format_of
     from opforest.io.libopf import write_model
     from opforest.io.source import STANDARD
-    from opforest.io.tables import format_of
 
     kind, wanted = kind_of_model(path), to or format_of(out)
     if kind == "LibOPF" and wanted is not None:
@@ -72,6 +72,8 @@ def _convert_model(path: str, out: str, to: options.Format | None, as_json: bool
     if out == STANDARD:
         raise ValueError("a model is written to a file, not to the standard output.")
     model = load_model(path)
+    if kind == "opforest" and hasattr(model, "steps"):
+        raise ValueError(f"{path} prepares its data, which LibOPF's models cannot: no conversion.")
     if kind == "opforest":
         write_model(out, model)
     else:
@@ -105,11 +107,12 @@ def _tell(
     out: str, kind: str, examples: "Data", codes: dict[str, Any] | None, as_json: bool
 ) -> None:
     from opforest.cli.output import note, print_facts
+    from opforest.io.formats import FORMATS
     from opforest.io.source import STANDARD
 
-    if examples.feature_names and kind in ("npy", "libsvm", "libopf", "libopf-text"):
+    if examples.feature_names and not FORMATS[kind].keeps_names:
         note(f"{kind} has no room for the names of features")
-    if examples.ids is not None and kind in ("npy", "libsvm"):
+    if examples.ids is not None and not FORMATS[kind].keeps_ids:
         note(f"{kind} has no room for ids")
     facts: dict[str, Any] = {"file": out, "format": kind, "examples": len(examples),
                              "features": examples.X.shape[1]}  # fmt: skip
@@ -125,9 +128,12 @@ def info(
     how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
 ) -> None:
-    """Say what is in a data file or in a model.
+    """Say what is in a data file, column by column, or in a model.
 
-    Example: opforest info iris.opforest
+    Of each column: its kind, how many values and missing cells it has, and what it would be used
+    for, and why. No file is refused because of what is in it.
+
+    Example: opforest info iris.csv
     """
     with say_errors():
         from opforest.cli.models import kind_of_model
@@ -140,49 +146,77 @@ def info(
 
 def _describe_model(path: str, as_json: bool) -> None:
     from opforest.cli.learn import describe
-    from opforest.cli.models import load_model
+    from opforest.cli.models import classifier_of, load_model, preparation_of
     from opforest.cli.output import print_facts
 
     model = load_model(path)
-    counts = dict.fromkeys(model.classes_.tolist(), 0)
-    for label in model.classes_[model.forest_.label].tolist():
+    classifier, preparation = classifier_of(model), preparation_of(model)
+    counts = dict.fromkeys(classifier.classes_.tolist(), 0)
+    for label in classifier.classes_[classifier.forest_.label].tolist():
         counts[label] += 1
-    facts = {"file": path, "kind": "model", **describe(model),
-             "feature_names": list(map(str, getattr(model, "feature_names_in_", ()))),
-             "examples_by_class": counts, "bytes": model.forest_.n_bytes}  # fmt: skip
+    names = getattr(classifier, "feature_names_in_", ())
+    facts = {"file": path, "kind": "model", **describe(model)}
+    if preparation is not None:
+        names = preparation.columns_ or ()
+        facts["prepared_features"] = list(preparation.get_feature_names_out())
+    facts |= {"feature_names": list(map(str, names)), "examples_by_class": counts,
+              "bytes": classifier.forest_.n_bytes}  # fmt: skip
     print_facts(facts, as_json)
 
 
 def _describe_data(path: str, reading: Any, as_json: bool) -> None:
-    import numpy as np
+    from opforest.cli.output import print_json, print_table, tell
+    from opforest.io.tables import read_columns
 
-    from opforest.cli.output import print_json, print_table
-    from opforest.io.tables import read_table
-
-    data = read_table(path, reading)
-    names = data.feature_names or [str(k + 1) for k in range(data.X.shape[1])]
-    features = [_describe_feature(name, column) for name, column in zip(names, data.X.T,
-                                                                        strict=True)]  # fmt: skip
-    labels, counts = np.unique(data.y, return_counts=True) if data.y is not None else ((), ())
-    classes = dict(zip(map(str, labels), map(int, counts), strict=True))
-    facts = {"file": path, "kind": "data", "examples": len(data), "features": len(names),
-             "label": data.label_name, "has_ids": data.ids is not None,
-             "classes": len(classes)}  # fmt: skip
+    roles = read_columns(path, reading)
+    columns = [_describe_column(roles, k) for k in range(len(roles.columns))]
+    label = None if roles.label is None else roles.columns[roles.label]
+    classes: dict[str, int] = {}
+    if label is not None and label.distinct <= 1000:
+        counts = (label.words if label.is_text else label.cells).value_counts(sort=True)
+        classes = {str(value): int(count) for value, count in counts.iter_rows()
+                   if value is not None}  # fmt: skip
+    facts = {"file": path, "kind": "data", "examples": len(roles.columns[0].cells),
+             "features": len(roles.features),
+             "label": None if label is None else label.name or label.number,
+             "classes": len(classes), "question": roles.question or None}  # fmt: skip
     if as_json:
-        print_json({**facts, "examples_by_class": classes, "feature_list": features})
+        print_json({**facts, "examples_by_class": dict(sorted(classes.items())),
+                    "columns": columns, "notes": roles.notes})  # fmt: skip
         return
-    print_table(("what", "value"), [(key, "" if fact is None else str(fact))
-                                    for key, fact in facts.items()])  # fmt: skip
+    rows = [(key, "" if fact is None else str(fact)) for key, fact in facts.items()]
+    print_table(("what", "value"), rows[:-1])
     if classes:
-        print_table(("class", "examples"), list(classes.items()), "Classes")
-    print_table(list(features[0]), [list(row.values()) for row in features], "Features")
+        print_table(("class", "examples"), sorted(classes.items())[:30], "Classes")
+    headings = list(columns[0])
+    print_table(headings, [["" if cell is None else cell for cell in row.values()]
+                           for row in columns[:200]], "Columns")  # fmt: skip
+    tell([*roles.notes, *([roles.question] if roles.question else []),
+          *([f"{len(columns) - 200} more columns"] if len(columns) > 200 else [])])  # fmt: skip
 
 
-def _describe_feature(name: str, column: Any) -> dict[str, Any]:
-    import numpy as np
+def _describe_column(roles: Any, k: int) -> dict[str, Any]:
+    """Return what is known of a column, and what it is used for."""
+    from opforest.columns.describing import NUMERIC
 
-    known = column[~np.isnan(column)].astype(np.float64)
-    scores = (known.min(), known.mean(), known.max()) if len(known) else (None,) * 3
-    least, mean, most = (None if score is None else float(score) for score in scores)
-    missing = len(column) - len(known)
-    return {"feature": name, "least": least, "mean": mean, "most": most, "missing": missing}
+    column = roles.columns[k]
+    role = ("label" if k == roles.label else "id" if k == roles.id else "left out"
+            if k in roles.left_out else "feature")  # fmt: skip
+    why = roles.why if role == "label" else roles.left_out.get(k, "")
+    if role == "feature" and column.kind in ("category", "text"):
+        why = "needs --encode"
+    elif role == "feature" and column.kind not in (*NUMERIC, "empty"):
+        why = "holds what is no number"
+    elif role == "feature" and column.missing:
+        why = "needs --missing"
+    least = mean = most = None
+    if column.kind in NUMERIC and column.kind != "boolean":
+        known = column.numbers.drop_nulls().drop_nans()
+        if len(known):
+            least, mean, most = (float(value) for value in (known.min(), known.mean(), known.max()))
+    return {
+        "number": column.number, "name": column.name, "kind": column.kind,
+        "distinct": column.distinct if column.kind != "other" else None,
+        "missing": column.missing, "least": least, "mean": mean, "most": most,
+        "role": role, "why": why,
+    }  # fmt: skip

@@ -1,15 +1,12 @@
 """``opforest train`` and ``opforest update``."""
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from opforest.cli import options
 from opforest.cli.errors import blame, require_folder, say_errors
-
-if TYPE_CHECKING:
-    from opforest.classifier import OPFClassifier
 
 
 @options.reads_data
@@ -26,39 +23,82 @@ def train(
             "has the row of its id, or of its place"
         ),
     ] = None,
+    encode: options.EncodeOption = None,
+    missing: options.MissingOption = None,
+    scale: options.ScaleOption = None,
     jobs: options.JobsOption = None,
     how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
 ) -> None:
     """Learn a data file and write a model file.
 
-    Example: opforest train iris.csv iris.opforest --label species
+    What --encode, --missing and --scale learn of the data is kept in the model, and applied by
+    update, predict, evaluate and stream.
+
+    Example: opforest train iris.csv iris.opforest --label species --scale standard
     """
     with say_errors():
         import opforest
-        from opforest.cli.models import labels_of, make_model, remember_names, require_no_data
-        from opforest.cli.output import print_facts
+        from opforest.cli import models
+        from opforest.cli.models import make_model, require_no_data
+        from opforest.cli.output import phases, print_facts, tell
         from opforest.io.tables import read_table
 
-        reading = how.reading()
         params = options.parse_params(metric_param)
         if distances is not None and metric not in (None, "precomputed"):
             raise ValueError(f"--distances are given instead of --metric {metric}.")
         metric = metric if distances is None else "precomputed"
-        classifier = make_model(metric, params, update, jobs)
+        if distances is not None and (encode or missing or scale):
+            raise ValueError("--distances are measured already: no --encode, --missing, --scale.")
+        learner = models.prepared(make_model(metric, params, update, jobs), encode, missing, scale)
+        reading = models.reading_for(learner, how, needs_label=True)
         require_folder(model)
         require_no_data(model)
-        examples = read_table(data, reading)
-        y = labels_of(examples, data)
-        begin = perf_counter()
-        with blame(distances or data):
-            X = examples.X if distances is None else _measured(distances, examples)
-            classifier.fit(X, y)
-        if distances is None:
-            remember_names(classifier, examples)
-        seconds = perf_counter() - begin
-        opforest.save(classifier, model)
-        print_facts({"model": model, **describe(classifier), "seconds": seconds}, json)
+        with phases() as begin_phase:
+            begin_phase("reading")
+            read = read_table(data, reading)
+            examples = models.usable(learner, read, data, may_drop=True)
+            dropped = len(read) - len(examples)
+            y = models.labels_of(examples, data)
+            begin = perf_counter()
+            with blame(distances or data, examples):
+                if dropped and not len(examples):
+                    raise ValueError("cells are missing in every row; --missing median fills them.")
+                if distances is None:
+                    _fit(learner, examples, y, begin_phase)
+                else:
+                    learner.fit(_measured(distances, examples), y)
+            if distances is None:
+                models.remember_names(learner, examples)
+            seconds = perf_counter() - begin
+            begin_phase("saving")
+            opforest.save(learner, model)
+        notes = [f"{dropped} rows with missing cells are left out"] if dropped else []
+        tell([*examples.notes, *notes])
+        facts = {"model": model, **describe(learner), "label": examples.label_name
+                 or examples.label_column, "seconds": seconds}  # fmt: skip
+        print_facts(facts, json)
+
+
+def _fit(learner: Any, examples: Any, y: Any, begin_phase: Any) -> None:
+    """Fit a model; a warning of spreads calls features by their names."""
+    import warnings
+
+    from opforest._spread import warn_of_spreads
+    from opforest.cli.models import classifier_of
+
+    X, names = examples.X, examples.feature_names
+    if hasattr(learner, "steps"):
+        begin_phase("preparing")
+        for _, step in learner.steps[:-1]:
+            X = step.fit_transform(X, y)
+            names = list(step.get_feature_names_out())
+    metric = classifier_of(learner).metric
+    names = names or [f"column {k}" for k in (examples.layout or {}).get("features", ())] or None
+    warn_of_spreads(X, metric, names)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "features differ in spread")
+        classifier_of(learner).fit(X, y)
 
 
 @options.reads_data
@@ -73,33 +113,44 @@ def update(
     Example: opforest update iris.opforest more-iris.csv
     """
     with say_errors("Stopped; the model is as it was."):
-        from opforest.cli.models import Saved, expected_of, labels_of, load_to_grow
-        from opforest.cli.output import counting, print_facts
+        from opforest.cli.models import Saved, labels_of, load_to_grow, reading_for, usable
+        from opforest.cli.output import counting, print_facts, tell
         from opforest.io.tables import read_chunks
 
         saved = Saved(model)
-        classifier = load_to_grow(model)
-        expected = expected_of(classifier)
-        reading = how.reading(expected=expected)
-        begin, learned = perf_counter(), 0
+        learner = load_to_grow(model)
+        reading = reading_for(learner, how, needs_label=True)
+        begin, learned, dropped = perf_counter(), 0, 0
         with counting("learned") as count:
-            for chunk in read_chunks(data, reading):
+            for read in read_chunks(data, reading):
+                chunk = usable(learner, read, data, may_drop=True)
+                dropped += len(read) - len(chunk)
                 y = labels_of(chunk, data)
-                with blame(data):
-                    classifier.partial_fit(chunk.X, y)
+                with blame(data, chunk):
+                    if len(chunk):
+                        learner.partial_fit(chunk.X, y)
                 learned += len(chunk)
                 count(len(chunk))
         seconds = perf_counter() - begin
-        saved.replace(classifier)
-        facts = {"model": model, "learned": learned, **describe(classifier), "seconds": seconds}
+        saved.replace(learner)
+        tell([f"{dropped} rows with missing cells are left out"] if dropped else [])
+        facts = {"model": model, "learned": learned, **describe(learner), "seconds": seconds}
         print_facts(facts, json)
 
 
-def describe(classifier: "OPFClassifier") -> dict[str, Any]:
+def describe(model: Any) -> dict[str, Any]:
     """Return what is to be said of a model."""
-    forest = classifier.forest_
+    from opforest.cli.models import classifier_of, preparation_of
+
+    classifier, preparation = classifier_of(model), preparation_of(model)
+    forest, told = classifier.forest_, {}
+    if preparation is not None:
+        told = {"preparation": preparation.get_params(), "columns": preparation.n_features_in_}
+    elif model is not classifier:
+        told = {"preparation": [type(step).__name__ for _, step in model.steps[:-1]]}
     return {
         "examples": len(forest),
+        **told,
         "features": classifier.n_features_in_,
         "classes": len(classifier.classes_),
         "prototypes": len(forest.prototypes),
@@ -118,7 +169,11 @@ def _measured(path: str, examples: Any) -> Any:
     from opforest.io.tables import format_of, read_table
 
     is_libopf = format_of(path) in (None, "libopf")
-    table = libopf.read_distances(path) if is_libopf else read_table(path, Reading(label="none")).X
+    table = (
+        libopf.read_distances(path)
+        if is_libopf
+        else read_table(path, Reading(label="none", lossless=True)).X
+    )
     place = np.arange(len(examples)) if examples.ids is None else examples.ids
     if place.dtype.kind not in "iu" or not ((place >= 0) & (place < len(table))).all():
         raise ValueError(f"ids must be rows of the {len(table)} × {table.shape[1]} distances.")

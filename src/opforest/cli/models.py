@@ -3,11 +3,13 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opforest.classifier import OPFClassifier
-    from opforest.io.data import Array, Data, Expected
+    from opforest.cli.options import How
+    from opforest.columns.data import Array, Data, Expected, Reading
 
 
 #: What stands for a label that is not there.
@@ -43,8 +45,8 @@ def require_no_data(path: str) -> None:
         raise ValueError(f"{path} is there and is no model: remove it, or name another file.")
 
 
-def load_model(path: str, jobs: int | None = None) -> "OPFClassifier":
-    """Load a model file, ours or LibOPF's."""
+def load_model(path: str, jobs: int | None = None) -> Any:
+    """Load a model file, ours or LibOPF's: a classifier, or a pipeline that ends with one."""
     from opforest.classifier import OPFClassifier
     from opforest.io.errors import DataFileError, ModelFileError
     from opforest.io.libopf import read_model
@@ -55,15 +57,71 @@ def load_model(path: str, jobs: int | None = None) -> "OPFClassifier":
         model = read_model(path) if kind_of_model(path) == "LibOPF" else load(path)
     except DataFileError as error:
         raise ModelFileError(str(error)) from error
-    if not isinstance(model, OPFClassifier):
+    classifier = classifier_of(model)
+    if not isinstance(classifier, OPFClassifier):
         raise ModelFileError(f"{path}: it is a model of opforest.river, which Python can load.")
-    if not hasattr(model, "forest_"):
+    if not hasattr(classifier, "forest_"):
         raise ModelFileError(f"{path}: it has learned nothing; train it first.")
-    model.n_jobs = jobs
+    classifier.n_jobs = jobs
     return model
 
 
-def load_to_grow(path: str) -> "OPFClassifier":
+def classifier_of(model: Any) -> Any:
+    """Return the last step of a pipeline, or a model that is none."""
+    return model.steps[-1][1] if hasattr(model, "steps") else model
+
+
+def preparation_of(model: Any) -> Any:
+    """Return the preparation that a model begins with; None if it has none of ours."""
+    from opforest.preparing.preparation import Preparation
+
+    first = model.steps[0][1] if hasattr(model, "steps") else None
+    return first if isinstance(first, Preparation) else None
+
+
+def prepared(classifier: "OPFClassifier", encode: Any, missing: Any, scale: Any) -> Any:
+    """Return a model that prepares its data, or the classifier if there is nothing to do."""
+    from opforest.preparing.pipeline import Pipeline
+    from opforest.preparing.preparation import Preparation
+
+    chosen = Preparation(str(encode or "error"), str(missing or "error"), str(scale or "none"))
+    if not chosen.is_needed:
+        return classifier
+    return Pipeline([("prepare", chosen), ("classify", classifier)])
+
+
+def reading_for(model: Any, how: "How", *, needs_label: bool = False) -> "Reading":
+    """Return how to read data for a model, which knows what it was trained on, or what it wants."""
+    preparation = preparation_of(model)
+    known = hasattr(classifier_of(model), "forest_")
+    expected = expected_of(model) if known else None
+    is_pipeline = hasattr(model, "steps")
+    return how.reading(
+        allow_missing=is_pipeline and (preparation is None or preparation.missing != "error"),
+        expected=expected,
+        categories=is_pipeline and (preparation is None or preparation.encode != "error"),
+        needs_label=needs_label,
+    )
+
+
+def usable(model: Any, data: "Data", path: str, *, may_drop: bool) -> "Data":
+    """Return the rows that a model can use: all, or without those in which cells are missing."""
+    preparation = preparation_of(model)
+    if preparation is None or preparation.missing != "drop":
+        return data
+    complete = preparation.is_complete(data.X)
+    if complete.all():
+        return data
+    if not may_drop:
+        i = int(complete.argmin())
+        reason = "cells are missing, and the model was trained with --missing drop, so it has no "
+        raise replace(data, label_column=None).error_at(
+            i, f"{reason}answer; train it with --missing median", path
+        )
+    return data.take(complete.nonzero()[0])
+
+
+def load_to_grow(path: str) -> Any:
     """Load a model file that is to be replaced by a larger model."""
     if kind_of_model(path) == "LibOPF":
         raise ValueError(
@@ -135,29 +193,43 @@ def kind_of_model(path: str) -> str | None:
     return "LibOPF" if looks_like(path) in ("model", "incremental model") else None
 
 
-def expected_of(model: "OPFClassifier") -> "Expected":
+def expected_of(model: Any) -> "Expected":
     """Return what a model expects of data."""
-    from opforest.io.data import Expected
+    from opforest.columns.data import Expected
 
+    classifier, preparation = classifier_of(model), preparation_of(model)
     names = getattr(model, "feature_names_in_", None)
+    n_features = None
+    text: frozenset[int] = frozenset()
+    if preparation is not None:
+        names, n_features = preparation.columns_, preparation.n_features_in_
+        text = frozenset(preparation.categorical_)
     return Expected(
-        model.n_features_in_,
+        model.n_features_in_ if n_features is None else n_features,
         None if names is None else tuple(map(str, names)),
-        model.classes_.dtype.kind in "UO",
+        classifier.classes_.dtype.kind in "UO",
+        getattr(classifier, "columns_", None),
+        text,
     )
 
 
-def remember_names(model: "OPFClassifier", data: "Data") -> None:
-    """Note the names of the features that a model has been fitted to."""
+def remember_names(model: Any, data: "Data") -> None:
+    """Note what the columns are that a model has been fitted to."""
     import numpy as np
 
+    classifier = classifier_of(model)
+    if not hasattr(classifier, "columns_") and data.layout is not None:
+        classifier.columns_ = data.layout
+    if model is not classifier:
+        return
     if data.feature_names is not None and not hasattr(model, "feature_names_in_"):
         model.feature_names_in_ = np.array(data.feature_names, object)
 
 
-def count_learned(model: "OPFClassifier") -> int:
+def count_learned(model: Any) -> int:
     """Return how many examples a model has learned in its life."""
-    return int(model.forest_.ids[-1]) + 1 if hasattr(model, "forest_") else 0
+    classifier = classifier_of(model)
+    return int(classifier.forest_.ids[-1]) + 1 if hasattr(classifier, "forest_") else 0
 
 
 def labels_of(data: "Data", path: str) -> "Array":
@@ -167,9 +239,7 @@ def labels_of(data: "Data", path: str) -> "Array":
     from opforest.io.errors import DataFileError
 
     if data.y is None:
-        names = data.feature_names
-        hint = f": --label {names[-1]!r}?" if names else " by --label"
-        raise DataFileError(f"no column is known to be the label; name it{hint}", path)
+        raise DataFileError("there are no labels; --label names their column", path)
     if data.y.dtype.kind == "U":
         missing = np.isin(data.y, NO_LABEL)
         if missing.any():

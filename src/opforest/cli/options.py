@@ -9,22 +9,39 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from opforest.io.formats import FORMATS
+
 if TYPE_CHECKING:
     from opforest.io.data import Expected, Reading
 
 
-class Format(StrEnum):
-    """Formats of data files, by the names that ``opforest.io.tables.FORMATS`` has for them."""
+#: Formats of data files, by the names that the registry has for them.
+Format = StrEnum("Format", {name.upper().replace("-", "_"): name for name in FORMATS})  # type: ignore[misc]
 
-    CSV = "csv"
-    TSV = "tsv"
-    PARQUET = "parquet"
-    NPZ = "npz"
-    NPY = "npy"
-    ARFF = "arff"
-    LIBSVM = "libsvm"
-    LIBOPF = "libopf"
-    LIBOPF_TEXT = "libopf-text"
+
+class Encode(StrEnum):
+    """What becomes of columns of text."""
+
+    ONEHOT = "onehot"
+    ORDINAL = "ordinal"
+    DROP = "drop"
+
+
+class Missing(StrEnum):
+    """What becomes of missing cells."""
+
+    ERROR = "error"
+    DROP = "drop"
+    MEDIAN = "median"
+
+
+class Scale(StrEnum):
+    """How columns of numbers are scaled."""
+
+    NONE = "none"
+    STANDARD = "standard"
+    ROBUST = "robust"
+    MINMAX = "minmax"
 
 
 class Update(StrEnum):
@@ -58,14 +75,39 @@ LabelOption = Annotated[
     typer.Option(
         "--label", "-l",
         help="the column with the labels: its name, its number from 1 (-1: the last), or none "
-        "(default: label, class or target, the only column of text, or the last one if columns "
-        "have no names)",
+        "(default: by its name, or the only column of categories; else you are asked)",
     ),
 ]  # fmt: skip
 DropOption = Annotated[
     list[str] | None,
-    typer.Option("--drop", help="a column to leave out, by name or number; may be repeated"),
+    typer.Option("--drop", help="columns to leave out, by name or number: a,b or 3-9; repeatable"),
 ]
+KeepOption = Annotated[
+    list[str] | None,
+    typer.Option("--keep", help="columns to take in though they look like ids or dates"),
+]
+EncodeOption = Annotated[
+    Encode | None,
+    typer.Option(
+        "--encode", show_default=False,
+        help="columns of text: a column for each category, its number, or nothing "
+        "(default: an error)",
+    ),
+]  # fmt: skip
+MissingOption = Annotated[
+    Missing | None,
+    typer.Option(
+        "--missing", show_default=False,
+        help="missing cells: an error, rows left out, or the median (default: error)",
+    ),
+]  # fmt: skip
+ScaleOption = Annotated[
+    Scale | None,
+    typer.Option(
+        "--scale", show_default=False,
+        help="numbers: to deviation 1, quartile distance 1, or the range 0 to 1 (default: none)",
+    ),
+]  # fmt: skip
 DelimiterOption = Annotated[
     str | None, typer.Option(help="what separates the cells of a CSV file (default: found out)")
 ]
@@ -115,9 +157,16 @@ class How:
     drop: DropOption = None
     delimiter: DelimiterOption = None
     header: HeaderOption = None
+    keep: KeepOption = None
 
     def reading(
-        self, *, allow_missing: bool = False, expected: "Expected | None" = None
+        self,
+        *,
+        allow_missing: bool = False,
+        expected: "Expected | None" = None,
+        categories: bool = False,
+        needs_label: bool = False,
+        lossless: bool = False,
     ) -> "Reading":
         """Return it as readers want it, or say which option makes no sense."""
         from opforest.io.data import Reading
@@ -138,6 +187,10 @@ class How:
             self.header,
             allow_missing,
             expected,
+            tuple(self.keep or ()),
+            categories,
+            needs_label,
+            lossless,
         )
 
 

@@ -56,6 +56,12 @@ def show(cell: Any) -> str:
     return "" if cell is None else str(cell)
 
 
+def tell(notes: Sequence[str]) -> None:
+    """Say on the standard error what was decided without being told."""
+    for one in dict.fromkeys(notes):
+        sys.stderr.write(f"opforest: note: {one}\n")
+
+
 def note(text: str) -> None:
     """Tell the person at the terminal something, and nobody else."""
     if sys.stderr.isatty():
@@ -69,13 +75,45 @@ def counting(what: str, wanted: bool = True) -> Iterator[Callable[[int], None]]:
         yield lambda count: None
         return
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.text import Text
+
+    class _Rate(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            return Text("" if task.speed is None else f"{task.speed:,.0f} a second")
 
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description} {task.completed:,.0f} examples"),
+        _Rate(),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda count: bar.advance(task, count)
+
+
+@contextmanager
+def phases(wanted: bool = True) -> Iterator[Callable[[str], None]]:
+    """Show what is being done, on a terminal: reading, preparing, spanning tree, index, saving."""
+    from opforest._progress import listening
+
+    if not (wanted and sys.stderr.isatty()):
+        yield lambda name: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(pulse_style="green"),
+               TimeElapsedColumn())  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: list[Any] = []
+
+        def begin(name: str, size: int | None = None) -> None:
+            if tasks:
+                bar.update(tasks[-1], total=1, completed=1)
+            shown = name if size is None else f"{name}, {size:,} examples"
+            tasks.append(bar.add_task(shown, total=None))
+
+        with listening(begin):
+            yield begin

@@ -25,7 +25,7 @@ def plot(
     with say_errors():
         import os
 
-        from opforest.cli.models import expected_of, load_model
+        from opforest.cli.models import classifier_of, load_model, reading_for
         from opforest.cli.output import print_facts
         from opforest.io.atomic import replacing
         from opforest.io.tables import read_table
@@ -37,13 +37,14 @@ def plot(
             raise ValueError(f"OUT must end in .png, .svg or .pdf, got {out!r}.")
         from matplotlib.figure import Figure
 
-        classifier = load_model(model)
-        expected = expected_of(classifier)
-        reading = how.reading(expected=expected)
-        examples = read_table(data, reading)
+        learner = load_model(model)
+        examples = read_table(data, reading_for(learner, how))
+        classifier, X = classifier_of(learner), examples.X
+        if learner is not classifier:
+            X = learner._prepared(X)
         figure = Figure(figsize=(8, 6), dpi=120, layout="constrained")
         with blame(data):
-            ForestDisplay.from_estimator(classifier, examples.X, ax=figure.subplots())
+            ForestDisplay.from_estimator(classifier, X, ax=figure.subplots())
         with replacing(out) as stream:
             figure.savefig(stream, format=kind)
         print_facts({"file": out, "examples": len(examples)}, json)

@@ -43,14 +43,13 @@ def predict(
     Example: opforest predict iris.opforest new.csv --proba > labels.csv
     """
     with say_errors():
-        from opforest.cli.models import expected_of, load_model
+        from opforest.cli.models import load_model, reading_for
         from opforest.cli.output import counting
         from opforest.io.source import STANDARD
         from opforest.io.tables import open_output, read_chunks
 
         classifier = load_model(model, jobs)
-        expected = expected_of(classifier)
-        reading = how.reading(expected=expected)
+        reading = reading_for(classifier, how)
         is_shown = out == STANDARD and sys.stdout.isatty()  # a bar would get in between
         write = _write_json if json else _write_paths if explain else _write_lines
         with open_output(out) as stream, counting("predicted", not is_shown) as count:
@@ -73,8 +72,11 @@ def _answers(
     explain: bool,
 ) -> Iterator[dict[str, Any]]:
     """Yield what is asked for, as lists of equal length, chunk by chunk."""
+    from opforest.cli.models import usable
+
     for chunk in chunks:
-        with blame(path):
+        usable(classifier, chunk, path, may_drop=False)
+        with blame(path, chunk):
             answer = {"label": classifier.predict(chunk.X).tolist()}
             if chunk.ids is not None:
                 answer["id"] = chunk.ids.tolist()
@@ -83,7 +85,7 @@ def _answers(
             if costs:
                 answer["costs"] = classifier.class_costs(chunk.X).tolist()
             if explain:
-                answer["path"] = [classifier.explain(x) for x in chunk.X]
+                answer["path"] = [classifier.explain(chunk.X[i : i + 1]) for i in range(len(chunk))]
         yield answer
 
 
@@ -155,21 +157,28 @@ def evaluate(
     Example: opforest evaluate iris.opforest test.csv
     """
     with say_errors():
-        from opforest.cli.models import expected_of, labels_of, load_model
-        from opforest.cli.output import counting, print_json
+        from opforest.cli.models import labels_of, load_model, reading_for, usable
+        from opforest.cli.output import counting, print_json, tell
         from opforest.io.tables import read_chunks
 
         classifier = load_model(model, jobs)
-        expected = expected_of(classifier)
-        reading = how.reading(expected=expected)
+        reading = reading_for(classifier, how, needs_label=True)
         truth: list[Any] = []
         answers: list[Any] = []
+        dropped = 0
         with counting("tested") as count:
-            for chunk in read_chunks(data, reading):
+            for read in read_chunks(data, reading):
+                chunk = usable(classifier, read, data, may_drop=True)
+                dropped += len(read) - len(chunk)
+                if not len(chunk):
+                    continue
                 truth += labels_of(chunk, data).tolist()
-                with blame(data):
+                with blame(data, chunk):
                     answers += classifier.predict(chunk.X).tolist()
                 count(len(chunk))
+        tell([f"{dropped} rows with missing cells are left out"] if dropped else [])
+        if not truth:
+            raise ValueError(f"{data}: no row is complete, so there is nothing to compare.")
         scores = _scores(truth, answers)
         if json:
             print_json(scores)

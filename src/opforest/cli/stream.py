@@ -10,9 +10,8 @@ from opforest.cli import options
 from opforest.cli.errors import INTERRUPTED, blame, require_folder, say_errors
 
 if TYPE_CHECKING:
-    from opforest.classifier import OPFClassifier
     from opforest.cli.streaming import Journal, Stop
-    from opforest.io.data import Reading
+    from opforest.columns.data import Reading
 
 
 @options.reads_data
@@ -33,10 +32,20 @@ def stream(
     metric: options.MetricOption = None,
     metric_param: options.ParamOption = None,
     update: options.UpdateOption = None,
+    window: Annotated[
+        int | None,
+        typer.Option(min=1, help="how many of the last examples to keep; older ones are forgotten"),
+    ] = None,
+    encode: options.EncodeOption = None,
+    missing: options.MissingOption = None,
+    scale: options.ScaleOption = None,
     how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
 ) -> None:
     """Test, then train on each example of a file or of the standard input.
+
+    With --encode, --missing or --scale, a new model learns categories, medians and scales from the
+    first --every examples, which are then learned together, untested.
 
     The model is saved now and then and at the end, and a note beside it, MODEL.stream, says how
     far it has come. A run that was stopped, or even killed, goes on with --resume, and ends with
@@ -45,18 +54,21 @@ def stream(
     Example: tail -n +1 -f events.csv | opforest stream events.opforest - --every 500
     """
     with say_errors():
-        from opforest.cli.models import Saved
+        from opforest.cli.models import Saved, classifier_of, reading_for
         from opforest.cli.output import print_json
         from opforest.cli.streaming import Journal, catch_signals
+        from opforest.updates import find_update
 
-        reading = how.reading()
         params = options.parse_params(metric_param)
         require_folder(model)
         saved = Saved(model)
-        classifier = _obtain(model, metric, params, update)
-        journal = Journal.open(saved, data, classifier, resume)
+        learner = _obtain(model, metric, params, update, (encode, missing, scale))
+        if window is not None and find_update(classifier_of(learner).update).shrink is None:
+            raise ValueError("--window needs --update exact: no other can forget.")
+        reading = reading_for(learner, how, needs_label=True)
+        journal = Journal.open(saved, data, learner, resume, window or 0)
         with catch_signals() as stop:
-            course = _follow(classifier, journal, reading, every, batch, stop, json)
+            course = _follow(learner, journal, reading, every, batch, stop, json)
         if json:
             state = journal.state
             print_json({"model": model, "examples": state.rows, "tested": state.tested,
@@ -66,26 +78,41 @@ def stream(
 
 
 def _obtain(
-    path: str, metric: str | None, params: dict[str, Any] | None, update: str | None
-) -> "OPFClassifier":
+    path: str,
+    metric: str | None,
+    params: dict[str, Any] | None,
+    update: str | None,
+    preparing: tuple[Any, Any, Any],
+) -> Any:
     """Return the model of a file, or a new one."""
-    from opforest.cli.models import load_to_grow, make_model
+    from opforest.cli.models import (
+        classifier_of,
+        load_to_grow,
+        make_model,
+        preparation_of,
+        prepared,
+    )
 
     if not os.path.exists(path):
-        return make_model(metric, params, update)
-    classifier = load_to_grow(path)
+        return prepared(make_model(metric, params, update), *preparing)
+    learner = load_to_grow(path)
+    classifier, preparation = classifier_of(learner), preparation_of(learner)
     wanted = {"metric": metric, "metric_params": params, "update": update}
+    known = {name: getattr(classifier, name) for name in wanted}
+    for name, value in zip(("encode", "missing", "scale"), preparing, strict=True):
+        wanted[name] = None if value is None else str(value)
+        known[name] = getattr(preparation, name, None)
     for name, value in wanted.items():
-        if value is not None and getattr(classifier, name) != value:
+        if value is not None and known[name] != value:
             raise ValueError(
-                f"{path} was made with {name}={getattr(classifier, name)!r}, not {value!r}: leave "
-                "the option out, or name another model file."
+                f"{path} was made with {name}={known[name]!r}, not {value!r}: leave the option "
+                "out, or name another model file."
             )
-    return classifier
+    return learner
 
 
 def _follow(
-    classifier: "OPFClassifier",
+    learner: Any,
     journal: "Journal",
     reading: "Reading",
     every: int,
@@ -94,41 +121,64 @@ def _follow(
     as_json: bool,
 ) -> list[dict[str, Any]]:
     """Test and learn to the end, and return what was reported on the way."""
-    from dataclasses import replace
-
-    from opforest.cli.models import expected_of, labels_of, remember_names
-    from opforest.cli.output import counting
+    from opforest.cli.models import labels_of, preparation_of, remember_names, usable
+    from opforest.cli.output import counting, tell
     from opforest.io.tables import read_chunks
 
-    state = journal.state
-    course: list[dict[str, Any]] = []
-    if hasattr(classifier, "forest_"):
-        reading = replace(reading, expected=expected_of(classifier))
+    state, course, told = journal.state, [], False
+    begins = preparation_of(learner) is not None and not state.learned
     chunks = read_chunks(journal.data, reading, rows=batch, skip=state.rows)
     with counting("learned") as count:
-        while (chunk := stop.wait_for(chunks)) is not None:
+        while (read := _next(chunks, stop, every if begins else 1)) is not None:
+            begins = False
+            chunk = usable(learner, read, journal.data, may_drop=True)
+            if not told:
+                tell(chunk.notes)
+                told = True
             y = labels_of(chunk, journal.data)
-            with blame(journal.data):
-                if hasattr(classifier, "forest_"):
-                    state.note(classifier.predict(chunk.X) == y)
-                classifier.partial_fit(chunk.X, y)
-            remember_names(classifier, chunk)
-            before, state.rows = state.rows, state.rows + len(chunk)
-            count(len(chunk))
+            with blame(journal.data, chunk):
+                if len(chunk):
+                    _learn(learner, chunk.X, y, journal)
+            remember_names(learner, chunk)
+            before, state.rows = state.rows, state.rows + len(read)
+            count(len(read))
             if before // every < state.rows // every:
                 course.append(state.line())
                 state.begin_anew()
-                journal.save(classifier)
+                journal.save(learner)
                 _print_last(course, as_json)
             if stop.asked:
                 break
     is_news = state.tested_lately > 0
     if is_news:
         course.append(state.line())
-    journal.save(classifier, finished=not stop.asked)
+    journal.save(learner, finished=not stop.asked)
     if is_news:
         _print_last(course, as_json)
     return course
+
+
+def _next(chunks: Any, stop: "Stop", rows: int) -> Any:
+    """Return the next chunk, or so many rows in one; None at the end."""
+    from opforest.columns.data import join
+
+    found: list[Any] = []
+    while sum(map(len, found)) < rows and (chunk := stop.wait_for(chunks)) is not None:
+        found.append(chunk)
+    return join(found) if found else None
+
+
+def _learn(learner: Any, X: Any, y: Any, journal: "Journal") -> None:
+    """Test, learn, and forget what has left the window."""
+    from opforest.cli.models import classifier_of
+
+    state, classifier = journal.state, classifier_of(learner)
+    if hasattr(classifier, "forest_"):
+        state.note(learner.predict(X) == y)
+    learner.partial_fit(X, y)
+    too_many = len(classifier.forest_) - state.window
+    if state.window and too_many > 0:
+        learner.forget(classifier.forest_.ids[:too_many])
 
 
 def _print_last(course: list[dict[str, Any]], as_json: bool) -> None:

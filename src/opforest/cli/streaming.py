@@ -7,13 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from opforest.cli.models import Saved, count_learned
 from opforest.io.source import STANDARD
-
-if TYPE_CHECKING:
-    from opforest.classifier import OPFClassifier
 
 #: What is added to a model's name for the note beside it.
 SUFFIX = ".stream"
@@ -33,6 +30,8 @@ class State:
         Those that were questions; those that were answered rightly.
     tested_lately, right_lately : int
         The same, since the last report.
+    window : int
+        How many of the last examples are kept; 0 for all.
     """
 
     learned: int = 0
@@ -41,6 +40,7 @@ class State:
     right: int = 0
     tested_lately: int = 0
     right_lately: int = 0
+    window: int = 0
 
     def note(self, hits: Any) -> None:
         """Count answers, of which some are right."""
@@ -81,7 +81,9 @@ class Journal:
         self._saved = replace(state)
 
     @classmethod
-    def open(cls, file: Saved, data: str, classifier: "OPFClassifier", resume: bool) -> Self:
+    def open(
+        cls, file: Saved, data: str, classifier: Any, resume: bool, window: int = 0
+    ) -> Self:  # fmt: skip
         """Begin a stream, or go on with one."""
         learned, model = count_learned(classifier), file.path
         noted = cls._read(model)
@@ -98,7 +100,12 @@ class Journal:
                 f"an earlier stream of {data} into {model} was stopped: --resume goes on. To "
                 f"begin anew, remove {model}{SUFFIX}, and {model} as well if it is to be made anew."
             )
-        return cls(file, data, state if resume and state else State(learned))
+        if resume and state:
+            if state.window != window:
+                was = f"--window {state.window}" if state.window else "no --window"
+                raise ValueError(f"the stream into {model} had {was}; go on with the same.")
+            return cls(file, data, state)
+        return cls(file, data, State(learned, window=window))
 
     @staticmethod
     def _read(model: str) -> Any:
@@ -113,7 +120,7 @@ class Journal:
             raise ValueError(f"{model}{SUFFIX} is no note of a stream; remove it.") from None
         return noted
 
-    def save(self, classifier: "OPFClassifier", *, finished: bool = False) -> None:
+    def save(self, classifier: Any, *, finished: bool = False) -> None:
         """Save the model, and how far it has come."""
         self.state.learned = count_learned(classifier)
         if self.state.learned == 0:

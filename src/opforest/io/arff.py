@@ -6,14 +6,15 @@ no longer kept, so these few lines are ours.
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple, TextIO
+from typing import IO, Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
-from opforest.io.cells import Cells, Row, take_sample
-from opforest.io.columns import ID_NAME, LABEL_NAMES
-from opforest.io.data import Array, Data
-from opforest.io.errors import DataFileError
+from opforest.columns.data import Array, Data
+from opforest.columns.roles import ID_NAME, LABEL_NAMES
+from opforest.errors import DataFileError
+from opforest.io.formats import Opened
 
 _QUOTED = r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\""
 _ATTRIBUTE = re.compile(rf"@attribute\s+(?:{_QUOTED}|(\S+))\s+(.+)$", re.IGNORECASE)
@@ -24,6 +25,12 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _NUMERIC = ("numeric", "real", "integer")
 
 
+#: Rows that are made a data frame at a time.
+SOME = 8192
+
+Lines = Iterator[tuple[int, str]]  #: with their numbers
+
+
 class Attribute(NamedTuple):
     """A column as the header declares it."""
 
@@ -32,18 +39,57 @@ class Attribute(NamedTuple):
     is_text: bool
 
 
-def open_cells(text: TextIO, path: str, sample: int) -> Cells:
-    """Return the table in an ARFF file; ``sample`` is how many rows may be looked at."""
-    numbered = enumerate(text, 1)
+def read_arff(source: Any, reading: Any, live: bool) -> Opened:
+    """Return the table in an ARFF file."""
+    path = source.name
+    numbered = ((i, _decode(line, path, i)) for i, line in enumerate(source.text(), 1))
     attributes = _read_header(numbered, path)
-    rows = _rows(numbered, attributes, path)
-    cells = take_sample([attribute.name for attribute in attributes], rows, sample, path)
-    textual = {k for k, attribute in enumerate(attributes) if attribute.is_text}
-    last = len(attributes) - 1
-    return cells._replace(text={last} if last in textual else textual)
+    begin: list[int] = []  # the line of each row that is at hand
+    counted = [0]
+
+    def frames() -> Iterator[pl.DataFrame]:
+        rows: list[list[str | None]] = []
+        for line, row in _rows(numbered, attributes, path):
+            rows.append(row)
+            begin.append(line)
+            if len(rows) >= (1 if live else SOME):
+                yield _frame(rows, attributes)
+                counted[0] += len(rows)
+                rows = []
+                begin.clear()
+        if rows:
+            yield _frame(rows, attributes)
+
+    def find_line(row: int) -> int | None:
+        k = row - counted[0]
+        if not source.is_live:
+            with open(path, "rb") as stream:
+                again = ((i, line.decode("utf-8", "replace")) for i, line in enumerate(stream, 1))
+                _read_header(again, path)
+                data = (i for i, line in again if line.strip() and not line.startswith("%"))
+                return next((line for i, line in enumerate(data) if i == row), None)
+        return begin[k] if 0 <= k < len(begin) else None
+
+    declared = {k: "category" if one.values else "number" for k, one in enumerate(attributes)
+                if one.values or not one.is_text}  # fmt: skip
+    return Opened(tuple(one.name for one in attributes), frames(), (), declared, find_line,
+                  is_typed=False)  # fmt: skip
 
 
-def _read_header(numbered: Iterator[tuple[int, str]], path: str) -> list[Attribute]:
+def _decode(line: bytes, path: str, number: int) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        raise DataFileError("the file must be text in UTF-8", path, number) from None
+
+
+def _frame(rows: list[list[str | None]], attributes: list[Attribute]) -> pl.DataFrame:
+    columns = zip(*rows, strict=True)
+    return pl.DataFrame({str(k): pl.Series(column, dtype=pl.String)
+                         for k, column in enumerate(columns)})  # fmt: skip
+
+
+def _read_header(numbered: Lines, path: str) -> list[Attribute]:
     attributes: list[Attribute] = []
     for line, content in numbered:
         content = content.strip()
@@ -94,20 +140,37 @@ def _split(content: str, path: str, line: int) -> list[str]:
 
 
 def _rows(
-    numbered: Iterator[tuple[int, str]], attributes: list[Attribute], path: str
-) -> Iterator[Row]:
+    numbered: Lines, attributes: list[Attribute], path: str
+) -> Iterator[tuple[int, list[str | None]]]:
+    declared = {k: {*one.values, "?"} for k, one in enumerate(attributes) if one.values}
     for line, content in numbered:
         content = content.strip()
         if not content or content.startswith("%"):
             continue
-        if content.startswith("{"):
-            yield line, _sparse_row(content, attributes, path, line)
-        else:
-            yield line, _split(content, path, line)
+        sparse = content.startswith("{")
+        row = (_sparse_row if sparse else _dense_row)(content, attributes, path, line)
+        for k, values in declared.items():
+            if row[k] not in values:
+                name, known = attributes[k].name, sorted(values - {"?"})
+                reason = f"column {name!r} must be one of {', '.join(known[:8])}, got {row[k]!r}"
+                raise DataFileError(reason, path, line, k + 1)
+        yield line, row
 
 
-def _sparse_row(content: str, attributes: list[Attribute], path: str, line: int) -> list[str]:
-    row = [attribute.values[0] if attribute.values else "0" for attribute in attributes]
+def _dense_row(content: str, attributes: list[Attribute], path: str, line: int) -> list[str | None]:
+    row = _split(content, path, line)
+    if len(row) != len(attributes):
+        reason = f"the row has {len(row)} cells, but the header has {len(attributes)}"
+        raise DataFileError(reason, path, line)
+    return list(row)
+
+
+def _sparse_row(
+    content: str, attributes: list[Attribute], path: str, line: int
+) -> list[str | None]:
+    row: list[str | None] = [
+        attribute.values[0] if attribute.values else "0" for attribute in attributes
+    ]
     inside, place = content[1:-1].strip(), 0
     while place < len(inside):
         found = _SPARSE.match(inside, place)
@@ -119,10 +182,10 @@ def _sparse_row(content: str, attributes: list[Attribute], path: str, line: int)
     return row
 
 
-def write_arff(stream: TextIO, data: Data) -> None:
+def write_arff(stream: IO[bytes], data: Data) -> None:
     """Write all examples; numbers keep all their digits."""
     names = data.feature_names or [f"f{k + 1}" for k in range(data.X.shape[1])]
-    stream.write("@relation opforest\n\n")
+    lines = ["@relation opforest\n", ""]
     columns = [_show_numbers(column) for column in data.X.astype(np.float64).T]
     kinds = ["numeric"] * len(columns)
     names = list(names)
@@ -135,9 +198,9 @@ def write_arff(stream: TextIO, data: Data) -> None:
         kinds.append("{" + ",".join(_quote(str(k)) for k in np.unique(data.y).tolist()) + "}")
         columns.append([_quote(str(cell)) for cell in data.y.tolist()])
     for name, kind in zip(names, kinds, strict=True):
-        stream.write(f"@attribute {_quote(name)} {kind}\n")
-    stream.write("\n@data\n")
-    stream.writelines(",".join(row) + "\n" for row in zip(*columns, strict=True))
+        lines.append(f"@attribute {_quote(name)} {kind}")
+    lines += ["", "@data", *(",".join(row) for row in zip(*columns, strict=True))]
+    stream.write(("\n".join(lines) + "\n").encode())
 
 
 def _show_numbers(column: Array) -> list[str]:

@@ -5,14 +5,15 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import IO, Any
 
 import numpy as np
+import polars as pl
 
-from opforest.io.columns import Roles, choose_roles
-from opforest.io.data import Array, Data, Reading
-from opforest.io.errors import DataFileError
+from opforest.columns.data import ROWS, Array, Data
+from opforest.errors import DataFileError
+from opforest.io.formats import Opened
+from opforest.io.source import MANY_TIMES, MUCH
 
 #: What the arrays of an NPZ file may be called.
 KEYS = {
@@ -25,7 +26,7 @@ KEYS = {
 
 #: What a damaged archive, or one that is packed or locked in a way of its own, raises.
 DAMAGED = (ValueError, EOFError, OverflowError, RuntimeError, struct.error, zlib.error,
-           zipfile.BadZipFile)  # fmt: skip
+           zipfile.BadZipFile, NotImplementedError)  # fmt: skip
 
 #: How to read what comes before the numbers, by the version of the format.
 _HEADERS = {
@@ -34,61 +35,45 @@ _HEADERS = {
 }
 
 
-def read_npy(path: str, name: str, reading: Reading) -> Data:
-    """Return what an NPY file holds; it stays on disk until it is used."""
+def read_npy(path: str, name: str) -> Opened:
+    """Return the table in an NPY file, which stays on disk until it is used."""
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError):
         raise DataFileError("the file is no array of numbers in NumPy's format", name) from None
     if not isinstance(array, np.ndarray):
         raise DataFileError("the file must hold one array", name)
-    return _from_array(array, reading, name)
+    parts = (array[k : k + ROWS] for k in range(0, len(array) if array.ndim else 0, ROWS))
+    return Opened(_names(array), (_frame(part, name) for part in parts))
 
 
-def _from_array(array: Array, reading: Reading, name: str) -> Data:
-    return _apply(_roles_of(array, reading, name), array)
+def _names(array: Any) -> tuple[str, ...] | None:
+    return array.dtype.names if array.dtype.names and len(array.shape) == 1 else None
 
 
-def _roles_of(array: Array, reading: Reading, name: str) -> Roles:
-    """Say what the columns of a table are, or the fields of its rows, by its first rows."""
-    if array.dtype.names is not None and array.ndim == 1:
-        names = array.dtype.names
-        kinds = [array.dtype[k].kind for k in range(len(names))]
-        text = {k for k, kind in enumerate(kinds) if kind in "US"}
-        roles = choose_roles(names, len(names), text, (), reading, name)
-        for k in roles.features:
-            if kinds[k] not in "biuf":
-                raise DataFileError(
-                    f"{roles.describe(k)} must hold numbers, got {array.dtype[k]}", name
-                )
-        return roles
+def _frame(array: Array, path: str) -> pl.DataFrame:
+    """Return the columns of a table, or the fields of its rows."""
+    if _names(array):
+        return pl.DataFrame({str(k): _series(array[field], path)
+                             for k, field in enumerate(array.dtype.names or ())})  # fmt: skip
     if array.ndim != 2 or array.dtype.kind not in "biuf":
-        raise DataFileError(
-            f"the array must be a table of numbers, got shape {array.shape}, type {array.dtype}",
-            name,
-        )
-    last = array.shape[1] - 1
-    sample = array[:100, last]
-    whole = {last} if (sample == np.rint(sample)).all() else set()
-    return choose_roles(None, last + 1, (), whole, reading, name)
+        reason = f"the array must be a table of numbers, got shape {array.shape}, type"
+        raise DataFileError(f"{reason} {array.dtype}", path)
+    native = np.asfortranarray(array, array.dtype.newbyteorder("="))
+    return pl.DataFrame([_series(column, path).alias(str(k)) for k, column in enumerate(native.T)])
 
 
-def _apply(roles: Roles, array: Array) -> Data:
-    names = roles.names
-    if names is None:
-        y = None if roles.label is None else array[:, roles.label]
-        return Data(array[:, _slice(roles)], y)
-    X = np.column_stack([array[names[k]] for k in roles.features])
-    y = None if roles.label is None else array[names[roles.label]]
-    ids = None if roles.id is None else array[names[roles.id]]
-    return Data(X, y, ids, roles.feature_names, roles.label_name)
-
-
-def _slice(roles: Roles) -> Any:
-    """Return the features as a slice, which copies nothing, if they lie side by side."""
-    first, last = roles.features[0], roles.features[-1]
-    together = last - first + 1 == len(roles.features)
-    return slice(first, last + 1) if together else list(roles.features)
+def _series(array: Array, path: str) -> pl.Series:
+    if array.dtype.kind == "S":
+        array = np.char.decode(array, "utf-8")
+    if array.dtype.kind not in "biufU" or array.ndim != 1 or array.dtype.char == "g":
+        reason = f"arrays must hold numbers or text, got {array.dtype} of shape {array.shape}"
+        raise DataFileError(reason, path)
+    if array.dtype == np.float16:
+        array = array.astype(np.float32)
+    if array.dtype.kind == "U":
+        return pl.Series(array.tolist(), dtype=pl.String)
+    return pl.Series(np.ascontiguousarray(array, array.dtype.newbyteorder("=")))
 
 
 class _Member:
@@ -104,6 +89,8 @@ class _Member:
         by_column = True
         if read_header is not None:
             self.shape, by_column, self.dtype = read_header(self._stream)
+            if math.prod(self.shape) * self.dtype.itemsize > archive.getinfo(file).file_size:
+                raise ValueError(f"array {file!r} is cut short")
         if read_header is None or (by_column and len(self.shape) > 1):  # rows are scattered
             self._whole = np.lib.format.read_array(archive.open(file), allow_pickle=False)
             self.shape, self.dtype = self._whole.shape, self._whole.dtype
@@ -116,102 +103,94 @@ class _Member:
         self._read = min(begin + count, self.shape[0] if self.shape else 0)
         if self._whole is not None:
             return self._whole[begin : self._read]
-        shape = (self._read - begin, *self.shape[1:])
-        return self._take(math.prod(shape)).reshape(shape)
+        return self._take((self._read - begin, *self.shape[1:]))
 
     def all(self) -> Array:
         """Return the whole array."""
-        if self._whole is not None:
-            return self._whole
-        return self._take(math.prod(self.shape)).reshape(self.shape)
+        return self._take(self.shape) if self._whole is None else self._whole
 
-    def _take(self, count: int) -> Array:
-        wanted = count * self.dtype.itemsize
+    def _take(self, shape: tuple[int, ...]) -> Array:
+        wanted = math.prod(shape) * self.dtype.itemsize
         content = self._stream.read(wanted)
         if len(content) < wanted:
             raise ValueError("an array is cut short")
-        return np.frombuffer(content, self.dtype)
+        return np.frombuffer(content, self.dtype).reshape(shape)
 
 
-def read_npz(path: str, name: str, reading: Reading, size: int) -> Iterator[Data]:
-    """Yield the examples of an NPZ file in chunks."""
+def check_archive(archive: zipfile.ZipFile, name: str) -> None:
+    """Refuse an archive that unpacks to far more than it is."""
+    infos = archive.infolist()
+    whole, packed = (sum(getattr(info, size) for info in infos)
+                     for size in ("file_size", "compress_size"))  # fmt: skip
+    if whole > max(MUCH, MANY_TIMES * packed):
+        raise DataFileError(f"the archive unpacks to {whole} bytes, {MANY_TIMES} times its size "
+                            "and more, which no table does", name)  # fmt: skip
+
+
+def read_npz(path: str, name: str) -> Opened:
+    """Return the arrays of an NPZ file as a table."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            members = {file.removesuffix(".npy"): _Member(archive, file)
-                       for file in archive.namelist() if file.endswith(".npy")}  # fmt: skip
-            yield from _from_members(members, reading, name, size)
+        archive = zipfile.ZipFile(path)
+        check_archive(archive, name)
+        members = {file.removesuffix(".npy"): _Member(archive, file)
+                   for file in archive.namelist() if file.endswith(".npy")}  # fmt: skip
+        return _open_members(members, name)
     except DataFileError:
         raise
     except DAMAGED as error:
-        raise DataFileError(f"the archive cannot be read: {_first_line(error)}", name) from None
+        raise _damaged(error, name) from None
 
 
-def _from_members(
-    members: dict[str, _Member], reading: Reading, name: str, size: int
-) -> Iterator[Data]:
+def _damaged(error: BaseException, name: str) -> DataFileError:
+    first = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return DataFileError(f"the archive cannot be read: {first}", name)
+
+
+def _open_members(members: dict[str, _Member], name: str) -> Opened:
     if len(members) == 1 and not set(members) & set(KEYS["X"]):
         (table,) = members.values()
-        roles = None
-        while len(rows := table.rows(size)):
-            roles = roles or _roles_of(rows, reading, name)
-            yield _apply(roles, rows)
-        return
+        return Opened(_names(table), _rows_of([table], name))
     found = {part: next((members[key] for key in keys if key in members), None)
              for part, keys in KEYS.items()}  # fmt: skip
     X, y, ids = found["X"], found["y"], found["ids"]
     if X is None or len(X.shape) != 2 or X.dtype.kind not in "biuf":
-        listed = ", ".join(f"{key} {array.shape}" for key, array in members.items())
-        raise DataFileError(f"there must be a table of numbers called X, got {listed}", name)
+        shapes = ", ".join(f"{key} {array.shape}" for key, array in members.items())
+        raise DataFileError(f"there must be a table of numbers called X, got {shapes}", name)
     for part in (y, ids):
         if part is not None and part.shape != X.shape[:1]:
-            reason = (
-                f"labels and ids must be as many as the {X.shape[0]} examples, got {part.shape}"
-            )
+            reason = f"labels and ids must be as many as the {X.shape[0]} examples"
+            raise DataFileError(f"{reason}, got {part.shape}", name)
+    d, names = X.shape[1], None
+    label, place = (None if y is None else d), (None if ids is None else d + (y is not None))
+    if found["feature_names"] is not None:
+        names = list(map(str, found["feature_names"].all().tolist()))
+        if len(names) != d:
+            reason = f"there must be a name for each of {d} features, got {len(names)}"
             raise DataFileError(reason, name)
-    names = None if found["feature_names"] is None else found["feature_names"].all().tolist()
-    if names is not None and len(names) != X.shape[1]:
-        reason = f"there must be a name for each of {X.shape[1]} features, got {len(names)}"
-        raise DataFileError(reason, name)
-    names = None if names is None else tuple(map(str, names))
-    y = None if reading.label == "none" else y
-    label = None if found["label_name"] is None or y is None else str(found["label_name"].all())
-    while len(rows := X.rows(size)):
-        labels, numbers = (None if part is None else part.rows(size) for part in (y, ids))
-        yield check_columns(Data(rows, labels, numbers, names, label), reading, name)
+        told = found["label_name"]
+        names += [_beside("label" if told is None else str(told.all()), names)] * (y is not None)
+        names += [_beside("id", names)] * (ids is not None)
+    parts = [part for part in (X, y, ids) if part is not None]
+    return Opened(None if names is None else tuple(names), _rows_of(parts, name), (label, place))
 
 
-def check_columns(data: Data, reading: Reading, path: str) -> Data:
-    """Return the features that are wanted of data whose label stands apart."""
-    if reading.label not in (None, "none"):
-        raise DataFileError("the label has a place of its own in this format: no --label", path)
-    alone = replace(reading, label="none")
-    roles = choose_roles(data.feature_names, data.X.shape[1], (), (), alone, path)
-    return replace(data, X=data.X[:, _slice(roles)], feature_names=roles.feature_names)
+def _beside(name: str, names: list[str]) -> str:
+    """Return a name that is not among others; arrays may be called as columns are."""
+    return name if name not in names else _beside(f"{name} ", names)
 
 
-def check(data: Data, reading: Reading, path: str, first: int) -> Data:
-    """Return examples, which are those from ``first`` on, as proper numbers."""
-    X = np.array(data.X, np.float32 if data.X.dtype == np.float32 else np.float64)
-    if not reading.allow_missing and not np.isfinite(X).all():
-        i, k = np.argwhere(~np.isfinite(X))[0]
-        reason = f"feature {k + 1} of example {first + i + 1} must be finite, got {X[i, k]}"
-        raise DataFileError(reason, path)
-    if reading.allow_missing and data.X.dtype.kind in "iu":
-        check_whole(data.X, X, path)
-    y = None if data.y is None else np.array(_decoded(data.y))
-    return replace(data, X=X, y=y)
-
-
-def check_whole(whole: Array, rounded: Array, path: str) -> None:
-    """Refuse whole numbers that 64 bits of floating point cannot hold."""
-    large = np.abs(rounded) >= 2.0**53
-    for exact, near in zip(whole[large].tolist(), rounded[large].tolist(), strict=True):
-        if exact != int(near):
-            raise DataFileError(f"a feature is {exact}, which float64 cannot hold", path)
-
-
-def _decoded(y: Array) -> Array:
-    return np.char.decode(y, "utf-8") if y.dtype.kind == "S" else y
+def _rows_of(members: list[_Member], name: str) -> Iterator[pl.DataFrame]:
+    try:
+        while len(rows := members[0].rows(ROWS)):
+            frame = _frame(rows, name)
+            for member in members[1:]:
+                column = _series(member.rows(ROWS), name)
+                frame = frame.with_columns(column.alias(str(frame.width)))
+            yield frame
+    except DataFileError:
+        raise
+    except DAMAGED as error:
+        raise _damaged(error, name) from None
 
 
 def write_npy(stream: IO[bytes], data: Data) -> None:
@@ -227,7 +206,3 @@ def write_npz(stream: IO[bytes], data: Data) -> None:
     known: dict[str, Any] = {key: np.asarray(value) for key, value in arrays.items()
                              if value is not None}  # fmt: skip
     np.savez(stream, **known)
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

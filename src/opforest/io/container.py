@@ -61,6 +61,8 @@ def write_container(
 
 def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return header and arrays of a file, or say in a ``ModelFileError`` why it has none."""
+    if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
+        raise ModelFileError("it is no regular file.")
     with open(path, "rb") as stream:
         content = _read_all(stream)
     header, end = _read_header(content)
@@ -95,8 +97,6 @@ def _padded(array: Array) -> tuple[memoryview, memoryview]:
 def _read_all(stream: IO[bytes]) -> memoryview:
     """Return all but the checksum, which is right."""
     status = os.fstat(stream.fileno())
-    if not stat.S_ISREG(status.st_mode):
-        raise ModelFileError("it is no regular file.")
     begin = stream.read(len(MAGIC))
     if not begin:
         raise ModelFileError("the file is empty.")

@@ -1,142 +1,486 @@
-"""CSV, TSV and their kin: the delimiter and the header are found out.
+"""CSV, TSV and their kin: delimiter and header are found out, polars reads, and errors have places.
 
 The dialect is found by our own few lines, because ``csv.Sniffer`` takes letters for delimiters
-and calls numbers a header.
+and calls numbers a header. The file is cut into blocks of whole rows, so that it may be larger than
+memory, or never end. Where polars cannot read a block, a second, slow look says why.
 """
 
 import csv
+import io
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
-from typing import TextIO
+from itertools import islice
+from typing import IO, Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
-from opforest.io.cells import Cells, Row, is_missing, take_sample
-from opforest.io.columns import ID_NAME, LABEL_NAMES
-from opforest.io.data import Data, Reading
-from opforest.io.errors import DataFileError
+from opforest.columns.data import Data, Reading
+from opforest.columns.describing import MISSING_NUMBER, NUMBER
+from opforest.columns.roles import ID_NAME, LABEL_NAMES
+from opforest.errors import DataFileError
+from opforest.io.source import Source, open_source
 
 #: Names that only a header has.
-KNOWN = {ID_NAME, *LABEL_NAMES}
-
-#: A number with a comma where others have a point.
-_COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
+KNOWN = {ID_NAME, *LABEL_NAMES[:3]}
 
 #: What may separate cells; a blank stands for any white space.
 DELIMITERS = (",", "\t", ";", "|", " ")
 
+#: Bytes of a block; of the longest row; lines and bytes that are looked at to find out the dialect.
+BLOCK, LONGEST, LINES, SAMPLE = 1 << 24, 1 << 26, 1000, 1 << 20
 
-def open_cells(text: TextIO, reading: Reading, path: str, sample: int) -> Cells:
-    """Return the table in a stream of text; ``sample`` is how many rows may be looked at."""
-    first = _without_comments(list(islice(text, max(2, sample))))
-    delimiter = reading.delimiter or find_delimiter(first)
-    rows = _rows(chain(first, text), delimiter, path)
-    looked_at = list(islice(rows, len(first)))
-    if not looked_at:
-        raise DataFileError("the file is empty", path)
-    rows = chain(looked_at, rows)
-    if delimiter != "," and any(_COMMA.fullmatch(cell) for _, row in looked_at for cell in row):
-        rows = ((line, [_with_point(cell) for cell in row]) for line, row in rows)
-        looked_at = [(line, [_with_point(cell) for cell in row]) for line, row in looked_at]
-    if all(row[-1].strip() == "" and len(row) > 1 for _, row in looked_at):  # all end with one
-        rows = ((line, row[:-1] if row[-1].strip() == "" else row) for line, row in rows)
-        looked_at = [(line, row[:-1]) for line, row in looked_at]
-    has_header = reading.header
-    if has_header is None:
-        has_header = _is_header([row for _, row in looked_at])
-    if has_header:
-        names = [name.strip() for name in next(rows)[1]]
-        return take_sample(names, rows, sample, path)
-    return take_sample(None, rows, sample, path)
+#: Columns of a table in text.
+MANY_COLUMNS = 100_000
+
+#: A number with a comma where others have a point.
+_COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*", re.ASCII)
+_NUMBER = re.compile(NUMBER.replace("(?i:inf|infinity)", "(?i:inf|infinity|nan)"), re.ASCII)
+_WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})", re.ASCII)
+_BLANK_LINE = re.compile(rb"^[ \t]*\r?\n", re.MULTILINE)
+
+Row = tuple[int, list[str]]  #: a line number and the cells
 
 
-def _without_comments(lines: list[str]) -> list[str]:
-    """Return the lines with blank ones for comments at the beginning, which must not count."""
-    n = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
-    return ["\n"] * n + lines[n:]
+class Dialect(NamedTuple):
+    """How a file is written."""
+
+    delimiter: str
+    names: tuple[str, ...] | None
+    width: int  #: the number of columns
+    schema: tuple[Any, ...]  #: their types, by the first rows
+    skipped: int  #: lines before the first example
+    has_tail: bool = False  #: whether rows end with a delimiter
+    has_commas: bool = False  #: whether numbers have a comma instead of a point
+    is_padded: bool = False  #: whether blanks follow delimiters
 
 
-def _with_point(cell: str) -> str:
-    return cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell
+class Delimited:
+    """A table in text, read block by block."""
+
+    def __init__(self, source: Source, reading: Reading, live: bool, text: Any = ()) -> None:
+        self.name, self._live = source.name, live
+        self._path = None if source.is_live else source.path
+        self._stream = source.text()
+        head = _read_lines(self._stream, 2 if live else LINES)
+        lines = [_decode(line, i + 1, self.name) for i, line in enumerate(head)]
+        found = find_dialect(lines, reading, self.name)
+        schema = [pl.String if live or k in text else kind for k, kind in enumerate(found.schema)]
+        self.dialect = found._replace(schema=tuple(schema))
+        self._first: pl.DataFrame | None = None
+        self._error: DataFileError | None = None  # comes after the rows before it
+        self._block = b"".join(head[self.dialect.skipped :])
+        self._line, self._row = self.dialect.skipped, 0
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """Yield the cells, some rows at a time."""
+        while True:
+            block, rest = self._complete()
+            if not block:
+                return
+            frame = self._parse(block)
+            self._block = block  # for find_line, while it is at hand
+            if len(frame):
+                self._first = frame if self._first is None else self._first
+                yield frame
+            if self._error is not None:
+                raise self._error
+            self._line += block.count(b"\n")
+            self._row += len(frame)
+            self._block = rest
+
+    def sample(self) -> pl.DataFrame | None:
+        """Return the rows of the first block."""
+        return self._first
+
+    def _complete(self) -> tuple[bytes, bytes]:
+        """Return whole rows, and what comes after them."""
+        block = self._block
+        while True:
+            more = self._stream.read1(BLOCK) if self._live else self._stream.read(BLOCK)
+            block += more
+            if not more:
+                return block, b""
+            end = _last_end(block)
+            if end:
+                return block[:end], block[end:]
+            if len(block) > LONGEST:
+                reason = f"a row is longer than {LONGEST >> 20} MB; is a quote not closed?"
+                raise DataFileError(reason, self.name, self._line + 1)
+
+    # From text to columns.
+
+    def _parse(self, block: bytes) -> pl.DataFrame:
+        dialect = self.dialect
+        if dialect.delimiter == " ":
+            lines = (b"\t".join(line.split()) for line in block.splitlines())
+            block = b"\n".join(line for line in lines if line) + b"\n"
+        elif dialect.is_padded:
+            if b'"' in block:
+                return self._slowly(block)
+            block = re.sub(rb"(?m) *%b *" % re.escape(dialect.delimiter.encode()),
+                           dialect.delimiter.encode(), block)  # fmt: skip
+        types = [*dialect.schema, *([pl.String] if dialect.has_tail else [])]
+        for attempt in (types, [pl.String] * len(types)):
+            try:
+                frame = self._read(block, attempt)
+            except pl.exceptions.NoDataError:
+                return self._frame([])
+            except (pl.exceptions.PolarsError, ValueError):
+                continue
+            last = frame.get_column(str(len(types) - 1))
+            if last.null_count() == 0 or (dialect.has_tail and self._is_regular(block, frame)):
+                break
+            if b'"' in block:
+                return self._slowly(block)
+            if not self._is_regular(block, frame):
+                shorter = _BLANK_LINE.sub(b"", block)
+                if shorter == block:
+                    return self._slowly(block)
+                return self._parse(shorter) if shorter else self._frame([])
+            break
+        else:
+            return self._slowly(block)
+        if dialect.has_tail:
+            if (frame.get_column(str(dialect.width)).str.strip_chars() != "").any():
+                return self._slowly(block)
+            frame = frame.drop(str(dialect.width))
+        return _with_points(frame) if dialect.has_commas else frame
+
+    def _read(self, block: bytes, types: list[Any]) -> pl.DataFrame:
+        separator = "\t" if self.dialect.delimiter == " " else self.dialect.delimiter
+        return pl.read_csv(
+            block, has_header=False, separator=separator,
+            quote_char=None if self.dialect.delimiter == " " else '"',
+            schema={str(k): kind for k, kind in enumerate(types)},
+            decimal_comma=self.dialect.has_commas,
+        )  # fmt: skip
+
+    def _is_regular(self, block: bytes, frame: pl.DataFrame) -> bool:
+        """Tell whether all rows have the right number of delimiters; there are no quotes."""
+        mark = b"\t" if self.dialect.delimiter == " " else self.dialect.delimiter.encode()
+        wanted = self.dialect.width - 1 + self.dialect.has_tail
+        return b'"' not in block and block.count(mark) == wanted * len(frame) and not (
+            wanted == 0 and _BLANK_LINE.search(block)
+        )  # fmt: skip
+
+    def _slowly(self, block: bytes) -> pl.DataFrame:
+        """Read a block row by row, and find what is wrong where it is."""
+        lines = _lines(block) if _is_utf8(block) else (
+            _decode(line, self._line + i + 1, self.name)
+            for i, line in enumerate(block.splitlines(keepends=True))
+        )  # fmt: skip
+        rows: list[list[str]] = []
+        try:
+            rows.extend(row for _, row in self._rows(lines, self._line))
+        except DataFileError as error:
+            self._error = error
+        return self._frame(rows)
+
+    def _rows(self, lines: Iterable[str], before: int) -> Iterator[Row]:
+        width, tail = self.dialect.width, self.dialect.has_tail
+        for line, row in split_rows(lines, self.dialect.delimiter, self.name, before):
+            if tail and len(row) == width + 1 and not row[-1].strip():
+                row = row[:-1]
+            if len(row) != width:
+                what = "the first line" if self.dialect.names is None else "the header"
+                raise DataFileError(
+                    f"the row has {len(row)} cells, but {what} has {width}", self.name, line
+                )
+            yield line, row
+
+    def _frame(self, rows: list[list[str]]) -> pl.DataFrame:
+        columns = list(zip(*rows, strict=True)) if rows else [()] * self.dialect.width
+        frame = pl.DataFrame({str(k): pl.Series(cells, dtype=pl.String)
+                              for k, cells in enumerate(columns)})  # fmt: skip
+        return _with_points(frame) if self.dialect.has_commas else frame
+
+    def find_line(self, row: int) -> int | None:
+        """Return the line of a row of the file, counted from 0; None if that is gone."""
+        if self._path is not None:
+            with open_source(self._path) as source:
+                lines = (line.decode("utf-8", "replace") for line in source.text())
+                rows = self._rows(islice(lines, self.dialect.skipped, None), self.dialect.skipped)
+                return next(islice(rows, row, None), (None, []))[0]
+        if row < self._row:
+            return None
+        rows = self._rows(_lines(self._block), self._line)
+        return next(islice(rows, row - self._row, None), (None, []))[0]
 
 
-def _is_header(rows: list[list[str]]) -> bool:
-    """Tell whether the first row has the names of the columns.
+def _read_lines(stream: Any, most: int) -> list[bytes]:
+    """Return the first lines, as many as are needed to see what there is."""
+    lines: list[bytes] = []
+    size, seen = 0, 0
+    while seen < most and (size < SAMPLE or seen < 2):
+        line = stream.readline(LONGEST)
+        if not line:
+            break
+        lines.append(line)
+        size += len(line)
+        seen += bool(line.strip()) and not (line.startswith((b"#", b"%", b";;")) and seen == 0)
+    return lines
 
-    It has if none of its cells is a number; if one is a name that we know; or if its numbers only
-    count the columns and it has a word where all others have numbers.
-    """
-    head, *others = rows
-    names = [cell.strip().lower() for cell in head]
-    if not any(map(is_number, names)) or KNOWN & set(names):
-        return True
-    counts = [(k, name) for k, name in enumerate(names) if is_number(name)]
-    if not any(all(name == str(k + first) for k, name in counts) for first in (0, 1)):
+
+def _decode(line: bytes, number: int, path: str) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        reason = f"the file must be text in UTF-8, but byte {byte:#04x} is none; save it in UTF-8"
+        raise DataFileError(reason, path, number) from None
+
+
+def _lines(block: bytes) -> Iterable[str]:
+    return io.StringIO(block.decode("utf-8", "replace"), newline="\n")
+
+
+def _is_utf8(block: bytes) -> bool:
+    try:
+        block.decode("utf-8")
+    except UnicodeDecodeError:
         return False
-    return any(
-        all(k < len(row) and is_number(row[k]) for row in others)
-        for k, name in enumerate(names)
-        if others and not is_number(name) and not is_missing(name)
+    return True
+
+
+def _last_end(block: bytes) -> int:
+    """Return where the last whole row ends: after a line end that no quotes enclose."""
+    end = block.rfind(b"\n") + 1
+    if b'"' not in block:
+        return end
+    inside = block.count(b'"', 0, end) % 2
+    while end and inside:
+        before = block.rfind(b"\n", 0, end - 1) + 1
+        inside = (inside + block.count(b'"', before, end)) % 2
+        end = before
+    return end
+
+
+def split_rows(lines: Iterable[str], delimiter: str, path: str, before: int = 0) -> Iterator[Row]:
+    """Yield rows with the numbers of their lines; ``before`` lines have come before these."""
+    if delimiter == " ":
+        yield from ((before + i, line.split()) for i, line in enumerate(lines, 1) if line.strip())
+        return
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != "\t", strict=True)
+    while True:
+        line = before + reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            reason = f"the row cannot be read: {error}"
+            if "unexpected end" in str(error) or "field larger" in str(error):
+                reason = "the row cannot be read: a quote is not closed"
+            raise DataFileError(reason, path, line) from None
+        if row is None:
+            return
+        if row and (len(row) > 1 or row[0].strip()):
+            yield line, row
+
+
+def _with_points(frame: pl.DataFrame) -> pl.DataFrame:
+    """Make points of the commas in numbers."""
+    text = pl.col(pl.String)
+    is_number = text.str.contains(f"^{_COMMA.pattern}$")
+    return frame.with_columns(
+        pl.when(is_number).then(text.str.replace(",", ".", literal=True)).otherwise(text)
     )
 
 
-def find_delimiter(lines: list[str]) -> str:
-    """Return what separates the cells: what all lines have equally often, and most often."""
-    lines = [line for line in lines if line.strip()]
-    best, most = ",", 1
-    for delimiter in DELIMITERS:
+# Finding out.
+
+
+def find_dialect(lines: list[str], reading: Reading, path: str) -> Dialect:
+    """Return how a file is written, by its first lines, or ask what cannot be told."""
+    begin = _skip_comments(lines)
+    body = lines[begin:]
+    if not any(line.strip() for line in body):
+        raise DataFileError("the file is empty", path)
+    if any("\0" in line for line in body):
+        raise DataFileError("the file holds NUL bytes, so it is no text; --format names its format",
+                            path)  # fmt: skip
+    delimiter = reading.delimiter or find_delimiter(body)
+    rows = list(_try_rows(body, delimiter, path, begin))
+    if any(len(row) > MANY_COLUMNS for _, row in rows[:2]):
+        reason = f"there are {len(rows[0][1])} columns; {MANY_COLUMNS} are the most that text may "
+        raise DataFileError(f"{reason}have. NPZ has no such limit", path)
+    has_commas = delimiter != "," and any(_COMMA.fullmatch(cell) for _, row in rows for cell in row)
+    if has_commas:
+        rows = [(line, [cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell
+                        for cell in row]) for line, row in rows]  # fmt: skip
+    has_header = reading.header
+    if has_header is None:
+        has_header = _is_header([row for _, row in rows], path, rows[0][0])
+    data = rows[1:] if has_header else rows
+    if not data:
+        list(split_rows(body, delimiter, path, begin))  # says what is wrong, if anything is
+        raise DataFileError("there are no examples", path)
+    skipped = begin
+    width, names = len(data[0][1]), None
+    tail = width > 1 and all(len(row) == width and not row[-1].strip() for _, row in data)
+    if has_header:
+        skipped = data[0][0] - 1 if len(data) else rows[0][0]
+        names, width, tail = _fit_names([name.strip() for name in rows[0][1]], width, tail)
+    elif tail:
+        width -= 1
+    cells = [[row[k].strip() for _, row in data if k < len(row)] for k in range(width)]
+    mark = delimiter + " "
+    padded = delimiter not in " \t" and any(mark in line for line in body) and any(
+        cell != cell.strip() for line in body[:50] if mark in line
+        for cell in line.rstrip("\r\n").split(delimiter)
+    )  # fmt: skip
+    return Dialect(delimiter, names, width, tuple(map(_type, cells)), skipped, tail, has_commas,
+                   padded)  # fmt: skip
+
+
+def _skip_comments(lines: list[str]) -> int:
+    """Return the number of lines before the table: comments, and blank ones."""
+    shared = sum(";" in line for line in lines) * 2 > len(lines)
+    marks = ("#", "%") if shared else ("#", "%", ";")
+    return next((i for i, line in enumerate(lines) if line.strip() and not line.startswith(marks)),
+                len(lines))  # fmt: skip
+
+
+def _try_rows(lines: list[str], delimiter: str, path: str, before: int) -> Iterator[Row]:
+    """Yield the rows of a sample, which may end within quotes."""
+    rows = split_rows(lines, delimiter, path, before)
+    first = True
+    while True:
         try:
-            widths = {len(row) for _, row in _rows(iter(lines), delimiter, "")}
+            row = next(rows, None)
         except DataFileError:
-            continue
-        if len(widths) == 1 and (width := widths.pop()) > most:
-            best, most = delimiter, width
-    return best
+            if first:
+                raise
+            return
+        if row is None:
+            return
+        first = False
+        yield row
 
 
-def _rows(lines: Iterable[str], delimiter: str, path: str) -> Iterator[Row]:
-    if delimiter == " ":
-        yield from ((i, line.split()) for i, line in enumerate(lines, 1) if line.strip())
-        return
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != "\t", strict=True)
-    try:
-        yield from ((reader.line_num, row) for row in reader if row)
-    except csv.Error as error:
-        raise DataFileError(f"the row cannot be read: {error}", path, reader.line_num) from None
+def _fit_names(names: list[str], width: int, tail: bool) -> tuple[tuple[str, ...], int, bool]:
+    """Return names for all columns; the header may be a cell shorter or longer than the rows."""
+    if len(names) == width + 1 and (not names[-1] or names[-1].startswith("Unnamed: ")):
+        names.pop()
+        tail = False
+    elif len(names) == width - 1 and tail:
+        width -= 1
+    elif len(names) == width - 1:
+        names.insert(0, "")  # as R writes the names of rows
+    elif len(names) == width and tail and not names[-1]:
+        names.pop()
+        width -= 1
+    else:
+        tail, width = False, len(names)
+    return tuple(name or f"column {k + 1}" for k, name in enumerate(names)), width, tail
+
+
+def _type(cells: list[str]) -> Any:
+    """Return the type of a column, by its first cells."""
+    known = [cell for cell in cells if cell.lower() not in MISSING_NUMBER]
+    if known and all(map(_WHOLE.fullmatch, known)):
+        return pl.Int64
+    if any(
+        cell.lstrip("+-")[:2].isdecimal()
+        and cell.lstrip("+-")[0] == "0"
+        and len(cell.lstrip("+-")) > 1
+        for cell in known
+    ):
+        return pl.String  # 007 is no number where it is a label
+    return pl.Float64 if known and all(map(_NUMBER.match, known)) else pl.String
 
 
 def is_number(cell: str) -> bool:
     """Tell whether a cell is one that no header has."""
+    return bool(_NUMBER.match(cell.strip())) and cell.strip().lower().lstrip("+-") not in (
+        "nan", "inf", "infinity",
+    )  # fmt: skip
+
+
+def _is_header(rows: list[list[str]], path: str, line: int) -> bool:
+    """Tell whether the first row has the names of the columns, or ask.
+
+    It has if none of its cells is a number, unless they come again below; if one is a name that
+    we know; or if its numbers only count the columns and it has a word where all others have
+    numbers.
+    """
+    head, *others = rows
+    names = [cell.strip().lower() for cell in head]
+    below = [{row[k].strip().lower() for row in others if k < len(row)} for k in range(len(names))]
+    if not any(map(is_number, names)):
+        again = sum(name in column for name, column in zip(names, below, strict=True) if name)
+        return 2 * again < len(names) or not others
+    if KNOWN & set(names) and not any(
+        name in column for name, column in zip(names, below, strict=True) if name in KNOWN
+    ):
+        return True
+    counts = [(k, name) for k, name in enumerate(names) if is_number(name)]
+    does_count = any(all(name == str(k + first) for k, name in counts) for first in (0, 1))
+    words = [k for k, name in enumerate(names)
+             if name and name not in MISSING_NUMBER and not is_number(name)
+             and others and all(map(is_number, below[k]))]  # fmt: skip
+    if does_count and len(counts) == len(names) >= 5 and others:
+        raise DataFileError(
+            f"the line counts the columns, {', '.join(names[:3])}, …: if these are their names, "
+            "say --header, if it is an example, --no-header",
+            path, line,
+        )  # fmt: skip
+    if not does_count and len(words) > 1 and len(others) > 1:
+        raise DataFileError(
+            f"the line has {head[words[0]]!r} where all others have numbers, and numbers, too: if "
+            "it has the names of the columns, say --header, if it is an example, --no-header",
+            path, line, words[0] + 1,
+        )  # fmt: skip
+    return does_count and bool(words)
+
+
+def find_delimiter(lines: list[str]) -> str:
+    """Return what separates the cells: what most lines have equally often, and numbers between."""
+    lines = [line for line in lines if line.strip()][:100]
+    best, most = ",", (0.0, 0.0, 1)
+    for delimiter in DELIMITERS:
+        rows = [row for _, row in _try_rows_or_none(lines, delimiter)]
+        widths = [len(row) for row in rows[1:] or rows]
+        if not widths or max(widths) < 2:
+            continue
+        width = max(set(widths), key=widths.count)
+        alike = widths.count(width) / len(widths)
+        cells = [cell for row in rows[1:20] or rows for cell in row[:1000]]
+        numbers = sum(is_number(cell) or bool(delimiter != "," and _COMMA.fullmatch(cell))
+                      for cell in cells) / max(1, len(cells))  # fmt: skip
+        score = (round(alike, 1), round(numbers, 1), width)
+        if width > 1 and score > most:
+            best, most = delimiter, score
+    return best
+
+
+def _try_rows_or_none(lines: list[str], delimiter: str) -> Iterator[Row]:
     try:
-        float(cell)
-    except ValueError:
-        return False
-    return cell.strip().lower() not in ("nan", "inf", "infinity")
+        yield from _try_rows(lines, delimiter, "", 0)
+    except DataFileError:
+        return
 
 
-def write_delimited(stream: TextIO, data: Data, delimiter: str) -> None:
-    """Write a header and all examples; numbers keep all their digits."""
-    write_header(stream, data, delimiter)
-    write_rows(stream, data, delimiter)
+# Writing.
 
 
-def write_header(stream: TextIO, data: Data, delimiter: str) -> None:
-    """Write the names of the columns."""
+def to_frame(data: Data, as_text: bool = False) -> pl.DataFrame:
+    """Return examples as a data frame: the id first, the label last.
+
+    As text, numbers are float64: float32 would be written with fewer digits.
+    """
     names = list(data.feature_names or (f"f{k + 1}" for k in range(data.X.shape[1])))
+    X = data.X.astype(np.float64) if as_text else data.X
+    columns = [pl.Series(name, column).fill_nan(None) for name, column in
+               zip(names, X.T, strict=True)]  # fmt: skip
     if data.ids is not None:
-        names.insert(0, ID_NAME)
+        columns.insert(0, pl.Series(ID_NAME, data.ids))
     if data.y is not None:
-        names.append(data.label_name or LABEL_NAMES[0])
-    csv.writer(stream, delimiter=delimiter, lineterminator="\n").writerow(names)
+        columns.append(pl.Series(data.label_name or LABEL_NAMES[0], data.y))
+    return pl.DataFrame(columns)
 
 
-def write_rows(stream: TextIO, data: Data, delimiter: str) -> None:
-    """Write examples; a shorter way to write any of the numbers would change it."""
-    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
-    columns = data.X.astype(np.float64).T.tolist()
-    if data.ids is not None:
-        columns.insert(0, data.ids.tolist())
-    if data.y is not None:
-        columns.append(data.y.tolist())
-    writer.writerows(zip(*columns, strict=True))
+def write_delimited(stream: IO[bytes], data: Data, delimiter: str = ",") -> None:
+    """Write a header and all examples; numbers keep all their digits."""
+    frame = to_frame(data, as_text=True)
+    quotes: Any = "non_numeric" if frame.columns[0][0] in "#%;@{+\ufeff" else "necessary"
+    frame.write_csv(stream, separator=delimiter, quote_style=quotes)

@@ -26,8 +26,8 @@ ROUNDING = 1024
 
 def put_together(parts: Parts, n_classes: int) -> BaseForest:
     """Return the forest, or say in a ``ValueError`` what is wrong with its parts."""
-    _check_facts(parts)
     _check_arrays(parts)
+    _check_facts(parts)
     _check_points(parts)
     if len(parts.rows):
         _check_links(parts, n_classes)

@@ -196,7 +196,7 @@ def kind_of(model: Any) -> Kind:
     for kind in KINDS.values():
         if (type(model).__module__, type(model).__name__) == (kind.module, kind.class_name):
             return kind
-    advice = "Of a pipeline, save the last step."
+    advice = "A pipeline must end with one."
     if hasattr(model, "to_local"):
         advice = "Save model.to_local()."
     names = [f"opforest.{kind.name}" for kind in KINDS.values()]

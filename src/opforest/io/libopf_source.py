@@ -98,10 +98,10 @@ def open_source(source: str | os.PathLike[str] | bytes) -> Source:
     """Look at a file, given by its path, or at its content."""
     if isinstance(source, bytes):
         return Source(None, len(source), source)
+    if not stat.S_ISREG(os.stat(source).st_mode):  # a pipe would be waited for
+        raise DataFileError("it is no regular file.", source)
     with open(source, "rb") as stream:
         status = os.fstat(stream.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise DataFileError("it is no regular file.", source)
         return Source(os.fspath(source), status.st_size, stream.read(HEAD))
 
 

@@ -16,11 +16,12 @@ from opforest.io.forest_arrays import put_together
 from opforest.io.header import Reader, take, to_json
 from opforest.io.kinds import KINDS, kind_of, read_sharpness
 from opforest.io.parameters import check_jobs, read_parameters, resolved, write_parameters
+from opforest.io.pipelines import join_pipeline, split_pipeline
 from opforest.kernels.growing.opfi import Lines
 from opforest.metrics import Array, Metric
 
-#: The version of the format that is written, and the newest that can be read.
-FORMAT = 1
+#: The versions of the format: of a model alone, and of one with preparation before it.
+FORMAT, PREPARED = 1, 2
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -28,9 +29,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : opforest.OPFClassifier or opforest.river.OPFClassifier
+    model : opforest.OPFClassifier, opforest.river.OPFClassifier or a Pipeline
         The model. Its labels, and feature names of a stream, must be strings, numbers or booleans.
-        Of a metric that is a function of yours only the name is saved.
+        Of a metric that is a function of yours only the name is saved. In a scikit-learn
+        ``Pipeline`` an estimator of opforest comes last, after an ``opforest.Preparation`` or
+        scikit-learn's own scalers, ``SimpleImputer``, ``OneHotEncoder``, ``OrdinalEncoder`` and
+        ``ColumnTransformer``; others are refused.
     path : path
         The file.
 
@@ -51,9 +55,15 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """
     from opforest import __version__
 
+    model, preparation = split_pipeline(model)
     kind = kind_of(model)
     parts, more, arrays = kind.take(model)
-    header = {"format": FORMAT, "opforest": __version__, "kind": kind.name, "forest": None, **more}
+    version = FORMAT if preparation is None else PREPARED
+    header = {"format": version, "opforest": __version__, "kind": kind.name, "forest": None, **more}
+    if preparation is not None:
+        header["preparation"] = preparation
+    if hasattr(model, "columns_"):
+        header["columns"] = model.columns_
     header["parameters"] = write_parameters(model, kind.parameters)
     if parts is not None:
         _check_unchanged(model, parts.metric)
@@ -75,7 +85,7 @@ def load(path: str | os.PathLike[str], metric: Callable[..., float] | str | None
 
     Returns
     -------
-    opforest.OPFClassifier or opforest.river.OPFClassifier
+    opforest.OPFClassifier, opforest.river.OPFClassifier or opforest.Pipeline
         The model.
 
     Raises
@@ -112,18 +122,20 @@ def load(path: str | os.PathLike[str], metric: Callable[..., float] | str | None
         kind.make(model, reader, arrays, read_forest)
         if arrays:
             raise ModelFileError("it has arrays that no such model has.")
-        return model
-    except (ValueError, OverflowError, MemoryError) as error:
+        return join_pipeline(model, header)
+    except ImportError:
+        raise
+    except (ValueError, OverflowError, MemoryError, TypeError) as error:
         reason = str(error) or "it is too large for the memory."
         raise ModelFileError(f"{os.fspath(path)}: {reason}") from error
 
 
 def _check_format(header: dict[str, Any]) -> None:
     found, _ = Reader(header).get("format", int), Reader(header).get("opforest", str)
-    if found != FORMAT:
+    if found not in (FORMAT, PREPARED):
         raise ModelFileError(
-            f"it is of format {found}, and this version of opforest reads format {FORMAT}. It was "
-            f"written by version {str(header.get('opforest'))[:20]!r}."
+            f"it is of format {found}, and this version of opforest reads formats {FORMAT} and "
+            f"{PREPARED}. It was written by version {str(header.get('opforest'))[:20]!r}."
         )
 
 

@@ -6,65 +6,93 @@ Its writer rounds to 16 digits and drops features that are 0 everywhere, so we w
 import io
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple, TextIO
+from typing import IO, Any
 
 import numpy as np
+import polars as pl
 
-from opforest.io.data import Array, Data, Reading
-from opforest.io.errors import DataFileError
+from opforest.columns.data import ROWS, Array, Data, Reading
+from opforest.errors import DataFileError
+from opforest.io.formats import Opened
 
 _ZERO = re.compile(rb"[+-]?(0+\.?0*|\.0+)")
-_INDEX = re.compile(rb"(?<!\S)(\d{1,18}):")
+_INDEX = re.compile(rb"(?<!\S)(\d+):")
+
+#: Cells of a table, most of them 0, that are made at a time; the largest index.
+CELLS, LARGEST = 1 << 26, 10**7
 
 
-class Survey(NamedTuple):
-    """What can only be said of a whole file."""
+def read_svm(source: Any, reading: Reading, live: bool) -> Opened:
+    """Return the table in a LibSVM file; all labels 0 mean that there are none.
 
-    n_features: int
-    has_labels: bool  #: all 0 means that there are none
+    A file is read twice, because no part of it tells how many features there are, unless a model
+    does.
+    """
+    name, expected = source.name, reading.expected
+    if live and expected is not None:
+        d, has_labels = expected.n_features, True
+    else:
+        d, has_labels = _survey(source, name)
+        d = expected.n_features if expected is not None else d
+    numbers: list[int] = []
+    rows = _frames(_lines(source, live), d, has_labels, numbers, name, live)
+    return Opened(None, rows, (d if has_labels else None, None), {},
+                  lambda row: numbers[row] if row < len(numbers) else None)  # fmt: skip
 
 
-def survey(lines: Iterable[bytes]) -> Survey:
+def _lines(source: Any, live: bool) -> Iterator[tuple[int, bytes]]:
+    if live:
+        yield from enumerate(source.stream, 1)
+        return
+    with open(source.path, "rb") as stream:
+        yield from enumerate(stream, 1)
+
+
+def _survey(source: Any, name: str) -> tuple[int, bool]:
     """Look through a file for its largest index and for labels, and keep nothing of it."""
     largest, has_labels = 1, False
-    for line in filter(_is_row, lines):
-        label, *features = line.split(b"#", 1)[0].split(None, 1)
-        has_labels = has_labels or not _ZERO.fullmatch(label)
-        for index in _INDEX.findall(features[0]) if features else ():
-            largest = max(largest, int(index))
-    return Survey(largest, has_labels)
-
-
-def read_svm(
-    lines: Iterable[bytes], found: Survey, reading: Reading, path: str, size: int, skip: int
-) -> Iterator[Data]:
-    """Yield the examples of a file, ``size`` at a time."""
-    rows = (pair for pair in enumerate(lines, 1) if _is_row(pair[1]))
-    numbered = islice(rows, skip, None)
-    while chunk := list(islice(numbered, size)):
-        data = _parse(chunk, found.n_features, reading, path)
-        yield data if found.has_labels else replace(data, y=None)
+    with open(source.path, "rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if not _is_row(line):
+                continue
+            label, *features = line.split(b"#", 1)[0].split(None, 1)
+            has_labels = has_labels or not _ZERO.fullmatch(label)
+            for index in _INDEX.findall(features[0]) if features else ():
+                if len(index) > 18 or int(index) > LARGEST:
+                    reason = f"the index {index[:20].decode()} is larger than {LARGEST}"
+                    raise DataFileError(reason, name, number)
+                largest = max(largest, int(index))
+    return largest, has_labels
 
 
 def _is_row(line: bytes) -> bool:
     return bool(line.split(b"#", 1)[0].strip())
 
 
-def _parse(numbered: list[tuple[int, bytes]], n_features: int, reading: Reading, path: str) -> Data:
+def _frames(
+    lines: Iterable[tuple[int, bytes]], d: int, labelled: bool, numbers: list[int], name: str,
+    live: bool,
+) -> Iterator[pl.DataFrame]:  # fmt: skip
+    rows = (pair for pair in lines if _is_row(pair[1]))
+    size = 1 if live else max(1, min(ROWS, CELLS // d))
+    while chunk := list(islice(rows, size)):
+        X, y = _parse(chunk, d, name)
+        numbers.extend(number for number, _ in chunk)
+        frame = pl.DataFrame(X, schema=[str(k) for k in range(d)], orient="row")
+        yield frame.with_columns(pl.Series(str(d), y)) if labelled else frame
+
+
+def _parse(numbered: list[tuple[int, bytes]], d: int, name: str) -> tuple[Array, Array]:
     try:
-        X, y = _load([line for _, line in numbered], n_features)
-    except ValueError as error:
+        return _load([line for _, line in numbered], d)
+    except (ValueError, OverflowError) as error:
         for number, line in numbered:
             try:
-                _load([line], n_features)
-            except ValueError as cause:
-                raise DataFileError(f"the row cannot be read: {cause}", path, number) from None
-        raise DataFileError(f"the file cannot be read: {error}", path) from None
-    lines = np.array([number for number, _ in numbered])
-    _check(X, lines, reading, path)
-    return Data(X, None if reading.label == "none" else y, lines=lines)
+                _load([line], d)
+            except (ValueError, OverflowError) as cause:
+                raise DataFileError(f"the row cannot be read: {cause}", name, number) from None
+        raise DataFileError(f"the file cannot be read: {error}", name) from None
 
 
 def _load(lines: list[bytes], n_features: int) -> tuple[Array, Array]:
@@ -78,16 +106,7 @@ def _load(lines: list[bytes], n_features: int) -> tuple[Array, Array]:
     return X, y
 
 
-def _check(X: Array, lines: Array, reading: Reading, path: str) -> None:
-    if reading.drop or reading.label not in (None, "none"):
-        raise DataFileError("LibSVM files have no columns to name: the label comes first", path)
-    if not reading.allow_missing and not np.isfinite(X).all():
-        i, k = np.argwhere(~np.isfinite(X))[0]
-        reason = f"feature {k + 1} must be a finite number, got {X[i, k]}"
-        raise DataFileError(reason, path, int(lines[i]))
-
-
-def write_svm(stream: TextIO, data: Data) -> None:
+def write_svm(stream: IO[bytes], data: Data) -> None:
     """Write all examples; zeros are left out, but for one that says how many features there are."""
     X = data.X.astype(np.float64)
     kept = (X != 0) | np.signbit(X)
@@ -96,4 +115,5 @@ def write_svm(stream: TextIO, data: Data) -> None:
     for row, chosen, label in zip(X, kept, labels.tolist(), strict=True):
         columns = np.flatnonzero(chosen)
         pairs = zip((columns + 1).tolist(), row[columns].tolist(), strict=True)
-        stream.write(" ".join([str(label), *(f"{k}:{value!r}" for k, value in pairs)]) + "\n")
+        stream.write(" ".join([str(label), *(f"{k}:{value!r}" for k, value in pairs)]).encode())
+        stream.write(b"\n")

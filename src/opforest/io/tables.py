@@ -1,54 +1,21 @@
 """Data files of every kind: read whole or in chunks, written without loss."""
 
-import io
 import os
-import re
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
-from opforest.io import arff, arrays, delimited, parquet, svm
-from opforest.io.atomic import replacing
-from opforest.io.cells import to_chunks
-from opforest.io.columns import ID_NAME, LABEL_NAMES, choose_roles
-from opforest.io.data import ROWS, Data, Reading, join, regroup, settle_labels
-from opforest.io.delimited import KNOWN, is_number
-from opforest.io.errors import DataFileError
-from opforest.io.source import STANDARD, Source, open_source
+from opforest.columns.data import ROWS, Data, Reading, in_chunks
+from opforest.columns.roles import ID_NAME, LABEL_NAMES
+from opforest.errors import DataFileError
+from opforest.io.formats import FORMATS, Opened, find_format, format_of
+from opforest.io.source import STANDARD, Source, open_output, open_source
 
-#: Formats, and the ends of names that files of each have.
-FORMATS = {
-    "csv": (".csv",),
-    "tsv": (".tsv", ".tab"),
-    "parquet": (".parquet", ".pq"),
-    "npz": (".npz",),
-    "npy": (".npy",),
-    "arff": (".arff",),
-    "libsvm": (".libsvm", ".svm", ".svmlight"),
-    "libopf": (".dat", ".opf"),
-    "libopf-text": (".opf.txt",),
-}
-
-#: How files of some formats begin.
-MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"\x93NUMPY": "npy"}
-
-#: How to write what is no text.
-BINARY = {"npz": arrays.write_npz, "npy": arrays.write_npy, "parquet": parquet.write_parquet}
-
-#: Formats that keep names.
-NAMED = ("csv", "tsv", "arff", "parquet")
-
-#: Formats whose labels are numbers.
-NUMBERED = ("libsvm", "libopf", "libopf-text", "npy")
-
-#: Rows of a file that are looked at to find out what its columns are.
-SAMPLE = 100
-
-_SVM = re.compile(rb"\s*[+-]?[\d.]+(e[+-]?\d+)?(\s+(qid|\d+):\S+)+\s*(#|$)", re.IGNORECASE)
+__all__ = ["FORMATS", "find_output_format", "format_of", "open_output", "read_chunks",
+           "read_columns", "read_table", "write_table"]  # fmt: skip
 
 
 def read_table(path: str | os.PathLike[str], reading: Reading | None = None) -> Data:
@@ -57,7 +24,8 @@ def read_table(path: str | os.PathLike[str], reading: Reading | None = None) -> 
     Parameters
     ----------
     path : path
-        The file; ``"-"`` is the standard input. Files packed by gzip are unpacked.
+        The file, or a folder of Parquet files; ``"-"`` is the standard input. Packed files (gzip,
+        xz, bzip2, zstandard) are unpacked.
     reading : Reading, default=None
         What is known of the file.
 
@@ -69,7 +37,7 @@ def read_table(path: str | os.PathLike[str], reading: Reading | None = None) -> 
     Raises
     ------
     DataFileError
-        If it cannot be read; the message says where and why.
+        If it cannot be read, or something about it must be told; the message says what, and where.
 
     Examples
     --------
@@ -82,13 +50,36 @@ def read_table(path: str | os.PathLike[str], reading: Reading | None = None) -> 
     >>> data.feature_names, data.y.tolist()
     (('width', 'height'), ['cat', 'dog'])
     """
+    _require_polars()
+    from opforest.columns.numbers import to_data
+
     reading = reading or Reading()
-    path = os.fspath(path)
-    parts = list(_chunks(path, reading, None, 0))
-    if not parts:
-        raise DataFileError("there are no examples", _name(path))
-    text = reading.expected.text_labels if reading.expected else None
-    return settle_labels(join(parts), text, _name(path))
+    with ExitStack() as stack:
+        table, roles, opened = _read_whole(stack, os.fspath(path), reading)
+        label = roles.label
+        if label is not None and opened.as_text and table.frame.dtypes[label].is_numeric():
+            text = opened.as_text(label)  # 007 is no 7
+            if len(text) == len(table.frame):
+                table.frame = table.frame.with_columns(text.alias(str(label)))
+        return to_data(table, roles, reading, text=_text_labels(reading))
+
+
+def read_columns(path: str | os.PathLike[str], reading: Reading | None = None) -> Any:
+    """Return the roles of the columns of a data file, which describe them; nothing is refused.
+
+    Parameters
+    ----------
+    path, reading
+        As for ``read_table``.
+
+    Returns
+    -------
+    opforest.columns.roles.Roles
+        The columns, and which of them is what.
+    """
+    _require_polars()
+    with ExitStack() as stack:
+        return _read_whole(stack, os.fspath(path), reading or Reading())[1]
 
 
 def read_chunks(
@@ -101,8 +92,8 @@ def read_chunks(
     """Yield the examples of a data file in chunks, so that it may be larger than memory.
 
     What comes from the standard input is kept on disk first if its format is binary; LibSVM, too,
-    unless a model knows the number of features. Whether labels are numbers is decided by the
-    first chunk, unless a model knows.
+    unless a model knows the number of features. What the columns are, and whether labels are
+    numbers, is decided by the first rows, unless a model knows.
 
     Parameters
     ----------
@@ -118,135 +109,154 @@ def read_chunks(
     Data
         Some of the examples.
     """
+    _require_polars()
+    from opforest.columns.numbers import to_data
+
     reading = reading or Reading()
-    path = os.fspath(path)
-    text = reading.expected.text_labels if reading.expected else None
-    for chunk in _chunks(path, reading, rows, skip):
-        settled = settle_labels(chunk, text, _name(path))
-        if text is None and settled.y is not None:
-            text = settled.y.dtype.kind == "U"
-        yield settled
+    path, text = os.fspath(path), _text_labels(reading)
+    with ExitStack() as stack:
+        opened, name = _open(stack, path, reading, chunked=True)
+        roles = None
+        for first, frame in in_chunks(opened.frames, rows, skip):
+            table = _table(frame, opened, name)
+            if roles is None:
+                sample = opened.sample() if opened.sample else None
+                seen = table if sample is None else replace(table, frame=sample)
+                roles = _choose(seen, reading)
+                if text is None and roles.label is not None:
+                    only = replace(roles, features=[], id=None)
+                    seen_labels = to_data(seen, only, replace(reading, categories=True))
+                    text = seen_labels.y is not None and seen_labels.y.dtype.kind == "U"
+            yield to_data(table, roles, reading, first, text)
 
 
-def _name(path: str) -> str:
-    return "standard input" if path == STANDARD else path
+def _require_polars() -> None:
+    try:
+        import polars  # noqa: F401
+    except ImportError as error:
+        raise ImportError("data files need polars: pip install 'opforest[cli]'") from error
 
 
-def _chunks(path: str, reading: Reading, rows: int | None, skip: int) -> Iterator[Data]:
-    size = rows or ROWS
-    with open_source(path) as source:
-        kind = reading.format or find_format(source)
-        sample = 1 if source.is_live and rows else SAMPLE
-        if kind in ("csv", "tsv"):
-            if kind == "tsv" and reading.delimiter is None:
-                reading = replace(reading, delimiter="\t")
-            with source.text() as text:
-                cells = delimited.open_cells(text, reading, source.name, sample)
-                yield from to_chunks(cells, reading, source.name, size, skip)
-        elif kind == "arff":
-            with source.text() as text:
-                cells = arff.open_cells(text, source.name, sample)
-                yield from to_chunks(cells, reading, source.name, size, skip)
-        elif kind == "libsvm" and source.is_live and reading.expected:
-            found = svm.Survey(reading.expected.n_features, True)
-            yield from svm.read_svm(source.binary(), found, reading, source.name, size, skip)
-        else:
-            with source.file() as file:
-                yield from _binary_chunks(kind, file, source.name, reading, size, skip)
+def _text_labels(reading: Reading) -> bool | None:
+    return reading.expected.text_labels if reading.expected else None
 
 
-def _binary_chunks(
-    kind: str, file: str, name: str, reading: Reading, size: int, skip: int
-) -> Iterator[Data]:
-    if kind == "libsvm":
-        yield from _read_svm(file, name, reading, size, skip)
-        return
-    if kind == "parquet":
-        parts = parquet.read_parquet(file, name, reading, max(size, ROWS))
-        chunks = regroup(parts, size, skip)
-    elif kind == "npy":
-        data = arrays.read_npy(file, name, reading)
-        chunks = (data.take(slice(k, k + size)) for k in range(skip, len(data), size))
-    elif kind == "npz":
-        parts = arrays.read_npz(file, name, reading, max(size, ROWS))
-        chunks = regroup(parts, size, skip)
-    else:
-        chunks = _read_libopf(file, name, reading, size, skip)
-    for chunk in chunks:
-        yield arrays.check(chunk, reading, name, skip)
-        skip += len(chunk)
+def _table(frame: Any, opened: Opened, name: str) -> Any:
+    from opforest.columns.numbers import Table
+
+    names, _, apart, declared, find_line, *_ = opened
+    return Table(
+        frame, names, name, apart, declared, find_line, opened.is_typed, opened.as_text
+    )  # fmt: skip
 
 
-def _read_svm(file: str, name: str, reading: Reading, size: int, skip: int) -> Iterator[Data]:
-    """Yield the examples of a LibSVM file, which is read twice: no part of it tells all."""
-    with open(file, "rb") as stream:
-        found = svm.survey(stream)
-    if reading.expected:
-        found = found._replace(n_features=reading.expected.n_features)
-    with open(file, "rb") as stream:
-        yield from svm.read_svm(stream, found, reading, name, size, skip)
+def _choose(table: Any, reading: Reading) -> Any:
+    from opforest.columns.roles import choose_roles
+
+    roles = choose_roles(table.columns, reading, table.path, apart=table.apart)
+    if roles.label is None and reading.needs_label:
+        default = "labels are needed here; --label names their column"
+        raise DataFileError(roles.question or default, table.path)
+    return roles
 
 
-def _read_libopf(file: str, name: str, reading: Reading, size: int, skip: int) -> Iterator[Data]:
+def _read_whole(stack: ExitStack, path: str, reading: Reading) -> tuple[Any, Any, Opened]:
+    """Return a whole table, and what its columns are."""
+    import polars as pl
+
+    opened, name = _open(stack, path, reading, chunked=False)
+    frames = list(opened.frames)
+    if not frames:
+        raise DataFileError("there are no examples", name)
+    if opened.again and len({tuple(frame.dtypes) for frame in frames}) > 1:
+        frames = opened.again(frames)  # some column turned out to hold text after all
+    frame = pl.concat(frames, how="vertical_relaxed") if len(frames) > 1 else frames[0]
+    table = _table(frame, opened, name)
+    return table, _choose(table, reading), opened
+
+
+def _open(
+    stack: ExitStack, path: str, reading: Reading, chunked: bool
+) -> tuple[Opened, str]:  # fmt: skip
+    if os.path.isdir(path):
+        return FORMATS["parquet"].function(FORMATS["parquet"].reader)(path, path), path
+    source = stack.enter_context(open_source(path))
+    one = FORMATS[reading.format or find_format(source)]
+    read, name = one.function(one.reader), source.name
+    live = source.is_live and chunked
+    reading = replace(reading, format=one.name)
+    as_it_comes = live and (one.name != "libsvm" or reading.expected is not None)
+    can_be_read_twice = not source.is_live and (one.name != "libsvm" or not source.is_packed)
+    if one.reads == "stream" and (as_it_comes or can_be_read_twice):
+        return read(source, reading, live), name
+    file = stack.enter_context(source.file())
+    if one.reads == "file":
+        return read(file, name), name
+    copy = stack.enter_context(open_source(file))
+    copy.name = name
+    return read(copy, reading, False), name
+
+
+def read_delimited(source: Source, reading: Reading, live: bool) -> Opened:
+    """Return the table in a text file."""
+    from opforest.io.delimited import Delimited
+
+    if reading.format == "tsv" and reading.delimiter is None:
+        reading = replace(reading, delimiter="\t")
+    file = Delimited(source, reading, live)
+
+    def again(frames: Any) -> Any:
+        words = {k for frame in frames for k, kind in enumerate(frame.dtypes) if kind == "String"}
+        with open_source(source.path) as fresh:
+            fresh.name = source.name
+            return list(Delimited(fresh, reading, False, words).frames())
+
+    def as_text(k: int) -> Any:
+        with open_source(source.path) as fresh:
+            parts = [part.to_series(k) for part in Delimited(fresh, reading, False, {k}).frames()]
+        for part in parts[1:]:
+            parts[0].append(part)
+        return parts[0]
+
+    there = not source.is_live
+    return Opened(
+        file.dialect.names, file.frames(), (), {}, file.find_line, again if there else None,
+        as_text if there else None, file.sample, False,
+    )  # fmt: skip
+
+
+def read_libopf(path: str, name: str) -> Opened:
+    """Return the samples of one of LibOPF's data sets as a table."""
+    import polars as pl
+
     from opforest.io import libopf
+
+    def frames(labelled: bool) -> Iterator[Any]:
+        try:
+            for X, y, ids in libopf.read_samples(path, ROWS):
+                columns = [*np.asfortranarray(X).T, *([y] if labelled else []), ids]
+                yield pl.DataFrame([pl.Series(str(k), np.ascontiguousarray(column))
+                                    for k, column in enumerate(columns)])  # fmt: skip
+        except DataFileError as error:
+            raise DataFileError(error.reason, name, error.line, error.column) from None
 
     try:
-        unlabelled = reading.label == "none" or not libopf.has_labels(file)
-        for X, y, ids in libopf.read_samples(file, size, skip):
-            yield arrays.check_columns(Data(X, None if unlabelled else y, ids), reading, name)
+        labelled = libopf.has_labels(path)
+        d = next(libopf.read_samples(path, 1))[0].shape[1]
     except DataFileError as error:
         raise DataFileError(error.reason, name, error.line, error.column) from None
+    return Opened(None, frames(labelled), (d if labelled else None, d + labelled))
 
 
-def find_format(source: Source) -> str:
-    """Return the format of a file: by how it begins, by its name, or by its first line."""
-    begin = source.begin
-    if not begin:
-        raise DataFileError("the file is empty", source.name)
-    for magic, kind in MAGIC.items():
-        if begin.startswith(magic):
-            return kind
-    named = format_of(source.name.removesuffix(".gz"))
-    if named is not None and not named.startswith("libopf"):
-        return named
-    return _libopf_kind(source, named) or _by_first_line(begin, source.name)
-
-
-def _libopf_kind(source: Source, named: str | None) -> str | None:
-    """Return the format of a file that is LibOPF's, or is said to be and holds no text."""
-    from opforest.io import libopf
-
-    found = libopf.looks_like(source.path) if source.path and not source.is_live else None
-    if found == "text":
-        return "libopf-text"
-    if found == "dataset" or (named is not None and found):
-        return "libopf"
-    is_binary = b"\0" in source.begin
-    return "libopf" if is_binary and (named is not None or source.is_live) else None
-
-
-def _by_first_line(begin: bytes, name: str) -> str:
-    lines = [line for line in begin.removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip()]
-    first = lines[0].strip().lower() if lines else b""
-    if b"\0" in begin:
-        raise DataFileError("the file has no format that is known; --format names one", name)
-    if first.startswith((b"@relation", b"@attribute", b"%")):
-        return "arff"
-    return "libsvm" if _SVM.match(first) else "csv"
-
-
-def format_of(path: str) -> str | None:
-    """Return the format that files of such a name have."""
-    name = path.lower()
-    found = [kind for kind, ends in FORMATS.items() if name.endswith(ends)]
-    return found[-1] if found else None
+# Writing.
 
 
 def find_output_format(path: str, format: str | None = None) -> str:
     """Return the format to write: the given one, or what the name says."""
     kind = format or format_of(path) or ("csv" if path == STANDARD else None)
-    if kind is None:
-        known = ", ".join(end for ends in FORMATS.values() for end in ends)
+    if kind is None or not (FORMATS[kind].writer or kind.startswith("libopf")):
+        known = ", ".join(end for one in FORMATS.values() for end in one.ends
+                          if one.writer or one.name.startswith("libopf"))  # fmt: skip
         raise ValueError(f"{path}: the name must end in one of {known}, or the format be given.")
     return str(kind)
 
@@ -254,8 +264,8 @@ def find_output_format(path: str, format: str | None = None) -> str:
 def write_table(path: str | os.PathLike[str], data: Data, format: str | None = None) -> None:
     """Write a data file, whole or not at all, or refuse if the format cannot hold the data.
 
-    Numbers and labels are kept to the last bit. Names and ids are kept by CSV, TSV, ARFF, Parquet
-    and NPZ, ids by LibOPF's formats as well.
+    Numbers and labels are kept to the last bit; names and ids where the format has room for them,
+    as ``FORMATS`` says.
 
     Parameters
     ----------
@@ -277,38 +287,30 @@ def write_table(path: str | os.PathLike[str], data: Data, format: str | None = N
     if kind.startswith("libopf"):
         _write_libopf(path, data, kind)
         return
+    write = FORMATS[kind].function(FORMATS[kind].writer)
     with open_output(path) as stream:
-        if kind in BINARY:
-            BINARY[kind](stream, data)
-            return
-        text = io.TextIOWrapper(stream, "utf-8", newline="", write_through=True)
-        if kind == "arff":
-            arff.write_arff(text, data)
-        elif kind == "libsvm":
-            svm.write_svm(text, data)
-        else:
-            delimited.write_delimited(text, data, "\t" if kind == "tsv" else ",")
-        text.flush()
-        text.detach()
+        write(stream, data)
 
 
-@contextmanager
-def open_output(path: str) -> Iterator[IO[bytes]]:
-    """Open a file that is written whole or not at all, or the standard output."""
-    if path == STANDARD:
-        sys.stdout.flush()
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    with replacing(path) as stream:
-        yield stream
+def write_csv(stream: IO[bytes], data: Data) -> None:
+    """Write cells separated by commas."""
+    from opforest.io.delimited import write_delimited
+
+    write_delimited(stream, data, ",")
+
+
+def write_tsv(stream: IO[bytes], data: Data) -> None:
+    """Write cells separated by tabs."""
+    from opforest.io.delimited import write_delimited
+
+    write_delimited(stream, data, "\t")
 
 
 def _write_libopf(path: str, data: Data, kind: str) -> None:
     from opforest.io import libopf
 
     if path == STANDARD:
-        raise DataFileError("LibOPF's formats can be written to files only", _name(path))
+        raise DataFileError("LibOPF's formats can be written to files only", "standard output")
     y = np.zeros(len(data), np.int64) if data.y is None else data.y
     try:
         libopf.write_dataset(path, data.X, y, data.ids, text=kind == "libopf-text")
@@ -318,41 +320,46 @@ def _write_libopf(path: str, data: Data, kind: str) -> None:
 
 def check_fit(data: Data, kind: str, path: str) -> None:
     """Refuse to write what a format cannot hold."""
-    y = data.y
-    if y is not None and y.dtype.kind not in "iu" and kind in NUMBERED:
+    y, one = data.y, FORMATS[kind]
+    if y is not None and y.dtype.kind not in "iu" and not one.keeps_words:
         raise DataFileError(
             f"{kind} has room for labels that are numbers only, got {str(y[0])!r}; "
             "--encode-labels numbers them",
             path,
         )
-    if kind in NAMED:
+    if one.keeps_names and kind != "npz":
         _check_names(data, kind, path)
     if y is not None and y.dtype.kind == "U" and kind in ("csv", "tsv", "arff"):
-        padded = y != np.char.strip(y)
-        if padded.any():
-            reason = f"labels must not begin or end with blanks, got {str(y[padded][0])!r}"
+        wrong = (y != np.char.strip(y)) | np.char.startswith(y, "\ufeff")
+        if wrong.any():
+            reason = f"labels must not begin or end with blanks, got {str(y[wrong][0])!r}"
             raise DataFileError(reason, path)
     if kind == "libsvm" and y is not None and len(y) and not y.any():
         raise DataFileError("in LibSVM files, labels that are all 0 mean that there are none", path)
     if kind == "npy" and y is not None and (y.astype(data.X.dtype) != y).any():
         raise DataFileError(f"labels are too large for {data.X.dtype}; NPZ can hold them", path)
+    if kind == "ndjson" and not np.isfinite(data.X[~np.isnan(data.X)]).all():
+        raise DataFileError("JSON has no infinity; other formats do", path)
     if kind.startswith("libopf"):
         _check_libopf(data, path)
 
 
 def _check_names(data: Data, kind: str, path: str) -> None:
     """Refuse names that would be read as something else."""
+    from opforest.io.delimited import KNOWN, is_number
+
     features = list(data.feature_names or ())
     if not features:
         return
+    label = (data.label_name or LABEL_NAMES[0]).lower()
     names = [ID_NAME] * (data.ids is not None) + features
     names += [data.label_name or LABEL_NAMES[0]] * (data.y is not None)
-    words = {len(names) - 1} if data.y is not None and data.y.dtype.kind == "U" else set()
-    roles = choose_roles(names, len(names), words, (), Reading(), path)
-    begin = int(data.ids is not None)
-    for k in (roles.id, roles.label):
-        if k is not None and begin <= k < begin + len(features):
-            reason = f"a feature called {names[k]!r} would be read as an id or a label"
+    if len(set(names)) < len(names):
+        raise DataFileError("columns must have different names", path)
+    better = LABEL_NAMES if label not in LABEL_NAMES else LABEL_NAMES[: LABEL_NAMES.index(label)]
+    for name in features:
+        if name.lower() == ID_NAME or name.lower() in better:
+            reason = f"a feature called {name!r} would be read as an id or a label"
             raise DataFileError(reason, path)
     if kind not in ("csv", "tsv"):
         return

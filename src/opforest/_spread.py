@@ -1,0 +1,39 @@
+"""A warning where distances cannot see some of the features."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from opforest._warning import warn
+
+#: Features may differ in spread by so much before it is worth a warning.
+THOUSANDFOLD = 1000.0
+
+#: Metrics that weigh features alike whatever their scales.
+SCALE_FREE = ("canberra", "hamming", "precomputed")
+
+
+def warn_of_spreads(
+    X: npt.NDArray[Any], metric: str, names: Sequence[str] | None = None
+) -> None:  # fmt: skip
+    """Warn, once, if features differ in spread more than a thousandfold, and name the worst."""
+    if metric in SCALE_FREE or len(X) < 2 or X.shape[1] < 2:
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = X.std(axis=0, dtype=np.float64)
+    known = np.flatnonzero((spread > 0) & np.isfinite(spread))
+    if len(known) < 2:
+        return
+    largest, smallest = known[spread[known].argmax()], known[spread[known].argmin()]
+    ratio = spread[largest] / spread[smallest]
+    if not ratio > THOUSANDFOLD:
+        return
+    wide, narrow = (f"feature {k + 1}" if names is None else repr(str(names[k]))
+                    for k in (largest, smallest))  # fmt: skip
+    warn(
+        f"features differ in spread: the deviation of {wide} is {ratio:.3g} times that of "
+        f"{narrow}, so distances hardly see the latter. Scale them: "
+        "make_pipeline(StandardScaler(), OPFClassifier()), or --scale standard on the command line."
+    )

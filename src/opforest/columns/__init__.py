@@ -1,0 +1,1 @@
+"""Tables of any file: what their columns are, and the numbers and labels in them."""

@@ -1,0 +1,183 @@
+"""Examples out of a file, whatever its format, and how a file is to be read."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from opforest.errors import DataFileError
+
+Array = npt.NDArray[Any]
+
+#: Rows in a chunk, unless told otherwise.
+ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Data:
+    """Examples, and what is known of them.
+
+    Attributes
+    ----------
+    X : array of shape (n, d), or polars.DataFrame
+        The features, float64 or float32; NaN where one is missing. A data frame where
+        ``Reading.categories`` asks for columns of text as well.
+    y : array of shape (n,) or None
+        The labels, int64 or strings.
+    ids : array of shape (n,) or None
+        Names or numbers of the examples.
+    feature_names : tuple of str or None
+        The names of the features.
+    label_name : str or None
+        The name of the column with the labels.
+    label_column : int or None
+        Which column the labels came from, counted from 1.
+    find_line : callable or None
+        ``find_line(i)`` returns the line of a text file that example i came from, None if unknown.
+    layout : dict
+        Where features and label stand, for a file whose columns have no names.
+    notes : tuple of str
+        What was decided without being told.
+
+    Examples
+    --------
+    >>> from opforest.columns.data import Data
+    >>> data = Data(np.array([[0.0], [1.0]]), np.array(["no", "yes"]))
+    >>> len(data), data.take([1]).y.tolist()
+    (2, ['yes'])
+    """
+
+    X: Any
+    y: Array | None = None
+    ids: Array | None = None
+    feature_names: tuple[str, ...] | None = None
+    label_name: str | None = None
+    label_column: int | None = None
+    find_line: Callable[[int], int | None] | None = field(default=None, compare=False)
+    layout: dict[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+
+    def error_at(self, i: int, reason: str, path: str) -> DataFileError:
+        """Return the error that says what is wrong with the label of example i."""
+        line = None if self.find_line is None else self.find_line(i)
+        if line is None:
+            return DataFileError(f"example {i + 1}: {reason}", path)
+        return DataFileError(reason, path, line, self.label_column)
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return len(self.X)
+
+    def take(self, index: npt.ArrayLike | slice) -> Self:
+        """Return some of the examples."""
+        chosen = index if isinstance(index, slice) else np.asarray(index)
+        parts = {
+            name: None if part is None else part[chosen]
+            for name, part in (("y", self.y), ("ids", self.ids))
+        }
+        find_line, place = self.find_line, np.arange(len(self))[chosen]
+        if find_line is not None:
+            parts["find_line"] = lambda i: find_line(int(place[i]))  # type: ignore[assignment]
+        return replace(self, X=self.X[chosen], **parts)  # type: ignore[arg-type]
+
+
+class Expected(NamedTuple):
+    """What a model expects of data."""
+
+    n_features: int
+    names: tuple[str, ...] | None = None  #: of the features
+    text_labels: bool | None = None  #: whether classes are strings
+    layout: dict[str, Any] | None = None  #: of the columns it was trained on
+    text: frozenset[int] = frozenset()  #: the features that hold text
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a data file; what is None is found out.
+
+    Attributes
+    ----------
+    format : str or None
+        One of ``opforest.io.formats.FORMATS``.
+    label : str or None
+        The column with the labels: its name, its number from 1 (−1 is the last one), or
+        ``"none"``.
+    drop, keep : tuple of str
+        Columns to leave out, and not to leave out, by name or number, or ``"3-9"`` for some.
+    delimiter : str or None
+        What separates the cells of a CSV file.
+    header : bool or None
+        Whether the first line of a CSV file has the names of the columns.
+    allow_missing : bool
+        Whether features may be missing or infinite.
+    expected : Expected or None
+        What a model expects.
+    categories : bool
+        Whether features may be text; then they come in a ``polars.DataFrame``.
+    needs_label : bool
+        Whether to ask for the label where it is not clear, instead of having none.
+    lossless : bool
+        Whether nothing may be left out because it looks like an id or a date.
+    """
+
+    format: str | None = None
+    label: str | None = None
+    drop: tuple[str, ...] = ()
+    delimiter: str | None = None
+    header: bool | None = None
+    allow_missing: bool = False
+    expected: Expected | None = None
+    keep: tuple[str, ...] = ()
+    categories: bool = False
+    needs_label: bool = False
+    lossless: bool = False
+
+
+def join(parts: Sequence[Data]) -> Data:
+    """Return the examples of all parts, which have the same columns."""
+
+    def together(arrays: Iterable[Array | None]) -> Array | None:
+        found = [array for array in arrays if array is not None]
+        return np.concatenate(found) if len(found) == len(parts) else None
+
+    if len(parts) == 1:
+        return parts[0]
+    if hasattr(parts[0].X, "vstack"):
+        X = parts[0].X
+        for part in parts[1:]:
+            X = X.vstack(part.X)
+    else:
+        X = np.concatenate([part.X for part in parts])
+    y, ids = (together(getattr(part, name) for part in parts) for name in ("y", "ids"))
+    return replace(parts[0], X=X, y=y, ids=ids, find_line=None)
+
+
+def in_chunks(parts: Iterable[Any], size: int, skip: int) -> Iterator[tuple[int, Any]]:
+    """Yield data frames of this size, each with its first row's number; leave out the first rows.
+
+    A part that is smaller is not waited for longer than to fill it up.
+    """
+    rest, row = None, 0
+    for part in parts:
+        rest = part if rest is None or len(rest) == 0 else _stack(rest, part)
+        left_out = max(0, min(skip - row, len(rest)))
+        rest, row = rest[left_out:], row + left_out
+        begin = 0
+        while len(rest) - begin >= size:
+            yield row + begin, rest[begin : begin + size]
+            begin += size
+        rest, row = rest[begin:], row + begin
+    if rest is not None and len(rest):
+        yield row, rest
+
+
+def _stack(one: Any, other: Any) -> Any:
+    """Return two data frames as one; a column that is text in one of them is text."""
+    import polars as pl
+
+    words = [name for name, kind in one.schema.items() if kind != other.schema[name]]
+    return one.with_columns(pl.col(words).cast(pl.String)).vstack(
+        other.with_columns(pl.col(words).cast(pl.String))
+    )

@@ -1,0 +1,229 @@
+"""What the columns of a table are: numbers, categories, dates, ids; before any of them is used."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+#: What stands for a value that is not there, in lower case.
+MISSING = ("", "?", "na", "n/a", "nan", "null")
+
+#: In a column of numbers, this does, too; elsewhere it may be a category.
+MISSING_NUMBER = (*MISSING, "none")
+
+#: With fewer rows than this, nothing is unlikely.
+FEW_ROWS = 10
+
+#: A first column of whole numbers of which so many differ is an id, or nearly one.
+NEARLY_ALL = 0.9
+
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity)$"
+WHOLE = r"^[+-]?\d+(\.0*)?$"
+_DATE = (
+    r"^\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
+    r"|^\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([ T]\d{1,2}:\d{2}(:\d{2})?)?$|^\d{1,2}:\d{2}(:\d{2})?$"
+)
+
+#: Kinds of columns that a model can measure without further ado.
+NUMERIC = ("number", "whole number", "boolean")
+
+ID_NAMES = ("id", "ids", "index", "uid", "uuid", "rownames", "row_names")
+
+
+@dataclass
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    number : int
+        Its place, counted from 1.
+    name : str or None
+        Its name.
+    cells : polars.Series
+        What is in it.
+    declared : str
+        The kind that the file declares, "category" or "number"; "" if it does not.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from opforest.columns.describing import Column
+    >>> column = Column(1, "colour", pl.Series(["red", "?", "blue", "red"] * 5))
+    >>> column.kind, column.distinct, column.missing
+    ('category', 2, 5)
+    """
+
+    number: int
+    name: str | None
+    cells: pl.Series
+    declared: str = ""
+
+    def __str__(self) -> str:
+        """Return what an error calls it."""
+        return f"column {self.number if self.name is None else repr(self.name)}"
+
+    @property
+    def option(self) -> str:
+        """What an option calls it."""
+        return str(self.number) if self.name is None else quote(self.name)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its cells came as text."""
+        return self.cells.dtype in (pl.String, pl.Categorical) or self.cells.dtype == pl.Enum
+
+    @cached_property
+    def words(self) -> pl.Series:
+        """The cells as text without blanks around them; null where one is missing."""
+        text = self.cells.cast(pl.String).str.strip_chars()
+        return text.set(text.str.to_lowercase().is_in(MISSING), None)
+
+    @cached_property
+    def numbers(self) -> pl.Series:
+        """The cells as float64, or float32 if they are; null where there is no number."""
+        if not self.is_text:
+            if self.cells.dtype == pl.Float32:
+                return self.cells
+            return self.cells.cast(pl.Float64, strict=False)
+        text = self.words
+        proper = text.set(~text.str.contains(NUMBER), None)
+        return proper.cast(pl.Float64, strict=False)
+
+    @cached_property
+    def bad(self) -> pl.Series:
+        """Tell which cells are neither numbers nor missing."""
+        if not self.is_text:
+            return pl.repeat(False, len(self.cells), eager=True)
+        words = self.words.is_not_null() & (self.words.str.to_lowercase() != "none")
+        return (words & self.numbers.is_null()).fill_null(False)
+
+    @cached_property
+    def kind(self) -> str:
+        """One of number, whole number, boolean, category, text, date, mixed, empty, other."""
+        dtype = self.cells.dtype
+        if self.cells.null_count() == len(self.cells):
+            return "empty"
+        if dtype == pl.Boolean:
+            return "boolean"
+        if dtype.is_integer():
+            return "whole number"
+        if dtype.is_float():
+            known = self.cells.drop_nulls().drop_nans()
+            is_whole = bool((known == known.round()).all()) if _may_be_whole(known) else False
+            return "whole number" if is_whole and len(known) else "number"
+        if dtype.is_temporal():
+            return "date"
+        return self._kind_of_text() if self.is_text else "other"
+
+    def _kind_of_text(self) -> str:
+        words = self.words.drop_nulls()
+        if len(words) == 0:
+            return "empty"
+        if self.declared == "category":
+            return "category"
+        if set(words.head(20).str.to_lowercase()) <= {"true", "false"} and bool(
+            words.str.to_lowercase().is_in(["true", "false"]).all()
+        ):
+            return "boolean"
+        bad = int(self.bad.sum())
+        if bad == 0:
+            known = self.numbers.drop_nulls()
+            return "whole number" if len(known) and (known == known.round()).all() else "number"
+        if 2 * bad <= len(words) or self.declared:
+            return "mixed"
+        if bool(words.head(20).str.contains(_DATE).all()) and words.str.contains(_DATE).all():
+            return "date"
+        return "category" if len(words) < FEW_ROWS or 2 * self.distinct <= len(words) else "text"
+
+    @cached_property
+    def distinct(self) -> int:
+        """The number of different values."""
+        cells = self.words if self.is_text else self.cells
+        return int(cells.drop_nulls().n_unique())
+
+    @cached_property
+    def missing(self) -> int:
+        """The number of cells that are missing."""
+        cells = self.words if self.is_text else self.cells
+        nan = int(cells.is_nan().sum()) if cells.dtype.is_float() else 0
+        return cells.null_count() + nan
+
+    @cached_property
+    def why_id(self) -> str:
+        """Why it looks like an id; empty if it does not."""
+        n = len(self.cells)
+        named = self.name is not None and self.name.lower() in ID_NAMES
+        if named and (n < FEW_ROWS or self.distinct == n - self.missing):
+            return "called so"
+        if n < FEW_ROWS or self.missing:
+            return ""
+        if self.kind == "whole number":
+            whole = self.numbers
+            if _steps_by_one(whole):
+                return "running numbers"
+            if self.number == 1 and self.distinct == n:
+                return "whole numbers in the first column, no two the same"
+        if self.kind == "text" and self.distinct == n:
+            return "text, no two the same"
+        return ""
+
+    @property
+    def is_nearly_id(self) -> bool:
+        """Whether it may be an id all the same: too many values in the first column."""
+        n = len(self.cells)
+        return (
+            self.number == 1 and n >= FEW_ROWS and not self.why_id
+            and self.kind == "whole number" and self.distinct >= NEARLY_ALL * n
+        )  # fmt: skip
+
+    @property
+    def may_be_label(self) -> bool:
+        """Whether it may be taken for the label though nothing says so."""
+        is_one = len(self.cells) >= FEW_ROWS and self.distinct < 2
+        kinds = ("category", "boolean", "whole number")
+        return self.kind in kinds and self.has_classes and not is_one
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether its values come again."""
+        n = len(self.cells)
+        if self.why_id or self.kind in ("date", "empty", "other"):
+            return False
+        return n < FEW_ROWS or 2 * self.distinct <= n
+
+
+def _may_be_whole(known: pl.Series) -> bool:
+    head = known.head(100)
+    return bool((head == head.round()).all())
+
+
+def _steps_by_one(numbers: pl.Series) -> bool:
+    first, last = numbers[0], numbers[-1]
+    if first is None or last is None or abs(last - first) != len(numbers) - 1:
+        return False
+    return bool((numbers.diff().drop_nulls().abs() == 1).all())
+
+
+def describe(
+    frame: pl.DataFrame, names: Sequence[str] | None, declared: Mapping[int, str]
+) -> list[Column]:
+    """Return the columns of a data frame; their names are those given."""
+    return [
+        Column(k + 1, None if names is None else names[k], cells, declared.get(k, ""))
+        for k, cells in enumerate(frame.iter_columns())
+    ]
+
+
+def quote(word: str) -> str:
+    """Return a word as a shell takes it."""
+    import shlex
+
+    return shlex.quote(word)
+
+
+def listed(items: Sequence[object], most: int = 8) -> str:
+    """Return some of the items, and how many more there are."""
+    shown = ", ".join(map(str, items[:most]))
+    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"

@@ -1,0 +1,264 @@
+"""The numbers, labels and ids of a table, exactly or not at all."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from opforest.columns.data import Array, Data, Reading
+from opforest.columns.describing import (
+    MISSING_NUMBER,
+    NUMERIC,
+    Column,
+    describe,
+    listed,
+)
+from opforest.columns.roles import Roles, explain_text
+from opforest.errors import DataFileError
+
+#: Whole numbers from here on are not all floating-point numbers of 64 bits.
+EXACT = 2.0**53
+
+
+@dataclass
+class Table:
+    """Some rows of a table, before anything is made of them.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        The cells; the columns are called by their index.
+    names : tuple of str or None
+        What the file calls them.
+    path : str
+        What errors call the file.
+    apart : tuple of (int or None, int or None), or ()
+        The columns of label and id, where the format has places of their own for them.
+    declared : dict of int to str
+        The kinds of columns that the file declares: "category" or "number".
+    find_line : callable or None
+        ``find_line(row)`` returns the line of a row of the file, counted from 0.
+    is_typed : bool
+        Whether text that looks like a number is text.
+    as_text : callable or None
+        ``as_text(k)`` returns a column of the whole file as it is written.
+    """
+
+    frame: pl.DataFrame
+    names: tuple[str, ...] | None
+    path: str
+    apart: tuple[Any, ...] = ()
+    declared: Mapping[int, str] = field(default_factory=dict)
+    find_line: Callable[[int], int | None] | None = None
+    is_typed: bool = False
+    as_text: Callable[[int], pl.Series] | None = None
+
+    @property
+    def columns(self) -> list[Column]:
+        """What the columns are."""
+        return describe(self.frame, self.names, self.declared)
+
+
+def to_data(
+    table: Table, roles: Roles, reading: Reading, first: int = 0, text: bool | None = None
+) -> Data:
+    """Return the examples of a table whose first row has the number ``first`` in its file.
+
+    ``text`` tells whether labels are text, where that has been decided.
+    """
+    columns = table.columns
+    chosen = [columns[k] for k in roles.features]
+    teller = _Teller(table, first)
+    if reading.categories:
+        X = _features(chosen, roles, reading, teller)
+    else:
+        X = _numbers(chosen, roles, reading, teller)
+    label = None if roles.label is None else columns[roles.label]
+    find = table.find_line
+    return Data(
+        X,
+        None if label is None else _labels(label, text, teller),
+        None if roles.id is None else _ids(columns[roles.id]),
+        roles.names,
+        None if label is None else label.name,
+        None if label is None else label.number,
+        None if find is None else lambda i: find(first + i),
+        roles.layout,
+        tuple(roles.notes),
+    )
+
+
+@dataclass
+class _Teller:
+    """Says where a cell stands."""
+
+    table: Table
+    first: int
+
+    def error(self, column: Column, i: int, reason: str) -> DataFileError:
+        find = self.table.find_line
+        line = None if find is None else find(self.first + i)
+        path = self.table.path
+        if line is None:
+            return DataFileError(f"example {self.first + i + 1}: {reason}", path)
+        return DataFileError(reason, path, line, column.number)
+
+
+def _numbers(columns: list[Column], roles: Roles, reading: Reading, teller: _Teller) -> Array:
+    """Return the features as an array."""
+    for column in columns:
+        if column.kind not in NUMERIC and column.kind != "empty":
+            raise _no_numbers(column, roles, reading, teller)
+    series = [_boolean(column) if column.kind == "boolean" else column.numbers
+              for column in columns]  # fmt: skip
+    frame = pl.DataFrame([one.alias(str(k)) for k, one in enumerate(series)])
+    if not all(dtype == pl.Float32 for dtype in frame.dtypes):
+        frame = frame.cast(pl.Float64)
+    X = np.ascontiguousarray(frame.to_numpy())
+    X = X if X.flags.writeable else X.copy()
+    if not reading.allow_missing:
+        _check_finite(X, columns, teller)
+    _check_exact(X, columns, teller)
+    return X
+
+
+def _boolean(column: Column) -> pl.Series:
+    if column.is_text:
+        return (column.words.str.to_lowercase() == "true").cast(pl.Float64)
+    return column.cells.cast(pl.Float64)
+
+
+def _no_numbers(
+    column: Column, roles: Roles, reading: Reading, teller: _Teller
+) -> DataFileError:  # fmt: skip
+    """Return the error about a column that holds no numbers; all of them, if it is text."""
+    seen = roles.columns[column.number - 1].kind
+    if reading.expected is None and seen in ("category", "text"):
+        return DataFileError(str(explain_text(roles)), teller.table.path)
+    if column.kind in ("other", "date"):
+        reason = f"{column} must hold numbers, got {_type(column)}; --drop {column.option}"
+        return DataFileError(reason, teller.table.path)
+    i = int(column.bad.arg_max() or 0)
+    before = "" if reading.expected is None else ", as in training"
+    return teller.error(column, i, f"{column} must hold numbers{before}, got {column.cells[i]!r}")
+
+
+def _type(column: Column) -> str:
+    return "dates" if column.kind == "date" else str(column.cells.dtype)
+
+
+def _check_finite(X: Array, columns: list[Column], teller: _Teller) -> None:
+    if np.isfinite(X).all():
+        return
+    bad = ~np.isfinite(X)
+    missing = [column for k, column in enumerate(columns) if np.isnan(X[:, k]).any()]
+    i, k = (int(place) for place in np.argwhere(bad)[0])
+    cell = columns[k].cells[i]
+    shown = repr("" if cell is None else cell)
+    reason = f"{columns[k]} must hold finite numbers, got {shown}"
+    if missing:
+        names = listed([column.option for column in missing], 20)
+        rows = int(np.isnan(X).any(axis=1).sum())
+        reason += (
+            f"; {rows} of {len(X)} rows have missing cells, in {names}: --missing median fills "
+            "them, --missing drop leaves these rows out"
+        )
+    raise teller.error(columns[k], i, reason)
+
+
+def _check_exact(X: Array, columns: list[Column], teller: _Teller) -> None:
+    """Refuse whole numbers that floating point cannot hold."""
+    table = teller.table
+    for k in np.flatnonzero((np.abs(X) >= EXACT).any(axis=0) if len(X) else []).tolist():
+        column, cells = columns[k], columns[k].cells
+        if cells.dtype.is_float() and table.as_text is not None:
+            cells = table.as_text(column.number - 1)[teller.first : teller.first + len(X)]
+        for i in np.flatnonzero(np.abs(X[:, k]) >= EXACT).tolist():
+            cell = cells[i]
+            if isinstance(cell, str):
+                cell = cell.strip()
+                is_whole = cell.lstrip("+-").isdecimal() and cell.isascii()
+                lost = is_whole and _digits(cell) != f"{float(X[i, k]):.0f}".lstrip("-")
+            else:
+                lost = isinstance(cell, int) and int(X[i, k]) != cell
+            if lost:
+                shown = str(cell) if len(str(cell)) < 40 else f"a number of {len(cell)} digits"
+                reason = f"{column} has {shown}, which float64 cannot hold"
+                raise teller.error(column, i, f"{reason}; --drop {column.option}")
+
+
+def _digits(cell: str) -> str:
+    return cell.lstrip("+-").lstrip("0") or "0"
+
+
+def _features(columns: list[Column], roles: Roles, reading: Reading, teller: _Teller) -> Any:
+    """Return the features in a data frame: numbers as float64, all else as text."""
+    series = []
+    for k, column in enumerate(columns):
+        if k in roles.text:
+            cells = column.words if column.is_text else column.cells.cast(pl.String)
+        else:
+            cells = pl.Series(_numbers([column], roles, reading, teller)[:, 0]).fill_nan(None)
+        series.append(cells.alias(column.name or str(column.number)))
+    return pl.DataFrame(series)
+
+
+# Labels and ids.
+
+
+def _labels(column: Column, text: bool | None, teller: _Teller) -> Array:
+    """Return labels: whole numbers where all are, else text."""
+    cells = column.cells
+    if column.is_text:
+        words = cells.cast(pl.String).str.strip_chars().fill_null("")
+        if text is None:
+            text = teller.table.is_typed or not bool(
+                words.str.contains(r"^[+-]?(0|[1-9]\d{0,17})(\.0*)?$").all()
+            )
+        if text:
+            return np.array(words.to_list(), np.str_)
+        whole = words.str.replace(r"\.0*$", "").cast(pl.Int64, strict=False)
+        if whole.null_count():
+            i = int(whole.is_null().arg_max() or 0)
+            reason = "the label is missing"
+            if words[i].lower() not in MISSING_NUMBER:
+                reason = f"the label must be a whole number, as all before, got {words[i]!r}"
+            raise teller.error(column, i, reason)
+        return whole.to_numpy()
+    dtype = cells.dtype
+    if not (dtype.is_numeric() or dtype == pl.Boolean) or dtype.is_decimal():
+        reason = f"labels must be text or numbers, and {column} has the type {dtype}"
+        raise DataFileError(reason, teller.table.path)
+    return _numeric_labels(column, text, teller)
+
+
+def _numeric_labels(column: Column, text: bool | None, teller: _Teller) -> Array:
+    cells = column.cells.cast(pl.Int64) if column.cells.dtype == pl.Boolean else column.cells
+    wanting = cells.is_null() | (cells.is_nan() if cells.dtype.is_float() else False)
+    if wanting.any():
+        raise teller.error(column, int(wanting.arg_max() or 0), "the label is missing")
+    y = cells.to_numpy()
+    path = teller.table.path
+    if y.dtype.kind == "f" and not (np.isfinite(y) & (y == np.rint(y))).all():
+        raise DataFileError(
+            f"labels must be whole numbers or text, got fractions in {column}; --label names "
+            "another column",
+            path,
+        )
+    if len(y) and y.dtype.kind in "uf" and not (abs(float(y.min())) < 2**63 and y.max() < 2**63):
+        raise DataFileError(f"labels must be below 2^63, got {y.max()}", path)
+    whole = y.astype(np.int64)
+    return whole.astype(np.str_) if text else whole
+
+
+def _ids(column: Column) -> Array:
+    cells = column.cells
+    if not column.is_text:
+        return cells.to_numpy() if cells.dtype.is_numeric() else np.array(cells.cast(pl.String))
+    words = cells.str.strip_chars().fill_null("")
+    numbers = words.cast(pl.Int64, strict=False)
+    if numbers.null_count() == 0 and (numbers.cast(pl.String) == words).all():
+        return numbers.to_numpy()
+    return np.array(words.to_list(), np.str_)

@@ -1,0 +1,408 @@
+"""Which column of a table is the label, which the id, and which are features, and why.
+
+The label is never guessed silently: a choice that nobody made comes with a note, and where several
+columns would do, the error lists them with what to type.
+"""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from opforest.columns.data import Expected, Reading
+from opforest.columns.describing import FEW_ROWS, NUMERIC, Column, listed, quote
+from opforest.errors import DataFileError
+
+#: Names of columns that hold the label, if no other is named; case does not matter.
+LABEL_NAMES = ("label", "target", "class", "species", "outcome", "diagnosis")
+
+#: Those that mean nothing else, wherever they stand.
+CERTAIN_NAMES = ("label", "target")
+
+#: The name of a column that is never a feature.
+ID_NAME = "id"
+
+
+@dataclass
+class Roles:
+    """What each column is used for; columns are named by their index.
+
+    Attributes
+    ----------
+    features : list of int
+        The features, in the order in which a model takes them.
+    label, id : int or None
+        The label and the id.
+    left_out : dict of int to str
+        The others, and why they are left out.
+    why : str
+        Why the label is the label; empty if it was named.
+    notes : list of str
+        What a person should know.
+    """
+
+    columns: list[Column]
+    features: list[int] = field(default_factory=list)
+    label: int | None = None
+    id: int | None = None
+    left_out: dict[int, str] = field(default_factory=dict)
+    why: str = ""
+    notes: list[str] = field(default_factory=list)
+    question: str = ""  #: what to ask where a label is needed
+    text: frozenset[int] = frozenset()  #: places among the features that hold text
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the features."""
+        named = self.columns[0].name is not None
+        return tuple(str(self.columns[k].name) for k in self.features) if named else None
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        """Where features and label stand, for files like this one."""
+        name = None if self.label is None else self.columns[self.label].name
+        return {
+            "width": len(self.columns),
+            "features": [k + 1 for k in self.features],
+            "label": None if self.label is None else self.label + 1,
+            "label_name": name,
+        }
+
+
+def choose_roles(
+    columns: list[Column], reading: Reading, path: str, *, apart: tuple[Any, ...] = ()
+) -> Roles:
+    """Say what the columns of a table are, or what must be told.
+
+    Parameters
+    ----------
+    columns : list of Column
+        The columns.
+    reading : Reading
+        What is known already.
+    path : str
+        The file, for errors.
+    apart : tuple, default=()
+        Label and id, where the format has places of their own for them.
+    """
+    names = None if columns[0].name is None else tuple(str(column.name) for column in columns)
+    _check_names(names, path)
+    roles = Roles(columns)
+    label, keep = reading.label, _numbers(reading.keep, names, len(columns), path, roles)
+    for k in _numbers(reading.drop, names, len(columns), path, roles):
+        roles.left_out[k] = "--drop"
+    if apart:
+        _take_apart(roles, apart, label, path)
+    elif label not in (None, "none"):
+        roles.label = _find(str(label), names, len(columns), path, roles)
+        roles.left_out.pop(roles.label, None)
+    expected = reading.expected
+    if expected is not None:
+        _match(roles, names, expected, reading, path, bool(apart))
+    else:
+        _leave_out_ids(roles, keep, bool(apart), reading.lossless)
+        if not apart and label is None:
+            _look_for_label(roles)
+        roles.features = _others(roles)
+        if not reading.lossless:
+            _leave_out_useless(roles, keep)
+    if not roles.features:
+        raise DataFileError("there is no column of features", path)
+    if reading.categories and expected is not None:
+        roles.text = expected.text
+    elif reading.categories:
+        words = ("category", "text", "date")
+        roles.text = frozenset(i for i, k in enumerate(roles.features)
+                               if columns[k].kind in words)  # fmt: skip
+    return roles
+
+
+def _others(roles: Roles) -> list[int]:
+    used = {roles.label, roles.id, *roles.left_out}
+    return [k for k in range(len(roles.columns)) if k not in used]
+
+
+# What was said.
+
+
+def _check_names(names: tuple[str, ...] | None, path: str) -> None:
+    if names is None or len(set(names)) == len(names):
+        return
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise DataFileError(f"columns must have different names, got {name!r} twice", path)
+        seen.add(name)
+
+
+def _numbers(
+    wanted: Sequence[str], names: tuple[str, ...] | None, n: int, path: str, roles: Roles
+) -> list[int]:
+    """Return the columns that ``a,b`` or ``3-9`` mean; a name that has a comma is itself first."""
+    found: list[int] = []
+    for item in wanted:
+        known = names is not None and item in names
+        for word in [item] if known else [part.strip() for part in item.split(",") if part.strip()]:
+            first, dash, last = word.partition("-")
+            is_range = dash and first.isdecimal() and last.isdecimal()
+            if is_range and not (names is not None and word in names):
+                low, high = (_find(end, None, n, path, roles) for end in (first, last))
+                found += range(low, high + 1)
+            else:
+                found.append(_find(word, names, n, path, roles))
+    return found
+
+
+def _find(
+    column: str, names: tuple[str, ...] | None, n_columns: int, path: str, roles: Roles
+) -> int:
+    if names is not None and column in names:
+        if column.lstrip("-").isdecimal():
+            roles.notes.append(
+                f"{column} is the column of that name, number {names.index(column) + 1}"
+            )
+        return names.index(column)
+    try:
+        number = int(column)
+    except ValueError:
+        if names is None:
+            reason = f"columns have no names, only numbers from 1 to {n_columns}, got {column!r}"
+            raise DataFileError(reason, path) from None
+        close = difflib.get_close_matches(column, names[:1000], n=1)
+        same = [name for name in names if name.lower() == column.lower()]
+        hint = f"; did you mean {(same or close)[0]!r}?" if same or close else ""
+        reason = f"there is no column {column!r}, but {listed(list(map(repr, names)))}{hint}"
+        raise DataFileError(reason, path) from None
+    if number == 0 or not -n_columns <= number <= n_columns:
+        raise DataFileError(f"columns have the numbers 1 to {n_columns}, got {number}", path)
+    return number - 1 if number > 0 else n_columns + number
+
+
+def _take_apart(
+    roles: Roles, apart: tuple[int | None, int | None], label: str | None, path: str
+) -> None:
+    if label not in (None, "none"):
+        reason = "the label has a place of its own in this format: leave out --label"
+        raise DataFileError(reason, path)
+    roles.label, roles.id = apart
+    if label == "none" and roles.label is not None:
+        roles.left_out[roles.label] = "--label none"
+        roles.label = None
+
+
+# What is found out.
+
+
+def _leave_out_ids(roles: Roles, keep: list[int], apart: bool, only_named: bool) -> None:
+    """Leave out what looks like an id, unless it is wanted."""
+    for k in _others(roles):
+        column = roles.columns[k]
+        is_named = (column.name or "").lower() == ID_NAME
+        if apart or k in keep or (only_named and not is_named):
+            continue
+        if roles.id is None and is_named:
+            roles.id = k
+            continue
+        if not column.why_id:
+            continue
+        roles.left_out[k] = f"an id: {column.why_id}"
+        roles.notes.append(
+            f"{column} is left out: {column.why_id}, so it looks like an id (--keep "
+            f"{column.option} takes it in)"
+        )
+
+
+def _leave_out_useless(roles: Roles, keep: list[int]) -> None:
+    """Leave out dates, and columns with nothing in them."""
+    for k in list(roles.features):
+        column = roles.columns[k]
+        if k in keep:
+            continue
+        if column.kind == "empty" and len(column.cells) > 1:
+            roles.left_out[k] = "empty"
+            roles.notes.append(f"{column} is left out: all of its cells are missing")
+        elif column.kind == "date":
+            roles.left_out[k] = "dates"
+            roles.notes.append(f"{column} is left out: it holds dates, which no metric measures")
+        elif column.is_nearly_id:
+            roles.notes.append(
+                f"{column} may be an id: {column.distinct} different values in "
+                f"{len(column.cells)} rows (--drop {column.option} leaves it out)"
+            )
+        else:
+            continue
+        if k in roles.left_out:
+            roles.features.remove(k)
+
+
+def _look_for_label(roles: Roles) -> None:
+    """Choose the label if one column is it, or have a question."""
+    columns, left = roles.columns, _others(roles)
+    candidates = [k for k in left if columns[k].may_be_label]
+    sure = {k for k in left if (columns[k].name or "").lower() in CERTAIN_NAMES}
+    named = [k for k in left if _rank_of_name(columns, k, left) is not None
+             and (columns[k].has_classes or k in sure)]  # fmt: skip
+    named.sort(key=lambda k: _rank_of_name(columns, k, left) or 0)
+    words = [k for k in candidates if columns[k].kind in ("category", "boolean")]
+    whole = [k for k in candidates if columns[k].kind == "whole number"]
+    ends = (left[0], left[-1]) if left else ()
+    others_have_fractions = all(
+        columns[k].kind in ("number", "date", "empty") for k in left if k not in (*whole, *words)
+    )
+    # Whole numbers at an end are a rival, unless whole numbers are what features are here.
+    many = len(columns[0].cells) >= FEW_ROWS
+    some_have = many and any(columns[k].kind == "number" for k in left)
+    rivals = [k for k in whole if k in ends] if some_have and len(whole) < 3 else []
+    chosen, why = None, ""
+    certain = [k for k in named if k in sure]
+    if certain or (named and (named[0] in ends or set(words) | set(rivals) <= {named[0]})):
+        chosen, why = (certain or named)[0], "by its name"
+    elif len(words) == 1 and not rivals:
+        chosen, why = words[0], "the only column of categories"
+    elif many and not words and len(whole) == 1 and whole[0] in ends and others_have_fractions:
+        chosen, why = whole[0], "the only column of whole numbers, in the first or last place"
+    if chosen is not None:
+        others = [k for k in dict.fromkeys((*named, *words, *rivals)) if k != chosen]
+        also = f"; it might have been {_offers(columns, others, 3)}" if others else ""
+        column = columns[chosen]
+        roles.label, roles.why = chosen, why
+        roles.notes.append(
+            f"the label is {column}, {why}: {column.distinct} classes"
+            f"{also or ' (--label names another)'}"
+        )
+        return
+    ordered = [*named, *(k for k in candidates if k in ends), *words,
+               *sorted(whole, key=lambda k: columns[k].distinct)]  # fmt: skip
+    roles.question = _question(columns, list(dict.fromkeys(ordered)))
+
+
+def _rank_of_name(columns: list[Column], k: int, left: list[int]) -> int | None:
+    name = (columns[k].name or "").lower()
+    if name in LABEL_NAMES:
+        return LABEL_NAMES.index(name)
+    has_x = any((columns[j].name or "").lower() == "x" for j in left)
+    return len(LABEL_NAMES) if name == "y" and not has_x else None
+
+
+def _offers(columns: list[Column], chosen: list[int], most: int = 8) -> str:
+    return listed([f"--label {columns[k].option} ({columns[k].distinct} classes)"
+                   for k in chosen], most)  # fmt: skip
+
+
+def _question(columns: list[Column], candidates: list[int]) -> str:
+    if not candidates:
+        last = columns[-1]
+        return (
+            "no column is known to be the label: none has values that come again; name it: "
+            f"--label {last.option if last.name is not None else -1}?"
+        )
+    return f"which column is the label? Say {_offers(columns, candidates)}"
+
+
+# What a model knows.
+
+
+def _match(
+    roles: Roles, names: tuple[str, ...] | None, expected: Expected, reading: Reading, path: str,
+    apart: bool,
+) -> None:  # fmt: skip
+    """Find the columns that a model was trained on."""
+    columns, layout = roles.columns, expected.layout
+    if names is not None and expected.names is not None and not apart:
+        roles.features = _match_names(names, expected.names, roles, path)
+    else:
+        roles.features = _match_numbers(roles, expected, path, apart)
+    if roles.label is None and reading.label is None and not apart:
+        left = _others(roles)
+        left = [k for k in left if k not in roles.features]
+        _label_beside(roles, left, layout, names)
+    for k in _others(roles):
+        if k in roles.features:
+            continue
+        if (columns[k].name or "").lower() == ID_NAME and roles.id is None:
+            roles.id = k
+        else:
+            roles.left_out[k] = "not among the features of the model"
+
+
+def _match_names(
+    names: tuple[str, ...], wanted: tuple[str, ...], roles: Roles, path: str
+) -> list[int]:
+    place = {name: k for k, name in enumerate(names) if k != roles.label}
+    missing = [name for name in wanted if name not in place]
+    if missing:
+        close = difflib.get_close_matches(missing[0], list(place)[:1000], n=1)
+        hint = f"; is {close[0]!r} the first of them?" if close else ""
+        raise DataFileError(
+            "columns that the model was trained on are missing: "
+            f"{listed(list(map(repr, missing)))}{hint}",
+            path,
+        )
+    chosen = sorted(place[name] for name in wanted)
+    for k, name in zip(chosen, wanted, strict=True):
+        if names[k] != name:
+            raise DataFileError(
+                f"columns must come in the order of training: {name!r} should come where "
+                f"{names[k]!r} does; the order is {listed(list(map(repr, wanted)))}",
+                path,
+            )
+    return chosen
+
+
+def _match_numbers(roles: Roles, expected: Expected, path: str, apart: bool) -> list[int]:
+    layout, width = expected.layout, len(roles.columns)
+    if (
+        layout and width == layout["width"] and not roles.left_out
+        and roles.label in (None, (layout["label"] or 0) - 1) and not apart
+    ):  # fmt: skip
+        if layout["label"] and roles.label is None:
+            roles.label = layout["label"] - 1
+        return [k - 1 for k in layout["features"]]
+    others = _others(roles)
+    is_last = layout is None or layout["label"] in (None, layout["width"])
+    one_more = len(others) == expected.n_features + 1
+    if one_more and is_last and not apart and roles.label is None:
+        others = others[:-1]  # the label comes last
+    if len(others) != expected.n_features:
+        but = "" if roles.label is None else ", beside the label,"
+        raise DataFileError(
+            f"the model expects {expected.n_features} features, but the file{but} has "
+            f"{len(others)}",
+            path,
+        )
+    return others
+
+
+def _label_beside(
+    roles: Roles, left: list[int], layout: dict[str, Any] | None, names: tuple[str, ...] | None
+) -> None:
+    """Find the label among the columns that are no features of the model."""
+    columns = roles.columns
+    if names is None:
+        roles.label = left[0] if len(left) == 1 else None
+        return
+    by_name = [k for k in left if layout and columns[k].name == layout["label_name"]]
+    by_name += [k for k in left if _rank_of_name(columns, k, left) is not None]
+    if not by_name and len(left) > 1:
+        left = [k for k in left if not columns[k].why_id and columns[k].kind != "date"]
+    if by_name or len(left) == 1:
+        roles.label = (by_name or left)[0]
+        return
+    roles.question = _question(columns, left) if left else ""
+
+
+def explain_text(roles: Roles) -> str:
+    """Say what is wrong with features that are no numbers, all of them, and what would help."""
+    wrong = [roles.columns[k] for k in roles.features if roles.columns[k].kind not in NUMERIC
+             and roles.columns[k].kind != "empty"]  # fmt: skip
+    words = [column for column in wrong if column.kind in ("category", "text")]
+    shown = listed([f"{column.option} ({column.distinct} values)" for column in words], 20)
+    many = [column for column in words if column.kind == "text"]
+    dropped = f" --drop {quote(','.join(c.name or str(c.number) for c in many))}" if many else ""
+    few = " --encode onehot" if len(many) < len(words) else ""
+    missing = any(roles.columns[k].missing for k in roles.features)
+    advice = f"{few}{dropped}{' --missing median' if missing else ''}"
+    return (
+        f"{'these columns hold' if len(words) > 1 else 'this column holds'} text, which has no "
+        f"distances: {shown}. Add{advice}"
+    )

@@ -1,0 +1,147 @@
+"""The formats of data files: one line each, which says all that is to be known of one."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from opforest.errors import DataFileError
+from opforest.io.source import Source
+
+
+class Opened(NamedTuple):
+    """A table that is about to be read."""
+
+    names: tuple[str, ...] | None  #: of the columns
+    frames: Iterator[Any]  #: data frames, whose columns are called by their index
+    apart: tuple[int | None, int | None] | tuple[()] = ()  #: places of label and id, if they have
+    declared: Mapping[int, str] = {}  #: kinds of columns, "category" or "number"
+    find_line: Callable[[int], int | None] | None = None  #: of a row, in a text file
+    again: Callable[[Any], Any] | None = None  #: reads all frames anew, now that text was found
+    as_text: Callable[[int], Any] | None = None  #: a column as it is written
+    sample: Callable[[], Any] | None = None  #: the first rows, where chunks may be smaller
+    is_typed: bool = True  #: whether text that looks like a number is text
+
+
+class Format(NamedTuple):
+    """A format of data files.
+
+    Attributes
+    ----------
+    name : str
+        What options call it.
+    ends : tuple of str
+        How the names of such files end.
+    reader, writer : str
+        ``"module:function"`` in this package; "" if there is none.
+    reads : {"stream", "file"}
+        What the reader takes: a ``Source`` as it comes in, or the path of a file.
+    magic : tuple of bytes
+        How such files begin.
+    keeps_names, keeps_ids, keeps_words : bool
+        Whether there is room for names of features, for ids, and for labels that are text.
+    """
+
+    name: str
+    ends: tuple[str, ...]
+    reader: str
+    writer: str = ""
+    reads: str = "file"
+    magic: tuple[bytes, ...] = ()
+    keeps_names: bool = True
+    keeps_ids: bool = True
+    keeps_words: bool = True
+
+    def function(self, what: str) -> Any:
+        """Return the reader or the writer."""
+        module, name = what.split(":")
+        return getattr(import_module(f"opforest.io.{module}"), name)
+
+
+FORMATS = {
+    one.name: one
+    for one in (
+        Format("csv", (".csv",), "tables:read_delimited", "tables:write_csv", "stream"),
+        Format("tsv", (".tsv", ".tab"), "tables:read_delimited", "tables:write_tsv", "stream"),
+        Format("parquet", (".parquet", ".pq"), "frames:read_parquet", "frames:write_parquet",
+               magic=(b"PAR1",)),
+        Format("arrow", (".arrow", ".feather", ".ipc"), "frames:read_arrow", "frames:write_arrow",
+               magic=(b"ARROW1",)),
+        Format("ndjson", (".ndjson", ".jsonl"), "frames:read_ndjson", "frames:write_ndjson"),
+        Format("excel", (".xlsx", ".xls", ".xlsb", ".ods"), "frames:read_excel",
+               magic=(b"\xd0\xcf\x11\xe0",)),
+        Format("npz", (".npz",), "arrays:read_npz", "arrays:write_npz"),
+        Format("npy", (".npy",), "arrays:read_npy", "arrays:write_npy", magic=(b"\x93NUMPY",),
+               keeps_names=False, keeps_ids=False, keeps_words=False),
+        Format("arff", (".arff",), "arff:read_arff", "arff:write_arff", "stream"),
+        Format("libsvm", (".libsvm", ".svm", ".svmlight"), "svm:read_svm", "svm:write_svm",
+               "stream", keeps_names=False, keeps_ids=False, keeps_words=False),
+        Format("libopf", (".dat", ".opf"), "tables:read_libopf", keeps_names=False,
+               keeps_words=False),
+        Format("libopf-text", (".opf.txt",), "tables:read_libopf", keeps_names=False,
+               keeps_words=False),
+    )
+}  # fmt: skip
+
+_SVM = re.compile(rb"\s*[+-]?[\d.]+(e[+-]?\d+)?(\s+(qid|\d+):\S+)+\s*(#|$)", re.IGNORECASE)
+_JSON = re.compile(rb'\s*\{\s*"')
+
+
+def find_format(source: Source) -> str:
+    """Return the format of a file: by how it begins, by its name, or by its first line."""
+    begin = source.begin
+    if not begin:
+        raise DataFileError("the file is empty", source.name)
+    for one in FORMATS.values():
+        if begin.startswith(one.magic):
+            return one.name
+    named = format_of(source.file_name)
+    if begin.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return "npz" if named != "excel" and b".xml" not in begin[:4096] else "excel"
+    if named in ("arff", "libsvm", "ndjson", "tsv"):
+        return named
+    if named is None or named.startswith("libopf"):
+        found = _libopf_kind(source, named)
+        if found:
+            return found
+    kind = _by_first_line(begin, source.name)
+    if named is not None and FORMATS[named].magic and kind == "csv":
+        return named
+    return named if named in ("csv", "npz", "excel") else kind
+
+
+def _libopf_kind(source: Source, named: str | None) -> str | None:
+    """Return the format of a file that is LibOPF's, or is said to be and holds no text."""
+    from opforest.io import libopf
+
+    there = not source.is_packed and not source.is_live
+    found = libopf.looks_like(source.path) if there else None
+    if found == "text":
+        return "libopf-text"
+    if found == "dataset" or (named is not None and found):
+        return "libopf"
+    is_binary = b"\0" in source.begin and not source.begin.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return "libopf" if is_binary and (named is not None or source.is_live) else None
+
+
+def _by_first_line(begin: bytes, name: str) -> str:
+    if begin.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "csv"
+    lines = [line for line in begin.removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip()]
+    first = lines[0].strip().lower() if lines else b""
+    if b"\0" in begin:
+        raise DataFileError("the file is no text and has no format that is known; --format names "
+                            "one", name)  # fmt: skip
+    starts = [line.strip().lower() for line in lines if not line.startswith(b"%")][:1]
+    if starts and starts[0].startswith((b"@relation", b"@attribute")):
+        return "arff"
+    if _JSON.match(first):
+        return "ndjson"
+    return "libsvm" if _SVM.match(first) else "csv"
+
+
+def format_of(path: str) -> str | None:
+    """Return the format that files of such a name have."""
+    name = path.lower()
+    found = [one.name for one in FORMATS.values() if name.endswith(one.ends)]
+    return found[-1] if found else None

@@ -1,0 +1,103 @@
+"""Files that polars reads by itself: Parquet, Arrow, NDJSON, and Excel's."""
+
+import glob
+import os
+import zipfile
+from collections.abc import Iterator
+from typing import IO, Any
+
+import polars as pl
+
+from opforest.columns.data import Data
+from opforest.errors import DataFileError
+from opforest.io.arrays import check_archive
+from opforest.io.delimited import to_frame
+from opforest.io.formats import Opened
+
+#: Rows that are read at a time.
+SOME = 65_536
+
+
+def read_parquet(path: str, name: str) -> Opened:
+    """Return the table in a Parquet file, or in a folder of its parts."""
+    files = sorted(glob.glob(os.path.join(glob.escape(path), "**", "*.parquet"), recursive=True)) \
+        if os.path.isdir(path) else [path]  # fmt: skip
+    if not files:
+        raise DataFileError("the folder holds no file whose name ends in .parquet", name)
+    return _scan(lambda: pl.scan_parquet(files, glob=False, hive_partitioning=False), name)
+
+
+def read_arrow(path: str, name: str) -> Opened:
+    """Return the table in an Arrow or Feather file."""
+    return _scan(lambda: pl.scan_ipc(path), name)
+
+
+def read_ndjson(path: str, name: str) -> Opened:
+    """Return the table of a file with a JSON object a line."""
+    return _scan(lambda: pl.scan_ndjson(path, infer_schema_length=None), name)
+
+
+def _scan(scan: Any, name: str) -> Opened:
+    try:
+        lazy = scan()
+        names = lazy.collect_schema().names()
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise _unreadable(error, name) from None
+    kept = [column for column in names if not column.startswith("__index_level_")]
+    plain = lazy.select(pl.col(column).alias(str(k)) for k, column in enumerate(kept))
+    return Opened(tuple(kept), _slices(plain, name))
+
+
+def _slices(lazy: Any, name: str) -> Iterator[pl.DataFrame]:
+    row = 0
+    try:
+        for batch in lazy.collect_batches(chunk_size=SOME, maintain_order=True):
+            yield batch
+            row += len(batch)
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise _unreadable(error, name, f"the file is damaged after {row} rows") from None
+
+
+def _unreadable(error: BaseException, name: str, what: str = "the file cannot be read") -> Any:
+    first = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return DataFileError(f"{what}: {first}", name)
+
+
+def read_excel(path: str, name: str) -> Opened:
+    """Return the table in the only sheet of a workbook that has one."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            check_archive(archive, name)
+    try:
+        import fastexcel
+    except ImportError as error:
+        raise ImportError("Excel's files need fastexcel: pip install 'opforest[cli]'") from error
+    try:
+        sheets = pl.read_excel(path, sheet_id=0, engine="calamine", raise_if_empty=False)
+    except (fastexcel.FastExcelError, pl.exceptions.PolarsError, ValueError) as error:
+        raise _unreadable(error, name) from None
+    full = {title: sheet for title, sheet in sheets.items() if len(sheet)}
+    if not full:
+        raise DataFileError("there are no examples", name)
+    if len(full) > 1:
+        titles = ", ".join(map(repr, full))
+        raise DataFileError(f"{len(full)} sheets hold tables, {titles}: save the one that is meant "
+                            "as a file of its own", name)  # fmt: skip
+    (sheet,) = full.values()
+    names = tuple(sheet.columns)
+    return Opened(names, iter([sheet.rename({old: str(k) for k, old in enumerate(names)})]))
+
+
+def write_parquet(stream: IO[bytes], data: Data) -> None:
+    """Write all examples, a column for each feature, for the id and for the label."""
+    to_frame(data).write_parquet(stream)
+
+
+def write_arrow(stream: IO[bytes], data: Data) -> None:
+    """Write all examples as a table in memory has them."""
+    to_frame(data).write_ipc(stream)
+
+
+def write_ndjson(stream: IO[bytes], data: Data) -> None:
+    """Write an object a line."""
+    to_frame(data, as_text=True).write_ndjson(stream)

@@ -1,0 +1,79 @@
+"""Pipelines in model files: what comes before the model, as data."""
+
+from itertools import pairwise
+from typing import Any
+
+from opforest.io.errors import ModelFileError
+
+#: Steps before the model, at the most.
+MANY_STEPS = 20
+
+
+def split_pipeline(model: Any) -> tuple[Any, dict[str, Any] | None]:
+    """Return the last step of a pipeline, and the others as data; None if there are none."""
+    from sklearn.pipeline import Pipeline
+
+    from opforest.preparing.preparation import Preparation
+    from opforest.preparing.transformers import to_data
+
+    if not isinstance(model, Pipeline):
+        return model, None
+    *before, (name, last) = model.steps
+    if len(before) > MANY_STEPS:
+        raise ValueError(f"a pipeline of more than {MANY_STEPS} steps cannot be saved.")
+    steps = []
+    for title, step in before:
+        plain = "passthrough" if step is None else step
+        data = plain.to_data() if type(plain) is Preparation else to_data(plain)
+        if data == "drop":
+            raise ValueError("a step of a pipeline cannot be 'drop'.")
+        steps.append([title, data])
+    return last, {"steps": steps, "last": name}
+
+
+def join_pipeline(model: Any, header: dict[str, Any]) -> Any:
+    """Return the model of a file, with what the header says comes before it."""
+    if "columns" in header:
+        model.columns_ = _check_columns(header["columns"], model)
+    if "preparation" not in header:
+        return model
+    from opforest.preparing.pipeline import Pipeline
+    from opforest.preparing.preparation import Preparation
+    from opforest.preparing.transformers import from_data
+
+    entry = header["preparation"]
+    steps = entry.get("steps") if isinstance(entry, dict) else None
+    if not isinstance(steps, list) or len(steps) > MANY_STEPS or type(entry.get("last")) is not str:
+        raise ModelFileError("its preparation has no steps.")
+    made = []
+    for step in steps:
+        if not (isinstance(step, list) and len(step) == 2 and type(step[0]) is str):
+            raise ModelFileError("a step of its preparation is none.")
+        title, data = step
+        is_ours = isinstance(data, dict) and data.get("kind") == "Preparation"
+        made.append((title, Preparation.from_data(data) if is_ours else from_data(data)))
+    if any(step == "drop" for _, step in made if isinstance(step, str)):
+        raise ModelFileError("a step of its preparation is none.")
+    _check_widths([step for _, step in made if not isinstance(step, str)], model)
+    return Pipeline([*made, (entry["last"], model)])
+
+
+def _check_widths(steps: list[Any], model: Any) -> None:
+    """Raise an error unless each step gives what the next one takes."""
+    for step, following in pairwise([*steps, model]):
+        given, taken = len(step.get_feature_names_out()), getattr(following, "n_features_in_", None)
+        if taken is not None and given != taken:
+            raise ModelFileError(f"its preparation gives {given} features where {taken} are taken.")
+
+
+def _check_columns(columns: Any, model: Any) -> dict[str, Any]:
+    match columns:
+        case {"width": int(width), "features": [*features], "label": label, "label_name": name}:
+            numbers = [*features, *([] if label is None else [label])]
+            proper = all(type(k) is int and 0 < k <= width for k in numbers)
+            if (
+                proper and len(set(numbers)) == len(numbers) and len(columns) == 4
+                and (name is None or type(name) is str) and type(width) is int
+            ):  # fmt: skip
+                return dict(columns)
+    raise ModelFileError("what it says of the columns of its data cannot be.")

@@ -1,0 +1,1 @@
+"""Preparation that belongs to a model: categories, missing values and scales, learned and kept."""
