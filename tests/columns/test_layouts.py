@@ -8,15 +8,16 @@ import os
 import sys
 import time
 import tracemalloc
-import zipfile
 
 import numpy as np
 import pytest
 
-pl = pytest.importorskip("polars")
 from opforest.io.data import Reading
 from opforest.io.errors import DataFileError
 from opforest.io.tables import read_chunks, read_table
+from workbooks import write_workbook
+
+pl = pytest.importorskip("polars")
 
 PLAIN = "a,b,class\n1,2.5,x\n3,-1e3,y\n"
 
@@ -131,67 +132,13 @@ class TestLayouts:
             read(tmp_path / "a.csv", "a,class\n" + "1.5,x\n2.5,y\n" * 30 + "z,x\n")
 
 
-def write_workbook(path, sheets):
-    """Write the least that is a workbook."""
-    kinds = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    package = "http://schemas.openxmlformats.org/package/2006"
-    parts = range(1, len(sheets) + 1)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(
-            "[Content_Types].xml",
-            f'<Types xmlns="{package}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml" ContentType="{kinds}.sheet.main+xml"/>'
-            + "".join(
-                f'<Override PartName="/xl/worksheets/sheet{k}.xml" ContentType="{kinds}.worksheet+xml"/>'
-                for k in parts
-            )
-            + "</Types>",
-        )  # noqa: E501
-        archive.writestr(
-            "_rels/.rels",
-            f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-        )  # noqa: E501
-        archive.writestr(
-            "xl/workbook.xml",
-            f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
-            + "".join(f'<sheet name="S{k}" sheetId="{k}" r:id="r{k}"/>' for k in parts)
-            + "</sheets></workbook>",
-        )  # noqa: E501
-        archive.writestr(
-            "xl/_rels/workbook.xml.rels",
-            f'<Relationships xmlns="{package}/relationships">'
-            + "".join(
-                f'<Relationship Id="r{k}" Type="{office}/worksheet" Target="worksheets/sheet{k}.xml"/>'
-                for k in parts
-            )
-            + "</Relationships>",
-        )  # noqa: E501
-        for k, rows in zip(parts, sheets, strict=True):
-            cells = "".join(
-                "<row>"
-                + "".join(
-                    f"<c><v>{cell}</v></c>"
-                    if not isinstance(cell, str)
-                    else f'<c t="inlineStr"><is><t>{cell}</t></is></c>'
-                    for cell in row
-                )
-                + "</row>"
-                for row in rows
-            )  # noqa: E501
-            archive.writestr(
-                f"xl/worksheets/sheet{k}.xml",
-                f'<worksheet xmlns="{main}"><sheetData>{cells}</sheetData></worksheet>',
-            )  # noqa: E501
-
-
 class TestBadInput:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
             ("a,b,class\n" + "1,2,x\n" * 1500 + "1,2\n", "line 1502: the row has 2 cells, but the"),
             ("a,b,class\n" + "1,2,x\n" * 1500 + "1,2,3,x\n", "line 1502: the row has 4 cells"),
-            ("a,b,class\n1,2,x\n" + '1,"2,x\n' + "1,2,x\n" * 9, "line 3: .*a quote is not closed"),
+            ("a,b,class\n1,2,x\n" + '1,"2,x\n' + "1,2,x\n" * 9, "line 3: .*quote is not closed"),
             (b"\x7fELF" + bytes(999), "no text and has no format that is known"),
             (b"a,b\n1,\x00\n", "no text|NUL"),
             ("a,class\n" + "9" * 400 + ",x\n1,y\n", "line 2, column 1: column 'a' must hold finite"),
@@ -220,7 +167,7 @@ class TestBadInput:
         (tmp_path / "a.csv.gz").write_bytes(gzip.compress(row * (1 << 22)))
         tracemalloc.start()
         try:
-            with pytest.raises(DataFileError, match="more than 100 times its size|longer than"):
+            with pytest.raises(DataFileError, match=r"more than 100 times its size|longer than"):
                 list(read_chunks(tmp_path / "a.csv.gz", Reading(label="1")))
             assert tracemalloc.get_traced_memory()[1] < 1 << 25
         finally:
@@ -234,9 +181,7 @@ class TestBadInput:
 
     def test_indices_of_libsvm(self, tmp_path):
         for index in (10**12, 10**30):
-            with pytest.raises(
-                DataFileError, match=f"line 2: the index {str(index)[:20]} is larger"
-            ):
+            with pytest.raises(DataFileError, match=f"line 2: the index {str(index)[:9]}"):
                 read(tmp_path / "a.svm", f"1 1:2\n2 {index}:1\n")
 
     def test_nominal_values_are_declared(self, tmp_path):
@@ -259,7 +204,7 @@ class TestBadInput:
     def test_places_in_the_standard_input(self, monkeypatch):
         content = b"a,class\n1,x\n2,y\nz,x\n"
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-        with pytest.raises(DataFileError, match="standard input, line 4, column 1"):
+        with pytest.raises(DataFileError, match=r"standard input, line 4, column 1"):
             list(read_chunks("-", rows=1))
 
     @pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")

@@ -110,7 +110,7 @@ class TestSaving:
         assert not (tmp_path / "m").exists()
 
     def test_refusals_name_what_can_be_saved(self, tmp_path):
-        with pytest.raises(ValueError, match="only StandardScaler, .*ColumnTransformer"):
+        with pytest.raises(ValueError, match=r"only StandardScaler, .*ColumnTransformer"):
             opforest.save(make_pipeline(PCA(2), OPFClassifier()).fit(X, Y), tmp_path / "m")
 
     def test_a_model_with_preparation_is_of_a_new_format(self, tmp_path):

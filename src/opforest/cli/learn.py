@@ -85,6 +85,7 @@ def _fit(learner: Any, examples: Any, y: Any, begin_phase: Any) -> None:
     import warnings
 
     from opforest._spread import warn_of_spreads
+    from opforest.cli import models
     from opforest.cli.models import classifier_of
 
     X, names = examples.X, examples.feature_names
@@ -92,7 +93,8 @@ def _fit(learner: Any, examples: Any, y: Any, begin_phase: Any) -> None:
         begin_phase("preparing")
         for _, step in learner.steps[:-1]:
             X = step.fit_transform(X, y)
-            names = list(step.get_feature_names_out())
+        models.remember_names(learner, examples)
+        names = list(learner.steps[-2][1].get_feature_names_out())
     metric = classifier_of(learner).metric
     names = names or [f"column {k}" for k in (examples.layout or {}).get("features", ())] or None
     warn_of_spreads(X, metric, names)

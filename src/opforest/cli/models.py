@@ -73,14 +73,18 @@ def classifier_of(model: Any) -> Any:
 
 def preparation_of(model: Any) -> Any:
     """Return the preparation that a model begins with; None if it has none of ours."""
+    if not hasattr(model, "steps"):
+        return None
     from opforest.preparing.preparation import Preparation
 
-    first = model.steps[0][1] if hasattr(model, "steps") else None
+    first = model.steps[0][1]
     return first if isinstance(first, Preparation) else None
 
 
 def prepared(classifier: "OPFClassifier", encode: Any, missing: Any, scale: Any) -> Any:
     """Return a model that prepares its data, or the classifier if there is nothing to do."""
+    if not (encode or missing or scale):
+        return classifier
     from opforest.preparing.pipeline import Pipeline
     from opforest.preparing.preparation import Preparation
 
@@ -220,6 +224,9 @@ def remember_names(model: Any, data: "Data") -> None:
     classifier = classifier_of(model)
     if not hasattr(classifier, "columns_") and data.layout is not None:
         classifier.columns_ = data.layout
+    preparation = preparation_of(model)
+    if preparation is not None and data.feature_names is not None:
+        preparation.columns_ = preparation.columns_ or list(data.feature_names)
     if model is not classifier:
         return
     if data.feature_names is not None and not hasattr(model, "feature_names_in_"):

@@ -122,7 +122,7 @@ def _follow(
 ) -> list[dict[str, Any]]:
     """Test and learn to the end, and return what was reported on the way."""
     from opforest.cli.models import labels_of, preparation_of, remember_names, usable
-    from opforest.cli.output import counting, tell
+    from opforest.cli.output import counting, note
     from opforest.io.tables import read_chunks
 
     state, course, told = journal.state, [], False
@@ -133,7 +133,8 @@ def _follow(
             begins = False
             chunk = usable(learner, read, journal.data, may_drop=True)
             if not told:
-                tell(chunk.notes)
+                for one in chunk.notes:
+                    note(one)
                 told = True
             y = labels_of(chunk, journal.data)
             with blame(journal.data, chunk):

@@ -273,7 +273,7 @@ def _look_for_label(roles: Roles) -> None:
         return
     ordered = [*named, *(k for k in candidates if k in ends), *words,
                *sorted(whole, key=lambda k: columns[k].distinct)]  # fmt: skip
-    roles.question = _question(columns, list(dict.fromkeys(ordered)))
+    roles.question = _question(columns, list(dict.fromkeys(ordered)), left)
 
 
 def _rank_of_name(columns: list[Column], k: int, left: list[int]) -> int | None:
@@ -289,9 +289,9 @@ def _offers(columns: list[Column], chosen: list[int], most: int = 8) -> str:
                    for k in chosen], most)  # fmt: skip
 
 
-def _question(columns: list[Column], candidates: list[int]) -> str:
+def _question(columns: list[Column], candidates: list[int], left: list[int]) -> str:
     if not candidates:
-        last = columns[-1]
+        last = columns[left[-1] if left else -1]
         return (
             "no column is known to be the label: none has values that come again; name it: "
             f"--label {last.option if last.name is not None else -1}?"
@@ -388,7 +388,7 @@ def _label_beside(
     if by_name or len(left) == 1:
         roles.label = (by_name or left)[0]
         return
-    roles.question = _question(columns, left) if left else ""
+    roles.question = _question(columns, left, left) if left else ""
 
 
 def explain_text(roles: Roles) -> str:

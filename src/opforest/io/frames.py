@@ -43,16 +43,15 @@ def _scan(scan: Any, name: str) -> Opened:
         names = lazy.collect_schema().names()
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise _unreadable(error, name) from None
-    kept = [column for column in names if not column.startswith("__index_level_")]
-    plain = lazy.select(pl.col(column).alias(str(k)) for k, column in enumerate(kept))
-    return Opened(tuple(kept), _slices(plain, name))
+    kept = [k for k, column in enumerate(names) if not column.startswith("__index_level_")]
+    return Opened(tuple(names[k] for k in kept), _slices(lazy, kept, name))
 
 
-def _slices(lazy: Any, name: str) -> Iterator[pl.DataFrame]:
+def _slices(lazy: Any, kept: list[int], name: str) -> Iterator[pl.DataFrame]:
     row = 0
     try:
         for batch in lazy.collect_batches(chunk_size=SOME, maintain_order=True):
-            yield batch
+            yield pl.DataFrame([batch.to_series(k).alias(str(i)) for i, k in enumerate(kept)])
             row += len(batch)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise _unreadable(error, name, f"the file is damaged after {row} rows") from None

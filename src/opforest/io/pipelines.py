@@ -11,6 +11,8 @@ MANY_STEPS = 20
 
 def split_pipeline(model: Any) -> tuple[Any, dict[str, Any] | None]:
     """Return the last step of a pipeline, and the others as data; None if there are none."""
+    if not hasattr(model, "steps"):
+        return model, None
     from sklearn.pipeline import Pipeline
 
     from opforest.preparing.preparation import Preparation

@@ -1,0 +1,107 @@
+"""Reading a table, and commands on one, beside polars and the calls they stand for."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from common import Row, best_of, in_fresh_process, main
+
+READ_BAR, TRAIN_BAR, PREDICT_BAR = 2.5, 1.5, 2.0
+
+READ = """
+import json, sys, time
+import polars as pl
+from opforest.io.data import Reading
+from opforest.io.tables import read_table
+
+path, seconds = sys.argv[1], {"polars": [], "opforest": []}
+read_table(path, Reading(label="none"))
+for _ in range(5):
+    start = time.perf_counter()
+    pl.read_csv(path)
+    seconds["polars"].append(time.perf_counter() - start)
+    start = time.perf_counter()
+    read_table(path, Reading(label="none"))
+    seconds["opforest"].append(time.perf_counter() - start)
+print(json.dumps({name: min(times) for name, times in seconds.items()}))
+"""
+
+BY_HAND = """
+import sys
+import polars as pl
+import opforest
+
+what, data, model, out = sys.argv[1:]
+frame = pl.read_csv(data)
+X = frame.select("f1", "f2", "f3").to_numpy(order="c")
+if what == "train":
+    opforest.OPFClassifier().fit(X, frame["label"].to_numpy())
+else:
+    labels = opforest.load(model).predict(X)
+    pl.DataFrame({"label": labels}).write_csv(out, include_header=False)
+"""
+
+COMMAND = "from opforest.cli.main import main; main()"
+
+
+def seconds_of(*arguments: str) -> float:
+    """Return the wall time of a process, with kernels in the cache."""
+    import os
+
+    env = {**os.environ, "OPFOREST_CACHE": "1"}
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", *arguments], env=env, check=True, capture_output=True)
+    return time.perf_counter() - start
+
+
+def measure() -> list[Row]:
+    rng = np.random.default_rng(0)
+    import polars as pl
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        wide, long, model = (str(folder / part) for part in ("wide.csv", "long.csv", "m.opforest"))
+        X = rng.normal(size=(200_000, 20))
+        pl.DataFrame(X, schema=[f"f{k + 1}" for k in range(20)]).write_csv(wide)
+        X = rng.random((200_000, 3))
+        y = (8 * X[:, 0]).astype(int) % 4
+        frame = pl.DataFrame(X, schema=["f1", "f2", "f3"]).with_columns(pl.Series("label", y))
+        frame.write_csv(long)
+        read = in_fresh_process(READ, wide, OMP_NUM_THREADS="2")
+        out = str(folder / "labels")
+        seconds_of(COMMAND, "train", long, model)  # compiles what is not compiled yet
+        seconds_of(COMMAND, "predict", model, long, "--out", out)
+        by_hand, command = BY_HAND, COMMAND
+        trained = best_of(
+            3,
+            opforest=lambda: seconds_of(command, "train", long, model),
+            calls=lambda: seconds_of(by_hand, "train", long, model, out),
+        )
+        predicted = best_of(
+            3,
+            opforest=lambda: seconds_of(command, "predict", model, long, "--out", out),
+            calls=lambda: seconds_of(by_hand, "predict", long, model, out),
+        )
+    return [
+        Row("CSV, 200,000 × 20, time of polars", read["opforest"] / read["polars"], "×", READ_BAR,
+            "at most", read),
+        Row("`opforest train`, 200,000 × 3, time of import, polars and fit",
+            trained["opforest"] / trained["calls"], "×", TRAIN_BAR, "at most", trained),
+        Row("`opforest predict`, time of import, polars, predict and writing",
+            predicted["opforest"] / predicted["calls"], "×", PREDICT_BAR, "at most", predicted),
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(
+        "reading",
+        __doc__,
+        measure,
+        "Wall time. Reading: best of 5 in one process, in turn with polars.read_csv.\n"
+        "Commands: best of 3 processes each, in turn, kernels in the cache; `calls` is a\n"
+        "script that imports polars and opforest, reads by polars.read_csv, and fits, or loads\n"
+        "the model, predicts and writes the labels.",
+    )
