@@ -77,9 +77,11 @@ class Data:
             name: None if part is None else part[chosen]
             for name, part in (("y", self.y), ("ids", self.ids))
         }
-        find_line, place = self.find_line, np.arange(len(self))[chosen]
+        find_line = self.find_line
         if find_line is not None:
-            parts["find_line"] = lambda i: find_line(int(place[i]))  # type: ignore[assignment]
+            parts["find_line"] = lambda i: find_line(  # type: ignore[assignment]
+                int(np.arange(len(self))[chosen][i])
+            )
         return replace(self, X=self.X[chosen], **parts)  # type: ignore[arg-type]
 
 
@@ -160,15 +162,20 @@ def in_chunks(parts: Iterable[Any], size: int, skip: int) -> Iterator[tuple[int,
     A part that is smaller is not waited for longer than to fill it up.
     """
     rest, row = None, 0
-    for part in parts:
-        rest = part if rest is None or len(rest) == 0 else _stack(rest, part)
-        left_out = max(0, min(skip - row, len(rest)))
-        rest, row = rest[left_out:], row + left_out
-        begin = 0
-        while len(rest) - begin >= size:
-            yield row + begin, rest[begin : begin + size]
-            begin += size
-        rest, row = rest[begin:], row + begin
+    try:
+        for part in parts:
+            rest = part if rest is None or len(rest) == 0 else _stack(rest, part)
+            left_out = max(0, min(skip - row, len(rest)))
+            rest, row = rest[left_out:], row + left_out
+            begin = 0
+            while len(rest) - begin >= size:
+                yield row + begin, rest[begin : begin + size]
+                begin += size
+            rest, row = rest[begin:], row + begin
+    except DataFileError:
+        if rest is not None and len(rest):
+            yield row, rest  # what comes before the error is wanted
+        raise
     if rest is not None and len(rest):
         yield row, rest
 

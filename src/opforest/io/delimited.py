@@ -447,7 +447,7 @@ def find_delimiter(lines: list[str]) -> str:
         cells = [cell for row in rows[1:20] or rows for cell in row[:1000]]
         numbers = sum(is_number(cell) or bool(delimiter != "," and _COMMA.fullmatch(cell))
                       for cell in cells) / max(1, len(cells))  # fmt: skip
-        score = (round(alike, 1), round(numbers, 1), width)
+        score = (round(alike, 2), round(numbers, 1), width)
         if width > 1 and score > most:
             best, most = delimiter, score
     return best

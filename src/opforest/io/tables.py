@@ -115,9 +115,10 @@ def read_chunks(
     reading = reading or Reading()
     path, text = os.fspath(path), _text_labels(reading)
     with ExitStack() as stack:
-        opened, name = _open(stack, path, reading, chunked=True)
+        opened, name, live = _open(stack, path, reading, chunked=True)
+        some = rows if live else rows * max(1, ROWS // rows)  # what is not live can be read ahead
         roles = None
-        for first, frame in in_chunks(opened.frames, rows, skip):
+        for first, frame in in_chunks(opened.frames, some, skip):
             table = _table(frame, opened, name)
             if roles is None:
                 sample = opened.sample() if opened.sample else None
@@ -125,9 +126,19 @@ def read_chunks(
                 roles = _choose(seen, reading)
                 if text is None and roles.label is not None:
                     only = replace(roles, features=[], id=None)
-                    seen_labels = to_data(seen, only, replace(reading, categories=True))
-                    text = seen_labels.y is not None and seen_labels.y.dtype.kind == "U"
-            yield to_data(table, roles, reading, first, text)
+                    labels = to_data(seen, only, replace(reading, categories=True)).y
+                    text = labels is not None and labels.dtype.kind == "U"
+            try:
+                data = to_data(table, roles, reading, first, text)
+            except DataFileError:
+                for begin in range(0, len(frame), rows):  # what comes before the error is wanted
+                    part = replace(table, frame=frame[begin : begin + rows])
+                    yield to_data(part, roles, reading, first + begin, text)
+                raise
+            if len(data) <= rows:
+                yield data
+                continue
+            yield from (data.take(slice(k, k + rows)) for k in range(0, len(data), rows))
 
 
 def _require_polars() -> None:
@@ -164,7 +175,7 @@ def _read_whole(stack: ExitStack, path: str, reading: Reading) -> tuple[Any, Any
     """Return a whole table, and what its columns are."""
     import polars as pl
 
-    opened, name = _open(stack, path, reading, chunked=False)
+    opened, name, _ = _open(stack, path, reading, chunked=False)
     frames = list(opened.frames)
     if not frames:
         raise DataFileError("there are no examples", name)
@@ -177,9 +188,9 @@ def _read_whole(stack: ExitStack, path: str, reading: Reading) -> tuple[Any, Any
 
 def _open(
     stack: ExitStack, path: str, reading: Reading, chunked: bool
-) -> tuple[Opened, str]:  # fmt: skip
+) -> tuple[Opened, str, bool]:  # fmt: skip
     if os.path.isdir(path):
-        return FORMATS["parquet"].function(FORMATS["parquet"].reader)(path, path), path
+        return FORMATS["parquet"].function(FORMATS["parquet"].reader)(path, path), path, False
     source = stack.enter_context(open_source(path))
     one = FORMATS[reading.format or find_format(source)]
     read, name = one.function(one.reader), source.name
@@ -188,13 +199,13 @@ def _open(
     as_it_comes = live and (one.name != "libsvm" or reading.expected is not None)
     can_be_read_twice = not source.is_live and (one.name != "libsvm" or not source.is_packed)
     if one.reads == "stream" and (as_it_comes or can_be_read_twice):
-        return read(source, reading, live), name
+        return read(source, reading, live), name, live
     file = stack.enter_context(source.file())
     if one.reads == "file":
-        return read(file, name), name
+        return read(file, name), name, False
     copy = stack.enter_context(open_source(file))
     copy.name = name
-    return read(copy, reading, False), name
+    return read(copy, reading, False), name, False
 
 
 def read_delimited(source: Source, reading: Reading, live: bool) -> Opened:
