@@ -5,7 +5,9 @@ no longer kept, so these few lines are ours.
 """
 
 import re
+from array import array
 from collections.abc import Iterator
+from itertools import islice
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -26,7 +28,7 @@ _NUMERIC = ("numeric", "real", "integer")
 
 
 #: Rows that are made a data frame at a time.
-SOME = 8192
+SOME = 2048
 
 Lines = Iterator[tuple[int, str]]  #: with their numbers
 
@@ -44,31 +46,16 @@ def read_arff(source: Any, reading: Any, live: bool) -> Opened:
     path = source.name
     numbered = ((i, _decode(line, path, i)) for i, line in enumerate(source.text(), 1))
     attributes = _read_header(numbered, path)
-    begin: list[int] = []  # the line of each row that is at hand
-    counted = [0]
+    lines = array("q")  # of each row
 
     def frames() -> Iterator[pl.DataFrame]:
-        rows: list[list[str | None]] = []
-        for line, row in _rows(numbered, attributes, path):
-            rows.append(row)
-            begin.append(line)
-            if len(rows) >= (1 if live else SOME):
-                yield _frame(rows, attributes)
-                counted[0] += len(rows)
-                rows = []
-                begin.clear()
-        if rows:
-            yield _frame(rows, attributes)
+        rows = _rows(numbered, attributes, path, lines)
+        while some := list(islice(rows, 1 if live else SOME)):
+            yield pl.DataFrame({str(k): pl.Series(column, dtype=pl.String)
+                                for k, column in enumerate(zip(*some, strict=True))})  # fmt: skip
 
     def find_line(row: int) -> int | None:
-        k = row - counted[0]
-        if not source.is_live:
-            with open(path, "rb") as stream:
-                again = ((i, line.decode("utf-8", "replace")) for i, line in enumerate(stream, 1))
-                _read_header(again, path)
-                data = (i for i, line in again if line.strip() and not line.startswith("%"))
-                return next((line for i, line in enumerate(data) if i == row), None)
-        return begin[k] if 0 <= k < len(begin) else None
+        return lines[row] if row < len(lines) else None
 
     declared = {k: "category" if one.values else "number" for k, one in enumerate(attributes)
                 if one.values or not one.is_text}  # fmt: skip
@@ -81,12 +68,6 @@ def _decode(line: bytes, path: str, number: int) -> str:
         return line.decode("utf-8")
     except UnicodeDecodeError:
         raise DataFileError("the file must be text in UTF-8", path, number) from None
-
-
-def _frame(rows: list[list[str | None]], attributes: list[Attribute]) -> pl.DataFrame:
-    columns = zip(*rows, strict=True)
-    return pl.DataFrame({str(k): pl.Series(column, dtype=pl.String)
-                         for k, column in enumerate(columns)})  # fmt: skip
 
 
 def _read_header(numbered: Lines, path: str) -> list[Attribute]:
@@ -140,8 +121,8 @@ def _split(content: str, path: str, line: int) -> list[str]:
 
 
 def _rows(
-    numbered: Lines, attributes: list[Attribute], path: str
-) -> Iterator[tuple[int, list[str | None]]]:
+    numbered: Lines, attributes: list[Attribute], path: str, lines: "array[int]"
+) -> Iterator[list[str | None]]:
     declared = {k: {*one.values, "?"} for k, one in enumerate(attributes) if one.values}
     for line, content in numbered:
         content = content.strip()
@@ -154,7 +135,8 @@ def _rows(
                 name, known = attributes[k].name, sorted(values - {"?"})
                 reason = f"column {name!r} must be one of {', '.join(known[:8])}, got {row[k]!r}"
                 raise DataFileError(reason, path, line, k + 1)
-        yield line, row
+        lines.append(line)
+        yield row
 
 
 def _dense_row(content: str, attributes: list[Attribute], path: str, line: int) -> list[str | None]:

@@ -110,14 +110,15 @@ class Delimited:
 
     # From text to columns.
 
-    def _parse(self, block: bytes) -> pl.DataFrame:
+    def _parse(self, original: bytes, block: bytes | None = None) -> pl.DataFrame:
         dialect = self.dialect
+        block = original if block is None else block
         if dialect.delimiter == " ":
             lines = (b"\t".join(line.split()) for line in block.splitlines())
             block = b"\n".join(line for line in lines if line) + b"\n"
         elif dialect.is_padded:
             if b'"' in block:
-                return self._slowly(block)
+                return self._slowly(original)
             block = re.sub(rb"(?m) *%b *" % re.escape(dialect.delimiter.encode()),
                            dialect.delimiter.encode(), block)  # fmt: skip
         types = [*dialect.schema, *([pl.String] if dialect.has_tail else [])]
@@ -132,18 +133,18 @@ class Delimited:
             if last.null_count() == 0 or (dialect.has_tail and self._is_regular(block, frame)):
                 break
             if b'"' in block:
-                return self._slowly(block)
+                return self._slowly(original)
             if not self._is_regular(block, frame):
                 shorter = _BLANK_LINE.sub(b"", block)
                 if shorter == block:
-                    return self._slowly(block)
-                return self._parse(shorter) if shorter else self._frame([])
+                    return self._slowly(original)
+                return self._parse(original, shorter) if shorter else self._frame([])
             break
         else:
-            return self._slowly(block)
+            return self._slowly(original)
         if dialect.has_tail:
             if (frame.get_column(str(dialect.width)).str.strip_chars() != "").any():
-                return self._slowly(block)
+                return self._slowly(original)
             frame = frame.drop(str(dialect.width))
         return _with_points(frame) if dialect.has_commas else frame
 

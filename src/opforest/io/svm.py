@@ -5,6 +5,7 @@ Its writer rounds to 16 digits and drops features that are 0 everywhere, so we w
 
 import io
 import re
+from array import array
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import IO, Any
@@ -35,7 +36,7 @@ def read_svm(source: Any, reading: Reading, live: bool) -> Opened:
     else:
         d, has_labels = _survey(source, name)
         d = expected.n_features if expected is not None else d
-    numbers: list[int] = []
+    numbers = array("q")  # the line of each row
     rows = _frames(_lines(source, live), d, has_labels, numbers, name, live)
     return Opened(None, rows, (d if has_labels else None, None), {},
                   lambda row: numbers[row] if row < len(numbers) else None)  # fmt: skip
@@ -71,7 +72,7 @@ def _is_row(line: bytes) -> bool:
 
 
 def _frames(
-    lines: Iterable[tuple[int, bytes]], d: int, labelled: bool, numbers: list[int], name: str,
+    lines: Iterable[tuple[int, bytes]], d: int, labelled: bool, numbers: "array[int]", name: str,
     live: bool,
 ) -> Iterator[pl.DataFrame]:  # fmt: skip
     rows = (pair for pair in lines if _is_row(pair[1]))
