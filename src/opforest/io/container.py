@@ -61,7 +61,8 @@ def write_container(
 
 def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return header and arrays of a file, or say in a ``ModelFileError`` why it has none."""
-    if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe would be waited for
         raise ModelFileError("it is no regular file.")
     with open(path, "rb") as stream:
         content = _read_all(stream)

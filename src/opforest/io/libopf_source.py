@@ -98,7 +98,8 @@ def open_source(source: str | os.PathLike[str] | bytes) -> Source:
     """Look at a file, given by its path, or at its content."""
     if isinstance(source, bytes):
         return Source(None, len(source), source)
-    if not stat.S_ISREG(os.stat(source).st_mode):  # a pipe would be waited for
+    mode = os.stat(source).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe would be waited for
         raise DataFileError("it is no regular file.", source)
     with open(source, "rb") as stream:
         status = os.fstat(stream.fileno())
