@@ -188,7 +188,7 @@ def test_forged_arrays_are_refused_for_what_they_are(path, kind, name, place, va
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": 2}, "of format 2"),
+        ({"format": 3}, "of format 3"),
         ({"format": "1"}, "'format' cannot be"),
         ({"kind": "Pipeline"}, "must be one of"),
         ({"arrays": None}, "no list of arrays"),
