@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from opforest.forest import Forest
     from opforest.io.errors import ModelFileError
     from opforest.io.model_file import load, save
+    from opforest.learner import Learner, StoreError
     from opforest.preparing.pipeline import Pipeline
     from opforest.preparing.preparation import Preparation
     from opforest.report import UpdateReport
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Explanation",
     "Forest",
+    "Learner",
     "ModelFileError",
     "OPFClassifier",
     "Pipeline",
     "Preparation",
     "Step",
+    "StoreError",
     "UpdateReport",
     "load",
     "save",
@@ -33,11 +36,13 @@ __getattr__ = lazy(
     {
         "Explanation": "opforest.explanation",
         "Forest": "opforest.forest",
+        "Learner": "opforest.learner.learner",
         "ModelFileError": "opforest.io.errors",
         "OPFClassifier": "opforest.classifier",
         "Pipeline": "opforest.preparing.pipeline",
         "Preparation": "opforest.preparing.preparation",
         "Step": "opforest.explanation",
+        "StoreError": "opforest.learner.errors",
         "UpdateReport": "opforest.report",
         "load": "opforest.io.model_file",
         "save": "opforest.io.model_file",

@@ -277,8 +277,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         X = self._check_queries(X)
         learned = self._learned()
         with learned.reading():
-            conqueror, _ = learned.forest.conquerors(X, self.n_jobs)
-            return learned.labels_of(conqueror)
+            labels: Array = learned.classes[learned.forest.classify(X, self.n_jobs)]
+            return labels
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Return the probability of each class, as its cost and ``sharpness_`` tell.

@@ -22,12 +22,22 @@ class Step:
         The distance from the step before; 0 for the prototype.
     cost : float
         The largest distance on the way so far.
+    key : str or None
+        What a ``Learner`` calls the example.
     """
 
     index: int
     label: Any
     distance: float
     cost: float
+    key: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What to call it in a sentence."""
+        if self.index < 0:
+            return "x"
+        return f"example {self.index}" if self.key is None else repr(self.key)
 
 
 @dataclass(frozen=True)
@@ -75,8 +85,8 @@ class Explanation:
     def __str__(self) -> str:
         """Return the path as a small table."""
         title = (
-            f"{self.label!r} at cost {self.cost:.6g}: conquered by example {self.conqueror}, "
-            f"on the path of prototype {self.prototype}"
+            f"{self.label!r} at cost {self.cost:.6g}: conquered by {self.steps[-2].name}, "
+            f"on the path of prototype {self.steps[0].name.removeprefix('example ')}"
         )
         rows = [self._row(i) for i in range(len(self.steps))]
         if len(rows) > PRINTED_STEPS:
@@ -87,8 +97,7 @@ class Explanation:
 
     def _row(self, i: int) -> str:
         step = self.steps[i]
-        width = len(str(max(step.index for step in self.steps)))
+        width = max(len(step.name) for step in self.steps)
         mark = "prototype" if i == 0 else "->" if step.index < 0 else ""
-        name = "x" if step.index < 0 else f"example {step.index}"
-        row = f"  {mark:>9}  {name:<{width + 10}} {step.label!r}"
+        row = f"  {mark:>9}  {step.name:<{width}}  {step.label!r}"
         return row if i == 0 else f"{row}  distance {step.distance:.6g}  cost {step.cost:.6g}"

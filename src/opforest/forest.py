@@ -149,6 +149,13 @@ class BaseForest(ABC):
         return place_among(living(self.examples.state), winner), self.to_units(offer)
 
     @consistent
+    def classify(self, X: Array, n_jobs: int | None = None) -> Array:
+        """Return the class of the conqueror of each row of ``X``, as an integer from 0."""
+        winner, _ = self.examples.find(self.examples.queries(X), n_jobs=n_jobs)
+        code: Array = self.examples.state.vertices["label"][winner]
+        return code
+
+    @consistent
     def class_costs(
         self, X: Array, n_classes: int, n_jobs: int | None = None
     ) -> tuple[Array, Array]:

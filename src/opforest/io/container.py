@@ -20,6 +20,7 @@ import math
 import os
 import stat
 from collections.abc import Mapping
+from contextlib import nullcontext
 from itertools import chain
 from typing import IO, Any
 
@@ -41,16 +42,16 @@ LAST_CHARACTER = 0x10FFFF
 
 
 def write_container(
-    path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, Array]
+    path: str | os.PathLike[str] | IO[bytes], header: Mapping[str, Any], arrays: Mapping[str, Array]
 ) -> None:
-    """Write a header and arrays, whole or not at all."""
+    """Write a header and arrays to a file, whole or not at all, or to a stream."""
     little = {name: _little_endian(array) for name, array in arrays.items()}
     listed = [[name, array.dtype.str, list(array.shape)] for name, array in little.items()]
     text = json.dumps({**header, "arrays": listed}, allow_nan=False).encode("ascii")
     text += b" " * (-len(text) % ALIGNMENT)
     begin = MAGIC + len(text).to_bytes(8, "little") + text
     digest = hashlib.sha256()
-    with replacing(path) as stream:
+    with replacing(path) if isinstance(path, str | os.PathLike) else nullcontext(path) as stream:
         stream.write(begin)
         digest.update(begin)
         for part in chain.from_iterable(map(_padded, little.values())):
@@ -59,13 +60,18 @@ def write_container(
         stream.write(digest.digest())
 
 
-def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return header and arrays of a file, or say in a ``ModelFileError`` why it has none."""
-    mode = os.stat(path).st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe would be waited for
-        raise ModelFileError("it is no regular file.")
-    with open(path, "rb") as stream:
-        content = _read_all(stream)
+def read_container(
+    path: str | os.PathLike[str] | IO[bytes],
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return header and arrays of a file or stream, or say in a ``ModelFileError`` why not."""
+    if isinstance(path, str | os.PathLike):
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe would be waited for
+            raise ModelFileError("it is no regular file.")
+        with open(path, "rb") as stream:
+            content = _checked(_read_all(stream))
+    else:
+        content = _checked(bytearray(path.read()))
     header, end = _read_header(content)
     listed = header.pop("arrays", None)
     if not isinstance(listed, list):
@@ -95,19 +101,29 @@ def _padded(array: Array) -> tuple[memoryview, memoryview]:
     return data, memoryview(bytes(-len(data) % ALIGNMENT))
 
 
-def _read_all(stream: IO[bytes]) -> memoryview:
-    """Return all but the checksum, which is right."""
+def _read_all(stream: IO[bytes]) -> bytearray:
+    """Return the content of a file, if it begins as it should."""
     status = os.fstat(stream.fileno())
-    begin = stream.read(len(MAGIC))
+    _check_begin(stream.read(len(MAGIC)))
+    content = bytearray(status.st_size)
+    stream.seek(0)
+    if stream.readinto(content) != len(content):  # type: ignore[attr-defined]
+        raise ModelFileError("it is cut short.")
+    return content
+
+
+def _check_begin(begin: bytes) -> None:
     if not begin:
         raise ModelFileError("the file is empty.")
     if begin != MAGIC:
         raise ModelFileError("it is no model saved by opforest: it does not begin like one.")
-    content = bytearray(status.st_size)
-    stream.seek(0)
-    length = stream.readinto(content)  # type: ignore[attr-defined]
+
+
+def _checked(content: bytearray) -> memoryview:
+    """Return all but the checksum, which is right."""
+    _check_begin(bytes(content[: len(MAGIC)]))
     whole = memoryview(content)
-    if length != len(content) or length < BEGIN + DIGEST:
+    if len(whole) < BEGIN + DIGEST:
         raise ModelFileError("it is cut short.")
     if hashlib.sha256(whole[:-DIGEST]).digest() != whole[-DIGEST:]:
         raise ModelFileError("its checksum is wrong: the file is damaged or cut short.")

@@ -5,7 +5,7 @@ What a file looks like is said in ``container``, and what is in it in docs/model
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import IO, Any
 
 from opforest.classifier import OPFClassifier
 from opforest.examples import Model, Parts
@@ -24,7 +24,7 @@ from opforest.metrics import Array, Metric
 FORMAT, PREPARED = 1, 2
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str] | IO[bytes]) -> None:
     """Save a model to a file, which is replaced whole or not at all.
 
     Parameters
@@ -35,7 +35,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         ``Pipeline`` an estimator of opforest comes last, after an ``opforest.Preparation`` or
         scikit-learn's own scalers, ``SimpleImputer``, ``OneHotEncoder``, ``OrdinalEncoder`` and
         ``ColumnTransformer``; others are refused.
-    path : path
+    path : path or binary stream
         The file.
 
     See Also
@@ -72,12 +72,14 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     write_container(path, header, arrays)
 
 
-def load(path: str | os.PathLike[str], metric: Callable[..., float] | str | None = None) -> Any:
+def load(
+    path: str | os.PathLike[str] | IO[bytes], metric: Callable[..., float] | str | None = None
+) -> Any:
     """Load a model that ``save`` has written, to go on with as if it had never been away.
 
     Parameters
     ----------
-    path : path
+    path : path or binary stream
         The file.
     metric : callable, default=None
         The function that the model was learned with, if its metric is no named one. It is tried
@@ -127,7 +129,8 @@ def load(path: str | os.PathLike[str], metric: Callable[..., float] | str | None
         raise
     except (ValueError, OverflowError, MemoryError, TypeError) as error:
         reason = str(error) or "it is too large for the memory."
-        raise ModelFileError(f"{os.fspath(path)}: {reason}") from error
+        name = os.fspath(path) if isinstance(path, str | os.PathLike) else "the stream"
+        raise ModelFileError(f"{name}: {reason}") from error
 
 
 def _check_format(header: dict[str, Any]) -> None:

@@ -1,0 +1,82 @@
+"""What is raised where a store, a key or a row is not what it should be."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class StoreError(ValueError):
+    r"""A store cannot be opened, read or written: the message says what to do.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import opforest
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     _ = file.write(b"a,b\n1,2\n" * 100)
+    ...     file.flush()
+    ...     try:
+    ...         opforest.Learner(file.name)
+    ...     except opforest.StoreError as error:
+    ...         print(str(error).split(": ")[1])
+    it is not a store of opforest, nor any SQLite database.
+    """
+
+
+class UnknownKeyError(ValueError):
+    """No example has this key."""
+
+
+class KeyConflictError(ValueError):
+    """An example with this key is known already, and it is another one."""
+
+
+class RowError(ValueError):
+    """A row of features is not what the store expects.
+
+    Attributes
+    ----------
+    row : int or None
+        Which row, counted from 0.
+    column : str or int or None
+        Which feature: its name, or its number from 0.
+    """
+
+    def __init__(
+        self, reason: str, row: int | None = None, column: str | int | None = None
+    ) -> None:
+        self.row, self.column = row, column
+        super().__init__(reason)
+
+
+#: What to say of SQLite's errors, by the primary code.
+REASONS = {
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_READONLY: "it cannot be written: the file or its folder is read-only",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: may you write there?",
+    sqlite3.SQLITE_PERM: "it cannot be opened: permission was denied",
+    sqlite3.SQLITE_BUSY: "another program is using it and does not let go",
+    sqlite3.SQLITE_LOCKED: "another program is using it and does not let go",
+    sqlite3.SQLITE_IOERR: "the disk reported an error",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged: restore a copy, or export what can be read",
+    sqlite3.SQLITE_NOTADB: "it is not a store of opforest, nor any SQLite database",
+    sqlite3.SQLITE_TOOBIG: "an example is too large",
+}
+
+
+@contextmanager
+def explaining(path: str, unchanged: str = "") -> Iterator[None]:
+    """Turn what SQLite raises into a ``StoreError`` that says what to do.
+
+    ``unchanged`` is said of what did not happen.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        reason = REASONS.get(code, "SQLite failed")
+        detail = "" if code == sqlite3.SQLITE_NOTADB else f" ({error})"
+        raise StoreError(
+            f"{os.fspath(path)}: {reason}{detail}.{' ' if unchanged else ''}{unchanged}"
+        ) from error

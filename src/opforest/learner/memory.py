@@ -1,0 +1,214 @@
+"""The model that follows from the table: it learns and forgets by the numbers of rows."""
+
+import io
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from opforest.classifier import OPFClassifier
+from opforest.explanation import Explanation, Step
+from opforest.io.model_file import load, save
+from opforest.learner.store import Row, Snapshot
+from opforest.learner.values import KINDS, Array, label_array
+from opforest.report import UpdateReport
+from opforest.updates.exact import WORTH_TRAINING
+
+#: Examples learned at a time, so that predictions need not wait long.
+SLICE = 500
+
+#: What a forest says of its examples, all of which an audit compares.
+FOREST_ARRAYS = ("points", "label", "cost", "predecessor", "root", "prototypes", "edges")
+
+
+def read_examples(rows: list[Row], dtype: np.dtype[Any], labels: str) -> tuple[Array, Array, Array]:
+    """Return ids, features and labels of rows; a ``ValueError`` says which row is damaged."""
+    if not rows:
+        return np.empty(0, np.int64), np.empty((0, 1), dtype), np.empty(0, KINDS[labels])
+    width = len(rows[0].x)
+    for row in rows:
+        if not row.is_whole() or len(row.x) != width:
+            raise ValueError(f"the file is damaged: its example {row.id} is not as it was written")
+    X = np.frombuffer(b"".join([row.x for row in rows]), dtype.newbyteorder("<"))
+    X = X.reshape(len(rows), -1).astype(dtype)
+    if not np.isfinite(X).all():
+        raise ValueError("the file is damaged: a feature is not finite")
+    return np.array([row.id for row in rows], np.int64), X, label_array([r.y for r in rows], labels)
+
+
+class Memory:
+    """A classifier whose examples are known by the numbers they have in the table.
+
+    Both number examples as they come, and never give a number twice; but the classifier begins at 0
+    whenever it is made anew. ``_ids`` are the numbers of its first examples in the table, and
+    ``_arrivals`` those that it gave them itself. From ``_next_id`` and ``_next_arrival`` on, both
+    count alike.
+    """
+
+    def __init__(self, metric: str | Callable[..., float], params: dict[str, Any] | None) -> None:
+        self._make = lambda: OPFClassifier(metric, metric_params=params)
+        self._metric = metric
+        self.model = self._make()
+        self.counts: Counter[Any] = Counter()  #: examples by label
+        self._set_numbers(np.empty(0, np.int64), np.empty(0, np.int64), 0, 0)
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return self.counts.total()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to predict with."""
+        return "forest_" not in vars(self.model)
+
+    # Numbers.
+
+    def _set_numbers(self, ids: Array, arrivals: Array, next_id: int, next_arrival: int) -> None:
+        self._ids, self._arrivals = ids, arrivals
+        self._next_id, self._next_arrival = next_id, next_arrival
+
+    def _arrivals_of(self, ids: Array) -> Array:
+        if len(self._ids) == 0:
+            return ids - self._next_id + self._next_arrival
+        place = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
+        late = ids - self._next_id + self._next_arrival
+        return np.where(ids >= self._next_id, late, self._arrivals[place])
+
+    def ids_of(self, arrivals: Array) -> Array:
+        """Return the numbers in the table of examples that the classifier calls so."""
+        late = arrivals - self._next_arrival + self._next_id
+        if len(self._arrivals) == 0:
+            return late
+        place = np.minimum(np.searchsorted(self._arrivals, arrivals), len(self._arrivals) - 1)
+        return np.where(arrivals >= self._next_arrival, late, self._ids[place])
+
+    # Learning.
+
+    def check(self, X: Array, y: Array) -> OPFClassifier | None:
+        """Raise a ``ValueError`` if these examples cannot be learned; change nothing.
+
+        Returns
+        -------
+        OPFClassifier or None
+            What ``learn`` may be given as ``trained``, where the first examples had to be learned
+            to find out.
+        """
+        if self.is_empty:
+            return self._make().partial_fit(X, y)
+        self.model.forest_.examples.stage(X, np.zeros(len(X), np.int64))
+        return None
+
+    def learn(
+        self, ids: Array, X: Array, y: Array, trained: OPFClassifier | None = None
+    ) -> UpdateReport:
+        """Learn examples, whose ids are larger than all before, and return what changed."""
+        if self.is_empty:
+            model = self._make().partial_fit(X, y) if trained is None else trained
+            self._set_numbers(ids, np.arange(len(X)), int(ids[-1]) + 1, len(X))
+            self.model, self.counts = model, Counter(y.tolist())
+            return model.update_report_
+        report, begin = UpdateReport(), 0
+        while begin < len(X):
+            left = len(X) - begin
+            end = len(X) if left >= WORTH_TRAINING * len(self) else begin + min(SLICE, left)
+            self.model.partial_fit(X[begin:end], y[begin:end])
+            self.counts.update(y[begin:end].tolist())
+            report = add_reports(report, self.model.update_report_)
+            begin = end
+        return report
+
+    def forget(self, ids: Array, y: Array) -> UpdateReport:
+        """Forget examples, whose labels are y, and classes of which none is left."""
+        if len(ids) == 0:
+            return UpdateReport()
+        self.counts.subtract(y.tolist())
+        self.counts = +self.counts
+        if not self.counts:
+            lost = len(self.model.forest_.prototypes)
+            self.model = self._make()
+            return UpdateReport(prototypes_lost=lost, forgotten=len(ids))
+        self.model.forget(self._arrivals_of(np.sort(ids)))
+        report = self.model.update_report_
+        forest, classes = self.model.forest_, self.model.classes_
+        left = np.array([label in self.counts for label in classes.tolist()])
+        if not left.all():
+            code = np.cumsum(left) - 1
+            kept = classes[left]
+            if kept.dtype.kind == "U":
+                kept = kept.astype(np.str_)  # no wider than needed
+            self.model._keep(forest.relabelled(code), np.array(kept.tolist(), kept.dtype.type),
+                             report.as_counts())  # fmt: skip
+        return report
+
+    # Snapshots.
+
+    def snapshot(self) -> Snapshot:
+        """Return all of it in bytes."""
+        stream = io.BytesIO()
+        save(self.model, stream)
+        ids = self.ids_of(self.model.forest_.ids)
+        late = len(self.model.forest_.ids) + self._removed()
+        next_id = int(self.ids_of(np.array([late]))[0])
+        return Snapshot(next_id, ids.astype("<i8").tobytes(), stream.getvalue())
+
+    def _removed(self) -> int:
+        return int(self.model.forest_.parts().removed)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Become what a snapshot has, or say in a ``ValueError`` that it is none."""
+        metric = None if isinstance(self._metric, str) else self._metric
+        model = load(io.BytesIO(snapshot.model), metric=metric)
+        ids = np.frombuffer(snapshot.ids, "<i8").astype(np.int64)
+        fresh = self._make()
+        if type(model) is not type(fresh) or model.get_params() != fresh.get_params():
+            raise ValueError("the snapshot is of another model")
+        forest = model.forest_
+        if len(ids) != len(forest) or (np.diff(ids) <= 0).any():
+            raise ValueError("the snapshot has other examples")
+        arrivals = forest.ids
+        self.model = model
+        self._set_numbers(ids, arrivals, snapshot.next, len(forest) + self._removed())
+        codes, times = np.unique(forest.label, return_counts=True)
+        self.counts = Counter(
+            dict(zip(model.classes_[codes].tolist(), times.tolist(), strict=True))
+        )
+
+    # Asking.
+
+    def predict(self, X: Array) -> Array:
+        """Return labels."""
+        learned = self.model._learned()
+        with learned.reading():
+            labels: Array = learned.classes[learned.forest.classify(X)]
+            return labels
+
+    def explain(self, x: Array) -> tuple[Explanation, Array]:
+        """Return the path to one example, and the numbers in the table of those on it."""
+        learned = self.model._learned()
+        with learned.reading():
+            path, distance, cost = learned.forest.trace(x[None])
+            label = learned.labels_of(np.append(path, path[-1])).tolist()
+            ids = self.ids_of(learned.forest.ids[path])
+        index = np.append(path, -1).tolist()
+        steps = zip(index, label, distance.tolist(), cost.tolist(), strict=True)
+        return Explanation(tuple(Step(*step) for step in steps)), ids
+
+
+def add_reports(first: UpdateReport, second: UpdateReport) -> UpdateReport:
+    """Return what two updates did, one after the other."""
+    both = zip(vars(first).values(), vars(second).values(), strict=True)
+    return UpdateReport(*(a + b for a, b in both))
+
+
+def differences(one: OPFClassifier, other: OPFClassifier) -> list[str]:
+    """Return the names of what two classifiers do not have in common."""
+    empty = ["forest_" not in vars(model) for model in (one, other)]
+    if any(empty):
+        return [] if all(empty) else ["examples"]
+    found = [] if np.array_equal(one.classes_, other.classes_) else ["classes"]
+    for name in FOREST_ARRAYS:
+        mine, theirs = getattr(one.forest_, name), getattr(other.forest_, name)
+        if mine.dtype != theirs.dtype or not np.array_equal(mine, theirs):
+            found.append(name)
+    return found

@@ -1,0 +1,140 @@
+"""What a store knows of its examples: metric, features, precision, labels."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from opforest.io.header import from_json, to_json
+from opforest.learner.errors import StoreError
+from opforest.learner.store import Store
+from opforest.learner.values import KINDS
+from opforest.metrics import resolve
+
+PRECISIONS = ("float64", "float32")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is true of all examples of a store; what is None is settled by the first of them.
+
+    Attributes
+    ----------
+    metric : str
+        The name of the metric; of a function, its name in parentheses: it must be passed again.
+    metric_params : dict or None
+        Its parameters.
+    precision : str or None
+        How features are kept: ``"float64"`` or ``"float32"``.
+    n_features : int or None
+        How many there are.
+    feature_names : tuple of str or None
+        What they are called.
+    labels : str or None
+        The kind of labels, one of ``values.KINDS``.
+    score : bool
+        Whether each example is predicted before it is learned, and counted.
+    """
+
+    metric: str = "euclidean"
+    metric_params: dict[str, Any] | None = None
+    precision: str | None = None
+    n_features: int | None = None
+    feature_names: tuple[str, ...] | None = None
+    labels: str | None = None
+    score: bool = False
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of features."""
+        return np.dtype(self.precision or PRECISIONS[0])
+
+    def save(self, store: Store) -> None:
+        """Write it into the table ``meta``."""
+        params = self.metric_params
+        if params is not None:
+            params = {str(name): to_json(value, "metric_params") for name, value in params.items()}
+        store.put(**{**asdict(self), "metric_params": params})
+
+    @classmethod
+    def load(cls, store: Store) -> Self:
+        """Read it, or say in a ``StoreError`` that it cannot be."""
+        found = {name: store.get(name) for name in cls.__dataclass_fields__}
+        names, params = found["feature_names"], found["metric_params"]
+        n = found["n_features"]
+        is_proper = (
+            type(found["metric"]) is str
+            and type(params) in (dict, type(None))
+            and found["precision"] in (None, *PRECISIONS)
+            and (n is None or (type(n) is int and n > 0))
+            and (names is None or _are_names(names, n))
+            and found["labels"] in (None, *KINDS)
+            and type(found["score"]) is bool
+        )
+        if not is_proper:
+            raise StoreError(f"{store.path}: the file is damaged: its settings cannot be {found}.")
+        if params is not None:
+            found["metric_params"] = {name: from_json(value) for name, value in params.items()}
+        if names is not None:
+            found["feature_names"] = tuple(names)
+        return cls(**found)
+
+    def named(self, names: tuple[str, ...] | None) -> Self:
+        """Return them with the names of features."""
+        if names is None or self.feature_names is not None:
+            return self
+        return replace(self, feature_names=names, n_features=len(names))
+
+
+def _are_names(names: Any, n: int | None) -> bool:
+    if not isinstance(names, list) or not all(type(name) is str for name in names):
+        return False
+    return len(names) == n and len(set(names)) == len(names)
+
+
+def name_of(metric: str | Callable[..., float]) -> str:
+    """Return what a store calls a metric."""
+    return metric if isinstance(metric, str) else f"({getattr(metric, '__name__', 'function')})"
+
+
+def choose_metric(
+    path: str, known: Settings, metric: Any, params: Mapping[str, Any] | None
+) -> str | Callable[..., float]:
+    """Return the metric of a store, given one that somebody expects, or the function itself."""
+    if known.metric.startswith("("):
+        if metric is None or isinstance(metric, str):
+            raise StoreError(
+                f"{path}: its metric is the function {known.metric[1:-1]!r}, which no file holds. "
+                "Pass it again: opforest.Learner(path, metric=...)."
+            )
+    elif metric is not None and (
+        not isinstance(metric, str) or resolve(metric, params) != resolve_known(path, known)
+    ):
+        raise StoreError(
+            f"{path}: its metric is {known.metric!r}, {known.metric_params or {}}, and not "
+            f"{name_of(metric)!r}, {dict(params or {})}. Leave the metric out to take the store's."
+        )
+    return metric if known.metric.startswith("(") else known.metric
+
+
+def resolve_known(path: str, known: Settings) -> Any:
+    """Return the metric that a store names."""
+    try:
+        return resolve(known.metric, known.metric_params)
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"{path}: its metric cannot be: {error}") from None
+
+
+def check_new(settings: Settings, metric: Any) -> None:
+    """Raise an error if no store can be made with these settings."""
+    if resolve(metric, settings.metric_params).is_precomputed:
+        raise ValueError(
+            "metric='precomputed' needs a table of distances, and a store keeps features. Choose "
+            "another metric, or pass the function that measures."
+        )
+    if settings.precision not in (None, *PRECISIONS):
+        raise ValueError(f"precision must be one of {PRECISIONS}, got {settings.precision!r}.")
+    names = settings.feature_names
+    if names is not None and (not names or not _are_names(list(names), len(names))):
+        raise ValueError(f"feature_names must be different texts, got {names!r:.200}.")

@@ -1,0 +1,185 @@
+"""Labels, keys and rows of features as a store keeps them, or what is wrong with those given."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from opforest.learner.errors import RowError
+
+Array = npt.NDArray[Any]
+
+#: Kinds of labels, and what NumPy calls them. A store has labels of one kind.
+KINDS: dict[str, Any] = {
+    "text": np.str_,
+    "integer": np.int64,
+    "boolean": np.bool_,
+    "real": np.float64,
+}
+KIND_OF = {str: "text", int: "integer", bool: "boolean", float: "real"}
+NUMBERS = {"integer": int, "real": float}
+
+#: The longest label, and the longest key: a model keeps room for the longest label in each class.
+LONGEST = 256
+
+#: Keys that begin so are made here, of the number of an example that was learned without a key.
+GENERATED = "#"
+
+
+def read_labels(y: Any, kind: str | None) -> tuple[list[Any], str | None]:
+    """Return labels as Python's own values, and their kind, which is ``kind`` if that is known.
+
+    No labels have no kind.
+    """
+    if isinstance(y, str):
+        raise ValueError(f"labels must be a list, one label for each row, got the text {y!r:.50}.")
+    try:
+        values = y.tolist() if hasattr(y, "tolist") else list(y)
+    except TypeError:
+        raise ValueError(f"labels must be a list, got {type(y).__name__}.") from None
+    if not isinstance(values, list):
+        raise ValueError("labels must be a list, one label for each row, got a single value.")
+    values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    for i, value in enumerate(values):
+        if type(value) not in KIND_OF:
+            raise RowError(
+                f"the label of row {i} must be text, a whole number or a boolean, got "
+                f"{value!r:.50} of type {type(value).__name__}.",
+                i,
+            )
+    if not values:
+        return values, kind
+    found = _kind_of(values, kind)
+    kind = kind or found
+    for i, value in enumerate(values):
+        if found != kind and (found is None or KIND_OF[type(value)] == found):
+            raise RowError(
+                f"labels must be of one kind, and those known are {kind or 'others'}, but that of "
+                f"row {i} is {value!r:.50}.",
+                i,
+            )
+        _check_label(value, str(kind), i)
+    return [NUMBERS[str(kind)](value) for value in values] if kind in NUMBERS else values, kind
+
+
+def _kind_of(values: list[Any], wanted: str | None) -> str | None:
+    """Return the kind of labels, the wanted one if they can be that; None if they are mixed."""
+    types = set(map(type, values))
+    if types == {int, float}:
+        types = {float}
+    if len(types) > 1:
+        return None
+    found = KIND_OF[types.pop()]
+    if found == "integer" and wanted == "real":
+        return wanted
+    if found == "real" and wanted == "integer" and all(float(v).is_integer() for v in values):
+        return wanted
+    return found
+
+
+def _check_label(value: Any, kind: str, i: int) -> None:
+    if kind == "text":
+        _check_text(value, f"the label of row {i}", i)
+    elif kind == "integer" and not -(2**63) <= int(value) < 2**63:
+        raise RowError(f"the label of row {i} must fit into 64 bits, got {str(value)[:50]}.", i)
+    elif kind == "real" and not float(value).is_integer():
+        raise RowError(
+            f"the label of row {i} must name a class: text or a whole number, got {value}.", i
+        )
+
+
+def _check_text(text: str, what: str, i: int | None) -> None:
+    if len(text) > LONGEST:
+        raise RowError(f"{what} must have at most {LONGEST} characters, got {len(text)}.", i)
+    if "\0" in text:
+        raise RowError(f"{what} must not contain the character NUL.", i)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise RowError(f"{what} must be valid Unicode.", i) from None
+
+
+def label_array(values: list[Any], kind: str) -> Array:
+    """Return labels as models take them."""
+    return np.array(values, KINDS[kind])
+
+
+def read_keys(keys: Any, n: int | None = None) -> list[str]:
+    """Return keys, if these are some that examples may be given, or have; ``n`` of them."""
+    values = [keys] if isinstance(keys, str) else keys
+    values = values.tolist() if hasattr(values, "tolist") else list(values)
+    for i, key in enumerate(values):
+        if type(key) is not str:
+            raise RowError(
+                f"the key of row {i} must be text, got {key!r:.50} of type {type(key).__name__}.", i
+            )
+        if not key:
+            raise RowError(f"the key of row {i} is empty.", i)
+        _check_text(key, f"the key of row {i}", i)
+    if n is not None and len(values) != n:
+        raise ValueError(f"there must be a key for each row, got {len(values)} for {n} rows.")
+    return values
+
+
+def check_own(keys: Sequence[str]) -> None:
+    """Raise an error if a key looks like one that is made here."""
+    for i, key in enumerate(keys):
+        if key.startswith(GENERATED):
+            raise RowError(
+                f"the key of row {i} must not begin with {GENERATED!r}, as those do that are made "
+                f"for examples without a key, got {key!r}.", i
+            )  # fmt: skip
+
+
+def read_rows(X: Any, names: tuple[str, ...] | None, n_features: int | None, dtype: Any) -> Array:
+    """Return rows of finite features in order, as a table of this type.
+
+    Parameters
+    ----------
+    X : array-like or data frame
+        The rows. Columns of a data frame are put in the order of ``names``.
+    names : tuple of str or None
+        The names of the features, where they are known.
+    n_features : int or None
+        How many there must be, where that is known.
+    dtype : dtype
+        float32 or float64.
+    """
+    if names is not None and hasattr(X, "columns"):
+        X = _by_name(X, names)
+    try:
+        with np.errstate(over="ignore"):
+            rows = np.asarray(X, dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise RowError(f"rows must be tables of numbers: {error}") from None
+    if rows.ndim != 2:
+        hint = " Put a single example into a list: [x]." if rows.ndim == 1 else ""
+        raise RowError(f"rows must be a table, got an array of {rows.ndim} dimensions.{hint}")
+    if n_features is not None and rows.shape[1] != n_features:
+        raise RowError(f"each row must have {n_features} features, got {rows.shape[1]}.")
+    if rows.shape[1] == 0:
+        raise RowError("each row must have at least one feature.")
+    if not np.isfinite(rows).all():
+        i, k = np.argwhere(~np.isfinite(rows))[0].tolist()
+        column = k if names is None else names[k]
+        raise RowError(
+            f"row {i}, column {column!r} must be a finite number"
+            f"{' of single precision' if rows.dtype == np.float32 else ''}, got {rows[i, k]}.",
+            i, column,
+        )  # fmt: skip
+    copy: Array = np.ascontiguousarray(rows) + rows.dtype.type(0)  # −0 becomes 0
+    return copy
+
+
+def _by_name(X: Any, names: tuple[str, ...]) -> Any:
+    """Return the columns of a data frame in the order of the features."""
+    columns = [str(column) for column in X.columns]
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise RowError(f"the feature {missing[0]!r} is missing.", None, missing[0])
+    more = [column for column in columns if column not in set(names)]
+    if more:
+        raise RowError(f"there is no feature {more[0]!r} in the store.", None, more[0])
+    in_order = [X.columns[columns.index(name)] for name in names]
+    return np.column_stack([np.asarray(X[column]) for column in in_order])
