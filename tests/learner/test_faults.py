@@ -18,6 +18,7 @@ import pytest
 
 from opforest import Learner, StoreError
 from opforest.learner import learner as module
+from opforest.learner import opened
 from opforest.learner import store as store_module
 
 KILLS = Path(__file__).with_name("kills.py")
@@ -56,7 +57,7 @@ def test_a_hundred_kills_lose_nothing_and_bring_nothing_back(tmp_path):
 def test_no_byte_of_what_was_forgotten_is_left(tmp_path, monkeypatch, snapshots):
     """Neither features nor keys nor labels, however the pages of the file were filled before."""
     path = tmp_path / "a.db"
-    monkeypatch.setattr(module, "SNAPSHOT_EVERY", 100 if snapshots else 10**9)
+    monkeypatch.setattr(opened, "SNAPSHOT_EVERY", 100 if snapshots else 10**9)
     rng = random.Random(0)
     with Learner(path) as learner:
         known = {}
@@ -434,7 +435,7 @@ def test_a_clock_that_goes_back_changes_nothing(tmp_path, monkeypatch):
 
 
 def test_a_model_larger_than_the_limit_goes_without_a_snapshot(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "SNAPSHOT_EVERY", 10)
+    monkeypatch.setattr(opened, "SNAPSHOT_EVERY", 10)
     X, y, keys = some(2000)
     with Learner(tmp_path / "a.db") as learner:
         learner._store._writer.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 50_000)

@@ -20,6 +20,7 @@ def say_errors(stopped: str = "Stopped; nothing was changed.") -> Iterator[None]
     After Ctrl-C, the line is ``stopped``.
     """
     from opforest.io.errors import DataFileError, ModelFileError
+    from opforest.learner.errors import StoreError
 
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
@@ -30,7 +31,7 @@ def say_errors(stopped: str = "Stopped; nothing was changed.") -> Iterator[None]
             raise
         except DataFileError as error:
             _fail(error, BAD_DATA)
-        except ModelFileError as error:
+        except (ModelFileError, StoreError) as error:
             _fail(error, BAD_MODEL)
         except MemoryError:
             _fail("there is not enough memory for so many examples", BAD_DATA)
@@ -47,10 +48,11 @@ def say_errors(stopped: str = "Stopped; nothing was changed.") -> Iterator[None]
 def blame(path: str, data: Any = None) -> Iterator[None]:
     """Say of errors about examples which file the examples are in, and where if that is known."""
     from opforest.io.errors import DataFileError, ModelFileError
+    from opforest.learner.errors import StoreError
 
     try:
         yield
-    except (DataFileError, ModelFileError):
+    except (DataFileError, ModelFileError, StoreError):
         raise
     except ValueError as error:
         row, find = getattr(error, "row", None), getattr(data, "find_line", None)

@@ -48,6 +48,8 @@ def make_app() -> Any:
     from opforest.cli.plot import plot
     from opforest.cli.predict import evaluate, predict
     from opforest.cli.reproduce import reproduce
+    from opforest.cli.serve import play, serve
+    from opforest.cli.store import make_store_app
     from opforest.cli.stream import stream
     from opforest.cli.tools import fold, merge, normalize, split
 
@@ -59,7 +61,8 @@ def make_app() -> Any:
     app.callback()(accept_version)
     models = (train, update, predict, evaluate, stream, plot)
     data = (info, convert, split, fold, merge, normalize, distance)
-    for command in (*models, *data, metrics, datasets, demo, reproduce):
+    for command in (*models, *data, metrics, datasets, demo, reproduce, serve, play):
         app.command()(command)
+    app.add_typer(make_store_app(), name="store")
     app.command("compile")(compile_)
     return app

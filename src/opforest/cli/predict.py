@@ -51,11 +51,11 @@ def predict(
         classifier = load_model(model, jobs)
         reading = reading_for(classifier, how)
         is_shown = out == STANDARD and sys.stdout.isatty()  # a bar would get in between
-        write = _write_json if json else _write_paths if explain else _write_lines
+        write = write_json if json else _write_paths if explain else write_lines
         with open_output(out) as stream, counting("predicted", not is_shown) as count:
             text = io.TextIOWrapper(stream, "utf-8", newline="")
             try:
-                for line in write(_answers(classifier, read_chunks(data, reading), data, proba,
+                for line in write(answers(classifier, read_chunks(data, reading), data, proba,
                                            costs, explain), classifier):  # fmt: skip
                     text.write(line)
                     count(line.count("\n"))
@@ -63,7 +63,7 @@ def predict(
                 text.detach()
 
 
-def _answers(
+def answers(
     classifier: "OPFClassifier",
     chunks: Iterator["Data"],
     path: str,
@@ -89,7 +89,7 @@ def _answers(
         yield answer
 
 
-def _write_lines(answers: Iterator[dict[str, Any]], classifier: "OPFClassifier") -> Iterator[str]:
+def write_lines(answers: Iterator[dict[str, Any]], classifier: "OPFClassifier") -> Iterator[str]:
     """Yield labels, one a line, or a table in CSV if there is more to say."""
     is_first = True
     for answer in answers:
@@ -127,7 +127,7 @@ def _write_paths(answers: Iterator[dict[str, Any]], classifier: "OPFClassifier")
             yield "\n".join(lines) + "\n"
 
 
-def _write_json(answers: Iterator[dict[str, Any]], classifier: "OPFClassifier") -> Iterator[str]:
+def write_json(answers: Iterator[dict[str, Any]], classifier: "OPFClassifier") -> Iterator[str]:
     """Yield one object, piece by piece."""
     from dataclasses import asdict
 

@@ -1,12 +1,10 @@
 """A classifier that lasts: what it was told is on disk, and what it was told to forget is gone."""
 
 import os
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +13,11 @@ from opforest.classifier import OPFClassifier
 from opforest.explanation import Explanation
 from opforest.learner.audit import Audit
 from opforest.learner.changes import Batch, Change, Plan, make_plan
-from opforest.learner.errors import StoreError, UnknownKeyError, explaining
+from opforest.learner.errors import StoreError, UnknownKeyError
 from opforest.learner.memory import Memory, add_reports, differences, read_examples
-from opforest.learner.settings import Settings, check_new, choose_metric, name_of
-from opforest.learner.store import MEMORY, Row, Store
+from opforest.learner.opened import OpenStore
+from opforest.learner.settings import Settings, check_new, name_of
+from opforest.learner.store import MEMORY, Row
 from opforest.learner.values import (
     GENERATED,
     Array,
@@ -29,11 +28,8 @@ from opforest.learner.values import (
 )
 from opforest.report import UpdateReport
 
-#: A snapshot is taken after this many changes, or a fifth of the examples if that is more.
-SNAPSHOT_EVERY, SNAPSHOT_SHARE = 1000, 0.2
 
-
-class Learner:
+class Learner(OpenStore):
     """An optimum-path forest on a table of examples in an SQLite file.
 
     The model is a function of the table alone: after any crash, it is the one that training on the
@@ -97,7 +93,6 @@ class Learner:
         score: bool | None = None,
         read_only: bool = False,
     ) -> None:
-        self.path = os.fspath(path)
         names = None if feature_names is None else tuple(map(str, feature_names))
         wanted = Settings(
             name_of("euclidean" if metric is None else metric),
@@ -109,128 +104,7 @@ class Learner:
             bool(score),
         )
         check_new(wanted, "euclidean" if metric is None else metric)
-        self._lock = threading.RLock()
-        self._is_closed = False
-        self._store = Store(self.path, read_only, make=True)
-        try:
-            with explaining(self.path):
-                self._settle(wanted, metric, score)
-                self._load()
-                if not read_only and self._store.get("scrub"):
-                    self._store.scrub()
-        except BaseException:
-            self._store.close()
-            raise
-
-    def _settle(self, wanted: Settings, metric: Any, score: bool | None) -> None:
-        """Agree on the settings with the store."""
-        if self._store.is_new or (self._store.get("metric") is None and not self._store.read_only):
-            with self._store.writing():
-                wanted.save(self._store)
-            self._settings = wanted
-        else:
-            self._settings = known = Settings.load(self._store)
-            for name in ("feature_names", "precision"):
-                given, found = getattr(wanted, name), getattr(known, name)
-                if given is not None and found is not None and given != found:
-                    raise StoreError(f"{self.path}: its {name} are {found}, and not {given}.")
-            if score is not None and score != known.score:
-                raise StoreError(
-                    f"{self.path}: it was made with score={known.score}, which stays so."
-                )
-        given_params = wanted.metric_params
-        self._metric = choose_metric(self.path, self._settings, metric, given_params)
-        if not isinstance(self._metric, str):
-            self._settings = replace(self._settings, metric_params=given_params)
-
-    # The model.
-
-    def _load(self) -> None:
-        """Make the model that the table has: from the last snapshot, and the rows after it."""
-        memory = Memory(self._metric, self._settings.metric_params)
-        store = self._store
-        with store.reading():
-            self._settings = replace(
-                Settings.load(store), metric_params=self._settings.metric_params
-            )
-            snapshot, start = store.snapshot(), 0
-            self._unsaved = 0
-            if snapshot is not None:
-                try:
-                    memory.restore(snapshot)
-                    if store.count(before=snapshot.next) != len(memory):
-                        raise ValueError("the snapshot has other examples")
-                    start = snapshot.next
-                except (ValueError, TypeError):  # a snapshot is never needed
-                    memory = Memory(self._metric, self._settings.metric_params)
-            rows = list(store.rows(start))
-            self._correct, self._total = store.score()
-            self._removals = store.get("removals", 0)
-            self._next = store.next_id()
-        self._learn_rows(memory, rows)
-        self._memory = memory
-        self._version = store.version()
-        self._is_stale = False
-
-    def _learn_rows(self, memory: Memory, rows: list[Row]) -> None:
-        if rows:
-            try:
-                labels = self._settings.labels or "text"
-                ids, X, y = read_examples(rows, self._settings.dtype, labels)
-                if X.shape[1] != self._settings.n_features:
-                    raise ValueError("the file is damaged: an example has other features")
-                memory.learn(ids, X, y)
-            except (ValueError, TypeError, OverflowError) as error:
-                raise StoreError(f"{self.path}: {error}.") from error
-        self._unsaved += len(rows)
-
-    def _fresh(self) -> Memory:
-        """Return the model as it is: made anew if a change did not come to its end."""
-        self._check_open()
-        if self._store.read_only:
-            with self._lock:
-                self._follow()
-        elif self._is_stale and self._lock.acquire(blocking=False):  # nobody is about to finish it
-            try:
-                if self._is_stale:
-                    self._load()
-            finally:
-                self._lock.release()
-        return self._memory
-
-    def _follow(self) -> None:
-        """Learn and forget what another process has written."""
-        if self._store.version() == self._version:
-            return
-        store = self._store
-        with store.reading():
-            version, removals = store.version(), store.get("removals", 0)
-            is_grown = removals == self._removals and not self._memory.is_empty
-            rows = list(store.rows(self._next)) if is_grown else []
-            next_id = store.next_id()
-            correct, total = store.score()
-        if not is_grown:
-            self._load()
-            return
-        self._learn_rows(self._memory, rows)
-        self._version, self._next = version, next_id
-        self._correct, self._total = correct, total
-
-    def _check_open(self) -> None:
-        if self._is_closed:
-            raise StoreError(f"{self.path}: the store has been closed.")
-
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Be the one who changes the store, with a model that has all of it."""
-        self._check_open()
-        if self._store.read_only:
-            raise StoreError(f"{self.path}: it was opened to read only.")
-        with self._lock:
-            self._check_open()
-            if self._is_stale or self._store.version() != self._version:
-                self._load()  # a change was interrupted, or somebody wrote behind our back
-            yield
+        super().__init__(os.fspath(path), wanted, metric, score, read_only)
 
     # Learning.
 
@@ -263,16 +137,22 @@ class Learner:
         Change
             What was done: all of the batch, or, after an error, nothing.
         """
-        with self._changing():
-            batch = self._check(X, y, keys)
-            plan = self._plan(batch, replace)
-            return self._carry_out(batch, plan)
+        names = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
+        return self.learn_named(X, y, keys, replace, names)
 
-    def _check(self, X: Any, y: Any, keys: Any) -> Batch:
+    def learn_named(
+        self, X: Any, y: Any, keys: Any, replace: bool, names: tuple[str, ...] | None
+    ) -> Change:
+        """Learn examples as ``learn`` does, whose features have names that no data frame tells."""
+        with self._changing():
+            batch = self._check(X, y, keys, names)
+            return self._carry_out(batch, self._plan(batch, replace))
+
+    def _check(self, X: Any, y: Any, keys: Any, names: tuple[str, ...] | None) -> Batch:
         """Return a batch, if it can be learned, and settle what is not settled yet."""
         known = self._settings
-        if known.n_features is None and hasattr(X, "columns"):
-            known = known.named(tuple(str(column) for column in X.columns))
+        if known.n_features is None and names is not None:
+            known = known.named(names)
             check_new(known, self._metric)
         precision = known.precision
         if precision is None:
@@ -420,17 +300,6 @@ class Learner:
                 "Nothing was changed."
             )
         return [found[key] for key in keys]
-
-    def _take_snapshot(self, changes: int, least: float = SNAPSHOT_EVERY) -> None:
-        """Keep the model itself, too, if it has changed enough, so that opening takes less time."""
-        self._unsaved += changes
-        n = len(self._memory)
-        if self.path == MEMORY or n == 0:
-            return
-        if self._unsaved >= max(least, SNAPSHOT_SHARE * n if least == SNAPSHOT_EVERY else 0):
-            with suppress(StoreError):  # a snapshot is never needed, and all else is on disk
-                self._store.take_snapshot(self._memory.snapshot())
-            self._unsaved = 0
 
     # Asking.
 
@@ -611,26 +480,6 @@ class Learner:
             y = y.astype(np.int64)
         names = self._settings.feature_names
         write_table(target, Data(X, y, np.array(keys, np.str_), names, "label"), format)
-
-    # Leaving.
-
-    def close(self) -> None:
-        """Take a snapshot if that is worthwhile, and let go of the file."""
-        with self._lock:
-            if self._is_closed:
-                return
-            try:
-                if not self._store.read_only and not self._is_stale:
-                    self._take_snapshot(0, least=max(1.0, SNAPSHOT_EVERY / 10))
-            finally:
-                self._is_closed = True
-                self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _settled(known: Settings, precision: str, n_features: int, labels: str | None) -> Settings:

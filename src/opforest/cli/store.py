@@ -1,0 +1,280 @@
+"""``opforest store``: a learner on disk, from the shell."""
+
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from opforest.cli import options
+from opforest.cli.errors import BAD_MODEL, blame, say_errors
+
+if TYPE_CHECKING:
+    from opforest.io.data import Expected
+    from opforest.learner import Learner
+
+StoreFile = Annotated[str, typer.Argument(metavar="STORE", help="the file of a store")]
+
+
+@contextmanager
+def _opened(path: str, **more: Any) -> Iterator["Learner"]:
+    """Open a store that is there."""
+    import os
+
+    from opforest.learner import Learner, StoreError
+
+    if not os.path.exists(path):
+        raise StoreError(
+            f"{path}: there is no such store. `opforest store create {path}` makes one."
+        )
+    with Learner(path, **more) as learner:
+        yield learner
+
+
+def _expected(learner: "Learner") -> "Expected | None":
+    """Return what a store expects of data files."""
+    from opforest.io.data import Expected
+
+    known = learner.settings
+    if known.n_features is None:
+        return None
+    text = None if known.labels is None else known.labels == "text"
+    return Expected(known.n_features, known.feature_names, text)
+
+
+def create(
+    store: StoreFile,
+    metric: options.MetricOption = None,
+    metric_param: options.ParamOption = None,
+    features: Annotated[
+        str | None, typer.Option(help="the names of the features, separated by commas")
+    ] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="float64 or float32 (default: as the first examples come)")
+    ] = None,
+    score: Annotated[
+        bool, typer.Option("--score", help="predict each example before it is learned, and count")
+    ] = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Make an empty store.
+
+    Example: opforest store create animals.db --score
+    """
+    with say_errors():
+        import os
+
+        from opforest.cli.output import print_facts
+        from opforest.learner import Learner, StoreError
+
+        if os.path.exists(store) and os.path.getsize(store):
+            raise StoreError(f"{store} is there already: remove it, or choose another name.")
+        names = None if features is None else [name.strip() for name in features.split(",")]
+        params = options.parse_params(metric_param)
+        with Learner(store, metric=metric, metric_params=params, feature_names=names,
+                     precision=precision, score=score) as learner:  # fmt: skip
+            known = learner.settings
+        print_facts({"store": store, "metric": known.metric, "score": known.score}, json)
+
+
+@options.reads_data
+def learn(
+    store: StoreFile,
+    data: options.DataFile,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="replace examples that have the same key")
+    ] = False,
+    how: options.How = options.FOUND_OUT,
+    json: options.JsonOption = False,
+) -> None:
+    """Learn a data file, chunk by chunk; a column of ids has the keys.
+
+    Examples whose key and content are known already change nothing, so a file may be learned again
+    after an interruption.
+
+    Example: opforest store learn animals.db more.csv
+    """
+    with say_errors("Stopped; what was learned is on disk. Run it again to learn the rest."):
+        from opforest.cli.models import labels_of
+        from opforest.cli.output import counting, print_facts
+        from opforest.io.tables import read_chunks
+
+        begin, totals = perf_counter(), {"learned": 0, "unchanged": 0, "replaced": 0}
+        with _opened(store) as learner, counting("learned") as count:
+            reading = how.reading(expected=_expected(learner))
+            for chunk in read_chunks(data, reading):
+                y = labels_of(chunk, data)
+                keys = None if chunk.ids is None else [str(key) for key in chunk.ids.tolist()]
+                with blame(data):
+                    change = learner.learn_named(chunk.X, y, keys, replace, chunk.feature_names)
+                for name in totals:
+                    totals[name] += getattr(change, name)
+                count(len(chunk))
+            examples = len(learner)
+        seconds = perf_counter() - begin
+        print_facts({"store": store, **totals, "examples": examples, "seconds": seconds}, json)
+
+
+@options.reads_data
+def predict(
+    store: StoreFile,
+    data: options.DataFile,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="add the probability of each class")
+    ] = False,
+    out: Annotated[str, typer.Option("--out", "-o", help="where to write (default: stdout)")] = "-",
+    how: options.How = options.FOUND_OUT,
+    json: options.JsonOption = False,
+) -> None:
+    """Print the label of each example, as `opforest predict` does; another process may be learning.
+
+    Example: opforest store predict animals.db new.csv
+    """
+    with say_errors():
+        from opforest.cli.output import counting
+        from opforest.cli.predict import answers, write_json, write_lines
+        from opforest.io.source import STANDARD
+        from opforest.io.tables import open_output, read_chunks
+
+        is_shown = out == STANDARD and sys.stdout.isatty()
+        with _opened(store, read_only=True) as learner:
+            if len(learner) == 0:
+                raise ValueError(f"{store} has no examples yet: learn some first.")
+            model, reading = learner.model, how.reading(expected=_expected(learner))
+            write = write_json if json else write_lines
+            with open_output(out) as stream, counting("predicted", not is_shown) as count:
+                text = io.TextIOWrapper(stream, "utf-8", newline="")
+                try:
+                    chunks = read_chunks(data, reading)
+                    for line in write(answers(model, chunks, data, proba, False, False), model):
+                        text.write(line)
+                        count(line.count("\n"))
+                finally:
+                    text.detach()
+
+
+def forget(
+    store: StoreFile,
+    keys: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY]...", help="the keys of the examples")
+    ] = None,
+    keys_from: Annotated[
+        str | None, typer.Option(help="a file with more keys, one a line; - is the standard input")
+    ] = None,
+    missing_ok: Annotated[
+        bool, typer.Option("--missing-ok", help="pass over keys that no example has")
+    ] = False,
+    json: options.JsonOption = False,
+) -> None:
+    """Forget examples: they leave the model, the table and every byte of the files.
+
+    Example: opforest store forget animals.db img-17 img-18
+    """
+    with say_errors():
+        from opforest.cli.output import print_facts
+
+        wanted = list(keys or ())
+        if keys_from is not None:
+            is_standard = keys_from == "-"
+            text = sys.stdin.read() if is_standard else Path(keys_from).read_text("utf-8")
+            wanted += [line for line in text.splitlines() if line.strip()]
+        if not wanted:
+            raise ValueError("name the keys of the examples to forget, or --keys-from a file.")
+        with _opened(store) as learner:
+            change = learner.forget(wanted, missing_ok=missing_ok)
+            examples = len(learner)
+        print_facts({"store": store, "forgotten": change.forgotten, "examples": examples}, json)
+
+
+def correct(
+    store: StoreFile,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="the key of an example")],
+    label: Annotated[str, typer.Argument(metavar="LABEL", help="its label")],
+    json: options.JsonOption = False,
+) -> None:
+    """Give an example another label.
+
+    Example: opforest store correct animals.db img-17 cat
+    """
+    with say_errors():
+        from opforest.cli.output import print_facts
+
+        with _opened(store) as learner:
+            change = learner.correct(key, _as_label(label, learner.settings.labels))
+        facts = {"store": store, "key": key, "label": label, "corrected": change.replaced}
+        print_facts(facts, json)
+
+
+def _as_label(text: str, kind: str | None) -> Any:
+    """Return a label as the store has it."""
+    if kind in (None, "text"):
+        return text
+    if kind == "boolean":
+        if text.lower() not in ("true", "false"):
+            raise ValueError(f"labels of this store are true and false, got {text!r}.")
+        return text.lower() == "true"
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"labels of this store are whole numbers, got {text!r}.") from None
+
+
+def audit(store: StoreFile, json: options.JsonOption = False) -> None:
+    """Train on the table and compare the model with the result; check the file.
+
+    Example: opforest store audit animals.db
+    """
+    with say_errors():
+        from dataclasses import asdict
+
+        from opforest.cli.output import print_json
+
+        with _opened(store, read_only=True) as learner:
+            found = learner.audit()
+        if json:
+            print_json({**asdict(found), "ok": found.ok})
+        else:
+            typer.echo(str(found))
+    if not found.ok:
+        raise typer.Exit(BAD_MODEL)
+
+
+def export(
+    store: StoreFile,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="a data file, for all examples; or a model file, NAME.opforest"
+        ),
+    ],
+    to: options.OutFormatOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Write all examples to a data file, or the model to a model file.
+
+    Example: opforest store export animals.db animals.csv
+    """
+    with say_errors():
+        from opforest.cli.errors import require_folder
+        from opforest.cli.output import print_facts
+
+        require_folder(file)
+        with _opened(store, read_only=True) as learner:
+            learner.export(file, None if to is None else to.value)
+            examples = len(learner)
+        if file != "-":
+            print_facts({"store": store, "file": file, "examples": examples}, json)
+
+
+def make_store_app() -> Any:
+    """Return the group of commands."""
+    app = typer.Typer(no_args_is_help=True, rich_markup_mode=None,
+                      help="Keep a learner on disk: create, learn, predict, forget, correct, "
+                      "audit, export.")  # fmt: skip
+    for command in (create, learn, predict, forget, correct, audit, export):
+        app.command()(command)
+    return app

@@ -1,0 +1,371 @@
+"""The service: what is asked by HTTP, and who answers it."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import (
+    FileResponse,
+    HTMLResponse,
+    PlainTextResponse,
+    Response,
+    StreamingResponse,
+)
+from starlette.exceptions import HTTPException
+from starlette.staticfiles import StaticFiles
+
+from opforest import __version__
+from opforest.learner import Change, Learner
+from opforest.serve import openapi
+from opforest.serve.events import Hub, Meter
+from opforest.serve.guard import Guard, Tokens
+from opforest.serve.limits import Limits
+from opforest.serve.play import Play, describe_path
+from opforest.serve.problems import ProblemError, as_problem
+from opforest.serve.requests import read_body, read_table, take
+from opforest.serve.view import Plane, draw_forest, find_plane
+
+STATIC = Path(__file__).parent / "static"
+
+#: Up to this many rows are predicted at once, without a thread of their own.
+FEW_ROWS = 64
+
+#: Planes that pages which are open now were given.
+PLANES = 64
+
+Answer = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+class Service:
+    """A learner and those who ask it: reading is immediate, changes wait in one queue."""
+
+    def __init__(self, learner: Learner, limits: Limits, play: Play | None) -> None:
+        self.learner, self.limits, self.play = learner, limits, play
+        self.hub, self.meter = Hub(limits.listeners), Meter()
+        self.waiting = 0
+        self._writer = ThreadPoolExecutor(1, "opforest-writer")
+        self._planes: dict[int, Plane] = {}
+
+    async def change(self, do: Callable[[], Any]) -> Any:
+        """Do something in the one thread that writes, when it is its turn."""
+        if self.waiting >= self.limits.waiting:
+            raise ProblemError(503, f"{self.waiting} changes are waiting. Send it again later.")
+        self.waiting += 1
+        try:
+            # If the client leaves, what it has asked for is done all the same.
+            loop = asyncio.get_running_loop()
+            return await asyncio.shield(loop.run_in_executor(self._writer, do))
+        finally:
+            self.waiting -= 1
+
+    def close(self) -> None:
+        """Finish what is waiting, and close the store."""
+        self._writer.shutdown(wait=True)
+        self.learner.close()
+
+    def _rows(self, rows: list[Any]) -> list[list[float]]:
+        known = self.learner.settings
+        return read_table(rows, known.feature_names, known.n_features, self.limits.rows)
+
+    def _told(self, kind: str, change: Change) -> dict[str, Any]:
+        """Tell listeners of a change, and return it for the one who has made it."""
+        answer = {
+            "learned": change.learned,
+            "unchanged": change.unchanged,
+            "replaced": change.replaced,
+            "forgotten": change.forgotten,
+            "examples": len(self.learner),
+        }
+        report = {name: value for name, value in vars(change.report).items() if value}
+        if change.learned or change.replaced or change.forgotten:
+            shown = [] if change.forgotten else list(change.keys[:3])
+            self.hub.publish(kind, {**answer, "keys": shown, "report": report,
+                                    "micros": round(1e6 * change.seconds)})  # fmt: skip
+        return {**answer, "keys": list(change.keys), "report": report}
+
+    # Changes.
+
+    async def learn(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Learn rows."""
+        rows, labels, keys, replace = take(
+            body, rows=(list,), labels=(list,), keys=(list, NoneType), replace=(bool, NoneType)
+        )
+        table, known = self._rows(rows), self.learner.settings
+        names = known.feature_names
+        if known.n_features is None and rows and isinstance(rows[0], dict):
+            names = tuple(rows[0])
+        change = await self.change(
+            lambda: self.learner.learn_named(table, labels, keys, bool(replace), names)
+        )
+        return self._told("learn", change)
+
+    async def forget(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Forget examples by their keys."""
+        keys, missing_ok = take(body, keys=(list,), missing_ok=(bool, NoneType))
+        change = await self.change(lambda: self.learner.forget(keys, missing_ok=bool(missing_ok)))
+        return self._told("forget", change)
+
+    async def correct(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Give an example another label."""
+        key, label = take(body, key=(str,), label=(str, int, float, bool))
+        change = await self.change(lambda: self.learner.correct(key, label))
+        return self._told("correct", change)
+
+    # Questions.
+
+    async def predict(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Predict rows."""
+        rows, proba = take(body, rows=(list,), proba=(bool, NoneType))
+        table = self._rows(rows)
+        if not table:
+            return {"labels": []}
+
+        def ask() -> dict[str, Any]:
+            answer: dict[str, Any] = {"labels": self.learner.predict(table).tolist()}
+            if proba:
+                answer["classes"] = self.learner.model.classes_.tolist()
+                answer["probabilities"] = self.learner.predict_proba(table).tolist()
+            return answer
+
+        return ask() if len(table) <= FEW_ROWS else await asyncio.to_thread(ask)
+
+    async def explain(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Explain the label of one row."""
+        (row,) = take(body, row=(list, dict))
+        (table,) = self._rows([row])
+        path = await asyncio.to_thread(self.learner.explain, table)
+        return describe_path(path)
+
+    def stats(self) -> dict[str, Any]:
+        """Return what the page shows of a store."""
+        return {
+            **self.learner.stats(),
+            "version": __version__,
+            "waiting": self.waiting,
+            "play": self.play is not None,
+            "history": self.learner._store.scores(200),
+            "last": [
+                {"key": row.name, "label": row.y, "time": row.time}
+                for row in self.learner._store.last(8)
+            ],
+            "events": list(self.hub.recent)[-8:],
+        }
+
+    def forest(self, plane: int | None) -> dict[str, Any]:
+        """Return what is drawn of the forest, on the plane that the page has seen before."""
+        model = self.learner.model
+        if "forest_" not in vars(model):
+            return {"examples": 0, "points": [], "plane": None}
+        if plane is None or plane not in self._planes:
+            points = model.forest_.points
+            step = max(1, len(points) // 5000)
+            plane = max(self._planes, default=0) + 1
+            self._planes[plane] = find_plane(points[::step].astype(float))
+            while len(self._planes) > PLANES:
+                del self._planes[min(self._planes)]
+        found = self._planes[plane]
+        drawn = draw_forest(model, found)
+        ids = self.learner._memory.ids_of(drawn.pop("ids")).tolist()
+        names = self.learner._store.names_of(ids)
+        keys = [names.get(id) for id in ids]
+        return {**drawn, "keys": keys, "plane": plane, "is_projected": not found.is_all}
+
+    def metrics(self) -> str:
+        """Return numbers for Prometheus."""
+        stats = self.learner.stats()
+        return self.meter.text({
+            "examples": ("gauge", "Examples known.", stats["examples"]),
+            "prototypes": ("gauge", "Prototypes among them.", stats["prototypes"]),
+            "classes": ("gauge", "Classes that have examples.", len(stats["classes"])),
+            "waiting": ("gauge", "Changes that wait for their turn.", self.waiting),
+            "listeners": ("gauge", "Clients that follow events.", len(self.hub.queues)),
+            "commits_total": ("counter", "Transactions on disk.", stats["commits"]),
+            "commit_seconds_total": ("counter", "Time spent waiting for the disk.",
+                                     stats["commit_seconds"]),
+            "store_bytes": ("gauge", "Size of the files.", stats["bytes_on_disk"]),
+            "memory_bytes": ("gauge", "Memory of the model.", stats["bytes_in_memory"]),
+        })  # fmt: skip
+
+    # Playing.
+
+    async def start(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Begin a stream."""
+        name, seed = take(body, set=(str,), seed=(int, NoneType))
+        return await self._play(lambda play: play.start(name, abs(seed or 0) % 2**31))
+
+    async def step(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Play a few examples of it."""
+        (count,) = take(body, count=(int, NoneType))
+        return await self._play(lambda play: play.step(max(0, 1 if count is None else count)))
+
+    async def draw(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Learn an example that was clicked."""
+        x, label = take(body, x=(list,), label=(int,))
+        return await self._play(lambda play: play.add(x, label))
+
+    async def drop(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Forget an example that was clicked."""
+        (key,) = take(body, key=(str,))
+        return await self._play(lambda play: play.forget(key))
+
+    async def hover(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Explain the point under the cursor."""
+        (x,) = take(body, x=(list,))
+        return await self._play(lambda play: play.explain(x), answers=True)
+
+    async def _play(self, do: Callable[[Play], Any], answers: bool = False) -> dict[str, Any]:
+        play = self.play
+        if play is None:
+            raise ProblemError(
+                404, "this is a store, and nothing to play with: see `opforest play`."
+            )
+
+        def turn() -> dict[str, Any]:
+            found: dict[str, Any] = do(play)
+            return found if answers else play.state()
+
+        return await self.change(turn)  # type: ignore[no-any-return]
+
+
+def make_app(
+    learner: Learner,
+    *,
+    tokens: Tokens | None = None,
+    hosts: tuple[str, ...] = (),
+    limits: Limits | None = None,
+    play: bool = False,
+) -> FastAPI:
+    """Return the service of a learner as an ASGI application, which closes the learner at its end.
+
+    Parameters
+    ----------
+    learner : Learner
+        What is asked.
+    tokens : Tokens, default=None
+        Who may ask; everybody who can reach it if None.
+    hosts : tuple of str, default=()
+        Names of this machine under which it is served.
+    limits : Limits, default=None
+        How much one may ask for.
+    play : bool, default=False
+        Whether the learner is one in memory to play with.
+    """
+    service = Service(learner, limits or Limits(), Play(learner) if play else None)
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.hub.close()
+        await asyncio.to_thread(service.close)
+
+    app = FastAPI(title="opforest", version=__version__, lifespan=life, docs_url=None,
+                  redoc_url=None, description=openapi.DESCRIPTION)  # fmt: skip
+    app.state.service = service
+    _add_questions(app, service)
+    posts: dict[str, Answer] = {
+        "/v1/learn": service.learn, "/v1/predict": service.predict, "/v1/explain": service.explain,
+        "/v1/forget": service.forget, "/v1/correct": service.correct,
+    }  # fmt: skip
+    if play:
+        posts |= {
+            "/v1/play/start": service.start, "/v1/play/step": service.step,
+            "/v1/play/learn": service.draw, "/v1/play/forget": service.drop,
+            "/v1/play/explain": service.hover,
+        }  # fmt: skip
+    for path, answer in posts.items():
+        endpoint = _endpoint(service, path, answer)
+        app.post(
+            path,
+            summary=answer.__doc__,
+            openapi_extra=openapi.body_of(path),
+            include_in_schema="/play" not in path,
+        )(endpoint)
+    app.mount("/static", StaticFiles(directory=STATIC), "static")
+
+    @app.exception_handler(HTTPException)
+    async def say(_: Request, error: HTTPException) -> Response:
+        return ProblemError(error.status_code, str(error.detail)).response()
+
+    @app.exception_handler(Exception)
+    async def confess(_: Request, error: Exception) -> Response:
+        return as_problem(error).response()
+
+    app.add_middleware(Guard, tokens=tokens, hosts=hosts)
+    return app
+
+
+def _endpoint(service: Service, path: str, answer: Answer) -> Callable[..., Any]:
+    """Return what reads a body, answers it in JSON, and counts."""
+
+    async def endpoint(request: Request) -> Response:
+        begin = time.perf_counter()
+        try:
+            body = await read_body(request, service.limits)
+            response = as_json(await answer(body))
+        except (ProblemError, ValueError) as error:
+            response = as_problem(error).response()
+        service.meter.note(path, response.status_code, time.perf_counter() - begin)
+        return response
+
+    return endpoint
+
+
+def as_json(value: dict[str, Any]) -> Response:
+    """Return an answer in JSON."""
+    return Response(json.dumps(value, allow_nan=False), media_type="application/json")
+
+
+def _add_questions(app: FastAPI, service: Service) -> None:
+    """Add what is asked by GET."""
+
+    def ask(path: str, summary: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        return app.get(path, summary=summary, response_class=Response)
+
+    @ask("/v1/stats", "What there is to say about the store.")
+    async def stats() -> Response:
+        return as_json(await asyncio.to_thread(service.stats))
+
+    @ask("/v1/forest", "The forest on a plane, to be drawn.")
+    async def forest(plane: int | None = None) -> Response:
+        return as_json(await asyncio.to_thread(service.forest, plane))
+
+    @ask("/v1/events", "Changes as they happen, as server-sent events.")
+    async def events() -> Response:
+        if service.hub.is_full:
+            return ProblemError(503, "too many clients are listening.").response()
+        return StreamingResponse(service.hub.listen(), media_type="text/event-stream")
+
+    @ask("/health", "Whether the service is up.")
+    async def health() -> Response:
+        return as_json({"status": "ok", "version": __version__})
+
+    @ask("/metrics", "Numbers for Prometheus.")
+    async def metrics() -> Response:
+        text = await asyncio.to_thread(service.metrics)
+        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return HTMLResponse(openapi.page(app.openapi()))
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> Response:
+        return FileResponse(STATIC / "index.html")
+
+    @app.get("/favicon.svg", include_in_schema=False)
+    async def icon() -> Response:
+        return FileResponse(STATIC / "icon.svg")
+
+    if service.play is not None:
+        play = service.play
+
+        @app.get("/v1/play", include_in_schema=False)
+        async def state() -> Response:
+            return as_json(await service.change(play.state))

@@ -1,0 +1,109 @@
+"""What /openapi.json and /docs say of the service: made here, with nothing from elsewhere."""
+
+import html
+import json
+from typing import Any
+
+DESCRIPTION = (
+    "An optimum-path forest on a table of examples. What was learned is on disk when the answer "
+    "comes; what was forgotten is in no file. Errors are problem details (RFC 9457), with the row "
+    "and the column that is wrong."
+)
+
+ROW = {
+    "oneOf": [
+        {"type": "array", "items": {"type": "number"}},
+        {"type": "object", "additionalProperties": {"type": "number"}},
+    ]
+}
+LABEL = {"oneOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]}
+KEYS = {"type": "array", "items": {"type": "string"}}
+FLAG = {"type": "boolean", "default": False}
+
+#: Members of the bodies, those that are required, and an example.
+BODIES: dict[str, tuple[dict[str, Any], list[str], dict[str, Any]]] = {
+    "/v1/learn": (
+        {"rows": {"type": "array", "items": ROW}, "labels": {"type": "array", "items": LABEL},
+         "keys": KEYS, "replace": FLAG},
+        ["rows", "labels"],
+        {"rows": [[5.1, 3.5], [6.2, 2.9]], "labels": ["cat", "dog"], "keys": ["img-1", "img-2"]},
+    ),
+    "/v1/predict": (
+        {"rows": {"type": "array", "items": ROW}, "proba": FLAG},
+        ["rows"],
+        {"rows": [[5.0, 3.4]], "proba": True},
+    ),
+    "/v1/explain": ({"row": ROW}, ["row"], {"row": [5.0, 3.4]}),
+    "/v1/forget": ({"keys": KEYS, "missing_ok": FLAG}, ["keys"], {"keys": ["img-1"]}),
+    "/v1/correct": (
+        {"key": {"type": "string"}, "label": LABEL},
+        ["key", "label"],
+        {"key": "img-2", "label": "cat"},
+    ),
+}  # fmt: skip
+
+
+def body_of(path: str) -> dict[str, Any]:
+    """Return what OpenAPI says of the body of a request."""
+    if path not in BODIES:
+        return {}
+    members, required, example = BODIES[path]
+    schema = {"type": "object", "properties": members, "required": required,
+              "additionalProperties": False}  # fmt: skip
+    content = {"application/json": {"schema": schema, "example": example}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def page(described: dict[str, Any]) -> str:
+    """Return the description as a page."""
+    parts = []
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            parts.append(_part(path, method.upper(), operation))
+    return PAGE.format(
+        version=html.escape(described["info"]["version"]),
+        description=html.escape(DESCRIPTION),
+        parts="\n".join(parts),
+    )
+
+
+def _part(path: str, method: str, operation: dict[str, Any]) -> str:
+    name = f'<span class="method">{method}</span> <code>{html.escape(path)}</code>'
+    lines = [f"<section><h2>{name}</h2>"]
+    lines.append(f"<p>{html.escape(operation.get('summary') or '')}</p>")
+    body = operation.get("requestBody")
+    if body:
+        content = body["content"]["application/json"]
+        required = content["schema"]["required"]
+        names = [
+            f"<code>{name}</code>{'' if name in required else ' (optional)'}"
+            for name in content["schema"]["properties"]
+        ]
+        example = html.escape(json.dumps(content["example"]))
+        lines.append(f"<p>Members: {', '.join(names)}.</p>")
+        lines.append(
+            f"<pre>curl -H 'Content-Type: application/json' -d '{example}' "
+            f"http://127.0.0.1:8765{html.escape(path)}</pre>"
+        )
+    return "\n".join([*lines, "</section>"])
+
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>opforest: the service</title>
+<link rel="icon" href="/favicon.svg">
+<link rel="stylesheet" href="/static/style.css">
+</head>
+<body class="docs">
+<main>
+<h1>opforest <small>{version}</small></h1>
+<p>{description} The whole description is <a href="/openapi.json">/openapi.json</a>; there is
+<a href="/">a page to look at</a>.</p>
+{parts}
+</main>
+</body>
+</html>
+"""

@@ -1,0 +1,77 @@
+// Asking the service: JSON, a token if one is needed, and events that go on after a break.
+
+let token = sessionStorage.getItem("opforest-token") || "";
+const offline = document.getElementById("offline");
+
+function headers(more = {}) {
+  return token ? { ...more, Authorization: `Bearer ${token}` } : more;
+}
+
+async function askForToken() {
+  const dialog = document.getElementById("token");
+  if (!dialog.open) dialog.showModal();
+  await new Promise((done) => dialog.addEventListener("close", done, { once: true }));
+  token = document.getElementById("token-text").value.trim();
+  sessionStorage.setItem("opforest-token", token);
+}
+
+export async function call(path, body) {
+  const options = body === undefined
+    ? { headers: headers() }
+    : { method: "POST", headers: headers({ "Content-Type": "application/json" }), body: JSON.stringify(body) };
+  let response;
+  try {
+    response = await fetch(path, options);
+  } catch (error) {
+    offline.hidden = false;
+    throw error;
+  }
+  offline.hidden = true;
+  if (response.status === 401) {
+    await askForToken();
+    return call(path, body);
+  }
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.detail || answer.title);
+  return answer;
+}
+
+// Calls `tell` for each event, and `renew` whenever some may have been missed.
+export async function follow(tell, renew) {
+  for (;;) {
+    try {
+      const response = await fetch("/v1/events", { headers: headers() });
+      if (!response.ok) throw new Error(response.statusText);
+      offline.hidden = true;
+      await renew();
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = "";
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        const parts = (rest + value).split("\n\n");
+        rest = parts.pop();
+        for (const part of parts) {
+          const data = part.split("\n").find((line) => line.startsWith("data: "));
+          if (data) tell(JSON.parse(data.slice(6)));
+        }
+      }
+    } catch {
+      offline.hidden = false;
+    }
+    await new Promise((done) => setTimeout(done, 1000));
+  }
+}
+
+// Calls `renew` when the service is back, for pages that follow no events.
+export async function waitForReturn(renew) {
+  for (;;) {
+    await new Promise((done) => setTimeout(done, 1000));
+    if (offline.hidden) continue;
+    try {
+      await fetch("/health");
+      await renew();
+      offline.hidden = true;
+    } catch { /* not yet */ }
+  }
+}

@@ -1,0 +1,55 @@
+// Small parts that both views show: elements, class choosers, explanations.
+
+import { glyph } from "./draw.js";
+
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name in element && name !== "list") element[name] = value;
+    else element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+export function drawn(code, isPrototype) {
+  const span = make("span", { className: `k${code % 8}` });
+  span.innerHTML = glyph(code, isPrototype);
+  return span;
+}
+
+export const number = (value, digits = 3) => (value === 0 ? "0" : Number(value).toPrecision(digits).replace(/\.?0+$/, ""));
+
+// Radio buttons, one for each class; returns what is chosen.
+export function chooser(fieldset, names, codeOf, legend) {
+  const before = fieldset.querySelector("input:checked")?.value;
+  fieldset.replaceChildren(make("legend", {}, legend));
+  names.forEach((name, i) => {
+    const input = make("input", { type: "radio", name: fieldset.id, value: String(i) });
+    input.checked = before === undefined ? i === 0 : before === String(i);
+    const label = make("span", { className: `k${codeOf(name) % 8}` });
+    label.innerHTML = glyph(codeOf(name));
+    label.append(make("b", {}, String(name)));
+    fieldset.append(make("label", { className: "pill", title: `Class ${name}` }, input, label));
+  });
+  return () => names[Number(fieldset.querySelector("input:checked")?.value ?? 0)];
+}
+
+// The path in words: prototype, steps with their lengths, the longest of which is the cost.
+export function tell(place, path, codeOf, nameOf) {
+  place.replaceChildren();
+  if (!path) return;
+  const steps = path.steps;
+  const middle = steps.length > 9 ? [...steps.slice(0, 4), null, ...steps.slice(-4)] : steps;
+  const code = codeOf(path.label);
+  place.append(make("strong", { className: `k${code % 8}` }, `Class ${path.label}`), ` at cost ${number(path.cost)}: `);
+  middle.forEach((step, i) => {
+    if (i) place.append(step && steps.indexOf(step) > 0 ? `→ ${number(step.distance)} →` : "→");
+    if (!step) { place.append(`… ${steps.length - 8} more steps …`); return; }
+    const isLongest = step.distance === path.cost && step.distance > 0;
+    const name = step.index < 0 ? "here" : nameOf(step);
+    const chip = make("span", { className: isLongest ? "chip longest" : "chip" }, drawn(code, i === 0), name);
+    if (isLongest) chip.title = "The longest step: its length is the cost of the path";
+    place.append(chip);
+  });
+}

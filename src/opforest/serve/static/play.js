@@ -1,0 +1,127 @@
+// Three forests on one stream.
+
+import { call, waitForReturn } from "./api.js";
+import { ForestCanvas } from "./draw.js";
+import { chooser, make, tell } from "./parts.js";
+
+const FORESTS = {
+  opfi: ["OPFI", "the algorithm of Ponti & Riva"],
+  exact: ["Exact", "what training anew would give"],
+  dift: ["DIFT", "the baseline: all are prototypes"],
+};
+const HOVER = "Point at a forest, and the path that explains the point appears here, step by step.";
+const codeOf = (label) => Math.max(0, Number(label) - 1);
+const find = (id) => document.getElementById(id);
+
+export async function openPlay() {
+  const panels = {};
+  let state = null, timer = null, busy = false, hovering = 0, chosen = () => 1;
+
+  const ask = async (path, body) => {
+    if (busy) return;
+    busy = true;
+    try {
+      show(await call(`/v1/play/${path}`, body));
+    } catch (error) {
+      say(error.message);
+    } finally {
+      busy = false;
+    }
+  };
+  const say = (text) => { for (const panel of Object.values(panels)) panel.said.textContent = text; };
+
+  function click(x, y, key) {
+    if (key !== null) ask("forget", { key });
+    else ask("learn", { x: [x, y], label: Number(chosen()) });
+  }
+
+  async function hover(name, x, y) {
+    const turn = ++hovering;
+    if (x === null || timer) {
+      for (const panel of Object.values(panels)) panel.canvas.setPath(null);
+      if (x === null) find("path").textContent = HOVER;
+      return;
+    }
+    if (busy) return;
+    const paths = await call("/v1/play/explain", { x: [x, y] }).catch(() => null);
+    if (!paths || turn !== hovering) return;
+    for (const [other, panel] of Object.entries(panels)) panel.canvas.setPath(paths[other] && { ...paths[other], at: [x, y] });
+    const keys = state.forests[name].keys;
+    tell(find("path"), paths[name], codeOf, (step) => keys[step.index]);
+  }
+
+  for (const [name, [title, subtitle]] of Object.entries(FORESTS)) {
+    const canvas = make("canvas", { tabIndex: 0, role: "img" });
+    canvas.setAttribute("aria-label", `${title}: a forest. Arrows move the cursor, Enter learns, Delete forgets.`);
+    const numbers = make("dl", { className: "numbers" });
+    const said = make("p", { className: "said" });
+    said.setAttribute("aria-live", "polite");
+    find("panels").append(make("article", { className: name === "exact" ? "panel main" : "panel", id: `panel-${name}` },
+      make("header", {}, make("h2", {}, `${title} `, make("small", {}, subtitle))),
+      make("div", { className: "stage" }, canvas), numbers, said));
+    panels[name] = { numbers, said, canvas: new ForestCanvas(canvas, { code: codeOf, click, hover: (x, y) => hover(name, x, y) }) };
+    const tab = make("button", { type: "button", value: name }, title);
+    find("tabs").append(tab);
+  }
+  find("tabs").prepend(make("button", { type: "button", value: "all" }, "All three"));
+  find("tabs").addEventListener("click", (event) => event.target.value && view(event.target.value));
+  function view(which) {
+    for (const tab of find("tabs").children) tab.setAttribute("aria-pressed", String(tab.value === which));
+    for (const name of Object.keys(panels)) find(`panel-${name}`).hidden = which !== "all" && which !== name;
+    find("panels").classList.toggle("one", which !== "all");
+  }
+  view(matchMedia("(max-width: 640px)").matches ? "exact" : "all");
+
+  function show(next) {
+    state = next;
+    for (const [name, panel] of Object.entries(panels)) {
+      const forest = next.forests[name];
+      panel.canvas.show(forest);
+      const accuracy = forest.accuracy === null ? "–" : `${(100 * forest.accuracy).toFixed(1)} %`;
+      const facts = { Examples: forest.examples, Prototypes: forest.prototypes?.length ?? 0, "Accuracy so far": accuracy,
+        "Last, in µs": forest.last.micros ?? "–" };
+      panel.numbers.replaceChildren(...Object.entries(facts).map(([term, value]) =>
+        make("div", {}, make("dt", {}, term), make("dd", {}, String(value)))));
+      const [, before, rest] = /^(Case \d)?:?(.*)$/s.exec(forest.last.said || "Click, or play the stream.");
+      panel.said.replaceChildren(...(before ? [make("b", {}, before), ` ${rest.trim()[0].toUpperCase()}${rest.trim().slice(1)}`] : [rest]));
+    }
+    find("progress").value = next.length ? next.played / next.length : 0;
+    find("step").disabled = find("run").disabled = next.played >= next.length;
+    if (next.played >= next.length) stop();
+    if (find("set").options.length === 0) {
+      find("set").append(...Object.entries(next.sets).map(([value, title]) => make("option", { value }, title)));
+    }
+    find("set").value = next.set;
+  }
+
+  const label = () => { find("run").innerHTML = timer ? "❚❚ Pause" : "<span aria-hidden=\"true\">▶</span> Play"; };
+  function stop() { clearTimeout(timer); timer = null; label(); }
+  function run() {
+    const next = async () => {
+      await ask("step", { count: 1 });
+      if (timer) timer = setTimeout(next, 1000 / Number(find("speed").value));
+    };
+    timer = setTimeout(next, 0);
+    label();
+  }
+
+  find("run").addEventListener("click", () => (timer ? stop() : run()));
+  find("step").addEventListener("click", () => { stop(); ask("step", { count: 1 }); });
+  find("again").addEventListener("click", () => ask("start", { set: state.set, seed: state.seed + 1 }));
+  find("set").addEventListener("change", () => { stop(); ask("start", { set: find("set").value, seed: state.seed }); });
+  document.addEventListener("keydown", (event) => {
+    if (event.target.matches("select, input[type=password], input[type=range]") || event.ctrlKey || event.metaKey) return;
+    const pill = find("classes").querySelectorAll("input")[Number(event.key) - 1];
+    if (pill) pill.checked = true;
+    else if (event.key === " " && !event.target.matches("button, input")) find("run").click();
+    else if (event.key === "s") find("step").click();
+    else return;
+    event.preventDefault();
+  });
+  chosen = chooser(find("classes"), [1, 2, 3, 4], codeOf, "A click learns");
+  const renew = async () => show(await call("/v1/play"));
+  await renew();
+  find("path").textContent = HOVER;
+  find("play").hidden = false;
+  waitForReturn(renew);
+}

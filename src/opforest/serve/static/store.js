@@ -1,0 +1,145 @@
+// A store in use: its forest, growth, accuracy, classes, the last examples and what they changed.
+
+import { call, follow } from "./api.js";
+import { colours, fitToScreen, ForestCanvas } from "./draw.js";
+import { chooser, drawn, make, tell } from "./parts.js";
+
+const find = (id) => document.getElementById(id);
+const count = (value) => Number(value).toLocaleString("en");
+
+function size(bytes) {
+  const unit = bytes > 1e9 ? ["GB", 1e9] : bytes > 1e6 ? ["MB", 1e6] : ["kB", 1e3];
+  return `${(bytes / unit[1]).toFixed(bytes / unit[1] < 10 ? 1 : 0)} ${unit[0]}`;
+}
+
+const DEEDS = { learn: "learned", correct: "corrected", forget: "forgotten" };
+
+function summary(event) {
+  const done = event.learned || event.replaced || event.forgotten;
+  const names = event.keys.length ? ` ${event.keys.join(", ")}${done > event.keys.length ? " …" : ""}` : "";
+  const report = event.report;
+  const more = [
+    report.prototypes_gained && `+${report.prototypes_gained} prototype${report.prototypes_gained === 1 ? "" : "s"}`,
+    report.prototypes_lost && `−${report.prototypes_lost}`,
+    report.reconquered && `${count(report.reconquered)} cost${report.reconquered === 1 ? "" : "s"} anew`,
+  ].filter(Boolean).join(", ");
+  return make("li", {}, make("span", {}, `${count(done)} ${DEEDS[event.kind]}${names}`),
+    make("span", { className: "soft" }, `${more || "no other changed"} · ${count(event.micros)} µs`));
+}
+
+export async function openStore(first) {
+  let stats = first, plane = null, names = [], waiting = false, chosen = () => null, hovering = 0;
+  const codeOf = (label) => Math.max(0, names.indexOf(String(label)));
+  find("tagline").textContent = first.store;
+
+  const ask = async (path, body) => {
+    try {
+      await call(path, body);
+      find("said").textContent = "";
+    } catch (error) {
+      find("said").textContent = error.message;
+    }
+  };
+  const canEdit = () => find("edit").checked;
+  const canvas = new ForestCanvas(find("forest"), {
+    code: codeOf,
+    click: (x, y, key) => {
+      if (!canEdit()) find("said").textContent = "To learn and forget by clicks, tick the box first.";
+      else if (key !== null) ask("/v1/forget", { keys: [key] });
+      else if (stats.features === 2 && chosen() !== undefined) ask("/v1/learn", { rows: [[x, y]], labels: [typed(chosen())] });
+      else find("said").textContent = "Examples of a store with more than two features come by the API.";
+    },
+    hover: async (x, y) => {
+      const turn = ++hovering;
+      if (x === null || stats.features !== 2) { canvas.setPath(null); find("why").replaceChildren(); return; }
+      const path = await call("/v1/explain", { row: [x, y] }).catch(() => null);
+      if (!path || turn !== hovering) return;
+      const place = new Map((canvas.data?.keys || []).map((key, i) => [key, i]));
+      for (const step of path.steps) step.place = place.get(step.key);
+      canvas.setPath({ ...path, at: [x, y] });
+      tell(find("why"), path, codeOf, (step) => step.key ?? `example ${step.index}`);
+    },
+  });
+  const typed = (name) => (stats.labels === "text" ? name : stats.labels === "boolean" ? name === "True" : Number(name));
+
+  function showStats() {
+    const known = Object.keys(stats.classes);
+    names = [...names.filter((name) => known.includes(name)), ...known.filter((name) => !names.includes(name))].sort();
+    const facts = {
+      Examples: count(stats.examples), Prototypes: count(stats.prototypes), Features: stats.features ?? "–",
+      Metric: stats.metric, "On disk": size(stats.bytes_on_disk), "In memory": size(stats.bytes_in_memory),
+    };
+    find("facts").replaceChildren(...Object.entries(facts).map(([name, value]) =>
+      make("div", {}, make("span", {}, name), make("strong", {}, String(value)))));
+    const most = Math.max(1, ...Object.values(stats.classes));
+    find("bars").replaceChildren(...names.slice(0, 12).map((name) => {
+      const bar = make("span", { className: "track" });
+      bar.innerHTML = `<svg width="100%" height="10" preserveAspectRatio="none"><rect rx="5" height="10" width="${(100 * stats.classes[name]) / most}%"/></svg>`;
+      bar.firstChild.style.width = "100%";
+      return make("li", { className: `k${codeOf(name) % 8}` },
+        make("span", { className: "name" }, drawn(codeOf(name)), make("b", {}, name)), bar,
+        make("span", { className: "count" }, count(stats.classes[name])));
+    }));
+    find("log").replaceChildren(...stats.events.slice().reverse().map(summary));
+    if (!stats.events.length) find("log").replaceChildren(make("li", { className: "soft" }, "Nothing since the service was started."));
+    find("last").replaceChildren(...stats.last.map((row) =>
+      make("li", {}, make("code", {}, row.key), make("span", { className: `k${codeOf(row.label) % 8}` }, String(row.label)))));
+    find("labels").hidden = stats.features !== 2 || !canEdit();
+    chosen = chooser(find("labels"), names.slice(0, 8), codeOf, "A click learns");
+    find("version").textContent = `opforest ${stats.version}`;
+    showAccuracy();
+  }
+
+  function showAccuracy() {
+    const { context, width, height } = fitToScreen(find("accuracy"));
+    const colour = colours();
+    const history = stats.history.filter(([, , total]) => total > 0);
+    context.clearRect(0, 0, width, height);
+    find("accuracy-note").textContent = stats.score === null
+      ? "This store was made without --score."
+      : history.length ? `${(100 * stats.score.accuracy).toFixed(1)} % of ${count(stats.score.total)} examples were predicted rightly before they were learned.`
+        : "No example has been predicted before it was learned yet.";
+    find("accuracy").parentElement.hidden = history.length < 2;
+    if (history.length < 2) return;
+    const last = history.at(-1)[2];
+    const low = Math.min(...history.map(([, right, total]) => right / total));
+    const floor = Math.min(0.9, Math.floor(low * 10) / 10);
+    const at = (right, total) => [34 + (total / last) * (width - 40), 6 + (1 - (right / total - floor) / (1 - floor)) * (height - 26)];
+    context.font = "11px system-ui, sans-serif";
+    context.fillStyle = colour.soft;
+    context.strokeStyle = colour.line;
+    for (const value of [floor, (1 + floor) / 2, 1]) {
+      const [, y] = at(value, 1);
+      context.beginPath(); context.moveTo(34, y); context.lineTo(width - 6, y); context.stroke();
+      context.fillText(`${Math.round(100 * value)} %`, 0, y + 4);
+    }
+    context.textAlign = "right";
+    context.fillText(`${count(last)} examples`, width - 6, height - 4);
+    context.textAlign = "left";
+    context.strokeStyle = colour.accent;
+    context.lineWidth = 2;
+    context.beginPath();
+    for (const [, right, total] of history) context.lineTo(...at(right, total));
+    context.stroke();
+  }
+
+  async function renew() {
+    stats = await call("/v1/stats");
+    showStats();
+    const forest = await call(plane === null ? "/v1/forest" : `/v1/forest?plane=${plane}`);
+    plane = forest.plane;
+    const shown = forest.points.length < forest.examples ? `${count(forest.points.length)} of ${count(forest.examples)} examples, evenly by age` : "";
+    const where = forest.is_projected ? "on the plane of the first two principal axes, as they were when this page was opened; regions are those of the plane" : "";
+    find("seen").textContent = [shown, where].filter(Boolean).join("; ");
+    canvas.show(forest);
+  }
+
+  find("edit").addEventListener("change", showStats);
+  find("store").hidden = false;
+  await renew();
+  follow(() => { // several events at once are one look
+    if (waiting) return;
+    waiting = true;
+    setTimeout(() => { waiting = false; renew().catch(() => {}); }, 150);
+  }, renew);
+}

@@ -1,0 +1,113 @@
+"""A forest as a page draws it: points on a plane, paths, prototypes, cut edges, regions."""
+
+import base64
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opforest.classifier import OPFClassifier
+from opforest.learner.values import Array
+
+#: Examples that a page draws at the most, and columns and rows of the grid of regions.
+MOST_POINTS = 2000
+GRID = (160, 120)
+
+#: What is left free around the points.
+MARGIN = 0.08
+
+
+class Plane(NamedTuple):
+    """The plane on which examples are drawn: where it is, and what is seen of it."""
+
+    centre: Array
+    axes: Array  #: of shape (2, d)
+    bounds: tuple[float, float, float, float]  #: left, bottom, right, top
+
+    @property
+    def is_all(self) -> bool:
+        """Whether the examples themselves are on it."""
+        return bool(self.axes.shape[1] <= 2)
+
+    def project(self, X: Array) -> Array:
+        """Return the coordinates of examples."""
+        return (X - self.centre) @ self.axes.T
+
+    def lift(self, points: Array) -> Array:
+        """Return the examples that are at these coordinates of the plane."""
+        return points @ self.axes + self.centre
+
+    def grid(self) -> Array:
+        """Return the points whose classes make up the regions, from the top left, row by row."""
+        left, bottom, right, top = self.bounds
+        columns, rows = GRID
+        x = left + (np.arange(columns) + 0.5) / columns * (right - left)
+        y = top - (np.arange(rows) + 0.5) / rows * (top - bottom)
+        return np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
+
+
+def find_plane(X: Array) -> Plane:
+    """Return the plane of the first two principal axes; with two features, that of these."""
+    d = X.shape[1]
+    centre = np.zeros(d)
+    if d <= 2:
+        axes = np.eye(2, d)
+    else:
+        centre = X.mean(axis=0)
+        _, _, axes = np.linalg.svd(X - centre, full_matrices=False)
+        axes = np.vstack((axes, np.zeros((2, d))))[:2]
+        axes = axes * np.where(axes.sum(axis=1, keepdims=True) < 0, -1, 1)
+    points = (X - centre) @ axes.T
+    return Plane(centre, axes, bounds_of(points))
+
+
+def bounds_of(points: Array) -> tuple[float, float, float, float]:
+    """Return what is to be seen so that all points are, and a margin."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = np.where(high > low, high - low, np.maximum(1.0, np.abs(high) * 0.1))
+    middle = (low + high) / 2
+    half = size * (0.5 + MARGIN)
+    left, bottom = (middle - half).tolist()
+    right, top = (middle + half).tolist()
+    return left, bottom, right, top
+
+
+def draw_regions(model: OPFClassifier, plane: Plane) -> str:
+    """Return the class of each point of the grid, a byte each."""
+    grid = plane.lift(plane.grid()).astype(model.forest_.dtype)
+    try:
+        code = model._learned().forest.classify(grid)
+    except ValueError:  # of some points on the plane the metric has no distances
+        code = np.full(len(grid), 255)
+    return base64.b64encode(code.astype(np.uint8).tobytes()).decode()
+
+
+def draw_forest(model: OPFClassifier, plane: Plane) -> dict[str, Any]:
+    """Return what is drawn of a model; of a large one a sample, evenly by age."""
+    learned = model._learned()
+    with learned.reading():
+        forest, classes = learned
+        n = len(forest)
+        chosen = np.arange(n)
+        if n > MOST_POINTS:
+            chosen = np.unique(np.linspace(0, n - 1, MOST_POINTS).astype(np.int64))
+        points = plane.project(np.asarray(forest.points[chosen], np.float64))
+        label, prototypes = forest.label, forest.prototypes
+        predecessor, edges = forest.predecessor, forest.edges
+        ids, regions = forest.ids[chosen], draw_regions(model, plane)
+    place = np.full(n + 1, -1)
+    place[chosen] = np.arange(len(chosen))
+    cut = edges[label[edges[:, 0]] != label[edges[:, 1]]]
+    cut = place[cut]
+    return {
+        "examples": n,
+        "classes": classes.tolist(),
+        "bounds": plane.bounds,
+        "points": np.round(points, 6).tolist(),
+        "label": label[chosen].tolist(),
+        "prototypes": [v for v in place[prototypes].tolist() if v >= 0],
+        "predecessor": place[predecessor[chosen]].tolist(),
+        "cut": cut[(cut >= 0).all(axis=1)].tolist(),
+        "grid": GRID,
+        "regions": regions,
+        "ids": ids,
+    }
