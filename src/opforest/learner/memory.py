@@ -148,12 +148,8 @@ class Memory:
         stream = io.BytesIO()
         save(self.model, stream)
         ids = self.ids_of(self.model.forest_.ids)
-        late = len(self.model.forest_.ids) + self._removed()
-        next_id = int(self.ids_of(np.array([late]))[0])
+        next_id = int(self.ids_of(np.array([next_arrival(self.model)]))[0])
         return Snapshot(next_id, ids.astype("<i8").tobytes(), stream.getvalue())
-
-    def _removed(self) -> int:
-        return int(self.model.forest_.parts().removed)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Become what a snapshot has, or say in a ``ValueError`` that it is none."""
@@ -168,11 +164,9 @@ class Memory:
             raise ValueError("the snapshot has other examples")
         arrivals = forest.ids
         self.model = model
-        self._set_numbers(ids, arrivals, snapshot.next, len(forest) + self._removed())
-        codes, times = np.unique(forest.label, return_counts=True)
-        self.counts = Counter(
-            dict(zip(model.classes_[codes].tolist(), times.tolist(), strict=True))
-        )
+        self._set_numbers(ids, arrivals, snapshot.next, next_arrival(model))
+        times = np.bincount(forest.label, minlength=len(model.classes_)).tolist()
+        self.counts = +Counter(dict(zip(model.classes_.tolist(), times, strict=True)))
 
     # Asking.
 
@@ -193,6 +187,12 @@ class Memory:
         index = np.append(path, -1).tolist()
         steps = zip(index, label, distance.tolist(), cost.tolist(), strict=True)
         return Explanation(tuple(Step(*step) for step in steps)), ids
+
+
+def next_arrival(model: OPFClassifier) -> int:
+    """Return the number that a classifier gives the next example."""
+    examples = model.forest_.examples
+    return int(examples.end + examples.body.removed)
 
 
 def add_reports(first: UpdateReport, second: UpdateReport) -> UpdateReport:

@@ -32,7 +32,10 @@ class OpenStore:
         try:
             with explaining(self.path):
                 self._settle(wanted, metric, score)
-                self._load()
+                try:
+                    self._load()
+                finally:
+                    self._store.finish_opening()
                 if not read_only and self._store.get("scrub"):
                     self._store.scrub()
         except BaseException:
@@ -67,6 +70,7 @@ class OpenStore:
         memory = Memory(self._metric, self._settings.metric_params)
         store = self._store
         with store.reading():
+            self._version = store.version()  # before anything is read: at worst we look once more
             self._settings = replace(
                 Settings.load(store), metric_params=self._settings.metric_params
             )
@@ -86,7 +90,6 @@ class OpenStore:
             self._next = store.next_id()
         self._learn_rows(memory, rows)
         self._memory = memory
-        self._version = store.version()
         self._is_stale = False
 
     def _learn_rows(self, memory: Memory, rows: list[Row]) -> None:

@@ -14,7 +14,8 @@ import time
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -115,6 +116,7 @@ class Store:
         self.commits = 0
         self._log_is_due = False
         self._lock: sqlite3.Connection | None = None
+        self._checking: ThreadPoolExecutor | None = None
         self._looking = threading.RLock()
         if path != MEMORY:
             self._check_path(make and not read_only)
@@ -198,14 +200,25 @@ class Store:
         if application != APPLICATION:
             raise StoreError(f"{self.path}: it is an SQLite database, but no store of opforest.")
         self._check_format()
-        found = database.execute("PRAGMA quick_check(3)").fetchall()
+        if not self.read_only:
+            self._empty_log()
+        self._checking = ThreadPoolExecutor(1)
+        self._checked = self._checking.submit(self._check_pages)
+
+    def _check_pages(self) -> None:
+        """Raise a ``StoreError`` if the file is damaged."""
+        with explaining(self.path), closing(self._connect()) as database:
+            found = database.execute("PRAGMA quick_check(3)").fetchall()
         if found != [("ok",)]:
             raise StoreError(
                 f"{self.path}: the file is damaged: restore a copy, or export what can be read "
                 f"({'; '.join(str(line) for (line,) in found)[:300]})."
             )
-        if not self.read_only:
-            self._empty_log()
+
+    def finish_opening(self) -> None:
+        """Wait until all pages are checked, which happens while the model is made."""
+        if self._checking is not None:
+            self._checked.result()
 
     def _check_format(self) -> None:
         (found,) = self._writer.execute("PRAGMA user_version").fetchone()
@@ -225,6 +238,8 @@ class Store:
 
     def close(self) -> None:
         """Let go of the file."""
+        if self._checking is not None:
+            self._checking.shutdown()
         reader, writer = getattr(self, "_reader", None), getattr(self, "_writer", None)
         try:
             if reader is not None and reader is not writer:

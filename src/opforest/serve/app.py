@@ -97,6 +97,8 @@ class Service:
         rows, labels, keys, replace = take(
             body, rows=(list,), labels=(list,), keys=(list, NoneType), replace=(bool, NoneType)
         )
+        if not rows and not labels:
+            return self._told("learn", Change())
         table, known = self._rows(rows), self.learner.settings
         names = known.feature_names
         if known.n_features is None and rows and isinstance(rows[0], dict):
