@@ -327,7 +327,7 @@ def test_a_damaged_file_is_never_a_wrong_model(tmp_path):
     X, y, keys = some(400)
     with Learner(path) as learner:
         learner.learn(X, y, keys)
-        learner._take_snapshot(0, least=0)
+        learner._take_snapshot()
         before = learner.model.forest_.cost.tolist(), learner.predict(X).tolist()
     whole = path.read_bytes()
     rng = random.Random(0)
@@ -446,7 +446,7 @@ def test_a_model_larger_than_the_limit_goes_without_a_snapshot(tmp_path, monkeyp
         assert len(learner) == 2005
         assert learner.audit().ok
         learner.learn(X[:20] + 2, y[:20])
-        learner._take_snapshot(0, least=0)
+        learner._take_snapshot()
         assert learner._store.snapshot() is not None
 
 
@@ -455,7 +455,7 @@ def test_a_snapshot_and_the_rows_after_it_are_the_table(tmp_path):
     with Learner(tmp_path / "a.db") as learner:
         learner.learn(X[:200], y[:200], keys[:200])
         learner.forget(keys[20:40])
-        learner._take_snapshot(0, least=0)
+        learner._take_snapshot()
         learner.learn(X[200:], y[200:], keys[200:])
         learner.correct(keys[300], "third")
         learner._unsaved = 0  # no other snapshot at the end

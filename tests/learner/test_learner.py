@@ -90,13 +90,13 @@ class Machine(RuleBasedStateMachine):
     @rule(kept=st.booleans())
     def reopen(self, kept):
         if not kept:
-            self.learner._take_snapshot(0, least=0)
+            self.learner._take_snapshot()
         self.learner.close()
         self.learner = Learner(self.path)
 
     @rule()
     def snapshot(self):
-        self.learner._take_snapshot(0, least=0)
+        self.learner._take_snapshot()
 
     @invariant()
     def is_the_model_of_the_table(self):
@@ -293,7 +293,7 @@ def test_a_function_is_passed_again(tmp_path):
 
     with Learner(tmp_path / "a.db", metric=taxi) as learner:
         learner.learn([[0.0], [1], [4]], [0, 0, 1])
-        learner._take_snapshot(0, least=0)
+        learner._take_snapshot()
     with pytest.raises(StoreError, match="the function 'taxi', which no file holds"):
         Learner(tmp_path / "a.db")
     with Learner(tmp_path / "a.db", metric=taxi) as learner:

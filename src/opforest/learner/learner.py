@@ -216,7 +216,7 @@ class Learner(OpenStore):
         if plan.gone:
             self._removals += 1
             store.scrub()
-        self._take_snapshot(n + len(plan.gone))
+        self._note_changes(n + len(plan.gone))
         names = batch.keys or [f"{GENERATED}{id}" for id in ids.tolist()]
         replaced = len(plan.gone)
         return Change(n - replaced, plan.unchanged, replaced, 0, tuple(names), report, seconds)
@@ -282,7 +282,7 @@ class Learner(OpenStore):
             seconds = perf_counter() - begin
             self._is_stale = False
             self._store.scrub()
-            self._take_snapshot(len(rows))
+            self._note_changes(len(rows))
             forgotten = tuple(row.name for row in rows)
             return Change(forgotten=len(rows), keys=forgotten, report=report, seconds=seconds)
 

@@ -14,6 +14,9 @@ from opforest.learner.store import MEMORY, Row, Store
 #: A snapshot is taken after this many changes, or a fifth of the examples if that is more.
 SNAPSHOT_EVERY, SNAPSHOT_SHARE = 1000, 0.2
 
+#: When a store is closed, fewer will do.
+SNAPSHOT_AT_END = 100
+
 
 class OpenStore:
     """The file, the settings and the model, which are changed by one thread at a time.
@@ -154,16 +157,18 @@ class OpenStore:
 
     # Leaving.
 
-    def _take_snapshot(self, changes: int, least: float = SNAPSHOT_EVERY) -> None:
-        """Keep the model itself, too, if it has changed enough, so that opening takes less time."""
+    def _note_changes(self, changes: int) -> None:
+        """Take a snapshot if the model has changed enough since the last one."""
         self._unsaved += changes
-        n = len(self._memory)
-        if self.path == MEMORY or n == 0:
-            return
-        if self._unsaved >= max(least, SNAPSHOT_SHARE * n if least == SNAPSHOT_EVERY else 0):
+        if self._unsaved >= max(SNAPSHOT_EVERY, SNAPSHOT_SHARE * len(self._memory)):
+            self._take_snapshot()
+
+    def _take_snapshot(self) -> None:
+        """Keep the model itself, too, so that opening the store takes less time."""
+        if self.path != MEMORY and not self._memory.is_empty:
             with suppress(StoreError):  # a snapshot is never needed, and all else is on disk
                 self._store.take_snapshot(self._memory.snapshot())
-            self._unsaved = 0
+        self._unsaved = 0
 
     def close(self) -> None:
         """Take a snapshot if that is worthwhile, and let go of the file."""
@@ -171,8 +176,9 @@ class OpenStore:
             if self._is_closed:
                 return
             try:
-                if not self._store.read_only and not self._is_stale:
-                    self._take_snapshot(0, least=max(1.0, SNAPSHOT_EVERY / 10))
+                is_due = self._unsaved >= SNAPSHOT_AT_END and not self._store.read_only
+                if is_due and not self._is_stale:
+                    self._take_snapshot()
             finally:
                 self._is_closed = True
                 self._store.close()
