@@ -120,8 +120,10 @@ def assert_unchanged(model, before):
         assert np.array_equal(now[name], before[name])
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-@pytest.mark.parametrize("algorithm", ["kd_tree", "brute"])
+@pytest.mark.parametrize(
+    ("algorithm", "error"),
+    [("kd_tree", KeyboardInterrupt), ("kd_tree", MemoryError), ("brute", KeyboardInterrupt)],
+)
 @pytest.mark.parametrize("what", OPERATIONS)
 def test_an_error_at_any_line(what, algorithm, error):
     operation = OPERATIONS[what]
