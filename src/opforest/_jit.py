@@ -7,7 +7,6 @@ Numba only notices edits of the file a kernel itself stands in.
 
 import gc
 import os
-import signal
 import sys
 import threading
 import time
@@ -24,6 +23,8 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic, register_jitable
 from numba.extending import overload as numba_overload
+
+from opforest._signals import undisturbed
 
 
 class _Part(JITCodeLibrary):
@@ -180,25 +181,7 @@ def _undisturbed(compiled: Any) -> Any:
     Numba fills its registries on the way. Half filled, they would stay so, and no later call of
     the function would find what it needs.
     """
-    make = compiled._compile_for_args
-
-    def make_undisturbed(*args: Any, **kwargs: Any) -> Any:
-        before = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is not threading.main_thread() or not callable(before):
-            return make(*args, **kwargs)
-        heard: list[tuple[int, Any]] = []
-        try:
-            try:
-                signal.signal(signal.SIGINT, lambda *signal_: heard.append(signal_))
-                return make(*args, **kwargs)
-            finally:
-                signal.signal(signal.SIGINT, before)
-        finally:
-            signal.signal(signal.SIGINT, before)  # again, had that been interrupted
-            if heard:
-                before(*heard[0])
-
-    compiled._compile_for_args = make_undisturbed
+    compiled._compile_for_args = undisturbed(compiled._compile_for_args)
     return compiled
 
 

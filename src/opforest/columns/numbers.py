@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from opforest._signals import undisturbed
 from opforest.columns.data import Array, Data, Reading
 from opforest.columns.describing import (
     MISSING_NUMBER,
@@ -61,6 +62,7 @@ class Table:
         return describe(self.frame, self.names, self.declared)
 
 
+@undisturbed  # polars would swallow an interrupt
 def to_data(
     table: Table, roles: Roles, reading: Reading, first: int = 0, text: bool | None = None
 ) -> Data:

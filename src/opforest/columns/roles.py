@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from opforest._signals import undisturbed
 from opforest.columns.data import Expected, Reading
 from opforest.columns.describing import FEW_ROWS, NUMERIC, Column, listed, quote
 from opforest.errors import DataFileError
@@ -69,6 +70,7 @@ class Roles:
         }
 
 
+@undisturbed  # polars would swallow an interrupt
 def choose_roles(
     columns: list[Column], reading: Reading, path: str, *, apart: tuple[Any, ...] = ()
 ) -> Roles:

@@ -15,6 +15,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from opforest._signals import undisturbed
 from opforest.columns.data import Data, Reading
 from opforest.columns.describing import MISSING_NUMBER, NUMBER
 from opforest.columns.roles import ID_NAME, LABEL_NAMES
@@ -110,6 +111,7 @@ class Delimited:
 
     # From text to columns.
 
+    @undisturbed  # polars would swallow an interrupt
     def _parse(self, original: bytes, block: bytes | None = None) -> pl.DataFrame:
         dialect = self.dialect
         block = original if block is None else block

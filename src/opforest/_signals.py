@@ -1,0 +1,37 @@
+"""Ctrl-C that waits until what must not be interrupted is done."""
+
+import signal
+import threading
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def undisturbed(function: Callable[P, R]) -> Callable[P, R]:
+    """Let Ctrl-C wait until a function has returned.
+
+    Libraries that are not written in Python may swallow an interrupt, take it for an error of
+    the data, or stay half done. A function that takes long should not be decorated.
+    """
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(before):
+            return function(*args, **kwargs)
+        heard: list[tuple[int, Any]] = []
+        try:
+            try:
+                signal.signal(signal.SIGINT, lambda *signal_: heard.append(signal_))
+                return function(*args, **kwargs)
+            finally:
+                signal.signal(signal.SIGINT, before)
+        finally:
+            signal.signal(signal.SIGINT, before)  # again, had that been interrupted
+            if heard:
+                before(*heard[0])
+
+    return call
