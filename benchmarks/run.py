@@ -8,7 +8,7 @@ from common import HERE, RESULTS, Row, print_table
 
 SCRIPTS = (
     "fit", "large_fit", "predict", "insertion", "indexed", "unkind", "forgetting", "streams",
-    "probabilities", "memory", "start", "scaling", "reading", "learner",
+    "probabilities", "memory", "start", "scaling", "reading", "learner", "family",
 )  # fmt: skip
 
 

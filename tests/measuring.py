@@ -17,6 +17,14 @@ REDUCED = {
     "minkowski": oracle.minkowski_3,
 }
 
+#: Names that SciPy has, too, or other libraries of forests; those of OPFython alone are more, and
+#: take their time to compile.
+COMMON = (
+    "braycurtis", "canberra", "chebyshev", "chi_squared", "correlation", "cosine", "euclidean",
+    "gaussian", "hamming", "log_squared_euclidean", "manhattan", "minkowski", "sqeuclidean",
+    "squared_chi_squared", "squared_chord",
+)  # fmt: skip
+
 #: What some of them need.
 PARAMS = {"minkowski": {"p": 3}}
 

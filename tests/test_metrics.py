@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from scipy.spatial.distance import cdist
 
 import oracle
-from measuring import PARAMS, REDUCED, jitted_manhattan
+from measuring import COMMON, PARAMS, REDUCED, jitted_manhattan
 from opforest import OPFClassifier
 from opforest.metrics import ALIASES, METRIC_NAMES, resolve
 from strategies import learning_problems
@@ -28,7 +28,7 @@ def own_units(name, X, Y):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("name", [name for name in METRIC_NAMES if name != "precomputed"])
+@pytest.mark.parametrize("name", COMMON)
 def test_values_are_in_the_metrics_own_units(name, dtype):
     rng = np.random.default_rng(0)
     X = rng.integers(1, 6, (30, 5)).astype(dtype)
@@ -77,7 +77,8 @@ def test_monotone_relatives_share_one_kernel():
     shared = {name for name, kernel in kernels.items() if kernel == "SquaredEuclidean"}
     assert shared == {
         "euclidean", "sqeuclidean", "log_squared_euclidean", "gaussian", "cosine", "correlation",
-        "squared_chord", "minkowski",
+        "squared_chord", "minkowski", "log_euclidean", "average_euclidean", "chord", "matusita",
+        "hellinger", "bhattacharyya",
     }  # fmt: skip
     assert kernels["chi_squared"] == kernels["squared_chi_squared"]
     for p, name in ((1, "manhattan"), (2, "euclidean"), (np.inf, "chebyshev")):
@@ -103,7 +104,9 @@ def test_an_embedded_row_does_not_depend_on_the_rows_beside_it():
     ],
 )
 def test_unknown_names_get_a_suggestion(name, hint):
-    with pytest.raises(ValueError, match=r"metric must be one of \['braycurtis'.*") as error:
+    with pytest.raises(
+        ValueError, match=r"metric must be one of \['additive_symmetric'.*"
+    ) as error:
         OPFClassifier(name).fit([[0.0], [1.0]], [0, 1])
     assert hint in str(error.value)
     assert repr(name) in str(error.value)

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from opforest import OPFClassifier
-from opforest.plotting import MARKERS, ForestDisplay, _colors
+from opforest.plotting import MARKERS, ForestDisplay, colors_of
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -56,7 +56,7 @@ def test_draws_what_the_forest_says():
     np.testing.assert_array_equal(display.prototypes_.get_offsets(), X[forest.prototypes])
     for k, dots in enumerate(display.points_):
         np.testing.assert_array_equal(dots.get_offsets(), X[conquered[y[conquered] == k]])
-        np.testing.assert_allclose(dots.get_facecolor()[0, :3], _colors(2)[k])
+        np.testing.assert_allclose(dots.get_facecolor()[0, :3], colors_of(2)[k])
     assert len(display.points_) == 2
 
 
@@ -114,7 +114,7 @@ def test_many_classes_share_colours_and_markers_but_not_both():
     _, display = draw(*blobs(n=60, n_classes=12))
     assert legend_texts(display) == [*map(str, range(10)), "… 2 more", "prototype", "cut edge"]
     assert len(display.points_) == 12
-    looks = {(*color, MARKERS[k % len(MARKERS)]) for k, color in enumerate(_colors(60))}
+    looks = {(*color, MARKERS[k % len(MARKERS)]) for k, color in enumerate(colors_of(60))}
     assert len(looks) == 60
 
 

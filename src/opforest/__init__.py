@@ -5,15 +5,21 @@ from typing import TYPE_CHECKING
 from opforest._lazy import lazy
 
 if TYPE_CHECKING:
+    from opforest import active
     from opforest.classifier import OPFClassifier
+    from opforest.clustering import OPFClustering
+    from opforest.evaluating import Round, learn_from_errors, prune
     from opforest.explanation import Explanation, Step
     from opforest.forest import Forest
     from opforest.io.errors import ModelFileError
     from opforest.io.model_file import load, save
+    from opforest.knn_classifier import OPFKNNClassifier
     from opforest.learner import Learner, StoreError
+    from opforest.outlier import OPFOutlier
     from opforest.preparing.pipeline import Pipeline
     from opforest.preparing.preparation import Preparation
     from opforest.report import UpdateReport
+    from opforest.semi_supervised import OPFSemiSupervised
 
 __all__ = [
     "Explanation",
@@ -21,12 +27,20 @@ __all__ = [
     "Learner",
     "ModelFileError",
     "OPFClassifier",
+    "OPFClustering",
+    "OPFKNNClassifier",
+    "OPFOutlier",
+    "OPFSemiSupervised",
     "Pipeline",
     "Preparation",
+    "Round",
     "Step",
     "StoreError",
     "UpdateReport",
+    "active",
+    "learn_from_errors",
     "load",
+    "prune",
     "save",
 ]
 __version__ = "0.1.0"
@@ -39,12 +53,20 @@ __getattr__ = lazy(
         "Learner": "opforest.learner.learner",
         "ModelFileError": "opforest.io.errors",
         "OPFClassifier": "opforest.classifier",
+        "OPFClustering": "opforest.clustering",
+        "OPFKNNClassifier": "opforest.knn_classifier",
+        "OPFOutlier": "opforest.outlier",
+        "OPFSemiSupervised": "opforest.semi_supervised",
+        "Round": "opforest.evaluating",
         "Pipeline": "opforest.preparing.pipeline",
         "Preparation": "opforest.preparing.preparation",
         "Step": "opforest.explanation",
         "StoreError": "opforest.learner.errors",
         "UpdateReport": "opforest.report",
+        "active": "opforest.active",
+        "learn_from_errors": "opforest.evaluating",
         "load": "opforest.io.model_file",
+        "prune": "opforest.evaluating",
         "save": "opforest.io.model_file",
     },
 )

@@ -10,12 +10,13 @@ from typing import Any
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package whose names live in these modules."""
+    """Return the ``__getattr__`` of a package whose names live in, or are, these modules."""
 
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(homes[name]), name)
+        home = import_module(homes[name])
+        value = home if homes[name] == f"{package}.{name}" else getattr(home, name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -18,7 +18,7 @@ from opforest.sharpness import Sharpness
 from opforest.updates import find_update
 
 
-def _check_ids(ids: npt.ArrayLike, forest: BaseForest) -> npt.NDArray[np.int64]:
+def check_ids(ids: npt.ArrayLike, forest: BaseForest) -> npt.NDArray[np.int64]:
     """Return the ids of examples to forget, in rising order, or say what is wrong with them."""
     try:
         array = np.atleast_1d(np.asarray(ids))
@@ -255,7 +255,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             )
         self._check_metric()
         forest = update.prepare(self.forest_)
-        ids = _check_ids(ids, forest)
+        ids = check_ids(ids, forest)
         counts = no_counts()
         steps = update.shrink(forest, ids, counts)
         return self._follow(steps, self.classes_, counts, ("forget", "forgotten", len(ids)))

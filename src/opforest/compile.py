@@ -13,6 +13,7 @@ import numpy as np
 
 from opforest._jit import CACHE
 from opforest.classifier import OPFClassifier
+from opforest.clustering import OPFClustering
 from opforest.kernels.conquering.products import find_conquerors_by_products
 from opforest.kernels.conquering.scan import rank
 from opforest.kernels.spanning.bipartite import span_bipartite
@@ -21,6 +22,7 @@ from opforest.kernels.spanning.prim import span
 from opforest.kernels.spanning.products import span_by_products
 from opforest.metrics import resolve
 from opforest.neighbours import nearest_neighbours
+from opforest.semi_supervised import OPFSemiSupervised
 from opforest.spanning import FEW
 
 #: One name for each kernel that measures.
@@ -28,6 +30,9 @@ METRICS = (
     "euclidean", "manhattan", "chebyshev", "minkowski", "hamming", "canberra", "chi_squared",
     "braycurtis", "precomputed",
 )  # fmt: skip
+
+#: Those for which semi-supervised forests and clusterings are compiled, too.
+FAMILY = ("euclidean",)
 
 PRECISIONS = ("float64", "float32")
 
@@ -51,6 +56,9 @@ def exercise(job: Job) -> Job:
         for algorithm in algorithms:
             model = OPFClassifier(metric, metric_params=params, update=update, algorithm=algorithm)
             _use(model, X, y)
+    if metric in FAMILY:
+        for algorithm in algorithms:
+            _use_family(metric, X, y, algorithm)
     kernel = resolve(metric, params).kernel
     if metric == "precomputed":
         return job
@@ -80,6 +88,16 @@ def _use(model: OPFClassifier, X: Any, y: Any) -> None:
     model.partial_fit(new, y[:2])
     if model.update == "exact":
         model.forget([1])
+
+
+def _use_family(metric: str, X: Any, y: Any, algorithm: str) -> None:
+    """Train, label, forget and cluster."""
+    given = np.where(np.arange(len(X)) % 4 == 0, y, -1)
+    model = OPFSemiSupervised(metric, algorithm=algorithm).fit(X, given)
+    model.partial_fit(X[:2] + 0.5, [-1, 0]).label(1, 0).forget([4])
+    for name in (None, "area"):
+        clusters = OPFClustering(3, filter=name, amount=0.1, metric=metric, algorithm=algorithm)
+        clusters.fit(X).predict(X)
 
 
 def _use_products(X: Any, kernel: Any) -> None:

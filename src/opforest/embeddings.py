@@ -38,6 +38,21 @@ def centred_unit_rows(X: Array) -> Array:
     return _normalised(scaled - (total / X.shape[1])[:, None])
 
 
+def roots_of_shares(X: Array) -> Array:
+    """Return the square roots of rows that sum to 1: distributions."""
+    total = np.zeros(len(X), X.dtype)
+    for column in X.T:
+        total += column
+    wrong = np.flatnonzero(~(np.abs(total - 1) <= 1e-4))
+    if len(wrong):
+        raise ValueError(
+            "metric 'bhattacharyya' is defined for distributions, whose features sum to 1, and "
+            f"those of row {wrong[0]} of X sum to {total[wrong[0]]:.6g}. Divide each row by its "
+            "sum, or choose 'squared_chord'."
+        )
+    return np.sqrt(X)
+
+
 def _normalised(X: Array) -> Array:
     total = np.zeros(len(X), X.dtype)
     for column in X.T:

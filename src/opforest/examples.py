@@ -121,6 +121,22 @@ class Parts(NamedTuple):
     n_jobs: int | None = None
     share: float = 1.0  #: of the points that a search in a k-d tree looks at
     sharpness: Any = None  #: a ``Sharpness`` that has been found
+    way: Array | None = None  #: of a forest of seeds: the next example on the way to its seed
+
+
+def taken(parts: Parts, chosen: Array, label: Array) -> Parts:
+    """Return the parts of chosen examples, of whose model only the labels are known."""
+    rows = parts.rows[np.ix_(chosen, chosen)] if parts.metric.is_table else parts.rows[chosen]
+    return parts._replace(
+        rows=np.ascontiguousarray(rows),
+        model=label_only(label[chosen], parts.rows.dtype),
+        arrival=parts.arrival[chosen],
+        removed=parts.removed + len(parts.arrival) - len(chosen),
+        vectors=None if parts.vectors is None else parts.vectors[chosen],
+        grown_by="",
+        sharpness=None,
+        way=None,
+    )
 
 
 @dataclass(frozen=True)
@@ -162,7 +178,13 @@ class Kept(NamedTuple):
     finder: Ranking | Index
 
 
-def make_state(rows: Array, model: Model, metric: Metric, tiles: Array | None = None) -> State:
+def make_state(
+    rows: Array,
+    model: Model,
+    metric: Metric,
+    tiles: Array | None = None,
+    way: Array | None = None,
+) -> State:
     """Return the state of a model, whose tiles may be known."""
     n, dtype = len(model.label), rows.dtype
     parent, columns = model.parent, rows.shape[1] if metric.is_separable else 0
@@ -184,6 +206,7 @@ def make_state(rows: Array, model: Model, metric: Metric, tiles: Array | None = 
         gap=gap,
         bits=gap.view(f"u{dtype.itemsize}"),
         tally=tally,
+        way=np.array(() if way is None else way, np.int32),
     )
     link_children(vertices, n)
     if tiles is None:
@@ -202,6 +225,7 @@ def _enlarged(state: State, capacity: int, width: int) -> State:
         gap=gap,
         bits=gap.view(state.bits.dtype),
         tally=state.tally.copy(),
+        way=resized(state.way, capacity if len(state.way) else 0),
     )
 
 
@@ -256,7 +280,7 @@ class Examples:
         Their k-d tree may be known.
         """
         rows, *arrays = (np.require(a, requirements=("C", "W")) for a in (parts.rows, *parts.model))
-        state = make_state(rows, Model(*arrays), parts.metric)
+        state = make_state(rows, Model(*arrays), parts.metric, way=parts.way)
         lines = parts.lines
         if lines is not None:
             lines = Lines(*(np.require(array, requirements=("C", "W")) for array in lines))
@@ -319,6 +343,7 @@ class Examples:
             algorithm=self.algorithm,
             n_jobs=self.n_jobs,
             share=float(body.share),
+            way=self._ways(),
         )
 
     def __len__(self) -> int:
@@ -381,6 +406,12 @@ class Examples:
         parent = place_among(living(self.state), self.field("parent").astype(np.int64))
         label, cuts = (self.field(name).astype(np.int64) for name in ("label", "cuts"))
         return Model(label, parent, self.field("weight"), cuts, self.costs())
+
+    def _ways(self) -> Array | None:
+        """Return the next example on the way to its seed, −1 for seeds; None without seeds."""
+        if len(self.state.way) == 0:
+            return None
+        return place_among(living(self.state), self._chosen(self.state.way).astype(np.int64))
 
     def _chosen(self, array: Array) -> Array:
         """Return what an array says of the examples; a view if there are no holes."""
@@ -727,7 +758,7 @@ class Examples:
             body,
             bound=bound,
             bound_of=body.bound_of - int(body.state.tally[0]["version"]),  # versions begin anew
-            state=make_state(rows, self.model(), self.metric),
+            state=make_state(rows, self.model(), self.metric, way=self._ways()),
             vectors=None if body.vectors is None else body.vectors[chosen],
             arrival=body.arrival[chosen],
             removed=body.removed + self.end - len(chosen),

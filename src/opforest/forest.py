@@ -366,7 +366,7 @@ class Forest(BaseForest):
     def retrain(cls, parts: Parts, tree: Tree | None = None) -> Self:
         """Learn the forest of parts of whose model only the labels are known."""
         rows, metric, label = parts.rows, parts.metric, parts.model.label
-        probed, model = probe(rows, metric, parts.algorithm), parts.model
+        probed = probe(rows, metric, parts.algorithm)
         if len(label):
             if tree is None:
                 phase("spanning tree", len(label))
@@ -374,12 +374,21 @@ class Forest(BaseForest):
             metric.check_defined(
                 tree.weight, lambda v: f"the training examples {tree.parent[v]} and {v}"
             )
-            cuts = count_cuts(tree.parent, label)
-            cost = conquer(tree, cuts > 0, label).cost
-            model = Model(label, tree.parent, tree.weight, cuts, cost)
-        trained = parts._replace(model=model, share=probed.share)
+            parts = cls.conquered(parts, tree)
         phase("index", len(label))
-        return cls(Examples.from_parts(trained, probed.tree))
+        return cls(Examples.from_parts(parts._replace(share=probed.share), probed.tree))
+
+    @staticmethod
+    def conquered(parts: Parts, tree: Tree) -> Parts:
+        """Return parts, of whose model only the labels are known, with the model of a tree."""
+        label = parts.model.label
+        cuts = count_cuts(tree.parent, label)
+        cost = conquer(tree, cuts > 0, label).cost
+        return parts._replace(model=Model(label, tree.parent, tree.weight, cuts, cost))
+
+    def labels_given(self, records: Array, known: int) -> Array:
+        """Return the labels that vertices, the first of which are known, have been given."""
+        return records["label"].astype(np.int64)
 
     def is_prototype(self) -> Array:
         """Tell of each example whether it is a prototype."""

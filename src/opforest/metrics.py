@@ -17,9 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from opforest import dissimilarities as more
+from opforest import units
 from opforest._jit import is_jitted
 from opforest._warning import warn
-from opforest.embeddings import centred_unit_rows, unit_rows
+from opforest.dissimilarities import REFUSED, SUMS
+from opforest.embeddings import centred_unit_rows, roots_of_shares, unit_rows
 
 Array = npt.NDArray[Any]
 
@@ -67,7 +70,7 @@ class Table(NamedTuple):
 
 
 #: Metrics that take one feature after another into a running total that never falls.
-SEPARABLE = (SquaredEuclidean, Manhattan, Chebyshev, Canberra, Hamming, ChiSquared)
+SEPARABLE = (SquaredEuclidean, Manhattan, Chebyshev, Canberra, Hamming, ChiSquared, *SUMS)
 
 
 def is_separable(kernel: Any) -> bool:
@@ -103,6 +106,8 @@ class Metric:
         The power to which the kernel raises differences; it limits how large features may be.
     non_negative : bool
         Whether features must not be negative.
+    positive : bool
+        Whether they must not even be 0.
     params : tuple of pairs
         Names and values of its parameters.
     """
@@ -113,6 +118,7 @@ class Metric:
     conversion: Callable[[Array, int], Array] = field(default=_same, compare=False)
     power: float = 1.0
     non_negative: bool = False
+    positive: bool = False
     params: tuple[tuple[str, Any], ...] = ()
 
     @property
@@ -206,6 +212,13 @@ class Metric:
                 f"Negative values in data: metric {self.name!r} is defined for non-negative "
                 f"features only, got {X[row, column]!r} in row {row}, column {column}. "
                 "Shift or rescale the features, or choose a metric such as 'euclidean'."
+            )
+        if self.positive and not X.min() > 0:
+            row, column = np.argwhere(X <= 0)[0]
+            raise ValueError(
+                f"metric {self.name!r} divides by each feature and is defined for positive ones "
+                f"only, got {X[row, column]!r} in row {row}, column {column}. Shift the features, "
+                "or choose a metric such as 'squared_chi_squared'."
             )
         largest, limit = max(X.max(), -X.min()), _largest_feature(X.dtype, X.shape[1], self.power)
         if largest > limit:
@@ -326,53 +339,60 @@ def _checked_table(X: Array) -> Array:
     return np.ascontiguousarray(X + 0.0)  # a copy, with no negative zeros in it
 
 
-# Conversions from reduced distances.
-
-
-def _sqrt(reduced: Array, d: int) -> Array:
-    return np.sqrt(reduced)
-
-
-def _half(reduced: Array, d: int) -> Array:
-    return reduced / 2
-
-
-def _share(reduced: Array, d: int) -> Array:
-    return reduced / d
-
-
-def _log(reduced: Array, d: int) -> Array:
-    return 1e5 * np.log1p(reduced)
-
-
-def _gaussian(reduced: Array, d: int, gamma: float) -> Array:
-    return -np.expm1(-gamma * reduced)
-
-
-def _root(reduced: Array, d: int, p: float) -> Array:
-    return reduced ** (1 / p)
-
-
 _SQUARED = SquaredEuclidean()
+_TWICE, _QUARTER = partial(units.times, factor=2), partial(units.times, factor=0.25)
 _NAMED = {
     metric.name: metric
     for metric in (
-        Metric("euclidean", _SQUARED, conversion=_sqrt, power=2),
+        Metric("euclidean", _SQUARED, conversion=units.sqrt, power=2),
         Metric("sqeuclidean", _SQUARED, power=2),
-        Metric("log_squared_euclidean", _SQUARED, conversion=_log, power=2),
+        Metric("log_squared_euclidean", _SQUARED, conversion=units.log, power=2),
+        Metric("log_euclidean", _SQUARED, conversion=units.log_of_root, power=2),
+        Metric("average_euclidean", _SQUARED, conversion=units.root_of_share, power=2),
         Metric("manhattan", Manhattan()),
+        Metric("gower", Manhattan(), conversion=units.share),
+        Metric("non_intersection", Manhattan(), conversion=units.half),
         Metric("chebyshev", Chebyshev()),
         Metric("canberra", Canberra()),
+        Metric("lorentzian", more.Lorentzian()),
+        Metric("hassanat", more.Hassanat()),
         Metric("braycurtis", BrayCurtis()),
-        Metric("hamming", Hamming(), conversion=_share),
-        Metric("cosine", _SQUARED, unit_rows, _half),
-        Metric("correlation", _SQUARED, centred_unit_rows, _half),
-        Metric("chi_squared", ChiSquared(), conversion=_half, non_negative=True),
+        Metric("soergel", BrayCurtis(), conversion=units.soergel, non_negative=True),
+        Metric("kulczynski", BrayCurtis(), conversion=units.kulczynski, non_negative=True),
+        Metric("hamming", Hamming(), conversion=units.share),
+        Metric("cosine", _SQUARED, unit_rows, units.half),
+        Metric("chord", _SQUARED, unit_rows, units.sqrt),
+        Metric("correlation", _SQUARED, centred_unit_rows, units.half),
+        Metric("jaccard", more.Jaccard(), power=2),
+        Metric("dice", more.Jaccard(), conversion=units.dice, power=2),
+        Metric("mean_censored_euclidean", more.MeanCensoredEuclidean(),
+               conversion=units.sqrt, power=2),
+        Metric("chi_squared", ChiSquared(), conversion=units.half, non_negative=True),
         Metric("squared_chi_squared", ChiSquared(), non_negative=True),
+        Metric("sangvi", ChiSquared(), conversion=_TWICE, non_negative=True),
+        Metric("clark", more.Clark(), conversion=units.sqrt, non_negative=True),
+        Metric("divergence", more.Clark(), conversion=_TWICE, non_negative=True),
         Metric("squared_chord", _SQUARED, np.sqrt, non_negative=True),
+        Metric("matusita", _SQUARED, np.sqrt, units.sqrt, non_negative=True),
+        Metric("hellinger", _SQUARED, np.sqrt, units.root_of_twice, non_negative=True),
+        Metric("bhattacharyya", _SQUARED, roots_of_shares, units.bhattacharyya, non_negative=True),
+        Metric("topsoe", more.Topsoe(), non_negative=True),
+        Metric("jensen_shannon", more.Topsoe(), conversion=units.half, non_negative=True),
+        Metric("jensen", more.Topsoe(), conversion=_QUARTER, non_negative=True),
+        Metric("vicis_symmetric3", more.VicisSymmetric3(), non_negative=True),
+        Metric("additive_symmetric", more.AdditiveSymmetric(),
+               conversion=_TWICE, power=3, positive=True, non_negative=True),
+        Metric("jeffreys", more.Jeffreys(), positive=True, non_negative=True),
+        Metric("max_symmetric", more.MaxSymmetric(), power=2, positive=True, non_negative=True),
+        Metric("min_symmetric", more.MinSymmetric(), power=2, positive=True, non_negative=True),
+        Metric("vicis_symmetric1", more.VicisSymmetric1(), power=2, positive=True,
+               non_negative=True),
+        Metric("vicis_symmetric2", more.VicisSymmetric2(), power=2, positive=True,
+               non_negative=True),
+        Metric("vicis_wave_hedges", more.VicisWaveHedges(), positive=True, non_negative=True),
         PrecomputedMetric("precomputed", Table(), non_negative=True),
     )
-}
+}  # fmt: skip
 
 
 def _minkowski(p: float = 2.0) -> Metric:
@@ -380,7 +400,7 @@ def _minkowski(p: float = 2.0) -> Metric:
         raise ValueError(f"metric 'minkowski' needs a parameter p > 0, got {p!r}.")
     kernel: Any = {1: Manhattan(), 2: _SQUARED, np.inf: Chebyshev()}.get(p, Minkowski(float(p)))
     power = 1.0 if np.isinf(p) else max(1.0, float(p))
-    conversion = _same if np.isinf(p) else partial(_root, p=float(p))
+    conversion = _same if np.isinf(p) else partial(units.root, p=float(p))
     params = (("p", float(p)),)
     return Metric("minkowski", kernel, conversion=conversion, power=power, params=params)
 
@@ -388,7 +408,7 @@ def _minkowski(p: float = 2.0) -> Metric:
 def _gaussian_metric(gamma: float = 1.0) -> Metric:
     if not isinstance(gamma, Real) or not 0 < gamma < np.inf:
         raise ValueError(f"metric 'gaussian' needs a finite parameter gamma > 0, got {gamma!r}.")
-    conversion, params = partial(_gaussian, gamma=float(gamma)), (("gamma", float(gamma)),)
+    conversion, params = partial(units.gaussian, gamma=float(gamma)), (("gamma", float(gamma)),)
     return Metric("gaussian", _SQUARED, conversion=conversion, power=2, params=params)
 
 
@@ -421,6 +441,8 @@ ALIASES = {
         "correlation": "co",
         "braycurtis": "bray_curtis",
         "chi_squared": "chi2",
+        "squared_chi_squared": "squared",
+        "jensen_shannon": "jensenshannon",
         "gaussian": "rbf",
     }.items()
     for alias in aliases.split()
@@ -464,6 +486,8 @@ def resolve(metric: object, params: Mapping[str, Any] | None = None) -> Metric:
 
 def _resolve_name(name: str, params: dict[str, Any]) -> Metric:
     name = ALIASES.get(name, name)
+    if name in REFUSED:
+        raise ValueError(f"metric {name!r} of OPFython is no dissimilarity: {REFUSED[name]}.")
     if name not in METRIC_NAMES:
         close = difflib.get_close_matches(name, METRIC_NAMES, n=1, cutoff=0.5)
         hint = f" Did you mean {close[0]!r}?" if close else ""

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opforest.classifier import OPFClassifier
 from opforest.forest import BaseForest
+from opforest.seeded import SeededForest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +50,8 @@ class ForestDisplay:
     Prototypes are stars, all other examples dots, in the colour of their class. A thin line leads
     to each example from the one before it on its way from its prototype. Dashed lines are the
     edges of the minimum spanning tree that were cut because they join two classes. The background
-    is what ``predict`` answers there.
+    is what ``predict`` answers there. Of ``OPFSemiSupervised``, stars are the labelled examples,
+    and dots have the labels that were inferred.
 
     Parameters
     ----------
@@ -125,14 +127,15 @@ class ForestDisplay:
         require_matplotlib()
         if grid_resolution < 0 or not eps >= 0:
             raise ValueError(f"grid_resolution and eps must be >= 0, got {grid_resolution}, {eps}.")
-        plane = _choose_plane(estimator, _check_examples(estimator, X), eps)
+        plane = choose_plane(estimator, _check_examples(estimator, X), eps)
         forest, predicted, note = estimator.forest_, None, ""
         if grid_resolution and get_tags(estimator).input_tags.pairwise:
             note = "no regions: distances are precomputed"
         elif grid_resolution:
             predicted = _predict_grid(estimator, plane, grid_resolution)
             note = plane.note if predicted.max() >= 0 else "no regions: the metric is undefined"
-        title = f"Optimum-path forest: {len(forest)} examples, {len(forest.prototypes)} prototypes"
+        stars = "labelled" if isinstance(forest, SeededForest) else "prototypes"
+        title = f"Optimum-path forest: {len(forest)} examples, {len(forest.prototypes)} {stars}"
         remarks = "; ".join(filter(None, (plane.description, note)))
         title = "\n".join((title, *textwrap.wrap(remarks, 60)))
         return cls(plane, forest, estimator.classes_, predicted, title).plot(ax, legend=legend)
@@ -145,7 +148,7 @@ class ForestDisplay:
 
             _, ax = plt.subplots(layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
-        color = _colors(len(self.classes))
+        color = colors_of(len(self.classes))
         size = min(24.0, max(4.0, 9000 / len(self.forest)))
         self._draw_regions(color)
         self._draw_lines(color, width=0.16 * size**0.5)
@@ -205,7 +208,11 @@ class ForestDisplay:
         ]
         if (more := len(self.classes) - NAMED_CLASSES) > 0:
             keys.append(Line2D([], [], ls="", label=f"… {more} more"))
-        keys.append(Line2D([], [], ls="", marker="*", ms=11, mec=INK, mfc="w", label="prototype"))
+        has_seeds = isinstance(self.forest, SeededForest)
+        star = "labelled" if has_seeds else "prototype"
+        keys.append(Line2D([], [], ls="", marker="*", ms=11, mec=INK, mfc="w", label=star))
+        if has_seeds:
+            keys.append(Line2D([], [], ls="", marker="o", ms=4, color=INK, label="inferred"))
         if self.cuts_.get_paths():
             keys.append(Line2D([], [], ls=DASHED, lw=0.9, color=INK, label="cut edge"))
         return self.ax_.legend(handles=keys, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
@@ -219,7 +226,8 @@ def require_matplotlib() -> None:
         raise ImportError("Pictures need matplotlib: pip install 'opforest[plot]'") from error
 
 
-def _colors(n_classes: int) -> Array:
+def colors_of(n_classes: int) -> Array:
+    """Return a colour for each class."""
     base = np.array([list(bytes.fromhex(color)) for color in PALETTE]) / 255
     shades = np.vstack((base, 0.55 * base, 0.55 * base + 0.45))
     return shades[np.arange(n_classes) % len(shades)]
@@ -240,7 +248,7 @@ def _check_examples(estimator: OPFClassifier, X: npt.ArrayLike) -> Array:
     return points
 
 
-def _choose_plane(estimator: OPFClassifier, X: Array, eps: float) -> Plane:
+def choose_plane(estimator: Any, X: Array, eps: float) -> Plane:
     """Take up to two features as they are, and the principal components of more."""
     d, tags = X.shape[1], get_tags(estimator).input_tags
     least = 0.0 if tags.positive_only else -np.inf

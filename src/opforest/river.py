@@ -11,10 +11,13 @@ import numpy as np
 from opforest._sharing import Holder, SharedLock
 from opforest.examples import Parts
 from opforest.forest import BaseForest, Forest
+from opforest.kernels.seeding.spread import UNLABELLED
 from opforest.metrics import Array, Metric, resolve
 from opforest.report import no_counts
+from opforest.seeded import SeededForest
 from opforest.sharpness import Sharpness
 from opforest.updates import Update, find_update
+from opforest.updates.seeded import give_labels
 
 try:
     from river.base import MiniBatchClassifier
@@ -81,6 +84,10 @@ class OPFClassifier(MiniBatchClassifier):
         How many examples to remember, with ``update="exact"``: as a new one comes, the oldest one
         goes, and the model is what ``opforest.OPFClassifier`` would fit to those in the window.
         By default all are remembered.
+    semi_supervised
+        Whether labels may be missing (``None``), as for ``opforest.OPFSemiSupervised``: then the
+        model is what that would fit. Labels may come late, by ``learn_label``. It needs
+        ``update="exact"``.
 
     Notes
     -----
@@ -110,11 +117,13 @@ class OPFClassifier(MiniBatchClassifier):
         metric_params: Mapping[str, Any] | None = None,
         update: str = "exact",
         window_size: int | None = None,
+        semi_supervised: bool = False,
     ) -> None:
         self.metric = metric
         self.metric_params = metric_params
         self.update = update
         self.window_size = window_size
+        self.semi_supervised = semi_supervised
         self._forest: BaseForest | None = None
         self._column: dict[FeatureName, int] = {}  # the forest may have more, all of them 0
         self._code: dict[ClfTarget, int] = {}
@@ -164,6 +173,10 @@ class OPFClassifier(MiniBatchClassifier):
         column, code = _extended({}, features), self._code_with(labels)
         if len(column) != len(features) or len(code) != len(labels):
             raise ValueError("features and labels must be named once each.")
+        if forest is not None and self.semi_supervised != isinstance(forest, SeededForest):
+            raise ValueError(
+                "a forest of seeds belongs to semi_supervised=True, and no other does."
+            )
         if forest is not None and forest.n_features != max(1, len(features)):
             raise ValueError(f"{len(features)} features are named of {forest.n_features}.")
         self._accept(forest, column, code)
@@ -188,7 +201,7 @@ class OPFClassifier(MiniBatchClassifier):
         return True
 
     @_alone
-    def learn_one(self, x: dict[FeatureName, Any], y: ClfTarget) -> None:
+    def learn_one(self, x: dict[FeatureName, Any], y: ClfTarget | None) -> None:
         """Learn one example.
 
         Parameters
@@ -196,13 +209,13 @@ class OPFClassifier(MiniBatchClassifier):
         x
             Its features: finite numbers by name.
         y
-            Its label, which may be a new one.
+            Its label, which may be a new one; ``None`` for none, if ``semi_supervised``.
         """
         values, column = self._read(x)
         code = self._code_with((y,))
         update, forest = self._prepare()
         if forest is None:
-            X, label = self._row(values)[None], np.array([code[y]])
+            X, label = self._row(values)[None], self._labels_as((y,), code)
             self._learn(update, forest, X, label, column, code)
             return
         is_met = self._query is not None and self._query.values == values
@@ -211,7 +224,7 @@ class OPFClassifier(MiniBatchClassifier):
             conqueror = self._meet(forest, values).conqueror
         else:
             self._stage(forest, values)
-        forest.examples.label_staged(code[y])
+        forest.examples.label_staged(int(self._labels_as((y,), code)[0]))
         before, known = self.__dict__, len(forest.examples)
         try:
             self._accept(forest, column, code)
@@ -222,6 +235,51 @@ class OPFClassifier(MiniBatchClassifier):
             raise
         if self.window_size is not None:
             self.forget_oldest(max(0, len(forest.examples) - self.window_size))
+
+    @_alone
+    def learn_label(self, number: int, y: ClfTarget) -> bool:
+        """Learn the label of an example that was learned without one.
+
+        Parameters
+        ----------
+        number
+            Its number: the first example learned is 0, the next one 1, and so on, whoever has been
+            forgotten.
+        y
+            The label, which may be a new one.
+
+        Returns
+        -------
+        Whether the example is still remembered; if it is not, nothing changes.
+        """
+        if not self.semi_supervised:
+            raise ValueError("labels may come late with semi_supervised=True only.")
+        if y is None or y != y:
+            raise ValueError(f"a label must be given, got {y!r}.")
+        _check_count("number", number, 0)
+        _, forest = self._prepare()
+        seen = 0 if forest is None else forest.examples.end + forest.examples.body.removed
+        if number >= seen:
+            raise ValueError(f"number must be that of an example, less than {seen}, got {number}.")
+        if not isinstance(forest, SeededForest):
+            raise TypeError("this forest has no seeds.")
+        ids = np.array([number])
+        vertex = forest.examples.vertices_of(ids)[0]
+        if vertex < 0:
+            return False
+        code = self._code_with((y,))
+        record = forest.examples.state.vertices[vertex]
+        if record["cuts"] > 0:
+            if record["label"] != code[y]:
+                raise ValueError(
+                    f"example {number} has the label {self._labels[record['label']]!r} already, "
+                    f"got {y!r}."
+                )
+            return True
+        counts = no_counts()
+        self._accept(forest, self._column, code)
+        self._forest = give_labels(forest, ids, np.array([code[y]]), counts)
+        return True
 
     @_alone
     def forget_oldest(self, count: int = 1) -> None:
@@ -261,8 +319,9 @@ class OPFClassifier(MiniBatchClassifier):
         -------
         The label; ``None`` before anything was learned.
         """
-        if self._forest is None or len(self._forest.examples) == 0:
+        if not self._can_predict():
             return None
+        assert self._forest is not None
         query = self._meet(self._forest, self._read(x)[0])
         code: int = self._forest.examples.state.vertices[query.conqueror]["label"]
         return self._labels[code]
@@ -287,8 +346,9 @@ class OPFClassifier(MiniBatchClassifier):
         The probabilities by label, none before anything was learned. The largest is that of the
         label ``predict_one`` returns.
         """
-        if self._forest is None or len(self._forest.examples) == 0:
+        if not self._can_predict():
             return {}
+        assert self._forest is not None
         values, sharpness = self._read(x)[0], self._find_sharpness(self._forest)
         query = self._meet(self._forest, values)
         examples = self._forest.examples
@@ -316,7 +376,7 @@ class OPFClassifier(MiniBatchClassifier):
         if labels:
             table, column = self._read_frame(X)
             code = self._code_with(labels)
-            label = np.array([code[label] for label in labels])
+            label = self._labels_as(labels, code)
             self._learn(*self._prepare(), table, label, column, code)
 
     @_alone
@@ -334,7 +394,7 @@ class OPFClassifier(MiniBatchClassifier):
         """
         import pandas as pd
 
-        if self._forest is None or len(self._forest) == 0 or len(X) == 0:
+        if self._forest is None or not self._can_predict() or len(X) == 0:
             return pd.Series([None] * len(X), index=X.index, dtype=object)
         queries = self._read_queries(self._forest, X)
         conqueror, _ = self._forest.conquerors(queries)
@@ -356,7 +416,7 @@ class OPFClassifier(MiniBatchClassifier):
         """
         import pandas as pd
 
-        if self._forest is None or len(self._forest) == 0 or len(X) == 0:
+        if self._forest is None or not self._can_predict() or len(X) == 0:
             share = np.empty((len(X), len(self._code)))
         else:
             queries = self._read_queries(self._forest, X)
@@ -405,11 +465,29 @@ class OPFClassifier(MiniBatchClassifier):
         new = sorted((name for name in names if name not in self._column), key=repr)
         return _extended(self._column, new)
 
-    def _code_with(self, labels: Iterable[ClfTarget]) -> dict[ClfTarget, int]:
-        for label in labels:
-            if label is None or label != label:
-                raise ValueError(f"an example to learn must have a label, got {label!r}.")
-        return _extended(self._code, labels)
+    def _code_with(self, labels: Iterable[Any]) -> dict[ClfTarget, int]:
+        missing = [label for label in labels if label is None or label != label]
+        if missing and not self.semi_supervised:
+            raise ValueError(
+                f"an example to learn must have a label, got {missing[0]!r}. With "
+                "semi_supervised=True it need not."
+            )
+        given = [label for label in labels if label is not None and label == label]
+        return _extended(self._code, given if missing else labels)
+
+    @staticmethod
+    def _labels_as(labels: Iterable[Any], code: dict[ClfTarget, int]) -> Array:
+        """Return the codes of labels, some of which may be missing."""
+        return np.array(
+            [UNLABELLED if label is None or label != label else code[label] for label in labels]
+        )
+
+    def _can_predict(self) -> bool:
+        """Tell whether there is an example to predict with, and a label."""
+        forest = self._forest
+        if forest is None or len(forest.examples) == 0:
+            return False
+        return not isinstance(forest, SeededForest) or forest.n_seeds > 0
 
     # The forest.
 
@@ -451,6 +529,12 @@ class OPFClassifier(MiniBatchClassifier):
 
     def _check_update(self) -> Update:
         update = find_update(self.update)
+        if self.semi_supervised and update.name != "exact":
+            raise ValueError(f"semi_supervised needs update='exact', got update={self.update!r}.")
+        if self._forest is not None and self.semi_supervised != isinstance(
+            self._forest, SeededForest
+        ):
+            raise ValueError("semi_supervised must not be changed once something was learned.")
         if self.window_size is not None:
             _check_count("window_size", self.window_size, 1)
             if not update.can_forget:
@@ -472,7 +556,8 @@ class OPFClassifier(MiniBatchClassifier):
         self._query = None
         if forest is None:
             metric = resolve_for_streams(self.metric, self.metric_params)
-            forest = update.prepare(Forest.train(metric.embed(X[:1]), label[:1], metric))
+            kind = SeededForest if self.semi_supervised else Forest
+            forest = update.prepare(kind.train(metric.embed(X[:1]), label[:1], metric))
             X, label = X[1:], label[1:]
         else:
             self._make_room(forest, X.shape[1])
@@ -532,7 +617,13 @@ def resolve_for_streams(metric: object, params: Mapping[str, Any] | None) -> Met
             f"metric {metric!r} cannot learn from a stream: {reason[metric]}. Choose a metric such "
             "as 'euclidean' or 'cosine'."
         )
-    return resolve(metric, params)
+    found = resolve(metric, params)
+    if found.positive:
+        raise ValueError(
+            f"metric {found.name!r} cannot learn from a stream: a feature that is missing counts "
+            "as 0, for which it is not defined. Choose a metric such as 'squared_chi_squared'."
+        )
+    return found
 
 
 def _grow(update: Update, forest: BaseForest, X: Array, label: Array) -> Iterator[BaseForest]:

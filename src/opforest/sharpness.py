@@ -68,9 +68,16 @@ class Sharpness(NamedTuple):
 
 
 def count_changes(examples: Examples) -> int:
-    """Return how many examples have come and gone: a number that every change raises."""
+    """Return how many examples have come and gone: a number that every change raises.
+
+    In a forest of seeds labels come, too; a seed that goes counts more than its label did.
+    """
     came = examples.end + examples.body.removed
-    return came + came - len(examples)
+    gone = came - len(examples)
+    labels = 0
+    if len(examples.state.way):
+        labels = gone + int(examples.state.tally[0]["prototypes"])
+    return came + gone + labels
 
 
 def find_sharpness(

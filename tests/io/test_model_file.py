@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import opforest
+from measuring import COMMON
 from opforest import ModelFileError, OPFClassifier
-from opforest.metrics import METRIC_NAMES
 from strategies import learning_problems
 
 UPDATES = ["exact", "opfi", "dift"]
@@ -106,8 +106,9 @@ def test_a_model_goes_on_learning_as_if_it_had_not_been_saved(
 
 @pytest.mark.parametrize(
     ("metric", "dtype"),
-    [*((metric, np.float64) for metric in METRIC_NAMES), ("euclidean", np.float32),
-     ("cosine", np.float32), ("manhattan", np.float32), ("precomputed", np.float32)],
+    [*((metric, np.float64) for metric in (*COMMON, "precomputed", "hellinger", "topsoe")),
+     ("euclidean", np.float32), ("cosine", np.float32), ("manhattan", np.float32),
+     ("precomputed", np.float32)],
 )  # fmt: skip
 def test_every_metric_comes_back(path, metric, dtype):
     rng = np.random.default_rng(1)

@@ -1,5 +1,6 @@
 """``opforest train`` and ``opforest update``."""
 
+from dataclasses import replace
 from time import perf_counter
 from typing import Annotated, Any
 
@@ -23,6 +24,12 @@ def train(
             "has the row of its id, or of its place"
         ),
     ] = None,
+    unlabelled: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATA", help="more examples, without labels: the model is semi-supervised"
+        ),
+    ] = None,
     encode: options.EncodeOption = None,
     missing: options.MissingOption = None,
     scale: options.ScaleOption = None,
@@ -40,7 +47,7 @@ def train(
     with say_errors():
         import opforest
         from opforest.cli import models
-        from opforest.cli.models import make_model, require_no_data
+        from opforest.cli.models import make_model, make_semi_supervised, require_no_data
         from opforest.cli.output import phases, print_facts, tell
         from opforest.io.tables import read_table
 
@@ -50,7 +57,12 @@ def train(
         metric = metric if distances is None else "precomputed"
         if distances is not None and (encode or missing or scale):
             raise ValueError("--distances are measured already: no --encode, --missing, --scale.")
-        learner = models.prepared(make_model(metric, params, update, jobs), encode, missing, scale)
+        classifier = make_model(metric, params, update, jobs)
+        if unlabelled is not None:
+            if distances is not None or classifier.update != "exact":
+                raise ValueError("--unlabelled goes neither with --distances nor with --update.")
+            classifier = make_semi_supervised(classifier)
+        learner = models.prepared(classifier, encode, missing, scale)
         reading = models.reading_for(learner, how, needs_label=True)
         require_folder(model)
         require_no_data(model)
@@ -60,12 +72,16 @@ def train(
             examples = models.usable(learner, read, data, may_drop=True)
             dropped = len(read) - len(examples)
             y = models.labels_of(examples, data)
+            more = None
+            if unlabelled is not None:
+                more, left_out = _read_unlabelled(unlabelled, learner, examples, y, how)
+                dropped += left_out
             begin = perf_counter()
             with blame(distances or data, examples):
-                if dropped and not len(examples):
+                if len(read) and not len(examples):
                     raise ValueError("cells are missing in every row; --missing median fills them.")
                 if distances is None:
-                    _fit(learner, examples, y, begin_phase)
+                    _fit(learner, examples, y, begin_phase, more)
                 else:
                     learner.fit(_measured(distances, examples), y)
             if distances is None:
@@ -80,9 +96,14 @@ def train(
         print_facts(facts, json)
 
 
-def _fit(learner: Any, examples: Any, y: Any, begin_phase: Any) -> None:
-    """Fit a model; a warning of spreads calls features by their names."""
+def _fit(learner: Any, examples: Any, y: Any, begin_phase: Any, more: Any = None) -> None:
+    """Fit a model; a warning of spreads calls features by their names.
+
+    What prepares the data learns from the examples with labels, and not from ``more`` without.
+    """
     import warnings
+
+    import numpy as np
 
     from opforest._spread import warn_of_spreads
     from opforest.cli import models
@@ -95,6 +116,11 @@ def _fit(learner: Any, examples: Any, y: Any, begin_phase: Any) -> None:
             X = step.fit_transform(X, y)
         models.remember_names(learner, examples)
         names = list(learner.steps[-2][1].get_feature_names_out())
+        if more is not None:
+            more = learner._prepared(more)
+    if more is not None:
+        X = np.concatenate((X, more))
+        y = np.concatenate((y.astype(object), np.full(len(more), None)))
     metric = classifier_of(learner).metric
     names = names or [f"column {k}" for k in (examples.layout or {}).get("features", ())] or None
     warn_of_spreads(X, metric, names)
@@ -160,6 +186,26 @@ def describe(model: Any) -> dict[str, Any]:
         "metric_params": dict(classifier.metric_params or {}),
         "update": classifier.update,
     }
+
+
+def _read_unlabelled(
+    path: str, learner: Any, examples: Any, y: Any, how: options.How
+) -> tuple[Any, int]:
+    """Return the features in a file whose labels do not count, and how many rows are left out."""
+    from opforest.cli.models import reading_for, usable
+    from opforest.columns.data import Expected
+    from opforest.io.tables import read_table
+
+    names, width = examples.feature_names, examples.X.shape[1]
+    is_text = getattr(examples.X, "dtypes", None)
+    text = frozenset(j for j in range(width) if is_text and not is_text[j].is_numeric())
+    expected = Expected(
+        width, None if names is None else tuple(names), y.dtype.kind in "UO", examples.layout, text
+    )
+    reading = replace(reading_for(learner, how), expected=expected)
+    read = read_table(path, reading)
+    more = usable(learner, read, path, may_drop=True)
+    return more.X, len(read) - len(more)
 
 
 def _measured(path: str, examples: Any) -> Any:

@@ -42,6 +42,7 @@ def make_app() -> Any:
     from opforest.cli.compile import compile_
     from opforest.cli.demo import demo
     from opforest.cli.distance import distance
+    from opforest.cli.family import cluster, prune
     from opforest.cli.files import convert, info
     from opforest.cli.learn import train, update
     from opforest.cli.lists import accept_version, datasets, metrics
@@ -59,7 +60,7 @@ def make_app() -> Any:
         pretty_exceptions_enable=False,
     )
     app.callback()(accept_version)
-    models = (train, update, predict, evaluate, stream, plot)
+    models = (train, update, predict, evaluate, cluster, prune, stream, plot)
     data = (info, convert, split, fold, merge, normalize, distance)
     for command in (*models, *data, metrics, datasets, demo, reproduce, serve, play):
         app.command()(command)

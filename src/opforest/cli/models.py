@@ -33,6 +33,28 @@ def make_model(
     )
 
 
+def make_semi_supervised(model: "OPFClassifier") -> "OPFClassifier":
+    """Return a model that learns from examples without labels, too, and has learned nothing."""
+    from opforest.semi_supervised import OPFSemiSupervised
+
+    return OPFSemiSupervised(model.metric, metric_params=model.metric_params, n_jobs=model.n_jobs)
+
+
+def load_to_predict(path: str, jobs: int | None = None) -> Any:
+    """Load a model file of any kind that predicts."""
+    if kind_of_model(path) == "opforest":
+        from opforest.density import DensityEstimator
+        from opforest.io.model_file import load
+
+        model = load(path)
+        estimator = classifier_of(model)
+        if isinstance(estimator, DensityEstimator):
+            check_jobs(jobs)
+            estimator.n_jobs = jobs
+            return model
+    return load_model(path, jobs)
+
+
 def check_jobs(jobs: int | None) -> None:
     """Raise an error if there cannot be so many threads."""
     if jobs == 0:
@@ -97,7 +119,7 @@ def prepared(classifier: "OPFClassifier", encode: Any, missing: Any, scale: Any)
 def reading_for(model: Any, how: "How", *, needs_label: bool = False) -> "Reading":
     """Return how to read data for a model, which knows what it was trained on, or what it wants."""
     preparation = preparation_of(model)
-    known = hasattr(classifier_of(model), "forest_")
+    known = hasattr(classifier_of(model), "n_features_in_")
     expected = expected_of(model) if known else None
     is_pipeline = hasattr(model, "steps")
     return how.reading(
@@ -211,7 +233,7 @@ def expected_of(model: Any) -> "Expected":
     return Expected(
         model.n_features_in_ if n_features is None else n_features,
         None if names is None else tuple(map(str, names)),
-        classifier.classes_.dtype.kind in "UO",
+        not hasattr(classifier, "classes_") or classifier.classes_.dtype.kind in "UO",
         getattr(classifier, "columns_", None),
         text,
     )

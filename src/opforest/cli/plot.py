@@ -18,15 +18,18 @@ def plot(
     how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
 ) -> None:
-    """Draw the forest of a model; the data are the examples it has learned, in their order.
+    """Draw the forest of a model, or its clusters.
+
+    The data are the examples it has learned, in their order.
 
     Example: opforest plot iris.opforest iris.csv iris.png
     """
     with say_errors():
         import os
 
-        from opforest.cli.models import classifier_of, load_model, reading_for
+        from opforest.cli.models import classifier_of, load_to_predict, reading_for
         from opforest.cli.output import print_facts
+        from opforest.cluster_plotting import ClusterDisplay
         from opforest.io.atomic import replacing
         from opforest.io.tables import read_table
         from opforest.plotting import ForestDisplay, require_matplotlib
@@ -37,14 +40,17 @@ def plot(
             raise ValueError(f"OUT must end in .png, .svg or .pdf, got {out!r}.")
         from matplotlib.figure import Figure
 
-        learner = load_model(model)
+        learner = load_to_predict(model)
         examples = read_table(data, reading_for(learner, how))
         classifier, X = classifier_of(learner), examples.X
         if learner is not classifier:
             X = learner._prepared(X)
         figure = Figure(figsize=(8, 6), dpi=120, layout="constrained")
         with blame(data):
-            ForestDisplay.from_estimator(classifier, X, ax=figure.subplots())
+            display = ForestDisplay if hasattr(classifier, "forest_") else ClusterDisplay
+            if display is ClusterDisplay and not hasattr(classifier, "roots_"):
+                raise ValueError("there is no picture of this kind of model.")
+            display.from_estimator(classifier, X, ax=figure.subplots())
         with replacing(out) as stream:
             figure.savefig(stream, format=kind)
         print_facts({"file": out, "examples": len(examples)}, json)

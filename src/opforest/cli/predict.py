@@ -43,12 +43,14 @@ def predict(
     Example: opforest predict iris.opforest new.csv --proba > labels.csv
     """
     with say_errors():
-        from opforest.cli.models import load_model, reading_for
+        from opforest.cli.models import classifier_of, load_to_predict, reading_for
         from opforest.cli.output import counting
         from opforest.io.source import STANDARD
         from opforest.io.tables import open_output, read_chunks
 
-        classifier = load_model(model, jobs)
+        classifier = load_to_predict(model, jobs)
+        if (proba or costs or explain) and not hasattr(classifier_of(classifier), "forest_"):
+            raise ValueError("--proba, --costs and --explain are for classifiers by train.")
         reading = reading_for(classifier, how)
         is_shown = out == STANDARD and sys.stdout.isatty()  # a bar would get in between
         write = write_json if json else _write_paths if explain else write_lines

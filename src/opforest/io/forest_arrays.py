@@ -13,6 +13,7 @@ from opforest.examples import Parts, read_only
 from opforest.forest import BaseForest
 from opforest.kernels.distances import measure_edges
 from opforest.metrics import Array, CallableMetric
+from opforest.seeded import SeededForest
 from opforest.spanning import check_algorithm
 from opforest.updates import UPDATES
 from opforest.updates.approximate import forest_of
@@ -32,12 +33,16 @@ def put_together(parts: Parts, n_classes: int) -> BaseForest:
     if len(parts.rows):
         _check_links(parts, n_classes)
         _check_weights(parts)
-    forest = forest_of(parts)
+    forest: BaseForest = SeededForest.from_parts(parts) if _is_seeded(parts) else forest_of(parts)
     try:
         forest.check_model()
     except AssertionError as error:
         raise ValueError(f"its forest is none: {error}.") from None
     return forest
+
+
+def _is_seeded(parts: Parts) -> bool:
+    return parts.grown_by == SeededForest.grown_by
 
 
 def _demand(condition: object, complaint: str) -> None:
@@ -48,14 +53,15 @@ def _demand(condition: object, complaint: str) -> None:
 def _check_facts(parts: Parts) -> None:
     metric, share, n = parts.metric, parts.share, len(parts.rows)
     check_algorithm(parts.algorithm, metric)
-    _demand(parts.grown_by in ("", *UPDATES) and parts.grown_by != "exact", "it grew by no update.")
+    kinds = {"", SeededForest.grown_by, *UPDATES} - {"exact"}
+    _demand(parts.grown_by in kinds, "it grew by no update.")
     _demand(0 <= share <= 1, f"its share of a search must be from 0 to 1, got {share}.")
     _demand(share == 1 or metric.is_indexable, f"metric {metric.name!r} has no k-d tree.")
     arrival, removed = parts.arrival, parts.removed
     _demand(0 <= removed < MANY, f"{removed} examples cannot have been forgotten.")
     _demand((arrival >= 0).all() and (np.diff(arrival) > 0).all(), "its arrival numbers fall.")
     _demand((arrival < n + removed).all(), "an arrival number is yet to come.")
-    _demand(n or not parts.grown_by, "it has no examples.")
+    _demand(n or not parts.grown_by or _is_seeded(parts), "it has no examples.")
 
 
 def _check_arrays(parts: Parts) -> None:
@@ -65,7 +71,7 @@ def _check_arrays(parts: Parts) -> None:
     _demand(rows.shape[1] == n if metric.is_table else rows.shape[1] > 0, "its rows have no width.")
     integers = {"label", "parent", "cuts", "arrival", "root", "pair"}
     arrays = {**parts.model._asdict(), "arrival": parts.arrival}
-    if parts.grown_by:
+    if parts.grown_by and not _is_seeded(parts):
         _demand(parts.lines is not None, "it has no roots and pairs.")
         arrays.update(parts.lines._asdict() if parts.lines else {})
     for name, array in arrays.items():
@@ -98,7 +104,8 @@ def _check_links(parts: Parts, n_classes: int) -> None:
     """Check that all links lead somewhere, and parents to a root."""
     label, parent, _, cuts, _ = parts.model
     n = len(label)
-    _demand(((label >= 0) & (label < n_classes)).all(), "an example is of no class.")
+    least = 1 if _is_seeded(parts) and not cuts.any() else 0  # without seeds, labels are 0
+    _demand(((label >= 0) & (label < max(n_classes, least))).all(), "an example is of no class.")
     _demand(((parent >= -1) & (parent < n)).all(), "a parent is no example.")
     _demand(((cuts >= 0) & (cuts <= n)).all(), "an example has too many cut edges.")
     top = find_tops(parent)

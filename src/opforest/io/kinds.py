@@ -7,33 +7,29 @@ parameters ``parameters.READERS`` can read.
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from opforest.base import ForestEstimator
-from opforest.examples import Parts
 from opforest.forest import BaseForest
+from opforest.io.density_kinds import (
+    make_clustering,
+    make_knn,
+    make_outlier,
+    take_clustering,
+    take_knn,
+    take_outlier,
+)
 from opforest.io.errors import ModelFileError
-from opforest.io.header import Reader, names_to_json, take
+from opforest.io.header import Reader, names_to_json
+from opforest.io.labels import Taken, give_names, read_classes, take_classes, take_names
 from opforest.io.parameters import resolved
 from opforest.metrics import Array, Metric
 from opforest.report import UpdateReport
 from opforest.sharpness import LEAST, MOST, Sharpness
 from opforest.spanning import check_algorithm
-
-#: Kinds of NumPy's types of labels that are saved as an array.
-PLAIN_LABELS = "biufU"
-
-
-class Taken(NamedTuple):
-    """What a model has learned, for a file."""
-
-    parts: Parts | None  #: of its forest, if it has one
-    entries: dict[str, Any]  #: more of the header
-    arrays: dict[str, Array]
-
 
 #: Reads the forest of a file, given its metric and the number of classes.
 ReadForest = Callable[[Metric, int], BaseForest]
@@ -78,34 +74,30 @@ def take_estimator(model: ForestEstimator) -> Taken:
     learned = model._learned()
     with learned.reading():
         forest, classes = learned
-        arrays = {}
-        more: dict[str, Any] = {"classes": None, "feature_names": None, "update_report": None}
-        if classes.dtype.kind in PLAIN_LABELS and classes.dtype.char != "g":
-            arrays["classes"] = classes
-        elif classes.dtype == object:
-            more["classes"] = names_to_json(classes, "labels")
-        else:
-            raise ValueError(f"labels of type {classes.dtype} cannot be saved. Convert them first.")
-        if hasattr(model, "feature_names_in_"):
-            more["feature_names"] = names_to_json(model.feature_names_in_, "feature names")
+        entries, arrays = take_classes(classes)
+        more: dict[str, Any] = {**entries, **take_names(model), "update_report": None}
         if hasattr(model, "update_report_"):
             more["update_report"] = {**vars(model.update_report_)}
-        return Taken(forest.parts(), more, arrays)
+        return Taken(_whole(model, forest).parts(), more, arrays)
+
+
+def _whole(model: ForestEstimator, forest: BaseForest) -> BaseForest:
+    """Return the forest that the others of a model can be made of."""
+    whole: BaseForest = vars(model).get("labelled_forest_", forest)
+    return whole
 
 
 def make_estimator(
     model: ForestEstimator, header: Reader, arrays: dict[str, Array], read_forest: ReadForest
 ) -> None:
     """Make an estimator one that has learned what a file says."""
-    classes = _read_classes(header, arrays)
+    classes = read_classes(header, arrays)
+    if len(classes) == 0 and not hasattr(model, "seeds"):
+        raise ModelFileError("it has no labels.")
     metric = resolved(model.metric, model.metric_params)
     check_algorithm(model.algorithm, metric)
     model._keep(read_forest(metric, len(classes)), classes, _read_report(header))
-    names = header.names("feature_names")
-    if names is not None:
-        if len(names) != model.n_features_in_ or not all(type(name) is str for name in names):
-            raise ModelFileError("its feature names are not those of its features.")
-        model.feature_names_in_ = np.array(names, object)
+    give_names(model, header)
 
 
 def _read_report(header: Reader) -> Array | None:
@@ -115,23 +107,6 @@ def _read_report(header: Reader) -> Array | None:
     if set(report) != set(vars(UpdateReport())) or {*map(type, report.values())} != {int}:
         raise ModelFileError("its report of the last update is none.")
     return UpdateReport(**report).as_counts()
-
-
-def _read_classes(header: Reader, arrays: dict[str, Array]) -> Array:
-    """Return the labels in their order."""
-    labels = header.names("classes")
-    if labels is None:
-        classes = take(arrays, "classes")
-    else:
-        classes = np.empty(len(labels), object)
-        classes[:] = labels
-    try:
-        in_order = classes.ndim == 1 and len(classes) and (classes[:-1] < classes[1:]).all()
-    except TypeError:
-        in_order = False
-    if not in_order or (classes.dtype.kind == "f" and np.isnan(classes).any()):
-        raise ModelFileError("its labels are not in order.")
-    return classes
 
 
 def read_sharpness(facts: Reader) -> Sharpness | None:
@@ -175,6 +150,8 @@ def make_stream(
     model.restore(forest, features or [], labels or [])
 
 
+DENSITY = ("algorithm", "n_jobs")
+
 #: By what files call them.
 KINDS = {
     kind.name: kind
@@ -184,8 +161,25 @@ KINDS = {
             ("update", "algorithm", "n_jobs"), take_estimator, make_estimator,
         ),
         Kind(
+            "OPFSemiSupervised", "opforest.semi_supervised", "OPFSemiSupervised",
+            ("seeds", "algorithm", "n_jobs"), take_estimator, make_estimator,
+        ),
+        Kind(
+            "OPFClustering", "opforest.clustering", "OPFClustering",
+            ("k_max", "k_min", "filter", "amount", "allow_single_cluster", *DENSITY),
+            take_clustering, make_clustering,
+        ),
+        Kind(
+            "OPFKNNClassifier", "opforest.knn_classifier", "OPFKNNClassifier",
+            ("k_max", "held_out", "random_state", *DENSITY), take_knn, make_knn,
+        ),
+        Kind(
+            "OPFOutlier", "opforest.outlier", "OPFOutlier",
+            ("k_max", "contamination", *DENSITY), take_outlier, make_outlier,
+        ),
+        Kind(
             "river.OPFClassifier", "opforest.river", "OPFClassifier",
-            ("update", "window_size"), take_stream, make_stream,
+            ("update", "window_size", "semi_supervised"), take_stream, make_stream,
         ),
     )
 }  # fmt: skip

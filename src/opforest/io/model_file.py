@@ -19,6 +19,7 @@ from opforest.io.parameters import check_jobs, read_parameters, resolved, write_
 from opforest.io.pipelines import join_pipeline, split_pipeline
 from opforest.kernels.growing.opfi import Lines
 from opforest.metrics import Array, Metric
+from opforest.updates import UPDATES
 
 #: The versions of the format: of a model alone, and of one with preparation before it.
 FORMAT, PREPARED = 1, 2
@@ -29,9 +30,10 @@ def save(model: Any, path: str | os.PathLike[str] | IO[bytes]) -> None:
 
     Parameters
     ----------
-    model : opforest.OPFClassifier, opforest.river.OPFClassifier or a Pipeline
-        The model. Its labels, and feature names of a stream, must be strings, numbers or booleans.
-        Of a metric that is a function of yours only the name is saved. In a scikit-learn
+    model : estimator
+        Any estimator of opforest that has been fitted, ``opforest.river.OPFClassifier``, or a
+        ``Pipeline``. Its labels, and feature names of a stream, must be strings, numbers or
+        booleans. Of a metric that is a function of yours only the name is saved. In a scikit-learn
         ``Pipeline`` an estimator of opforest comes last, after an ``opforest.Preparation`` or
         scikit-learn's own scalers, ``SimpleImputer``, ``OneHotEncoder``, ``OrdinalEncoder`` and
         ``ColumnTransformer``; others are refused.
@@ -87,8 +89,8 @@ def load(
 
     Returns
     -------
-    opforest.OPFClassifier, opforest.river.OPFClassifier or opforest.Pipeline
-        The model.
+    estimator
+        The model, of the class that was saved, or an ``opforest.Pipeline`` that ends with it.
 
     Raises
     ------
@@ -192,7 +194,7 @@ def _read_forest(
         take(arrays, "arrival"),
         facts.get("removed", int),
         arrays.pop("vectors", None),
-        Lines(*(take(arrays, name) for name in Lines._fields)) if grown_by else None,
+        Lines(*(take(arrays, name) for name in Lines._fields)) if grown_by in UPDATES else None,
         grown_by,
         facts.get("algorithm", str),
         check_jobs(facts.get("n_jobs", int, type(None))),

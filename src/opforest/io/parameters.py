@@ -7,6 +7,7 @@ from typing import Any
 from opforest.io.errors import ModelFileError
 from opforest.io.header import Reader, from_json, to_json
 from opforest.metrics import Metric, resolve
+from opforest.semi_supervised import SEEDS
 from opforest.spanning import ALGORITHMS
 from opforest.updates import UPDATES
 
@@ -26,6 +27,16 @@ READERS: dict[str, Callable[[Reader], Any]] = {
     "update": lambda entries: entries.choice("update", {name: name for name in UPDATES}),
     "algorithm": lambda entries: entries.choice("algorithm", {name: name for name in ALGORITHMS}),
     "n_jobs": lambda entries: check_jobs(entries.get("n_jobs", int, type(None))),
+    "seeds": lambda entries: entries.choice("seeds", {name: name for name in SEEDS}),
+    "semi_supervised": lambda entries: bool(entries.get("semi_supervised", bool, type(None))),
+    "k_max": lambda entries: entries.get("k_max", int),
+    "k_min": lambda entries: entries.get("k_min", int),
+    "filter": lambda entries: entries.get("filter", str, type(None)),
+    "amount": lambda entries: entries.get("amount", int, float),
+    "allow_single_cluster": lambda entries: entries.get("allow_single_cluster", bool),
+    "held_out": lambda entries: entries.get("held_out", int, float),
+    "random_state": lambda entries: entries.get("random_state", int, type(None)),
+    "contamination": lambda entries: entries.get("contamination", int, float),
     "window_size": lambda entries: entries.get("window_size", int, type(None)),
 }
 

@@ -13,6 +13,7 @@ from numba import types
 from numba.np.numpy_support import as_dtype
 
 from opforest._jit import anywhere, helper, kernel, overload
+from opforest.kernels.dissimilarities import ADDING, MEASURING
 from opforest.metrics import (
     UNDEFINED,
     BrayCurtis,
@@ -66,7 +67,7 @@ def _accumulate(total, a, b, metric):
             return total + ((a - b) * ((a - b) / size) if size > zero else zero)
 
         return add_chi_squared
-    return None
+    return ADDING[kind](zero, one) if kind in ADDING else None
 
 
 def distance(x, y, metric):
@@ -108,6 +109,8 @@ def _distance(x, y, metric):
             return apart / size if size > zero else undefined
 
         return bray_curtis_distance
+    if metric.instance_class in MEASURING:
+        return MEASURING[metric.instance_class](zero, dtype(1))
     if is_separable(metric):
 
         def separable_distance(x, y, metric):

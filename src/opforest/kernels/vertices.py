@@ -30,6 +30,7 @@ class State(NamedTuple):
     gap: np.ndarray  #: scratch: distances from the vertex being inserted; −1 where of no interest
     bits: np.ndarray  #: the same memory as unsigned integers: no interest sorts last
     tally: np.ndarray  #: one record of ``tally_type``
+    way: np.ndarray  #: the next vertex on the way to its seed, −1 for seeds; empty without seeds
 
 
 @cache

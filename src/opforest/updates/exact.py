@@ -9,7 +9,10 @@ from opforest.examples import Parts, label_only
 from opforest.forest import BaseForest, Forest
 from opforest.kernels.growing.insertion import insert_exactly
 from opforest.kernels.growing.removal import remove_exactly
+from opforest.kernels.seeding.insertion import insert_seeded
+from opforest.kernels.seeding.removal import remove_seeded
 from opforest.metrics import Array
+from opforest.seeded import SeededForest
 from opforest.updates.update import Update
 
 #: A batch of at least this share of the examples known is learned by training anew.
@@ -63,7 +66,8 @@ def insert(forest: Forest, conqueror: int, counts: Array) -> Forest:
 
 def _insert(forest: Forest, stop: int, measured: bool, counts: Array) -> None:
     examples = forest.examples
-    kernel = specialise(insert_exactly, forest.metric.kernel)
+    insert_all = insert_seeded if isinstance(forest, SeededForest) else insert_exactly
+    kernel = specialise(insert_all, forest.metric.kernel)
     while examples.end < stop:
         with examples.lock.changing():
             body = examples.body
@@ -82,7 +86,8 @@ def shrink(forest: Forest, ids: Array, counts: Array) -> Iterator[Forest]:
         return
     examples.need_bound()
     yield forest
-    kernel = specialise(remove_exactly, forest.metric.kernel)
+    remove_all = remove_seeded if isinstance(forest, SeededForest) else remove_exactly
+    kernel = specialise(remove_all, forest.metric.kernel)
     while len(vertex):
         part = vertex[:REMOVALS_PER_CALL]
         with examples.lock.changing():
@@ -125,14 +130,14 @@ def _retrain(forest: Forest, vertex: Array, old: int, counts: Array) -> Forest:
     parts = Parts(
         metric=forest.metric,
         rows=rows,
-        model=label_only(records["label"].astype(np.int64), rows.dtype),
+        model=label_only(forest.labels_given(records, old), rows.dtype),
         arrival=body.arrival[vertex],
         removed=body.removed + int(vertex.max(initial=examples.end - 1)) + 1 - len(vertex),
         vectors=None if body.vectors is None else body.vectors[vertex],
         algorithm=examples.algorithm,
         n_jobs=examples.n_jobs,
     )
-    trained = Forest.retrain(parts)
+    trained = type(forest).retrain(parts)
     was_prototype, is_prototype = records["cuts"] > 0, trained.is_prototype()
     was_prototype[old:] = False
     is_other = trained.examples.costs()[:old] != state.cost[vertex[:old]]

@@ -46,13 +46,17 @@ def _remove(state, index, bound, z, metric, report):
     one_class = tally.crossing == 0
     eldest, label, own_cost = tally.eldest, vertices[z].label, cost[z]
     leave(index, bound, z, state.rows, vertices, cost)
-    neighbours, lengths, k = _cut_out(vertices, tally, z)
+    neighbours, lengths, k = cut_out(vertices, z)
+    for i in range(k):
+        count_crossing(vertices, tally, z, neighbours[i], -1)
     safe = -1
     if not was_prototype:
         safe = _find_source(vertices, tally, cost, neighbours, lengths, k, own_cost)
     tally.prototypes -= vertices[z].cuts > 0  # if it stood in where there is one class
-    _make_hole(vertices, tally, cost, z)
-    new, n_new, side = _join_pieces(state, index, bound, z, neighbours, lengths, k, metric)
+    make_hole(vertices, tally, cost, z)
+    new, n_new, side = join_pieces(state, index, bound, z, neighbours, lengths, k, metric)
+    for i in range(0, n_new, 2):
+        count_crossing(vertices, tally, new[i], new[i + 1], 1)
     ends = np.empty(k + 1, np.int64)
     n_ends = 0
     for i in range(k):
@@ -120,7 +124,8 @@ def _list_doubts(
 
 
 @helper
-def _make_hole(vertices, tally, cost, z):
+def make_hole(vertices, tally, cost, z):
+    """Leave a hole where z, which is out of the tree, has been."""
     vertices[z].label = FORGOTTEN
     vertices[z].cuts = 0
     cost[z] = np.inf
@@ -130,7 +135,7 @@ def _make_hole(vertices, tally, cost, z):
 
 
 @helper
-def _cut_out(vertices, tally, z):
+def cut_out(vertices, z):
     """Take z out of the tree; return its neighbours, the lengths of its edges, their number."""
     vertex = vertices[z]
     neighbours = np.empty(8, np.int64)
@@ -145,8 +150,6 @@ def _cut_out(vertices, tally, z):
         neighbours, lengths = append(neighbours, k, v), append(lengths, k, vertices[v].weight)
         k += 1
         unlink(vertices, v)
-    for i in range(k):
-        count_crossing(vertices, tally, z, neighbours[i], -1)
     return neighbours, lengths, k
 
 
@@ -218,7 +221,7 @@ def _list_next(vertices, t, tail, i, stamp):
 
 
 @helper
-def _join_pieces(state, index, bound, z, neighbours, lengths, k, metric):
+def join_pieces(state, index, bound, z, neighbours, lengths, k, metric):
     """Join the pieces by their smallest edges; return the ends of these, and in which pieces."""
     vertices, tally = state.vertices, state.tally[0]
     new, side = np.empty(2 * k + 2, np.int64), np.empty(2 * k, np.int64)
@@ -257,7 +260,6 @@ def _join_pieces(state, index, bound, z, neighbours, lengths, k, metric):
             groups -= 1
             turn(vertices, u[i])
             hang(vertices, u[i], v[i], weight[i])
-            count_crossing(vertices, tally, u[i], v[i], 1)
             longest = max(longest, weight[i])
             new[n_new], new[n_new + 1] = u[i], v[i]
             side[n_new] = piece_of(vertices, u[i], stamp, rest, k)
@@ -295,7 +297,7 @@ def _join_copies(state, pieces, lengths, z, eldest, new, side, metric):
     What copies would find, the eldest of them finds: the others leave the lists of members.
     """
     _, _, group, head, tail = pieces
-    vertices, tally = state.vertices, state.tally[0]
+    vertices = state.vertices
     zero = lengths[eldest]
     n_new = 0
     first = np.int64(-1)  # the eldest copy
@@ -313,7 +315,6 @@ def _join_copies(state, pieces, lengths, z, eldest, new, side, metric):
         group[i] = eldest
         turn(vertices, head[i])
         hang(vertices, head[i], head[eldest], zero)
-        count_crossing(vertices, tally, head[i], head[eldest], 1)
         new[n_new], new[n_new + 1] = head[i], head[eldest]
         side[n_new], side[n_new + 1] = i, eldest
         n_new += 2

@@ -1,0 +1,125 @@
+"""Semi-supervised forests against classifiers, and clustering against LibOPF and HDBSCAN."""
+
+import copy
+import time
+from functools import partial
+from importlib.util import find_spec
+
+import numpy as np
+from common import Row, best_of, cpu_seconds, main, numpy_pass, strips
+
+from opforest import OPFClassifier, OPFClustering, OPFSemiSupervised
+
+SIZE = 100_000
+LABELLED = 0.05
+COUNT = 300
+REPEATS = 3
+LIBOPF_SECONDS = 3.2  #: opf_cluster on 4,000 × 2 points with k_max = 100, measured here once
+
+
+def measure() -> list[Row]:
+    rng = np.random.default_rng(0)
+    X, y = strips(SIZE)
+    X = X.astype(np.float64)
+    given = np.where(rng.random(SIZE) < LABELLED, y, -1)
+    warm_up(X[:20_000], y[:20_000], given[:20_000])
+    return [*semi_supervised(X, y, given), *clustering(rng)]
+
+
+def warm_up(X: np.ndarray, y: np.ndarray, given: np.ndarray) -> None:
+    """Compile."""
+    OPFClassifier().fit(X, y).partial_fit(X[:3] + 0.1, y[:3])
+    clf = OPFSemiSupervised().fit(X, given).partial_fit(X[:3] + 0.1, given[:3])
+    free = np.flatnonzero(given < 0)[0]
+    clf.label(free, y[free])
+    OPFClustering(5).fit(X)
+    OPFClustering(5).fit(X[:2000])
+
+
+def semi_supervised(X: np.ndarray, y: np.ndarray, given: np.ndarray) -> list[Row]:
+    best = best_of(
+        REPEATS,
+        classifier=lambda: cpu_seconds(lambda: OPFClassifier().fit(X, y)),
+        seeds=lambda: cpu_seconds(lambda: OPFSemiSupervised().fit(X, given)),
+    )
+    name = f"{SIZE}×2, {LABELLED:.0%} labelled"
+    rows = [Row(f"fit, of OPFClassifier.fit, {name}", best["seeds"] / best["classifier"], bar=1.2,
+                sense="at most", seconds=best)]  # fmt: skip
+    new = np.random.default_rng(1).permutation(SIZE)[:COUNT]
+    more, labels = X[new] + 1e-3, y[new]
+    some = np.where(np.arange(COUNT) % 20 == 0, labels, -1)
+    models = {
+        "classifier": (OPFClassifier().fit(X, y), labels),
+        "seeds": (OPFSemiSupervised().fit(X, given), some),
+    }
+
+    def inserted(kind: str) -> float:
+        model, label = copy.deepcopy(models[kind][0]), models[kind][1]
+        model.partial_fit(more[:1], label[:1])  # has room then
+        return cpu_seconds(
+            lambda: [model.partial_fit(more[i : i + 1], label[i : i + 1]) for i in range(COUNT)]
+        )
+
+    best = best_of(REPEATS, **{kind: partial(inserted, kind) for kind in models})
+    rows.append(Row(f"partial_fit of one, of the classifier's, {name}",
+                    best["seeds"] / best["classifier"], bar=1.5, sense="at most",
+                    note=f"{1e6 * best['seeds'] / COUNT:.0f} µs"))  # fmt: skip
+    return [*rows, *labelling(models["seeds"][0], X, y, given, name)]
+
+
+def labelling(
+    model: OPFSemiSupervised, X: np.ndarray, y: np.ndarray, given: np.ndarray, name: str
+) -> list[Row]:
+    model = copy.deepcopy(model)
+    plain = best_of(REPEATS, numpy=partial(numpy_pass, X))["numpy"]
+    free = np.random.default_rng(2).permutation(np.flatnonzero(given < 0))[:2000]
+    taken = [cpu_seconds(partial(model.label, i, y[i])) for i in free]
+    values = {
+        "median": float(np.median(taken)),
+        "mean": float(np.mean(taken)),
+        "largest": max(taken),
+    }
+    return [
+        Row(
+            f"label of one, {what} of 2000, of a NumPy pass, {name}",
+            value / plain,
+            bar=None if what == "largest" else 1.0,
+            sense="at most",
+            note=f"{1e6 * value:.0f} of {1e6 * plain:.0f} µs",
+        )
+        for what, value in values.items()
+    ]
+
+
+def clustering(rng: np.random.Generator) -> list[Row]:
+    X = rng.normal(size=(4000, 2)) + rng.integers(0, 4, (4000, 1)) * 3
+    seconds = min(clock(lambda: OPFClustering(100, n_jobs=-1).fit(X)) for _ in range(REPEATS))
+    rows = [Row("clustering 4000×2, k_max = 100, against LibOPF's 3.2 s", LIBOPF_SECONDS / seconds,
+                bar=20, note=f"{seconds:.3f} s")]  # fmt: skip
+    X = rng.normal(size=(SIZE, 2)) + rng.integers(0, 8, (SIZE, 1)) * 2
+    ours = clock(lambda: OPFClustering(20, n_jobs=-1).fit(X))
+    from sklearn.cluster import HDBSCAN
+
+    theirs = clock(lambda: HDBSCAN(min_cluster_size=20, n_jobs=-1, copy=True).fit(X))
+    rows.append(Row(f"clustering {SIZE}×2, k_max = 20, of scikit-learn's HDBSCAN", ours / theirs,
+                    bar=1.0, sense="at most", note=f"{ours:.2f} of {theirs:.2f} s"))  # fmt: skip
+    fast = None
+    if find_spec("fast_hdbscan"):
+        import fast_hdbscan
+
+        fast_hdbscan.HDBSCAN(min_cluster_size=20).fit(X[:5000])  # compiles
+        fast = clock(lambda: fast_hdbscan.HDBSCAN(min_cluster_size=20).fit(X))
+    rows.append(Row(f"clustering {SIZE}×2, k_max = 20, of fast_hdbscan",
+                    None if fast is None else ours / fast, bar=3.0, sense="at most",
+                    note="" if fast is None else f"{ours:.2f} of {fast:.2f} s"))  # fmt: skip
+    return rows
+
+
+def clock(call: object) -> float:
+    begin = time.perf_counter()
+    call()  # type: ignore[operator]
+    return time.perf_counter() - begin
+
+
+if __name__ == "__main__":
+    main("family", "The family", measure, "Clusterings use all cores where they can.")

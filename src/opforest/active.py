@@ -1,0 +1,100 @@
+"""Layer 3: active learning: which examples to ask somebody about.
+
+With ``OPFSemiSupervised``, each answer given to ``label`` costs little more than a walk along a
+path.
+
+Examples
+--------
+>>> from opforest import OPFSemiSupervised, active
+>>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0]]
+>>> clf = OPFSemiSupervised().fit(X, [0, -1, -1, -1, -1, 1])
+>>> ask = active.query(clf, X)
+>>> clf.label(clf.forest_.ids[ask], [1]).transduction_
+array([0, 0, 0, 1, 1, 1])
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from opforest.classifier import OPFClassifier
+from opforest.density import require_count
+from opforest.metrics import Array
+
+__all__ = ["margin", "query"]
+
+
+def margin(clf: OPFClassifier, X: npt.ArrayLike) -> Array:
+    """Return how sure a classifier is of each example: 0 if it is undecided, 1 if it is certain.
+
+    With a ≤ b the cheapest offers of two classes, that is (b − a) / (b + a); 0 if both are 0, or if
+    there is only one class.
+
+    Parameters
+    ----------
+    clf : OPFClassifier or OPFSemiSupervised
+        A fitted classifier.
+    X : array-like of shape (n_samples, n_features)
+        The examples, as for ``predict``.
+
+    Returns
+    -------
+    array of shape (n_samples,)
+        The margins.
+
+    Examples
+    --------
+    >>> from opforest import OPFClassifier, active
+    >>> clf = OPFClassifier().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
+    >>> active.margin(clf, [[2.0], [2.5], [3.0]])
+    array([0. , 0.5, 1. ])
+    """
+    cost = clf.class_costs(X).astype(np.float64)
+    if cost.shape[1] < 2:
+        return np.zeros(len(cost))
+    first, second = np.sort(cost, axis=1)[:, :2].T
+    total = first + second
+    sure = np.isfinite(first) & np.isinf(second)  # a class of which there is no example
+    margins: Array = sure.astype(np.float64)
+    np.divide(second - first, total, out=margins, where=(total > 0) & ~sure)
+    return margins
+
+
+def query(
+    clf: OPFClassifier, X: npt.ArrayLike, n_instances: int = 1, *, spread: bool = False
+) -> Array:
+    """Return which examples to ask about, those with the smallest margins first.
+
+    Margins are an aid, no promise: with 32 labels they were better than chance on three of four
+    sets, and worse on one.
+
+    Parameters
+    ----------
+    clf : OPFClassifier or OPFSemiSupervised
+        A fitted classifier. For ``OPFSemiSupervised``, those of its examples that have labels have
+        margins of 1, or of 0 where copies have different labels; leave them out of X.
+    X : array-like of shape (n_samples, n_features)
+        The examples to choose from, as for ``predict``.
+    n_instances : int, default=1
+        How many, all of them at the most.
+    spread : bool, default=False
+        Whether to ask about one example of each conqueror before another one of any.
+
+    Returns
+    -------
+    array of shape (n_instances,)
+        Their places in X; of equal margins, the smaller one comes first.
+
+    Examples
+    --------
+    >>> from opforest import OPFClassifier, active
+    >>> clf = OPFClassifier().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
+    >>> active.query(clf, [[0.5], [2.1], [3.5], [1.9]], n_instances=2)
+    array([1, 3])
+    """
+    require_count("n_instances", n_instances, 1)
+    order = np.argsort(margin(clf, X), kind="stable")
+    if spread:
+        conqueror = clf.conquerors(X)[0][order]
+        first = np.sort(np.unique(conqueror, return_index=True)[1])
+        order = np.concatenate((order[first], np.delete(order, first)))
+    return order[:n_instances]

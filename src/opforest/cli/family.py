@@ -1,0 +1,149 @@
+"""``opforest cluster`` and ``opforest prune``."""
+
+import json as json_format
+from enum import StrEnum
+from time import perf_counter
+from typing import Annotated
+
+import typer
+
+from opforest.cli import options
+from opforest.cli.errors import blame, require_folder, say_errors
+
+
+class Filter(StrEnum):
+    """Which hills are too small for a cluster."""
+
+    HEIGHT = "height"
+    AREA = "area"
+    VOLUME = "volume"
+
+
+@options.reads_data
+def cluster(
+    data: options.DataFile,
+    k_max: Annotated[int, typer.Option(help="the largest number of neighbours to try")] = 20,
+    k_min: Annotated[int, typer.Option(help="the smallest one")] = 1,
+    filter: Annotated[
+        Filter | None, typer.Option(help="drop small hills by height, area or volume")
+    ] = None,
+    amount: Annotated[float, typer.Option(help="what is small for the filter, from 0 to 1")] = 0.0,
+    single: Annotated[
+        bool, typer.Option("--single", help="one cluster may be the best answer")
+    ] = False,
+    metric: options.MetricOption = None,
+    metric_param: options.ParamOption = None,
+    model: Annotated[
+        str | None, typer.Option(help="a model file to write, for opforest predict")
+    ] = None,
+    out: Annotated[str, typer.Option("--out", "-o", help="where to write (default: stdout)")] = "-",
+    jobs: options.JobsOption = None,
+    how: options.How = options.FOUND_OUT,
+    json: options.JsonOption = False,
+) -> None:
+    """Find the clusters of examples and print the cluster of each, one a line.
+
+    Labels in the file are ignored. LibOPF measures by --metric log_squared_euclidean.
+
+    Example: opforest cluster iris.csv --label species --k-max 30
+    """
+    with say_errors():
+        import opforest
+        from opforest.cli.models import check_jobs, remember_names, require_no_data
+        from opforest.io.tables import open_output, read_table
+
+        check_jobs(jobs)
+        params = options.parse_params(metric_param)
+        if filter is None and amount:
+            raise ValueError("--amount needs a --filter: height, area or volume.")
+        reading = how.reading()
+        if model is not None:
+            require_folder(model)
+            require_no_data(model)
+        clustering = opforest.OPFClustering(
+            k_max,
+            k_min=k_min,
+            filter=None if filter is None else str(filter),
+            amount=amount,
+            allow_single_cluster=single,
+            metric=metric or "euclidean",
+            metric_params=params,
+            n_jobs=jobs,
+        ).check_parameters()
+        examples = read_table(data, reading)
+        begin = perf_counter()
+        with blame(data):
+            clustering.fit(examples.X)
+        remember_names(clustering, examples)
+        seconds = perf_counter() - begin
+        if model is not None:
+            opforest.save(clustering, model)
+        labels = clustering.labels_.tolist()
+        text = "".join(f"{label}\n" for label in labels)
+        if json:
+            facts = {
+                "examples": len(labels),
+                "k": clustering.k_,
+                "clusters": len(clustering.roots_),
+                "roots": clustering.roots_.tolist(),
+                "labels": labels,
+                "seconds": seconds,
+            }
+            text = json_format.dumps(facts) + "\n"
+        with open_output(out) as stream:
+            stream.write(text.encode())
+
+
+@options.reads_data
+def prune(
+    model: options.ModelFile,
+    data: options.DataFile,
+    smaller: Annotated[str, typer.Argument(metavar="SMALLER", help="the model file to write")],
+    loss: Annotated[
+        float, typer.Option(help="how much accuracy on DATA may be lost, from 0 to 1")
+    ] = 0.0,
+    how: options.How = options.FOUND_OUT,
+    json: options.JsonOption = False,
+) -> None:
+    """Make a model smaller: keep only what a data file with labels needs.
+
+    DATA must be other examples than those the model was trained on.
+
+    Example: opforest prune iris.opforest evaluation.csv small.opforest --loss 0.01
+    """
+    with say_errors():
+        import opforest
+        from opforest.cli import models
+        from opforest.cli.models import require_no_data
+        from opforest.cli.output import print_facts
+        from opforest.density import require_share
+        from opforest.io.tables import read_table
+
+        require_share("loss", loss)
+        learner = models.load_model(model)
+        classifier = models.classifier_of(learner)
+        reading = models.reading_for(learner, how, needs_label=True)
+        require_folder(smaller)
+        require_no_data(smaller)
+        examples = models.usable(learner, read_table(data, reading), data, may_drop=True)
+        y = models.labels_of(examples, data)
+        begin = perf_counter()
+        with blame(data, examples):
+            X = examples.X if learner is classifier else learner._prepared(examples.X)
+            pruned, history = opforest.prune(classifier, X, y, loss=loss)
+        seconds = perf_counter() - begin
+        if hasattr(classifier, "columns_"):
+            pruned.columns_ = classifier.columns_
+        if learner is not classifier:
+            pruned = opforest.Pipeline([*learner.steps[:-1], (learner.steps[-1][0], pruned)])
+        opforest.save(pruned, smaller)
+        facts = {
+            "model": smaller,
+            "examples before": history[0].examples,
+            "examples": history[-1].examples,
+            "accuracy before": history[0].accuracy,
+            "accuracy": history[-1].accuracy,
+            "rounds": len(history) - 1,
+            "seconds": seconds,
+        }
+        print_facts(facts, json)

@@ -1,0 +1,83 @@
+"""Types of the dissimilarities that OPFython has and few others do: the compiler knows them so.
+
+Terms that are 0 / 0 count 0. What would divide by 0 otherwise is refused with the features.
+"""
+
+from typing import NamedTuple
+
+
+class Topsoe(NamedTuple):
+    """Σ a ln(2a / (a + b)) + b ln(2b / (a + b))."""
+
+
+class Clark(NamedTuple):
+    """Σ ((a − b) / (a + b))²."""
+
+
+class Lorentzian(NamedTuple):
+    """Σ ln(1 + |a − b|)."""
+
+
+class Hassanat(NamedTuple):
+    """Σ 1 − (1 + min − s) / (1 + max − s), with s = min(a, b, 0)."""
+
+
+class AdditiveSymmetric(NamedTuple):
+    """Σ (a − b)² (a + b) / (a b)."""
+
+
+class Jeffreys(NamedTuple):
+    """Σ (a − b) ln(a / b)."""
+
+
+class VicisSymmetric1(NamedTuple):
+    """Σ (a − b)² / min(a, b)²."""
+
+
+class VicisSymmetric2(NamedTuple):
+    """Σ (a − b)² / min(a, b)."""
+
+
+class VicisSymmetric3(NamedTuple):
+    """Σ (a − b)² / max(a, b)."""
+
+
+class VicisWaveHedges(NamedTuple):
+    """Σ |a − b| / min(a, b)."""
+
+
+class Jaccard(NamedTuple):
+    """Σ (a − b)² / (Σ a² + Σ b² − Σ a b), 0 for two zero vectors."""
+
+
+class MaxSymmetric(NamedTuple):
+    """The larger one of Σ (a − b)² / a and Σ (a − b)² / b."""
+
+
+class MinSymmetric(NamedTuple):
+    """The smaller one of Σ (a − b)² / a and Σ (a − b)² / b."""
+
+
+class MeanCensoredEuclidean(NamedTuple):
+    """Σ (a − b)² divided by the number of features that are not 0 in both."""
+
+
+#: Those that take one feature after another into a running total that never falls.
+SUMS = (
+    Topsoe, Clark, Lorentzian, Hassanat, AdditiveSymmetric, Jeffreys, VicisSymmetric1,
+    VicisSymmetric2, VicisSymmetric3, VicisWaveHedges,
+)  # fmt: skip
+
+#: Those that are functions of several sums.
+QUOTIENTS = (Jaccard, MaxSymmetric, MinSymmetric, MeanCensoredEuclidean)
+
+_ASYMMETRIC = "it is not symmetric: the distance from a to b is not that from b to a"
+
+#: Names of OPFython's that are no dissimilarities, and why.
+REFUSED = {
+    "kullback_leibler": f"{_ASYMMETRIC}. Choose 'jeffreys' or 'topsoe', which are",
+    "k_divergence": f"{_ASYMMETRIC}. Choose 'topsoe', which is",
+    "neyman": f"{_ASYMMETRIC}. Choose 'max_symmetric' or 'squared_chi_squared', which are",
+    "pearson": f"{_ASYMMETRIC}. Choose 'max_symmetric' or 'squared_chi_squared', which are",
+    "statistic": f"{_ASYMMETRIC}, and it may be negative. Choose 'squared_chi_squared'",
+}

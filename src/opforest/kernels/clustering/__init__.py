@@ -1,0 +1,1 @@
+"""Kernels of forests on graphs of nearest neighbours."""

@@ -1,0 +1,61 @@
+"""Densities without their small domes.
+
+Flood the hills from above: a dome is what hangs together above some density. It is cut off where it
+would be joined with the next lower vertex, as long as it is small.
+"""
+
+import numpy as np
+
+from opforest._jit import kernel
+from opforest.kernels.spanning.sets import find_group
+
+
+@kernel
+def open_hills(near, k, density, order, size, by_volume, level):
+    """Write the densities after levelling all domes of this size at the most.
+
+    Parameters
+    ----------
+    order : array
+        The vertices by falling density, of equal ones the smallest first.
+    size : float
+        Of vertices; or, ``by_volume``, the sum of their densities above where the dome is cut off.
+    level : array
+        Takes the densities.
+    """
+    n = near.shape[0]
+    first = np.zeros(n + 2, np.int64)  # arcs back, so that the graph has no directions
+    for u in range(n):
+        for slot in range(k):
+            first[near[u, slot] + 2] += 1
+    for v in range(n):
+        first[v + 2] += first[v + 1]
+    back = np.empty(n * k, np.int64)
+    for u in range(n):
+        for slot in range(k):
+            v = near[u, slot]
+            back[first[v + 1]] = u
+            first[v + 1] += 1
+    group, count, total = np.arange(n), np.ones(n, np.int64), density.copy()
+    seen, is_small = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    above = np.full(n, -1)  # the vertex with which a dome was joined
+    for p in order:
+        seen[p] = True
+        for i in range(k + first[p + 1] - first[p]):
+            q = near[p, i] if i < k else back[first[p] + i - k]
+            if not seen[q]:
+                continue
+            dome = find_group(group, q)
+            if dome == p:
+                continue
+            attribute = float(count[dome])
+            if by_volume:
+                attribute = total[dome] - count[dome] * density[p]
+            is_small[dome] = attribute <= size
+            above[dome] = p
+            group[dome] = p
+            count[p] += count[dome]
+            total[p] += total[dome]
+    for i in range(n - 1, -1, -1):
+        v = order[i]
+        level[v] = level[above[v]] if is_small[v] else density[v]

@@ -1,0 +1,1 @@
+"""Kernels of forests whose labels spread from seeds."""

@@ -1,0 +1,108 @@
+"""Layer 2: a forest whose examples have their labels from some of them, the seeds."""
+
+from typing import Self
+
+import numpy as np
+
+from opforest.examples import Examples, Model, Parts, consistent
+from opforest.forest import Forest, demand
+from opforest.kernels.conquering.tree import as_tree
+from opforest.kernels.seeding.spread import UNLABELLED, spread_labels
+from opforest.kernels.spanning.prim import Tree
+from opforest.metrics import Array
+
+
+class SeededForest(Forest):
+    """An optimum-path forest over examples only some of which have been given a label.
+
+    These are its seeds, and its prototypes. The minimum spanning tree is that of all examples;
+    seeds share it so that each is joined to one of them by the way whose largest edge is the
+    smallest, all ties being decided by the order of edges. Its attributes are those of ``Forest``;
+    ``label`` has, for an example without one, that of its seed. Where there is no seed at all,
+    labels and costs are 0 and mean nothing.
+    """
+
+    grown_by = "seeds"
+
+    @staticmethod
+    def conquered(parts: Parts, tree: Tree) -> Parts:
+        """Return parts, of whose model only the labels of seeds are known, with a tree's model."""
+        seeds = parts.model.label != UNLABELLED
+        spread = spread_labels(tree, parts.model.label)
+        model = Model(spread.label, tree.parent, tree.weight, seeds.astype(np.int64), spread.cost)
+        return parts._replace(model=model, way=spread.way)
+
+    @classmethod
+    def from_parts(cls, parts: Parts) -> Self:
+        """Return the forest that consists of these parts, which are not checked."""
+        if parts.way is None and len(parts.rows):
+            model = parts.model
+            given = parts._replace(model=model._replace(label=_given(model)))
+            way = cls.conquered(given, as_tree(model.parent, model.weight)).way
+            parts = parts._replace(way=way)
+        return cls(Examples.from_parts(parts), parts.sharpness)
+
+    @property
+    def n_seeds(self) -> int:
+        """The number of examples with a label of their own."""
+        return int(self.examples.state.tally[0]["prototypes"])
+
+    def labels_given(self, records: Array, known: int) -> Array:
+        """Return the labels that vertices, the first of which are known, have been given."""
+        label: Array = records["label"].astype(np.int64)
+        label[:known][records["cuts"][:known] == 0] = UNLABELLED
+        return label
+
+    @consistent
+    def given(self) -> Array:
+        """Return the label that each example has been given, ``UNLABELLED`` for none."""
+        return _given(self.examples.model())
+
+    def relabelled(self, new_code: Array) -> Self:
+        """Return a copy of the forest with classes renamed."""
+        parts = self.parts()
+        label = new_code[parts.model.label] if self.n_seeds else parts.model.label
+        rows = parts.rows.copy()
+        return self.from_parts(parts._replace(rows=rows, model=parts.model._replace(label=label)))
+
+    @consistent
+    def paths(self) -> tuple[Array, Array]:
+        """Return predecessors and roots."""
+        way = self.examples.parts().way
+        if way is None:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        if self.n_seeds == 0:
+            return way, way
+        root = np.where(way < 0, np.arange(len(way)), way)
+        while (way[root] >= 0).any():
+            root = root[root]
+        return way, root
+
+    @consistent
+    def check_model(self) -> None:
+        """Raise ``AssertionError`` if labels, costs and ways are not those of the tree's seeds."""
+        model = self.examples.model()
+        if len(model.label) == 0:
+            return
+        self.check_tree(model)
+        given = self.examples.parts()._replace(model=model._replace(label=_given(model)))
+        known = self.conquered(given, as_tree(model.parent, model.weight))
+        demand(np.array_equal(model.label, known.model.label), "a label is not that of its seed")
+        demand(np.array_equal(model.cost, known.model.cost), "a cost is no maximum")
+        is_same = given.way is not None and known.way is not None and (given.way == known.way).all()
+        demand(is_same, "a way leads elsewhere")
+
+    def check_tree(self, model: Model) -> None:
+        """Raise ``AssertionError`` if the tree of a model does not span, or is miscounted."""
+        label, parent, weight, cuts, _ = model
+        tally = self.examples.state.tally[0]
+        demand((parent >= 0).sum() == len(label) - 1, "the tree has not one root")
+        order = as_tree(parent, weight).order
+        demand(np.array_equal(np.sort(order), np.arange(len(label))), "the tree does not span")
+        demand(((cuts == 0) | (cuts == 1)).all(), "seeds are miscounted")
+        demand(tally["prototypes"] == cuts.sum(), "prototypes are miscounted")
+        demand((weight <= tally["longest"]).all(), "an edge is too long")
+
+
+def _given(model: Model) -> Array:
+    return np.where(model.cuts > 0, model.label, UNLABELLED)

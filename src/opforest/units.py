@@ -1,0 +1,80 @@
+"""From reduced distances, of examples with d features, to the units of metrics."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+def sqrt(reduced: Array, d: int) -> Array:
+    """Return the square root."""
+    return np.asarray(np.sqrt(reduced))
+
+
+def times(reduced: Array, d: int, factor: float) -> Array:
+    """Return a multiple."""
+    return np.asarray(reduced * reduced.dtype.type(factor))
+
+
+def half(reduced: Array, d: int) -> Array:
+    """Return one half."""
+    return np.asarray(reduced / 2)
+
+
+def share(reduced: Array, d: int) -> Array:
+    """Return the share of a feature."""
+    return np.asarray(reduced / d)
+
+
+def root_of_share(reduced: Array, d: int) -> Array:
+    """Return the root of the share of a feature."""
+    return np.asarray(np.sqrt(reduced / d))
+
+
+def root_of_twice(reduced: Array, d: int) -> Array:
+    """Return the root of twice as much."""
+    return np.asarray(np.sqrt(2 * reduced))
+
+
+def log(reduced: Array, d: int) -> Array:
+    """Return LibOPF's logarithm of a squared distance."""
+    return np.asarray(1e5 * np.log1p(reduced))
+
+
+def log_of_root(reduced: Array, d: int) -> Array:
+    """Return that logarithm of a distance."""
+    return np.asarray(1e5 * np.log1p(np.sqrt(reduced)))
+
+
+def dice(reduced: Array, d: int) -> Array:
+    """Return Dice's distance, of Jaccard's."""
+    return np.asarray(reduced / (2 - reduced))
+
+
+def soergel(reduced: Array, d: int) -> Array:
+    """Return Soergel's distance, of Bray and Curtis's."""
+    return np.asarray(2 * reduced / (1 + reduced))
+
+
+def kulczynski(reduced: Array, d: int) -> Array:
+    """Return Kulczynski's distance, of Bray and Curtis's."""
+    with np.errstate(divide="ignore"):  # nothing in common: infinite
+        return np.asarray(2 * reduced / (1 - reduced))
+
+
+def bhattacharyya(reduced: Array, d: int) -> Array:
+    """Return Bhattacharyya's distance, of the squared chord."""
+    with np.errstate(divide="ignore"):  # nothing in common: infinite
+        return np.asarray(-np.log1p(-np.minimum(reduced / 2, 1)))
+
+
+def gaussian(reduced: Array, d: int, gamma: float) -> Array:
+    """Return what a Gaussian kernel lacks to 1."""
+    return np.asarray(-np.expm1(-gamma * reduced))
+
+
+def root(reduced: Array, d: int, p: float) -> Array:
+    """Return the p-th root."""
+    return np.asarray(reduced ** (1 / p))

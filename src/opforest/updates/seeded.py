@@ -1,0 +1,39 @@
+"""Labels that come late, for examples that a forest of seeds knows already."""
+
+from opforest.examples import label_only
+from opforest.kernels.conquering.tree import as_tree
+from opforest.kernels.seeding.insertion import label_exactly
+from opforest.kernels.seeding.spread import UNLABELLED
+from opforest.metrics import Array
+from opforest.seeded import SeededForest
+
+#: To give labels to at least this share of all examples, labels are spread over the whole tree.
+WORTH_SPREADING = 0.02
+
+
+def give_labels(forest: SeededForest, ids: Array, label: Array, counts: Array) -> SeededForest:
+    """Give labels to examples that are known and have none of their own.
+
+    Returns
+    -------
+    SeededForest
+        The forest itself, all labels having been given in one call of a kernel; or a new one, and
+        the old one is as it was.
+    """
+    examples = forest.examples
+    vertex = examples.vertices_of(ids)
+    if len(ids) < max(2, WORTH_SPREADING * len(examples)):
+        with examples.lock.changing():
+            label_exactly(examples.state, examples.body.index, vertex, label, counts)
+        return forest
+    with examples.lock.reading():
+        parts, given, before = forest.parts(), forest.given(), examples.costs()
+        place = examples.ids.searchsorted(ids)
+    given[place] = label
+    model = parts.model
+    tree = as_tree(model.parent, model.weight)
+    parts = parts._replace(model=label_only(given, parts.rows.dtype), rows=parts.rows.copy())
+    spread = SeededForest.from_parts(SeededForest.conquered(parts, tree))
+    counts["prototypes_gained"] += (given != UNLABELLED).sum() - forest.n_seeds
+    counts["reconquered"] += (spread.examples.costs() != before).sum()
+    return spread
