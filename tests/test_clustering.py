@@ -21,7 +21,7 @@ def distances(X, Q=None):
     return np.sqrt(oracle.table(X, oracle.squared_euclidean, Q).astype(float))
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(
     problem=learning_problems(max_n=20),
     k_max=st.integers(1, 12),

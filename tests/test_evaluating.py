@@ -58,7 +58,7 @@ def pruned(D, y, DQ, truth, loss):
         roots, cost, winner, _ = result
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(problem=learning_problems(max_n=16), loss=st.sampled_from([0.0, 0.1]))
 def test_pruning_keeps_what_conquers(problem, loss):
     X, y, Q = problem

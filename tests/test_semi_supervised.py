@@ -38,7 +38,7 @@ def some_missing(y, kept):
     return np.where(np.resize(kept, len(y)), y, -1)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     problem=learning_problems(),
     kept=st.lists(st.booleans(), min_size=1, max_size=24),
@@ -197,9 +197,9 @@ class ChangingPrototypes(ChangingModel):
 
 
 TestChangingModel = ChangingModel.TestCase
-TestChangingModel.settings = settings(max_examples=60, stateful_step_count=12, deadline=None)
+TestChangingModel.settings = settings(max_examples=25, stateful_step_count=12, deadline=None)
 TestChangingPrototypes = ChangingPrototypes.TestCase
-TestChangingPrototypes.settings = settings(max_examples=15, stateful_step_count=8, deadline=None)
+TestChangingPrototypes.settings = settings(max_examples=10, stateful_step_count=8, deadline=None)
 
 
 @pytest.mark.parametrize("metric", ["manhattan", "canberra", "cosine"])

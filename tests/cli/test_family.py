@@ -19,6 +19,10 @@ def test_cluster_prints_labels_and_saves_a_model(folder):
     assert facts["labels"] == labels
     assert facts["k"] == model.k_
     assert run("plot", "hills.opforest", "train.csv", "hills.png").exit_code == 0
+    facts = json.loads(run("info", "hills.opforest", "--json").stdout)
+    assert facts["clusters"] == len(model.roots_)
+    refused = run("evaluate", "hills.opforest", "train.csv", code=4)
+    assert "it is an OPFClustering" in refused.stderr
 
 
 def test_cluster_says_what_makes_no_sense(folder):
@@ -37,6 +41,47 @@ def test_train_with_unlabelled_examples(folder):
     refused = run("train", "train.csv", "x.opforest", "--unlabelled", "test.csv",
                   "--update", "opfi", code=2)  # fmt: skip
     assert "--unlabelled goes neither" in refused.stderr
+
+
+def test_unlabelled_examples_are_prepared_as_the_others(folder):
+    done = run("train", "train.csv", "semi.opforest", "--unlabelled", "test.csv",
+               "--scale", "standard", "--json")  # fmt: skip
+    assert json.loads(done.stdout)["examples"] == 150
+    model = opforest.load("semi.opforest")
+    assert isinstance(model, opforest.Pipeline)
+    answers = run("predict", "semi.opforest", "test.csv").stdout.split()
+    assert np.array_equal(answers, model.steps[-1][1].transduction_[75:])
+    refused = run("plot", "semi.opforest", "train.csv", "semi.png", code=3)
+    assert "the 150 examples" in refused.stderr
+
+
+def test_unlabelled_files_need_no_label(folder):
+    rows = [(k / 7 % 1, ("red", "blue")[k % 2], k % 5, "xy"[k % 3 > 0]) for k in range(30)]
+    head, lines = "a,colour,b", [",".join(map(str, row)) for row in rows]
+    (folder / "some.csv").write_text("\n".join([head + ",kind", *lines]) + "\n")
+    bare = [line.rpartition(",")[0] for line in lines] + ["0.5,red,"]
+    (folder / "more.csv").write_text("\n".join([head, *bare]) + "\n")
+    done = run("train", "some.csv", "semi.opforest", "--label", "kind", "--unlabelled", "more.csv",
+               "--encode", "onehot", "--missing", "drop", "--json")  # fmt: skip
+    assert json.loads(done.stdout)["examples"] == 60
+    assert "1 rows with missing cells are left out" in done.stderr
+    (folder / "plain.csv").write_text("".join(f"{a},{b},{y}\n" for a, _, b, y in rows))
+    (folder / "bare.csv").write_text("".join(f"{a},{b}\n" for a, _, b, _ in rows))
+    done = run("train", "plain.csv", "plain.opforest", "--label", "3", "--unlabelled", "bare.csv",
+               "--no-header", "--json")  # fmt: skip
+    assert json.loads(done.stdout)["examples"] == 60
+
+
+def test_prune_keeps_the_preparation(folder):
+    run("train", "train.csv", "scaled.opforest", "--scale", "standard")
+    facts = json.loads(
+        run("prune", "scaled.opforest", "test.csv", "small.opforest", "--json").stdout
+    )
+    assert facts["examples"] < facts["examples before"] == 75
+    smaller = opforest.load("small.opforest")
+    assert isinstance(smaller, opforest.Pipeline)
+    assert len(smaller.forest_) == facts["examples"]
+    assert len(run("predict", "small.opforest", "test.csv").stdout.split()) == 75
 
 
 def test_prune_writes_a_smaller_model(folder):

@@ -36,6 +36,21 @@ def test_semi_supervised_forests_go_on(tmp_path, metric, seeds):
     assert_same_model(clf, twin, Q)
 
 
+def test_sharpness_is_kept_until_a_label_comes(tmp_path):
+    clf = OPFSemiSupervised().fit(X, Y).forget([3, 7])
+    clf.predict_proba(Q)
+    twin = again(clf, tmp_path)
+    found = twin.forest_.found_sharpness
+    assert found == clf.forest_.found_sharpness
+    assert found.is_of(twin.forest_.examples)
+    free = np.flatnonzero(Y[8:] == -1)[0] + 8
+    twin.label(free, 2)
+    assert not found.is_of(twin.forest_.examples)
+    labels = np.delete(np.where(np.arange(60) == free, 2, Y), [3, 7])
+    fresh = OPFSemiSupervised().fit(np.delete(X, [3, 7], axis=0), labels)
+    assert np.array_equal(twin.predict_proba(Q), fresh.predict_proba(Q))
+
+
 def test_without_a_label_or_an_example(tmp_path):
     clf = OPFSemiSupervised().partial_fit(X, np.full(60, -1))
     twin = again(clf, tmp_path).label(0, 5)

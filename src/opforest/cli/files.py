@@ -146,14 +146,18 @@ def info(
 
 def _describe_model(path: str, as_json: bool) -> None:
     from opforest.cli.learn import describe
-    from opforest.cli.models import classifier_of, load_model, preparation_of
+    from opforest.cli.models import classifier_of, load_to_predict, preparation_of
     from opforest.cli.output import print_facts
 
-    model = load_model(path)
+    model = load_to_predict(path)
     classifier, preparation = classifier_of(model), preparation_of(model)
-    counts = dict.fromkeys(classifier.classes_.tolist(), 0)
-    for label in classifier.classes_[classifier.forest_.label].tolist():
-        counts[label] += 1
+    if not hasattr(classifier, "forest_"):
+        print_facts({"file": path, "kind": "model", **_describe_densities(classifier)}, as_json)
+        return
+    labels = classifier.classes_.tolist()
+    counts = dict.fromkeys(labels, 0)
+    for code in classifier.forest_.label.tolist() if labels else ():
+        counts[labels[code]] += 1
     names = getattr(classifier, "feature_names_in_", ())
     facts = {"file": path, "kind": "model", **describe(model)}
     if preparation is not None:
@@ -162,6 +166,21 @@ def _describe_model(path: str, as_json: bool) -> None:
     facts |= {"feature_names": list(map(str, names)), "examples_by_class": counts,
               "bytes": classifier.forest_.n_bytes}  # fmt: skip
     print_facts(facts, as_json)
+
+
+def _describe_densities(model: Any) -> dict[str, Any]:
+    """Return what is to be said of a clustering and its kin."""
+    facts = {"estimator": type(model).__name__, "examples": len(model.density_),
+             "features": model.n_features_in_, "k": model.k_}  # fmt: skip
+    if hasattr(model, "roots_"):
+        facts["clusters"] = len(model.roots_)
+    if hasattr(model, "classes_"):
+        facts["classes"] = len(model.classes_)
+    return facts | {
+        "metric": model.metric if isinstance(model.metric, str) else "a function",
+        "metric_params": dict(model.metric_params or {}),
+        "feature_names": list(map(str, getattr(model, "feature_names_in_", ()))),
+    }
 
 
 def _describe_data(path: str, reading: Any, as_json: bool) -> None:

@@ -202,6 +202,8 @@ def _read_unlabelled(
     expected = Expected(
         width, None if names is None else tuple(names), y.dtype.kind in "UO", examples.layout, text
     )
+    # Features are found as predict finds them; options speak of the columns of the other file.
+    how = replace(how, label=None, drop=None, keep=None)
     reading = replace(reading_for(learner, how), expected=expected)
     read = read_table(path, reading)
     more = usable(learner, read, path, may_drop=True)

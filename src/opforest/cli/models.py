@@ -81,7 +81,9 @@ def load_model(path: str, jobs: int | None = None) -> Any:
         raise ModelFileError(str(error)) from error
     classifier = classifier_of(model)
     if not isinstance(classifier, OPFClassifier):
-        raise ModelFileError(f"{path}: it is a model of opforest.river, which Python can load.")
+        if type(classifier).__module__ == "opforest.river":
+            raise ModelFileError(f"{path}: it is a model of opforest.river, which Python can load.")
+        raise ModelFileError(f"{path}: it is an {type(classifier).__name__}, and no OPFClassifier.")
     if not hasattr(classifier, "forest_"):
         raise ModelFileError(f"{path}: it has learned nothing; train it first.")
     classifier.n_jobs = jobs
