@@ -22,11 +22,12 @@ from distributed import Client, default_client
 
 from blocks import grid, in_blocks, sizes_from
 from comparing import assert_same_model
+from measuring import COMMON
 from opforest import OPFClassifier
 from opforest.dask import DaskOPFClassifier
 from opforest.dask.spanning import opforest_merge, opforest_span
 from opforest.kernels.spanning.kruskal import Edges
-from opforest.metrics import METRIC_NAMES, resolve
+from opforest.metrics import resolve
 from opforest.sharpness import find_sharpness
 from strategies import learning_problems
 
@@ -61,7 +62,7 @@ def test_any_blocks_give_the_model_of_one_machine(problem, cuts, other_cuts):
             assert np.array_equal(lazy.compute(), answer)
 
 
-@pytest.mark.parametrize("metric", [name for name in METRIC_NAMES if name != "precomputed"])
+@pytest.mark.parametrize("metric", [*COMMON, "topsoe", "jaccard"])
 @pytest.mark.usefixtures("synchronous")
 def test_every_metric(metric):
     X, y = grid(90, 4)

@@ -17,9 +17,9 @@ from sklearn.model_selection import train_test_split
 import opforest
 import plain_probabilities as plain
 from comparing import insertions_only
+from measuring import COMMON
 from opforest import OPFClassifier, forest, sharpness
 from opforest.kernels.distances import measure_block
-from opforest.metrics import METRIC_NAMES
 from opforest.sharpness import LEAST, Sharpness
 from strategies import learning_problems
 
@@ -104,7 +104,7 @@ def test_sharpness_and_probabilities(problem):
     np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)
 
 
-@pytest.mark.parametrize("metric", [*METRIC_NAMES, "python", "jitted"])
+@pytest.mark.parametrize("metric", [*COMMON, "topsoe", "precomputed", "python", "jitted"])
 def test_all_metrics(metric):
     rng = np.random.default_rng(3)
     X, y = rng.integers(1, 5, (40, 3)).astype(float), rng.integers(0, 3, 40)
