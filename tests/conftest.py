@@ -1,4 +1,5 @@
 import os
+import signal
 
 import compile_cache
 
@@ -11,6 +12,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from data_files import LIBOPF, LIBOPF_SETS
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A suite in the background is told to ignore Ctrl-C, and so would be what it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "opforest",

@@ -125,15 +125,6 @@ class Interrupted:
         self.is_done = True
 
 
-@pytest.fixture
-def hears_ctrl_c():
-    """A process in the background may have been told to ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("hears_ctrl_c")
 def test_ctrl_c_waits_until_a_function_is_compiled():
     compiled = _undisturbed(Interrupted())
     with pytest.raises(KeyboardInterrupt):

@@ -9,14 +9,6 @@ import pytest
 from opforest._signals import undisturbed
 
 
-@pytest.fixture(autouse=True)
-def hears_ctrl_c():
-    """A process in the background may have been told to ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def test_ctrl_c_waits_for_a_function():
     done = []
 
