@@ -13,7 +13,7 @@ pytest.importorskip("river")
 
 from opforest import OPFClassifier as Batch
 from opforest import examples as storing
-from opforest.kernels.kdtree.index import Flat, Index
+from opforest.kernels.kdtree.index import PAUSE, Flat, Index
 from opforest.river import OPFClassifier
 from opforest.spanning import probe
 from streams import as_dicts
@@ -84,9 +84,13 @@ def test_a_window_with_an_index(monkeypatch):
     model = OPFClassifier(window_size=60)
     kinds = set()
     for i, x in enumerate(as_dicts(X)):
-        model.predict_one(x)
+        index = model.forest.examples.body.index if i else Flat()
+        if isinstance(index, Index) and i % 7 < 3:
+            index.room[PAUSE] = 2  # as if searches took too long
+        if i % 5:
+            model.predict_one(x)
         model.learn_one(x, y[i])
-        kinds.add(type(model.forest.examples.body.index))
+        kinds.add(type(index))
         if i % 23 == 0:
             known = slice(max(0, i - 59), i + 1)
             assert_same_as_fit(model, X[known], y[known])

@@ -32,6 +32,7 @@ from opforest.kernels.growing.opfi import Lines
 from opforest.kernels.growing.tree import link_children
 from opforest.kernels.kdtree.fixed import KDTree, build_kdtree
 from opforest.kernels.kdtree.index import (
+    PAUSE,
     Flat,
     Index,
     build_index,
@@ -625,10 +626,10 @@ class Examples:
     def measure_staged(self) -> int:
         """Return the vertex that conquers the one staged example.
 
-        Without an index, distances stay in scratch space for an update to use. So this is for
-        streams that one thread reads: it is no mere reader.
+        Where no index is searched, distances stay in scratch space for an update to use. So this is
+        for streams that one thread reads: it is no mere reader.
         """
-        if isinstance(self.body.index, Index):
+        if isinstance(self.body.index, Index) and self.body.index.room[PAUSE] == 0:
             return int(self.find_staged(self.end + 1)[0])
         measure = specialise(measure_staged, self.metric.kernel)
         conqueror = measure(self.state, self.end, self.metric.kernel)

@@ -34,6 +34,10 @@ TILE = 512
 #: Features measured between two looks at whether a tile can be left.
 STRIDE = 16
 
+#: Bytes of points that stay near the processor. There, four features at once are up to a fifth
+#: faster; beyond, memory delivers one feature after the other half as fast again as four at once.
+CACHED = 12 << 20
+
 
 def accumulate(total, a, b, metric):
     """Take one feature into the running total of a separable metric (compiled code only)."""
@@ -180,9 +184,9 @@ def _add_four(out, a, b, c, d, column_a, column_b, column_c, column_d, metric):
 
 
 @helper
-def _add_features(out, x, tile, begin, end, metric):
+def _add_features(out, x, tile, begin, end, far, metric):
     """Take the features ``begin`` to ``end`` into the running totals ``out``."""
-    fours = (end - begin) // 4
+    fours = 0 if far else (end - begin) // 4
     for four in range(fours):
         k = begin + 4 * four
         _add_four(
@@ -220,11 +224,11 @@ def _count_within(out, limit):
 
 
 @helper
-def _measure_tile(out, x, tile, limit, metric):
+def _measure_tile(out, x, tile, far, limit, metric):
     d = x.shape[0]
     _start(out, x[0] - x[0], x[0], tile[0], metric)
     for k in range(1, d, STRIDE):
-        _add_features(out, x, tile, k, min(k + STRIDE, d), metric)
+        _add_features(out, x, tile, k, min(k + STRIDE, d), far, metric)
         # Totals never fall: once all are past their limits, the rest needs no look.
         if k + STRIDE < d and count_within(out, limit) == 0:
             return 0
@@ -275,8 +279,12 @@ def _measure(out, x, u, rows, tile, vertex, limit, metric):
     # Of a pair, the point with the smaller index always comes first, so that even a user's
     # function that is not quite symmetric has one value for it.
     if is_separable(metric):
+        if isinstance(vertex, types.Array):  # fewer and fewer points
+            return lambda out, x, u, rows, tile, vertex, limit, metric: _measure_tile(
+                out, x, tile, False, limit, metric
+            )
         return lambda out, x, u, rows, tile, vertex, limit, metric: _measure_tile(
-            out, x, tile, limit, metric
+            out, x, tile, rows.size * rows.itemsize > CACHED, limit, metric
         )
     if getattr(metric, "instance_class", None) is Table:
 

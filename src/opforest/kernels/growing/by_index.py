@@ -28,12 +28,16 @@ ALL = -1
 
 @helper
 def search_candidates(state, index, bound, z, measured, metric):
-    """Return the vertices whose edges to z may enter the tree, the nearest first, and distances."""
+    """Return the vertices whose edges to z may enter the tree, the nearest first, and distances.
+
+    ``measured`` says whether ``gap`` holds the distances from z already, if no search is tried now.
+    """
+    measured = measured and index.room[PAUSE] > 0
     near, gaps = np.empty(16, np.int64), np.empty(16, state.rows.dtype)
     near[0], gaps[0] = -1, np.inf
     near, gaps, m = search_near(state, index, bound, z, bound.landmark, ALL, near, gaps, metric)
     if m == 0:
-        return list_candidates(state, index, bound, z, False, metric)
+        return list_candidates(state, index, bound, z, measured, metric)
     return near, gaps, m
 
 

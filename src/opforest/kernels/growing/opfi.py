@@ -29,7 +29,7 @@ from opforest.kernels.growing.tree import (
     unlink,
 )
 from opforest.kernels.heap import append
-from opforest.kernels.kdtree.index import Flat
+from opforest.kernels.kdtree.index import PAUSE, Flat
 
 #: Coming to a member of a tree takes as long as measuring so many coordinates in a row, for members
 #: lie anywhere in memory; and measuring one there takes as long as measuring so many in a row.
@@ -125,11 +125,12 @@ def _find_members(state, index, bound, root, z, p, measured, metric):
 
 @helper
 def _search_members(state, index, bound, root, z, p, measured, metric):
+    measured = measured and index.room[PAUSE] > 0
     near, gaps = np.empty(16, np.int64), np.empty(16, state.rows.dtype)
     near[0], gaps[0] = p, between(p, z, state.rows, metric)
     near, gaps, m = search_near(state, index, bound, z, root, root[p], near, gaps, metric)
     if m == 0:
-        return _scan_for_members(state, index, bound, root, z, p, False, metric)
+        return _scan_for_members(state, index, bound, root, z, p, measured, metric)
     return near, gaps, m
 
 

@@ -27,7 +27,7 @@ def rounded_down(total, d):
 
 
 def distance_to_box(x, box, node, metric):
-    """Return a distance than which no point of a node's box is nearer to x (compiled code only)."""
+    """Return a lower bound on the distance from x to a node's box (compiled code only)."""
 
 
 @overload(distance_to_box)
