@@ -4,15 +4,19 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-DTYPES = st.sampled_from([np.float64, np.float32])
+DTYPES = (np.float64, np.float32)
 
 
 @st.composite
-def learning_problems(draw, max_n=24, max_d=4, non_negative=False, queries=6):
-    """Return X, y, Q: examples, their labels from 0, and queries of the same kind."""
+def learning_problems(draw, max_n=24, max_d=4, non_negative=False, queries=6, dtypes=DTYPES):
+    """Return X, y, Q: examples, their labels from 0, and queries of the same kind.
+
+    ``dtypes`` is one precision only where all metrics are tried, each of which takes its time to
+    compile; distances in both are compared for all of them in ``test_metrics``.
+    """
     n = draw(st.integers(1, max_n))
     d = draw(st.integers(1, max_d))
-    dtype = draw(DTYPES)
+    dtype = draw(st.sampled_from(dtypes))
     low = 0 if non_negative else -3
     grid = st.integers(low, 3).map(float)
     continuous = st.floats(low, 3, width=32)

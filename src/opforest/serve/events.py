@@ -54,7 +54,7 @@ class Hub:
         self.queues.add(queue)
         try:
             yield "retry: 1000\n\n"
-            while True:
+            while not self.is_closed:  # it may have been before anybody waited at this queue
                 try:
                     text = await asyncio.wait_for(queue.get(), HEARTBEAT)
                 except TimeoutError:

@@ -170,7 +170,7 @@ def squared_in_order(x, y):
     return np.cumsum((x - y) * (x - y))[-1]
 
 
-@given(dtype=DTYPES, d=st.integers(1, 50))
+@given(dtype=st.sampled_from(DTYPES), d=st.integers(1, 50))
 def test_sums_in_order(dtype, d):
     x, y = np.random.default_rng(d).normal(size=(2, d)).astype(dtype)
     assert squared_in_order(x, y) == oracle.squared_euclidean(x, y)

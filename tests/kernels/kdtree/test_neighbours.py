@@ -21,7 +21,7 @@ def slow(D, k):
 @settings(max_examples=15)
 @given(problem=learning_problems(non_negative=True), k=st.integers(1, 5), n_jobs=st.integers(1, 2))
 def test_neighbours_equal_oracle(name, problem, k, n_jobs):
-    X = problem[0]
+    X = problem[0] if name == "sqeuclidean" else problem[0].astype(np.float64)
     if name == "braycurtis":
         X = X + X.dtype.type(1)
     metric = resolve(name, PARAMS.get(name))
