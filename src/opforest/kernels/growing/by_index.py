@@ -4,7 +4,7 @@ import numpy as np
 
 from opforest._jit import borrow, helper
 from opforest.kernels.distances import between, distance
-from opforest.kernels.growing.candidates import are_equal, list_candidates
+from opforest.kernels.growing.candidates import are_equal, has_elder_copy, list_candidates
 from opforest.kernels.growing.pieces import group_of
 from opforest.kernels.growing.tree import precedes
 from opforest.kernels.heap import append
@@ -180,7 +180,7 @@ def search_way_out(state, index, own, pieces, metric):
     lent = borrow((stack, bound, pieces.group))
     u = pieces.head[own]
     while u >= 0:
-        if state.gap[u] <= best[2]:
+        if state.gap[u] <= best[2] and not has_elder_copy(state.rows, state.vertices, u, metric):
             best = _way_out_from(
                 best, u, state.rows[u], own, state.vertices, pieces.stamp, pieces.rest, lent[2],
                 index.nodes, index.pieces, index.box, index.vertex, index.points, lent[0], lent[1],

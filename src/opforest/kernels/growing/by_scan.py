@@ -4,6 +4,7 @@ import numpy as np
 
 from opforest._jit import helper
 from opforest.kernels.distances import TILE, count_tiles, measure
+from opforest.kernels.growing.candidates import has_elder_copy
 from opforest.kernels.growing.pieces import group_of
 from opforest.kernels.growing.tree import precedes
 
@@ -20,7 +21,7 @@ def scan_for_way_out(state, index, own, pieces, metric):
     best = (np.int64(-1), np.int64(-1), distances[0])
     u = pieces.head[own]
     while u >= 0:
-        if gap[u] <= best[2]:
+        if gap[u] <= best[2] and not has_elder_copy(rows, vertices, u, metric):
             for tile in range(count_tiles(n)):
                 first, last = tile * TILE, min(tile * TILE + TILE, n)
                 out = distances[: last - first]

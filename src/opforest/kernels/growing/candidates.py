@@ -83,6 +83,13 @@ def _is_copy_by(rows, t, z, metric):
 
 
 @helper
+def has_elder_copy(rows, vertices, u, metric):
+    """Tell whether u hangs on an elder copy of it, whose edges all come before those of u."""
+    t = np.int64(vertices[u].parent)
+    return 0 <= t < u and vertices[u].weight == 0 and is_copy(rows, t, u, metric)
+
+
+@helper
 def are_equal(rows, u, v):
     """Tell whether two rows are equal."""
     for k in range(rows.shape[1]):

@@ -42,7 +42,7 @@ def repair_costs(vertices, cost, doubtful, doubt, n_doubtful, new, n_new):
     m = 0
     for i in range(n_doubtful):
         v = doubtful[i]
-        if vertices[v].cuts == 0 and doubt[i] <= cost[v]:
+        if vertices[v].cuts == 0 and doubt[i] <= cost[v] and not _has_prototype(vertices, cost, v):
             keys, waiting, m = push(keys, waiting, m, doubt[i], v)
     invalid, n_invalid, keys, waiting = _flood(vertices, cost, keys, waiting, m)
     m = 0
@@ -62,6 +62,20 @@ def repair_costs(vertices, cost, doubtful, doubt, n_doubtful, new, n_new):
         if cost[v] < np.inf:
             keys, waiting, m = push(keys, waiting, m, cost[v], v)
     return _conquer(vertices, cost, keys, waiting, m)
+
+
+@helper
+def _has_prototype(vertices, cost, v):
+    """Tell whether a prototype next to v offers what v costs: then it costs that for sure."""
+    t, weight = np.int64(vertices[v].parent), vertices[v].weight
+    next_one = np.int64(vertices[v].child)
+    while True:
+        if t >= 0 and weight == cost[v] and vertices[t].cuts > 0 and cost[t] == 0:
+            return True
+        if next_one < 0:
+            return False
+        t, weight = next_one, vertices[next_one].weight
+        next_one = np.int64(vertices[next_one].after)
 
 
 @helper
