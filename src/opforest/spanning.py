@@ -25,7 +25,7 @@ PROBES = 16
 
 #: Scans and Prim's algorithm look at many points at once, a search in a tree at one after another.
 #: So a tree pays if a search looks at less than this share of the points.
-SHARE_FOR_SEARCH, SHARE_FOR_SPANNING = 1 / 32, 1 / 100
+SHARE_FOR_SEARCH, SHARE_FOR_SPANNING = 1 / 32, 1 / 150
 
 #: Prim's algorithm goes through all points again and again, one against all. Products pay where
 #: there are so many features, and more bytes of points than the fast caches hold.
