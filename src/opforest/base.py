@@ -7,6 +7,7 @@ forest with the classes of another one.
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils import Tags, check_X_y
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from opforest._notebook import NotebookMixin, count
 from opforest._sharing import Holder
 from opforest.forest import BaseForest
 from opforest.metrics import ALIASES, NON_NEGATIVE, Metric, resolve
@@ -79,7 +81,7 @@ class Learned(NamedTuple):
         return labels
 
 
-class ForestEstimator(BaseEstimator):
+class ForestEstimator(NotebookMixin, BaseEstimator):
     """The base of estimators that learn a forest of labelled examples.
 
     A subclass has the parameters ``metric``, ``metric_params`` and, if it likes, ``algorithm`` and
@@ -209,6 +211,29 @@ class ForestEstimator(BaseEstimator):
         """Return the forest and its classes, as they belong together."""
         attributes = vars(self)
         return Learned(attributes["forest_"], attributes["classes_"])
+
+    # Notebooks.
+
+    def _facts(self) -> str:
+        """Return the numbers of examples, features, classes and prototypes."""
+        if "forest_" not in vars(self):
+            return ""
+        forest, classes = self._learned()
+        said = [count(len(forest), "example"), count(len(classes), "class", "classes")]
+        if not forest.metric.is_precomputed:
+            said.insert(1, count(forest.n_features, "feature"))
+        return ", ".join((*said, count(len(forest.prototypes), forest.seed_name)))
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """Return what scikit-learn shows as fitted attributes, without finding the sharpness."""
+        names = ("classes_", "feature_names_in_", "forest_", "n_features_in_", "update_report_")
+        known = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        found = self.forest_.found_sharpness
+        if found is not None and found.is_of(self.forest_.examples):
+            known["sharpness_"] = found.exponent
+        shown = BaseEstimator._get_fitted_attr_html(SimpleNamespace(**known), doc_link)
+        shown.estimator_class = type(self)
+        return shown
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

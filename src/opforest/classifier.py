@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from opforest._progress import phase, printing
 from opforest._spread import warn_of_spreads
 from opforest.base import Array, ForestEstimator, encode
-from opforest.explanation import Explanation, Step
+from opforest.explanation import Explanation, explain
 from opforest.forest import BaseForest, Forest
 from opforest.report import UpdateReport, no_counts
 from opforest.sharpness import Sharpness
@@ -385,20 +385,17 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         Returns
         -------
         Explanation
-            The path prototype → … → conqueror → x. It prints as a table.
+            The path prototype → … → conqueror → x, and the nearest rival: the cheapest path of
+            any other class. It prints as a table; notebooks show a picture, too, where examples
+            have two features.
         """
         if hasattr(x, "to_frame"):  # a row of a data frame
             x = x.to_frame().T.infer_objects()
         X = self._check_queries(x if np.ndim(x) == 2 else np.atleast_1d(x)[None])
         if len(X) != 1:
             raise ValueError(f"explain takes one example at a time, got {len(X)}.")
-        learned = self._learned()
-        with learned.reading():
-            path, distance, cost = learned.forest.trace(X)
-            label = learned.labels_of(np.append(path, path[-1])).tolist()
-        index = np.append(path, -1).tolist()
-        steps = zip(index, label, distance.tolist(), cost.tolist(), strict=True)
-        return Explanation(tuple(Step(*step) for step in steps))
+        forest, classes = self._learned()
+        return explain(forest, classes.tolist(), X, getattr(self, "feature_names_in_", ()))
 
     def _shares(
         self, X: npt.ArrayLike, log: bool = False, sharpness: Sharpness | None = None

@@ -8,9 +8,10 @@ import numpy.typing as npt
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from opforest._palette import colors_of
 from opforest.clustering import OPFClustering
 from opforest.metrics import Array
-from opforest.plotting import INK, Plane, choose_plane, colors_of, require_matplotlib
+from opforest.plotting import INK, Plane, choose_plane, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

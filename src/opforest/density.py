@@ -10,13 +10,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from opforest._notebook import NotebookMixin, count
 from opforest.base import PRECISIONS
 from opforest.hills import DensityForest, Graph, Grown
 from opforest.metrics import ALIASES, NON_NEGATIVE, Array, Metric, resolve
 from opforest.spanning import check_algorithm
 
 
-class DensityEstimator(BaseEstimator):
+class DensityEstimator(NotebookMixin, BaseEstimator):
     """The base of estimators that learn the densities of examples by their nearest neighbours.
 
     A subclass has the parameters ``k_max``, ``metric``, ``metric_params``, ``algorithm`` and
@@ -78,6 +79,18 @@ class DensityEstimator(BaseEstimator):
         dtype = self._forest_.dtype
         queries: Array = validate_data(self, X, dtype=dtype, reset=False)
         return queries
+
+    def _facts(self) -> str:
+        """Return the numbers of examples, features, clusters or classes, and neighbours."""
+        if "_forest_" not in vars(self):
+            return ""
+        said = [count(len(self._forest_), "example"), f"k = {self.k_}"]
+        if not self._forest_.metric.is_precomputed:
+            said.insert(1, count(self._forest_.n_features, "feature"))
+        for name, what in (("roots_", ("cluster",)), ("classes_", ("class", "classes"))):
+            if hasattr(self, name):
+                said.insert(-1, count(len(getattr(self, name)), *what))
+        return ", ".join(said)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -7,6 +7,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from opforest._progress import phase
+from opforest._tree_html import forest_html
 from opforest.examples import (
     Examples,
     Model,
@@ -17,6 +18,7 @@ from opforest.examples import (
     place_among,
     read_only,
 )
+from opforest.kernels.conquering.kdtree import ANY
 from opforest.kernels.conquering.tree import as_tree, conquer, count_cuts, trace_paths
 from opforest.kernels.spanning.prim import Tree
 from opforest.kernels.vertices import FORGOTTEN
@@ -40,6 +42,9 @@ class BaseForest(ABC):
 
     #: The update that made the forest another thing than training would; "" if none did.
     grown_by = ""
+
+    #: What an example that conquers others is called.
+    seed_name = "prototype"
 
     def __init__(self, examples: Examples, sharpness: Sharpness | None = None) -> None:
         self.examples = examples
@@ -66,6 +71,11 @@ class BaseForest(ABC):
         """Return a summary."""
         prototypes = len(self.prototypes)
         return f"<Forest of {len(self)} examples, {prototypes} of them prototypes>"
+
+    @consistent
+    def _repr_html_(self) -> str:
+        """Return numbers, a table of classes, and the tree."""
+        return forest_html(self)
 
     @property
     def metric(self) -> Metric:
@@ -138,6 +148,13 @@ class BaseForest(ABC):
         """The memory that the model takes, with the room it has to grow."""
         return self.examples.n_bytes
 
+    @consistent
+    def edge_lengths(self) -> Array:
+        """Return the length of each of the ``edges``, in the metric's own units."""
+        parent, weight = self.examples.model()[1:3]
+        u, v = self.edges.T
+        return read_only(self.to_units(np.where(parent[u] == v, weight[u], weight[v])))
+
     def to_units(self, reduced: Array) -> Array:
         """Convert what kernels measure to the metric's own units."""
         return self.metric.to_units(reduced, self.examples.n_features)
@@ -180,8 +197,15 @@ class BaseForest(ABC):
         return found
 
     @consistent
-    def trace(self, X: Array) -> tuple[Array, Array, Array]:
+    def trace(self, X: Array, code: int = ANY) -> tuple[Array, Array, Array]:
         """Return the path that conquers the one row of ``X``.
+
+        Parameters
+        ----------
+        X : array of shape (1, n_features)
+            The example.
+        code : int, default=ANY
+            The class whose cheapest path to return, whoever wins; by default the winner's.
 
         Returns
         -------
@@ -194,7 +218,7 @@ class BaseForest(ABC):
         """
         examples = self.examples
         queries = examples.queries(X)
-        conqueror, _ = examples.find(queries)
+        conqueror, _ = examples.find(queries, code)
         last_step = examples.distances_to(conqueror[0], queries)
         predecessor, _ = self.paths()
         path = place_among(living(examples.state), conqueror).tolist()

@@ -139,6 +139,11 @@ class Metric:
         return isinstance(self.kernel, Table)
 
     @property
+    def keeps_points(self) -> bool:
+        """Whether examples are kept as they came, and can be drawn."""
+        return self.embedding is np.asarray and not self.is_precomputed
+
+    @property
     def is_precomputed(self) -> bool:
         """Whether examples are given by their distances."""
         return isinstance(self, PrecomputedMetric)

@@ -10,6 +10,7 @@ import numpy as np
 
 from opforest._sharing import Holder, SharedLock
 from opforest.examples import Parts
+from opforest.explanation import Explanation, explain
 from opforest.forest import BaseForest, Forest
 from opforest.kernels.seeding.spread import UNLABELLED
 from opforest.metrics import Array, Metric, resolve
@@ -356,6 +357,40 @@ class OPFClassifier(MiniBatchClassifier):
         winner = examples.state.vertices["label"][query.conqueror : query.conqueror + 1]
         share = sharpness.shares(offer[None], winner.astype(np.int64))
         return dict(zip(self._labels, share[0].tolist(), strict=True))
+
+    @_alone
+    def explain_one(self, x: dict[FeatureName, Any]) -> Explanation | None:
+        """Return the path that gives an example its label, and that of the nearest rival.
+
+        Parameters
+        ----------
+        x
+            Features: finite numbers by name.
+
+        Returns
+        -------
+        The path prototype → … → conqueror → x, as ``opforest.OPFClassifier.explain`` returns it;
+        ``None`` before anything was learned. Examples on it are named by their index among those
+        remembered: ``forest.ids[index]`` is their number in the stream.
+
+        Examples
+        --------
+        >>> from opforest.river import OPFClassifier
+        >>> model = OPFClassifier()
+        >>> for size, y in ((0.0, "low"), (1.0, "low"), (3.0, "high"), (4.5, "high")):
+        ...     model.learn_one({"size": size}, y)
+        >>> print(model.explain_one({"size": 5.0}))
+        'high' at cost 1.5: conquered by example 3, on the path of prototype 2
+          prototype  example 2  'high'
+                     example 3  'high'  distance 1.5  cost 1.5
+                 ->  x          'high'  distance 0.5  cost 1.5
+        nearest rival: 'low' at cost 4, from example 1
+        """
+        if self._forest is None or not self._can_predict():
+            return None
+        values, column = self._read(x)
+        self._make_room(self._forest, len(values))
+        return explain(self._forest, self._labels, self._row(values)[None], list(column))
 
     @_alone
     def learn_many(self, X: "pd.DataFrame", y: "pd.Series") -> None:

@@ -23,6 +23,7 @@ class SeededForest(Forest):
     """
 
     grown_by = "seeds"
+    seed_name = "labelled example"
 
     @staticmethod
     def conquered(parts: Parts, tree: Tree) -> Parts:
