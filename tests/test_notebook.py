@@ -25,7 +25,7 @@ def test_fitted_numbers_and_the_link_to_the_right_page():
     assert f"60 examples, 2 features, 3 classes, {count} prototypes" in html
     link = "https://opforest.readthedocs.io/en/stable/api/generated/opforest.OPFClassifier.html"
     assert link in html
-    assert "scikit-learn.org" not in html
+    assert "https://scikit-learn.org" not in html
 
 
 @pytest.mark.parametrize(

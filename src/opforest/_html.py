@@ -83,6 +83,16 @@ def lines(ends: Array, color: str, width: float, dashed: bool = False) -> str:
     )
 
 
+def polyline(points: Array, color: str, width: float, dashed: bool = False) -> str:
+    """Return a line through points."""
+    corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    dash = ' stroke-dasharray="4 3"' if dashed else ""
+    return (
+        f'<polyline points="{corners}" fill="none" stroke="{color}" stroke-width="{width:g}" '
+        f'stroke-linejoin="round"{dash}/>'
+    )
+
+
 def dots(points: Array, color: str, radius: float, opacity: float = 1.0) -> str:
     """Return dots: lines of no length with round ends, which take few bytes each."""
     if len(points) == 0:

@@ -46,7 +46,7 @@ What to try next:
   opforest play                   click to learn, point to see why ([serve])
   opforest train table.csv m.opforest --scale standard
                                   your own data ([cli]); then opforest predict
-  opforest.river.OPFClassifier    streams, with a window where they drift ([river])
+  opforest.river.OPFClassifier    streams, with a window for drift ([river])
   opforest.Learner("model.db")    a model that survives crashes, forgets on disk
   https://opforest.readthedocs.io
 Names in brackets are extras: pip install "opforest[serve,cli,river]"."""

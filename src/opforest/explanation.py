@@ -192,7 +192,7 @@ class Explanation:
         ]
         for points, code, is_rival in paths:
             at, color = place(points), hex_of(code)
-            parts.append(_html.lines(np.stack((at[:-1], at[1:]), axis=1), color, 2, is_rival))
+            parts.append(_html.polyline(at, color, 2, is_rival))
             parts += [_html.dots(at[1:-1], color, 3), _html.star(at[0], color, 8)]
         x, y = place(view.places[-1:])[0]
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="none" stroke="currentColor" '
@@ -264,7 +264,7 @@ def _with_surroundings(
     if not np.isfinite(span).all():  # too large to draw, which only a function can measure
         return view._replace(places=None)
     low, high = places.min(axis=0), places.max(axis=0)
-    reach = np.maximum(0.6 * (high - low), 0.08 * span)
+    reach = np.maximum(0.6 * (high - low), 0.12 * span)
     near = np.flatnonzero((abs(points - (low / 2 + high / 2)) <= reach).all(axis=1))
     near = near[:: max(1, -(-len(near) // MOST_AROUND))]
     called = tuple(map(str, names)) or ("feature 0", "feature 1")
