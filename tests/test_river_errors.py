@@ -135,7 +135,7 @@ def test_an_update_may_change_only_where_the_model_allows_it():
         clf.learn_one(x, 1)
         clf.forest.check()
     clf.update = "exact"
-    with pytest.raises(ValueError, match="update='exact' cannot go on"):
+    with pytest.raises(ValueError, match="update='exact' cannot continue"):
         clf.learn_one(xs[0], 0)
 
 

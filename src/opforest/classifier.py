@@ -19,10 +19,10 @@ from opforest.updates import find_update
 
 
 def check_ids(ids: npt.ArrayLike, forest: BaseForest) -> npt.NDArray[np.int64]:
-    """Return the ids of examples to forget, in rising order, or say what is wrong with them."""
+    """Validate the ids of examples to forget, and return them in ascending order."""
     try:
         array = np.atleast_1d(np.asarray(ids))
-    except ValueError:  # lists of several lengths
+    except ValueError:  # the lists have different lengths
         array = np.empty((1, 1), object)
     if array.size == 0:
         return np.empty(0, np.int64)
@@ -33,12 +33,12 @@ def check_ids(ids: npt.ArrayLike, forest: BaseForest) -> npt.NDArray[np.int64]:
         )
     ordered, times = np.unique(array, return_counts=True)
     if (times > 1).any():
-        raise ValueError(f"ids must be named once each, got {ordered[times > 1][0]} repeatedly.")
+        raise ValueError(f"ids must be unique, got {ordered[times > 1][0]} more than once.")
     unknown = ordered[forest.examples.vertices_of(ordered) < 0]
     if len(unknown):
         raise ValueError(
-            f"ids must be those of examples that are known, as in forest_.ids, but {len(unknown)} "
-            f"are not, {unknown[0]} among them."
+            f"ids must be those of known examples, as in forest_.ids, but {len(unknown)} are not, "
+            f"for instance {unknown[0]}."
         )
     return ordered.astype(np.int64)
 
@@ -66,22 +66,22 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         ``{"p": …}`` for ``"minkowski"`` (default 2), ``{"gamma": …}`` for ``"gaussian"``
         (default 1), keyword arguments for a Python callable.
     update : {"exact", "opfi", "dift"}, default="exact"
-        How ``partial_fit`` grows the forest. ``"exact"`` gives the very model that ``fit`` on all
-        examples would give. ``"opfi"`` is the algorithm of Ponti and Riva, an approximation.
-        ``"dift"`` makes every new example a prototype, their baseline. All take time linear in
-        the number of examples known for each new one, at the most.
+        How ``partial_fit`` grows the forest. ``"exact"`` gives exactly the model you would get by
+        refitting on all examples. ``"opfi"`` is the algorithm of Ponti and Riva, an approximation.
+        ``"dift"``, their baseline, makes every new example a prototype. Each takes time at most
+        linear in the number of known examples for each new one.
     algorithm : {"auto", "kd_tree", "brute"}, default="auto"
         How to search when learning, forgetting and predicting. ``"kd_tree"`` is for the Euclidean
         family, cosine, correlation, squared_chord, manhattan, chebyshev, and minkowski with
         p ≥ 1. ``"auto"`` uses it where there are many examples and a probe of its searches shows
-        that it pays: in few dimensions or on clustered data. The forest is the same bits either
-        way.
+        that it is worthwhile: in few dimensions or on clustered data. The forest is identical
+        either way.
     n_jobs : int, default=None
         The number of threads that share the queries of a prediction, and the work of ``fit``
         unless by Prim's algorithm. ``None`` means 1 unless in a ``joblib.parallel_config``
         context, −1 means all processors. The result does not depend on it.
     verbose : int, default=0
-        Whether ``fit`` and ``partial_fit`` print what they do, and how long it takes.
+        Whether ``fit`` and ``partial_fit`` print their phases and times.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     forest_ : Forest
         What was learned: costs, predecessors, roots, prototypes, tree edges, arrival numbers.
     sharpness_ : float
-        The exponent e that makes probabilities of costs, as the notes say.
+        The exponent e that turns costs into probabilities; see the notes.
     update_report_ : UpdateReport
         What the last call of ``partial_fit`` or ``forget`` did.
     n_features_in_ : int
@@ -101,9 +101,9 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     Notes
     -----
     Training takes O(n²) distances and O(n) memory beside the data; with a k-d tree, about
-    O(n log n) in few dimensions, and to learn, to forget or to predict an example takes nearly the
-    same time whatever n. Examples are kept in the precision in which they came, float32 or
-    float64, and measured in it.
+    O(n log n) in few dimensions, where learning, forgetting or predicting an example takes nearly
+    the same time for any n. Examples are kept and measured in the precision of the first ones,
+    float32 or float64.
 
     While one thread learns or forgets, others may predict, explain and pickle: each sees the model
     before or after a whole example. One thread at a time may change it.
@@ -209,7 +209,9 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         all_classes, label = encode(y, self.classes_, classes)
         counts = no_counts()
         forest = update.prepare(self.forest_)
-        if len(all_classes) > len(self.classes_):  # whoever has the old forest has the old classes
+        if len(all_classes) > len(
+            self.classes_
+        ):  # a copy: the old forest belongs to the old classes
             forest = forest.relabelled(np.searchsorted(all_classes, self.classes_))
         steps = update.grow(forest, X, label, counts)
         with printing(type(self).__name__, self.verbose):
@@ -217,11 +219,11 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             return self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
 
     def forget(self, ids: npt.ArrayLike) -> Self:
-        """Forget examples: the forest becomes what ``fit`` on the others would give.
+        """Remove examples; the result is exactly the model refitted without them.
 
-        The first example learned has the id 0, the next one 1, and so on; ``forest_.ids`` has
-        those of all that are known. An id stays that of its example whoever else is forgotten,
-        and is never given again. Classes stay in ``classes_`` even without examples.
+        The first example learned has the id 0, the next one 1, and so on; ``forest_.ids`` holds
+        the ids of all known examples. Ids do not change when other examples are forgotten, and
+        are never used again. Classes stay in ``classes_`` even without examples.
 
         If the call fails, the model is exactly as it was before; if it is interrupted (Ctrl-C) or
         runs out of memory on the way, the model has forgotten some of the examples, if any, and the
@@ -250,8 +252,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         update = find_update(self.update)
         if update.shrink is None:
             raise ValueError(
-                f"update={self.update!r} cannot forget: what an example has done to the forest "
-                "cannot be told apart from it. Use update='exact'."
+                f"update={self.update!r} cannot forget: the effect of a single example on the "
+                "forest is not recorded. Use update='exact'."
             )
         self._check_metric()
         forest = update.prepare(self.forest_)
@@ -281,7 +283,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             return labels
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
-        """Return the probability of each class, as its cost and ``sharpness_`` tell.
+        """Return the probability of each class, from its cost and ``sharpness_``.
 
         The first call after a change finds the sharpness, which takes about as long as the
         probabilities of 1000 examples.
@@ -313,7 +315,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     def predict_log_proba(self, X: npt.ArrayLike) -> Array:
         """Return the logarithms of the probabilities.
 
-        They tell classes apart even where ``predict_proba`` has no numbers small enough.
+        They distinguish classes even where the probabilities underflow to 0.
 
         Parameters
         ----------
@@ -355,8 +357,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     def conquerors(self, X: npt.ArrayLike) -> tuple[Array, Array]:
         """Return which training example conquers each example, and at what cost.
 
-        Training examples are named by their index among those known; once some have been
-        forgotten, ``forest_.ids[index]`` is another number.
+        Training examples are named by their index among those known. Their id is
+        ``forest_.ids[index]``, which differs once examples have been forgotten.
 
         Parameters
         ----------
@@ -400,7 +402,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     def _shares(
         self, X: npt.ArrayLike, log: bool = False, sharpness: Sharpness | None = None
     ) -> Array:
-        """Return probabilities or their logarithms, by a sharpness that may be known."""
+        """Return probabilities or their logarithms; the sharpness is found unless it is given."""
         X = self._check_queries(X)
         learned = self._learned()
         with learned.reading():
@@ -410,7 +412,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         return (sharpness.log_shares if log else sharpness.shares)(cost, winner)
 
     def _trained(self, X: Any, y: Any, classes: npt.ArrayLike | None = None) -> Self:
-        """Return a copy that has learned these examples and no others."""
+        """Return a copy fitted on these examples."""
         fresh = self._unfitted()
         find_update(self.update)
         metric = fresh._find_metric()

@@ -21,8 +21,8 @@ class ClusterDisplay:
     """A picture of clusters and their densities; ``from_estimator`` makes one.
 
     Examples are dots in the colour of their cluster, the paler the less dense they are. Roots, the
-    tops of the density, are stars. A thin line leads to each example from the one before it on its
-    way from its root.
+    tops of the density, are stars. A thin line leads to each example from the one before it on the
+    path from its root.
 
     Parameters
     ----------

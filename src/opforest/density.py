@@ -1,4 +1,4 @@
-"""Layer 3: what estimators share that learn densities."""
+"""Layer 3: what estimators of densities share."""
 
 from collections.abc import Callable, Mapping
 from numbers import Integral
@@ -39,12 +39,12 @@ class DensityEstimator(NotebookMixin, BaseEstimator):
 
     @property
     def k_(self) -> int:
-        """The number of neighbours that densities and the forest are made by."""
+        """The number of neighbours used for densities and the forest."""
         return self._grown().k
 
     @property
     def predecessor_(self) -> Array:
-        """The example before each one on its way from its root; −1 for roots."""
+        """The example before each one on the path from its root; −1 for roots."""
         return self._hills("predecessor")
 
     def _grown(self) -> Grown:
@@ -68,7 +68,7 @@ class DensityEstimator(NotebookMixin, BaseEstimator):
         return min(int(self.k_max), n - 1)
 
     def _measured(self, X: Array, metric: Metric, k: int) -> tuple[Array, Array | None, Graph]:
-        """Return rows, points beside a table, and the graph of the k nearest."""
+        """Return the rows, the points if the rows are a table, and the graph of the k nearest."""
         points = metric.embed(X)
         rows = metric.training_rows(points)
         graph = Graph.of(rows, k, metric, self.algorithm, self.n_jobs)
@@ -107,13 +107,13 @@ def check_training(estimator: BaseEstimator, X: Any, **more: Any) -> Array:
 
 
 def require_count(name: str, value: object, least: int) -> None:
-    """Raise a ``ValueError`` unless a parameter is a whole number, and large enough."""
+    """Raise a ``ValueError`` unless a parameter is an integer of at least ``least``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
 
 
 def require_share(name: str, value: Any, most: float = 1.0, least_open: bool = False) -> None:
-    """Raise a ``ValueError`` unless a parameter is a number from 0 to this."""
+    """Raise a ``ValueError`` unless a parameter is a number from 0 to ``most``."""
     is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= most or (least_open and value == 0):
         begin = "above 0" if least_open else "from 0"

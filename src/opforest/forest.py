@@ -1,4 +1,4 @@
-"""Layer 2: what a forest is, what it answers, and what must always be true of it."""
+"""Layer 2: forests, the queries they answer, and their invariants."""
 
 from abc import ABC, abstractmethod
 from typing import Any, Self
@@ -28,19 +28,19 @@ from opforest.spanning import probe, span_best
 
 
 def demand(condition: object, complaint: str) -> None:
-    """Raise an ``AssertionError`` unless the condition holds; ``python -O`` does not silence it."""
+    """Raise an ``AssertionError`` unless the condition holds, even under ``python -O``."""
     if not condition:
         raise AssertionError(complaint)
 
 
 class BaseForest(ABC):
-    """What all forests of training examples answer, whatever made them.
+    """The base of all forests of training examples.
 
-    Any number of threads may ask while one makes the forest learn or forget: each answer is that
-    of the forest before or after a whole example.
+    Any number of threads may query the forest while one changes it: each answer is that of the
+    forest before or after a whole example.
     """
 
-    #: The update that made the forest another thing than training would; "" if none did.
+    #: The approximate update that grew the forest; "" if it is exact.
     grown_by = ""
 
     #: What an example that conquers others is called.
@@ -48,11 +48,11 @@ class BaseForest(ABC):
 
     def __init__(self, examples: Examples, sharpness: Sharpness | None = None) -> None:
         self.examples = examples
-        self.found_sharpness = sharpness  # the last one; any reader may replace it
+        self.found_sharpness = sharpness  # found last; any reader may replace it
 
     @abstractmethod
     def is_prototype(self) -> Array:
-        """Tell of each example whether it is a prototype."""
+        """Return, for each example, whether it is a prototype."""
 
     @abstractmethod
     def paths(self) -> tuple[Array, Array]:
@@ -60,7 +60,7 @@ class BaseForest(ABC):
 
     @abstractmethod
     def check_tree(self, model: Model) -> None:
-        """Raise ``AssertionError`` if the tree of a model is none of this kind."""
+        """Raise ``AssertionError`` if the tree of a model is invalid for this kind of forest."""
 
     @consistent
     def __len__(self) -> int:
@@ -79,7 +79,7 @@ class BaseForest(ABC):
 
     @property
     def metric(self) -> Metric:
-        """What measures the examples."""
+        """The metric."""
         return self.examples.metric
 
     @property
@@ -113,7 +113,7 @@ class BaseForest(ABC):
 
     @property
     def predecessor(self) -> Array:
-        """The example before each one on its way from its prototype; −1 for prototypes."""
+        """The example before each one on the path from its prototype; −1 for prototypes."""
         return read_only(self.paths()[0])
 
     @property
@@ -124,13 +124,13 @@ class BaseForest(ABC):
     @property
     @consistent
     def prototypes(self) -> Array:
-        """The indices of all prototypes, in rising order."""
+        """The indices of all prototypes, in ascending order."""
         return read_only(np.flatnonzero(self.is_prototype()))
 
     @property
     @consistent
     def edges(self) -> Array:
-        """The tree: pairs (u, v), u < v, in rising order."""
+        """The tree: pairs (u, v), u < v, in ascending order."""
         parent = self.examples.model().parent
         child = np.flatnonzero(parent >= 0)
         ends = np.sort(np.column_stack((child, parent[child])), axis=1)
@@ -139,13 +139,13 @@ class BaseForest(ABC):
     @property
     @consistent
     def ids(self) -> Array:
-        """Arrival numbers of the examples: theirs for life, whoever else is forgotten."""
+        """Arrival numbers of the examples, which never change."""
         return self.examples.ids
 
     @property
     @consistent
     def n_bytes(self) -> int:
-        """The memory that the model takes, with the room it has to grow."""
+        """The memory of the model in bytes, including room to grow."""
         return self.examples.n_bytes
 
     @consistent
@@ -189,7 +189,7 @@ class BaseForest(ABC):
 
     @consistent
     def sharpness(self, n_jobs: int | None = None) -> Sharpness:
-        """Return how probabilities follow from class costs, found once for each change."""
+        """Return how probabilities follow from class costs; it is found again after each change."""
         found = self.found_sharpness
         if found is None or not found.is_of(self.examples):
             found = find_sharpness(self.examples, self.to_units, n_jobs)
@@ -205,7 +205,7 @@ class BaseForest(ABC):
         X : array of shape (1, n_features)
             The example.
         code : int, default=ANY
-            The class whose cheapest path to return, whoever wins; by default the winner's.
+            The class whose cheapest path to return; by default that of the conqueror.
 
         Returns
         -------
@@ -232,7 +232,7 @@ class BaseForest(ABC):
 
     @consistent
     def parts(self) -> Parts:
-        """Return what the forest consists of, without holes and room to grow."""
+        """Return the parts of the forest, without holes and room to grow."""
         found = self.found_sharpness
         if found is not None and not found.is_of(self.examples):
             found = None
@@ -240,7 +240,7 @@ class BaseForest(ABC):
 
     @classmethod
     def from_parts(cls, parts: Parts) -> Self:
-        """Return the forest that consists of these parts, which are not checked."""
+        """Return the forest of these parts, which are not checked."""
         return cls(Examples.from_parts(parts), parts.sharpness)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -256,13 +256,13 @@ class BaseForest(ABC):
 
     @consistent
     def check(self) -> None:
-        """Raise ``AssertionError`` if anything that must be true of a forest is not."""
+        """Raise ``AssertionError`` if any invariant of the forest is broken."""
         self.check_model()
         self._check_examples()
 
     @consistent
     def check_model(self) -> None:
-        """Raise ``AssertionError`` if labels, tree, costs and arrival numbers are no forest's.
+        """Raise ``AssertionError`` if labels, tree and costs are not those of a forest.
 
         Parents must lead to a root.
         """
@@ -286,7 +286,7 @@ class BaseForest(ABC):
         demand((label == label[root]).all(), "conquered by another class")
 
     def _check_examples(self) -> None:
-        """Check arrival numbers, and whatever searches in the examples."""
+        """Check arrival numbers, and the index or ranking of the examples."""
         examples, body, state = self.examples, self.examples.body, self.examples.state
         ids, tally = examples.ids, state.tally[0]
         demand((np.diff(ids) > 0).all(), "arrival numbers are out of order")
@@ -307,14 +307,13 @@ class BaseForest(ABC):
 class Forest(BaseForest):
     """An optimum-path forest over training examples, which are named by their index.
 
-    Indices count the examples that are known; ``ids`` are their names for life, which ``forget``
-    wants.
+    Indices count the known examples. ``ids`` never change; ``forget`` takes them.
 
-    The model is a minimum spanning tree and a cost for each example. Everything else that
-    describes a forest follows from these and is derived when asked for. ``partial_fit`` changes
-    it in place, or makes another one: ``copy.deepcopy`` keeps it as it is.
+    The model is a minimum spanning tree and a cost for each example. Everything else is derived
+    from these when it is needed. ``partial_fit`` changes a forest in place or replaces it; use
+    ``copy.deepcopy`` to keep one.
 
-    A forest is made by ``Forest.train``, or by ``Forest.from_parts`` from what it consists of.
+    ``Forest.train`` makes a forest of examples, ``Forest.from_parts`` of saved parts.
 
     Parameters
     ----------
@@ -326,16 +325,16 @@ class Forest(BaseForest):
     label : array of shape (n,)
         The classes.
     cost : array of shape (n,)
-        The cost of each example, in the metric's own units: the largest step on the way from its
+        The cost of each example, in the metric's own units: the largest step on the path from its
         prototype.
     predecessor : array of shape (n,)
-        The example before it on that way; −1 for prototypes.
+        The example before it on that path; −1 for prototypes.
     root : array of shape (n,)
-        The prototype at the beginning of that way.
+        The prototype at the start of that path.
     prototypes : array
-        The indices of all prototypes, in rising order.
+        The indices of all prototypes, in ascending order.
     edges : array of shape (m, 2)
-        The tree: pairs (u, v), u < v, in rising order.
+        The tree: pairs (u, v), u < v, in ascending order.
     ids : array of shape (n,)
         Arrival numbers of the examples.
 
@@ -370,13 +369,13 @@ class Forest(BaseForest):
         label : array of shape (n,)
             Their classes, as integers from 0.
         metric : Metric
-            Measures them.
+            The metric.
         algorithm : {"auto", "kd_tree", "brute"}, default="auto"
             How to search; the forest is the same.
         n_jobs : int, default=None
             The number of threads that share the work of training, unless by Prim's algorithm.
         tree : Tree, default=None
-            Their minimum spanning tree in reduced units, rooted at 0, where it is known already.
+            Their minimum spanning tree in reduced units, rooted at 0, if it is already known.
         """
         rows = metric.training_rows(points)
         vectors = None if rows is points else points  # beside the table measured from them
@@ -388,7 +387,7 @@ class Forest(BaseForest):
 
     @classmethod
     def retrain(cls, parts: Parts, tree: Tree | None = None) -> Self:
-        """Learn the forest of parts of whose model only the labels are known."""
+        """Learn the forest of parts whose model holds only labels."""
         rows, metric, label = parts.rows, parts.metric, parts.model.label
         probed = probe(rows, metric, parts.algorithm)
         if len(label):
@@ -404,18 +403,18 @@ class Forest(BaseForest):
 
     @staticmethod
     def conquered(parts: Parts, tree: Tree) -> Parts:
-        """Return parts, of whose model only the labels are known, with the model of a tree."""
+        """Return parts whose model holds only labels, completed by a tree and its costs."""
         label = parts.model.label
         cuts = count_cuts(tree.parent, label)
         cost = conquer(tree, cuts > 0, label).cost
         return parts._replace(model=Model(label, tree.parent, tree.weight, cuts, cost))
 
     def labels_given(self, records: Array, known: int) -> Array:
-        """Return the labels that vertices, the first of which are known, have been given."""
+        """Return the given labels of vertices; the first ``known`` of them are in the forest."""
         return records["label"].astype(np.int64)
 
     def is_prototype(self) -> Array:
-        """Tell of each example whether it is a prototype."""
+        """Return, for each example, whether it is a prototype."""
         return self.examples.field("cuts") > 0
 
     @consistent

@@ -34,7 +34,7 @@ class Plane(NamedTuple):
 
     points: Array  #: (n, 2): the examples
     extent: tuple[float, float, float, float]  #: left, right, lower and upper bound
-    axis_labels: tuple[str, str]  #: no second one if only the first axis has a meaning
+    axis_labels: tuple[str, str]  #: the second one is empty if only the first axis has a meaning
     to_features: Callable[[Array], Array]  #: maps points of the plane to what ``predict`` takes
     description: str = ""
     note: str = ""  #: on the regions
@@ -44,7 +44,7 @@ class ForestDisplay:
     """A picture of an optimum-path forest; ``from_estimator`` makes one.
 
     Prototypes are stars, all other examples dots, in the colour of their class. A thin line leads
-    to each example from the one before it on its way from its prototype. Dashed lines are the
+    to each example from the one before it on the path from its prototype. Dashed lines are the
     edges of the minimum spanning tree that were cut because they join two classes. The background
     is what ``predict`` answers there. Of ``OPFSemiSupervised``, stars are the labelled examples,
     and dots have the labels that were inferred. Where there are many features,
@@ -273,7 +273,7 @@ def _check_examples(forest: BaseForest, predictor: Any, X: npt.ArrayLike) -> Arr
 
 
 def choose_plane(estimator: Any, X: Array, eps: float) -> Plane:
-    """Take up to two features as they are, and the principal components of more."""
+    """Return the plane of one or two features, or of the principal components of more."""
     d, tags = X.shape[1], get_tags(estimator).input_tags
     least = 0.0 if tags.positive_only else -np.inf
     if d > 2:
@@ -288,7 +288,7 @@ def choose_plane(estimator: Any, X: Array, eps: float) -> Plane:
 
 def _principal_plane(X: Array, eps: float, least: float) -> Plane:
     pca = PCA(2, svd_solver="full")
-    with np.errstate(invalid="ignore"):  # shares of a variance that is 0
+    with np.errstate(invalid="ignore"):  # the total variance may be 0
         points = pca.fit(X if len(X) > 1 else np.vstack((X, X))).transform(X)
     share = np.nan_to_num(pca.explained_variance_ratio_)
     x_label, y_label = (f"component {k + 1} ({share[k]:.0%} of variance)" for k in range(2))
@@ -321,7 +321,7 @@ def _predict_grid(estimator: Any, plane: Plane, resolution: int) -> Array:
 
 
 def _predict(estimator: Any, plane: Plane, grid: Array) -> Array:
-    """Return classes, −1 where undefined: the grid is halved until such points are alone."""
+    """Return classes, −1 where undefined: the grid is halved until such points are single."""
     if len(grid) == 1 or len(grid) * estimator.n_features_in_ <= FEATURES_PER_CALL:
         try:
             predicted = estimator.predict(plane.to_features(grid))
@@ -334,5 +334,5 @@ def _predict(estimator: Any, plane: Plane, grid: Array) -> Array:
 
 
 def _plain(text: object) -> str:
-    """Return a text that matplotlib takes for no formula."""
+    """Return a text that matplotlib does not read as a formula."""
     return str(text).replace("$", r"\$")

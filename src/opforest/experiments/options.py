@@ -1,4 +1,4 @@
-"""The options of the experiment in words; nothing here takes time to import."""
+"""The options of the experiment and their help; quick to import."""
 
 import os
 

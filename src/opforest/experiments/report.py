@@ -131,7 +131,7 @@ def _introduction(results: Results) -> Iterator[str]:
     yield (
         "**Methods.** *Incremental*: OPFI, the paper's algorithm. *Original*: training anew on all "
         "examples so far. *DIFT*: the paper's baseline; each new example becomes a prototype. "
-        "*Exact*: our update, which gives the model that training anew would give, bit by bit. "
+        "*Exact*: our update, which gives exactly the model of retraining, bit for bit. "
         "*1-NN*: scikit-learn's nearest neighbour, a yardstick.\n"
     )
     yield (
