@@ -119,9 +119,9 @@ def make_stream() -> Stream:
     """Return points on three spiral arms, with some noise."""
     n, rng = FIRST + INCREMENTS * INCREMENT + TEST, np.random.default_rng(0)
     arm, radius = rng.integers(0, 3, n), np.sqrt(rng.uniform(0.02, 1, n))
-    angle = 2 * np.pi * (0.9 * radius + arm / 3)
+    angle = 2 * np.pi * (1.8 * radius + arm / 3)
     X = radius[:, None] * np.column_stack((np.cos(angle), np.sin(angle)))
-    X += rng.normal(0, 0.085, X.shape)
+    X += rng.normal(0, 0.035, X.shape)
     y = np.array(("A", "B", "C"))[arm]
     return Stream(X[:-TEST], y[:-TEST], X[-TEST:], y[-TEST:])
 

@@ -135,7 +135,9 @@ class Explanation:
         width = max(len(step.name) for step in self.steps)
         mark = "prototype" if i == 0 else "->" if step.index < 0 else ""
         row = f"  {mark:>9}  {step.name:<{width}}  {step.label!r}"
-        return row if i == 0 else f"{row}  distance {step.distance:.6g}  cost {step.cost:.6g}"
+        far = max(len(f"{step.distance:.6g}") for step in self.steps[1:])
+        distance = f"{step.distance:.6g}".ljust(far)
+        return row if i == 0 else f"{row}  distance {distance}  cost {step.cost:.6g}"
 
     def _repr_html_(self) -> str:
         """Return the path as a table, the rival, and a picture if there are two features."""
