@@ -74,7 +74,7 @@ def test_labels_must_not_be_missing(label):
 
 def test_frames_must_fit():
     clf = OPFClassifier()
-    with pytest.raises(ValueError, match="one length, got 2 and 1"):
+    with pytest.raises(ValueError, match="same length, got 2 and 1"):
         clf.learn_many(pd.DataFrame({"a": [1, 2]}), pd.Series([0]))
     with pytest.raises(ValueError, match="names are repeated"):
         clf.learn_many(pd.DataFrame([[1, 2]], columns=["a", "a"]), pd.Series([0]))
