@@ -142,7 +142,7 @@ def _can_cache() -> bool:
         return False
     try:
         FunctionCache(_probe)  # type: ignore[no-untyped-call]
-    except (RuntimeError, OSError):  # no writable directory: compile anew in each process
+    except (RuntimeError, OSError):  # without a writable directory, each process compiles again
         return False
     return True
 
@@ -159,7 +159,7 @@ def helper(function: Callable[..., Any]) -> Any:
     find, any_value = compiled.get_call_template, cast(Any, types.unliteral)
 
     def find_for_any_value(args: Any, kwargs: Any) -> Any:
-        """Compile once for all integers, and not for a literal 0 anew."""
+        """Compile once for all integers, not again for a literal 0."""
         return find([any_value(kind) for kind in args], kwargs)
 
     compiled.get_call_template = find_for_any_value

@@ -32,7 +32,7 @@ def lay_out(n: int, edges: Array, length: Array) -> Array:
     Every edge has its true length. At first each subtree has a sector as wide as its share of the
     leaves, so that no two edges cross ("equal angle", as phylogenies are drawn). Then the branches
     at each vertex are turned until the gaps between them are equal ("equal daylight"), which fills
-    the plane and makes hardly any edges cross. Trees that are not joined stand in a circle.
+    the plane and makes hardly any edges cross. Separate trees are placed in a circle.
     The result depends on the arguments alone.
 
     Parameters

@@ -109,14 +109,13 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     before or after a whole example. One thread at a time may change it.
 
     With c_k the cheapest offer of class k, its probability is proportional to c_k ** −e. The
-    exponent e, ``sharpness_``, is the one under which up to 1000 known examples, spread over the
-    order of arrival, are likeliest to be of their own classes, each judged by the offers of the
-    others. It is found when probabilities are first asked for after a change, depends on the
-    forest alone, and is near the intrinsic dimension of the data. Offers of 0, and others so small
-    that they are not to be expected, count as half of the offer that one in a hundred of those
-    examples undercuts: an exact hit is no certainty, for copies may have other labels. If another
-    class ties with the predicted one, the predicted one is given the next larger number, so that
-    it is always the unique maximum.
+    exponent e, ``sharpness_``, maximises the likelihood of up to 1000 known examples, evenly spaced
+    in order of arrival, each judged by the offers of the others. It is found when probabilities
+    are first needed after a change, depends only on the forest, and is close to the intrinsic
+    dimension of the data. Very small offers, including 0, are raised to half of the offer that one
+    in a hundred of those examples undercuts: even an exact match is not certain, because copies
+    may have different labels. If another class ties with the predicted one, the predicted one gets
+    the next larger number, so that it is always the unique maximum.
 
     References
     ----------
@@ -189,7 +188,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             The latter may be left out for a single example and for copies of known ones. The
             precision is that of the model: float64 is rounded where it was fitted to float32.
         y : array-like of shape (n_samples,)
-            Their labels. Labels never seen before are welcome at any time.
+            Their labels, which may be new at any time.
         classes : array-like, default=None
             Labels to announce; they join ``classes_`` even before an example does.
 
@@ -331,7 +330,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
 
     @property
     def sharpness_(self) -> float:
-        """The exponent e of probabilities, found when it is first asked for after a change."""
+        """The exponent e of probabilities, found when it is first needed after a change."""
         if "forest_" not in vars(self):
             raise AttributeError("there is no sharpness_ before fit")
         return self._learned().forest.sharpness(self.n_jobs).exponent

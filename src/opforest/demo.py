@@ -194,7 +194,7 @@ def _summary(measured: Measured) -> str:
         f"accuracies are {'equal' if same else 'NOT EQUAL'}. With {measured.known[-1]:,} examples "
         f"known, it learned {INCREMENT} more in 1/{last['refit'] / last['exact']:.0f} of the time "
         f"of refitting, OPFI in 1/{last['refit'] / last['OPFI']:.0f}. (1-NN only stores and "
-        "indexes the examples anew. One thread for each method.)"
+        "indexes the examples again. One thread for each method.)"
     )
     return f"\n{textwrap.fill(said, 79)}\n"
 

@@ -205,7 +205,7 @@ class Metric:
         precision = np.finfo(points.dtype)
         if 0 < spread < float(precision.tiny / precision.eps) ** (1 / self.power):
             warn(
-                f"features differ so little, by {spread:.3g} at the most, that distances by metric "
+                f"features differ so little, by at most {spread:.3g}, that distances by metric "
                 f"{self.name!r} are lost to rounding in {points.dtype}. Rescale the features."
             )
 

@@ -42,7 +42,7 @@ class TreeDisplay:
     edges_, cuts_ : LineCollection
         The edges within classes; those between.
     points_, prototypes_ : PathCollection
-        The examples that are no prototypes; the prototypes.
+        The examples other than prototypes; the prototypes.
 
     See Also
     --------

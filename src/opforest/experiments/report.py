@@ -149,7 +149,7 @@ def _data(results: Results) -> Iterator[str]:
         n, d, c, k = (about[f"n_{what}"] for what in ("samples", "features", "classes", "subsets"))
         said = PUBLISHED[name].about
         if about["origin"] == "generated":
-            said += "; **generated**, for the published file could not be had"
+            said += "; **generated**, because the published file is not available"
         rows.append((name, said, n, d, c, n // 2, n - n // 2, k))
     headings = ("", "", "examples", "features", "classes", "S", "T", "subsets")
     yield tables.markdown_table(headings, rows, n_left=2)

@@ -43,7 +43,7 @@ class Settings:
     repeats : int
         Repetitions.
     seed : int
-        Repetitions and data sets have seeds of their own, made from this one.
+        The seeds of repetitions and data sets are derived from it.
     jobs : int
         Processes that share the work. Results do not depend on it.
     out : Path
@@ -114,7 +114,7 @@ def run(settings: Settings, notify: Callable[[Progress], None] = lambda progress
     settings : Settings
         What to run.
     notify : callable, optional
-        Is told about the progress.
+        Called with the progress.
 
     Returns
     -------
