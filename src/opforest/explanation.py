@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from opforest import _html
 from opforest._palette import hex_of
-from opforest.forest import BaseForest
+from opforest.forest import BaseForest, Path
 
 Array = npt.NDArray[Any]
 
@@ -226,36 +226,28 @@ def explain(
         The path.
     """
     with forest.examples.lock.reading():
-        label = forest.label
-        offers, winner = forest.class_costs(X, len(classes))
-        code = int(winner[0])
-        others = np.flatnonzero(np.bincount(label, minlength=len(classes)))
-        others = others[others != code]
-        rival = None
-        if len(others):
-            rival = _trace(forest, classes, X, int(others[offers[0, others].argmin()]))
-        path = _trace(forest, classes, X, code)
-        view = path.view
+        first, *others = [_describe(forest, classes, X, path)
+                          for path in forest.trace(X, len(classes))]  # fmt: skip
+        rival = others[0] if others else None
+        view = first.view
         if view is not None and view.places is not None:
-            view = _with_surroundings(view, rival, forest, label, names)
-    return Explanation(path.steps, rival, view)
+            view = _with_surroundings(view, rival, forest, names)
+    return Explanation(first.steps, rival, view)
 
 
-def _trace(forest: BaseForest, classes: Sequence[Any], X: Array, code: int) -> Explanation:
-    """Return the path by which a class reaches the example."""
-    index, distance, cost = forest.trace(X, code)
-    steps = zip([*index.tolist(), -1], distance.tolist(), cost.tolist(), strict=True)
+def _describe(forest: BaseForest, classes: Sequence[Any], X: Array, path: Path) -> Explanation:
+    """Return a path as an explanation without a rival."""
+    code, index, distance, cost = path
+    numbers = zip([*index.tolist(), -1], distance.tolist(), cost.tolist(), strict=True)
+    steps = tuple(Step(i, classes[code], far, so_far) for i, far, so_far in numbers)
     places = None
     if forest.n_features == 2 and forest.metric.keeps_points:
         places = np.concatenate((forest.points[index], X)).astype(np.float64)
-    label = classes[code]
-    return Explanation(
-        tuple(Step(i, label, *numbers) for i, *numbers in steps), view=View(code, places)
-    )
+    return Explanation(steps, view=View(code, places))
 
 
 def _with_surroundings(
-    view: View, rival: Explanation | None, forest: BaseForest, label: Array, names: Sequence[object]
+    view: View, rival: Explanation | None, forest: BaseForest, names: Sequence[object]
 ) -> View:
     """Add the examples around two paths, or some of them if there are many."""
     paths = [view.places, None if rival is None or rival.view is None else rival.view.places]
@@ -270,4 +262,4 @@ def _with_surroundings(
     near = np.flatnonzero((abs(points - (low / 2 + high / 2)) <= reach).all(axis=1))
     near = near[:: max(1, -(-len(near) // MOST_AROUND))]
     called = tuple(map(str, names)) or ("feature 0", "feature 1")
-    return view._replace(around=points[near], codes=label[near], names=called)
+    return view._replace(around=points[near], codes=forest.label[near], names=called)

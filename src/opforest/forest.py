@@ -1,7 +1,7 @@
 """Layer 2: forests, the queries they answer, and their invariants."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -18,7 +18,6 @@ from opforest.examples import (
     place_among,
     read_only,
 )
-from opforest.kernels.conquering.kdtree import ANY
 from opforest.kernels.conquering.tree import as_tree, conquer, count_cuts, trace_paths
 from opforest.kernels.spanning.prim import Tree
 from opforest.kernels.vertices import FORGOTTEN
@@ -31,6 +30,15 @@ def demand(condition: object, complaint: str) -> None:
     """Raise an ``AssertionError`` unless the condition holds, even under ``python -O``."""
     if not condition:
         raise AssertionError(complaint)
+
+
+class Path(NamedTuple):
+    """A way from a prototype to a query."""
+
+    code: int  #: the class
+    example: Array  #: the m examples, from the prototype to the conqueror
+    distance: Array  #: of the m + 1 steps: 0 for the prototype, the last one to the query
+    cost: Array  #: the largest step so far
 
 
 class BaseForest(ABC):
@@ -197,38 +205,30 @@ class BaseForest(ABC):
         return found
 
     @consistent
-    def trace(self, X: Array, code: int = ANY) -> tuple[Array, Array, Array]:
-        """Return the path that conquers the one row of ``X``.
+    def trace(self, X: Array, n_classes: int) -> list[Path]:
+        """Return the path that conquers the one row of ``X``, and the best one of another class.
 
-        Parameters
-        ----------
-        X : array of shape (1, n_features)
-            The example.
-        code : int, default=ANY
-            The class whose cheapest path to return; by default that of the conqueror.
-
-        Returns
-        -------
-        index : array of length m
-            The examples on the path, from the prototype to the conqueror.
-        distance : array of length m + 1
-            The length of each step, 0 for the prototype, the last one to the row of ``X``.
-        cost : array of length m + 1
-            The largest step so far.
+        The second one is missing where all examples are of one class.
         """
-        examples = self.examples
+        examples, state = self.examples, self.examples.state
         queries = examples.queries(X)
-        conqueror, _ = examples.find(queries, code)
-        last_step = examples.distances_to(conqueror[0], queries)
-        predecessor, _ = self.paths()
-        path = place_among(living(examples.state), conqueror).tolist()
-        while predecessor[path[-1]] >= 0:
-            path.append(predecessor[path[-1]])
-        index, model = np.array(path[::-1]), examples.model()
-        before, after = index[:-1], index[1:]
-        steps = model.weight[np.where(model.parent[after] == before, after, before)]
-        distance = np.concatenate(([0], steps, last_step)).astype(model.weight.dtype)
-        return index, self.to_units(distance), self.to_units(np.maximum.accumulate(distance))
+        (winner,), (offer,) = examples.find_by_class(queries, n_classes)
+        code = np.flatnonzero(np.isfinite(offer))
+        best = code[np.lexsort((winner[code], state.cost[winner[code]], offer[code]))[:2]]
+        (predecessor, _), model = self.paths(), examples.model()
+        paths = []
+        for k in best.tolist():
+            last_step = examples.distances_to(winner[k], queries)
+            path = place_among(living(state), winner[k : k + 1]).tolist()
+            while predecessor[path[-1]] >= 0:
+                path.append(predecessor[path[-1]])
+            index = np.array(path[::-1])
+            before, after = index[:-1], index[1:]
+            steps = model.weight[np.where(model.parent[after] == before, after, before)]
+            distance = np.concatenate(([0], steps, last_step)).astype(model.weight.dtype)
+            cost = np.maximum.accumulate(distance)
+            paths.append(Path(k, index, self.to_units(distance), self.to_units(cost)))
+        return paths
 
     @consistent
     def parts(self) -> Parts:
