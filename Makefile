@@ -1,5 +1,5 @@
 # Each target sets up what it needs in .venv by itself.
-.PHONY: demo reproduce test boundscheck lint bench clean
+.PHONY: demo reproduce test boundscheck lint bench wheel-test clean
 .DELETE_ON_ERROR:
 
 # The first Python on the path that is recent enough; PYTHON=... overrides.
@@ -31,6 +31,12 @@ lint: $(VENV)/.lint
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports
 
+# Build both distributions, install the wheel into an empty environment, and use it there.
+wheel-test: $(VENV)/.test
+	rm -rf dist
+	$(RUN) -m hatchling build -d dist
+	OPFOREST_DIST=dist $(RUN) -m pytest -q -n 0 tests/test_distribution.py
+
 bench: $(VENV)/.bench
 	$(RUN) benchmarks/run.py
 
@@ -53,4 +59,4 @@ $(VENV)/.test $(VENV)/.lint $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(VENV)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .numba_cache .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) dist .numba_cache .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache

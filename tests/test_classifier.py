@@ -182,7 +182,8 @@ def test_explanations_of_long_paths_leave_out_the_middle():
     why = clf.explain([-1.0])
     assert len(why.steps) == 100
     lines = str(why).splitlines()
-    assert len(lines) == 14
+    assert len(lines) == 15
+    assert lines[-1].startswith("nearest rival: True")
     assert "... 88 more steps ..." in lines[7]
 
 

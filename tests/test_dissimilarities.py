@@ -37,7 +37,7 @@ def test_every_name_is_here():
 def test_values_are_those_of_opfython(name, kind):
     X, expected = VALUES[kind].astype(float), VALUES[f"{kind}_{name}"]
     if name in REFUSED:
-        with pytest.raises(ValueError, match="is no dissimilarity: it is not symmetric"):
+        with pytest.raises(ValueError, match="is not a dissimilarity: it is not symmetric"):
             resolve(name)
         return
     metric = resolve(name)

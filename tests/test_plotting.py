@@ -3,14 +3,17 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from opforest import OPFClassifier
-from opforest.plotting import MARKERS, ForestDisplay, colors_of
+from opforest import OPFClassifier, Pipeline, Preparation
+from opforest._palette import colors_of
+from opforest.plotting import MARKERS, ForestDisplay
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -278,9 +281,86 @@ def test_wrong_estimators():
         ForestDisplay.from_estimator(OPFClassifier(), X)
     with pytest.raises(ValueError, match="got KNeighborsClassifier"):
         ForestDisplay.from_estimator(KNeighborsClassifier().fit(X, y), X)
+    other = make_pipeline(StandardScaler(), KNeighborsClassifier()).fit(X, y)
+    with pytest.raises(ValueError, match="got a Pipeline that ends in KNeighborsClassifier"):
+        ForestDisplay.from_estimator(other, X)
+    with pytest.raises(NotFittedError, match="or a pipeline that ends in one"):
+        ForestDisplay.from_estimator(make_pipeline(StandardScaler(), OPFClassifier()), X)
+
+
+def cell_centre(display, row, column, resolution):
+    left, right, lower, upper = display.plane.extent
+    x = left + (column + 0.5) / resolution * (right - left)
+    return x, lower + (row + 0.5) / resolution * (upper - lower)
+
+
+@pytest.mark.parametrize(
+    "kind", [make_pipeline, lambda *steps: Pipeline(list(zip("ab", steps, strict=True)))]
+)
+def test_a_pipeline_of_two_features_is_drawn_in_their_own_units(kind):
+    X, y = blobs()
+    X *= [1, 1000]
+    pipeline = kind(StandardScaler(), OPFClassifier()).fit(X, y)
+    display = ForestDisplay.from_estimator(pipeline, X, grid_resolution=7)
+    np.testing.assert_array_equal(display.plane.points, X)
+    for row, column in ((0, 0), (2, 5), (6, 3)):
+        point = cell_centre(display, row, column, 7)
+        assert display.regions[row, column] == pipeline.predict([point])[0]
+    assert len(display.arcs_.get_segments()) == 40 - len(pipeline[-1].forest_.prototypes)
+
+
+def test_a_pipeline_of_many_features_is_drawn_as_the_classifier_gets_them():
+    X, y = blobs(d=5)
+    scaler = StandardScaler().fit(X)
+    pipeline = make_pipeline(scaler, None, "passthrough", OPFClassifier()).fit(X, y)
+    display = ForestDisplay.from_estimator(pipeline, X, grid_resolution=5)
+    alone = ForestDisplay.from_estimator(pipeline[-1], scaler.transform(X), grid_resolution=5)
+    np.testing.assert_array_equal(display.plane.points, alone.plane.points)
+    np.testing.assert_array_equal(display.regions, alone.regions)
+    reduced = make_pipeline(PCA(2), OPFClassifier()).fit(X, y)
+    display = ForestDisplay.from_estimator(reduced, X, grid_resolution=5)
+    np.testing.assert_allclose(display.plane.points, reduced[0].transform(X))
+
+
+def test_a_pipeline_of_a_frame_with_names():
+    X, y = blobs()
+    frame = pd.DataFrame(X, columns=["width", "height"])
+    for first in (StandardScaler(), Preparation(scale="standard")):
+        pipeline = make_pipeline(first, OPFClassifier()).fit(frame, y)
+        display = ForestDisplay.from_estimator(pipeline, frame, grid_resolution=5)
+        assert (display.regions >= 0).all()
+        np.testing.assert_array_equal(display.plane.points, X)
+    assert display.ax_.get_xlabel() in ("width", "feature 0")
+
+
+def test_a_pipeline_of_text_and_of_missing_cells():
+    X, y = blobs()
+    frame = pd.DataFrame({"size": X[:, 0], "kind": np.array(["a", "b"])[y]})
+    first = Preparation(encode="onehot", scale="minmax")
+    pipeline = make_pipeline(first, OPFClassifier()).fit(frame, y)
+    display = ForestDisplay.from_estimator(pipeline, frame, grid_resolution=5)
+    assert "PCA of 3 features" in display.ax_.get_title()
+    X[0, 0] = np.nan
+    pipeline = make_pipeline(SimpleImputer(), OPFClassifier()).fit(X, y)
+    display = ForestDisplay.from_estimator(pipeline, X, grid_resolution=5)
+    assert np.isfinite(display.plane.points).all()
+
+
+def test_a_pipeline_that_measures_distances_itself():
+    X, y = blobs()
+    measure = FunctionTransformer(lambda some: pairwise_distances(some, X))
+    pipeline = make_pipeline(measure, OPFClassifier("precomputed")).fit(X, y)
+    display = ForestDisplay.from_estimator(pipeline, X, grid_resolution=5)
+    np.testing.assert_array_equal(display.plane.points, X)
+    plain = ForestDisplay.from_estimator(OPFClassifier().fit(X, y), X, grid_resolution=5)
+    np.testing.assert_array_equal(display.regions, plain.regions)
+
+
+def test_a_pipeline_and_other_examples_than_it_learned():
+    X, y = blobs()
     pipeline = make_pipeline(StandardScaler(), OPFClassifier()).fit(X, y)
-    with pytest.raises(ValueError, match="got Pipeline; of a pipeline, pass the last step"):
-        ForestDisplay.from_estimator(pipeline, X)
+    with pytest.raises(ValueError, match=r"the 40 examples .* got shape \(39, 2\)"):
+        ForestDisplay.from_estimator(pipeline, X[1:])
 
 
 def test_says_how_to_install_matplotlib(monkeypatch):

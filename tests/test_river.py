@@ -376,3 +376,59 @@ def test_streams_tell_the_order_of_their_features():
     stream.learn_one({"z": 1.0, "b": 2.0}, 0)
     stream.learn_one({"a": 1.0}, 1)
     assert stream.features == ["b", "z", "a"]
+
+
+@pytest.mark.parametrize("update", ["exact", "opfi", "dift"])
+def test_explanations_equal_those_of_the_batch_classifier(update):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 6, (60, 2)).astype(float), np.arange(60) % 3
+    names = np.array(["c", "a", "b"])
+    model = OPFClassifier(update=update)
+    assert model.explain_one({"u": 1.0, "v": 2.0}) is None
+    for row, label in zip(X, y, strict=True):
+        model.learn_one({"u": row[0], "v": row[1]}, str(names[label]))
+    before = model.predict_one({"u": 2.5, "v": 3.5})
+    path = model.explain_one({"u": 2.5, "v": 3.5})
+    assert path.label == before == model.predict_one({"u": 2.5, "v": 3.5})
+    batch = opforest.OPFClassifier(update=update).fit(X[:1], names[y[:1]])
+    for i in range(1, 60):
+        batch.partial_fit(X[i : i + 1], names[y[i : i + 1]])
+    assert path == batch.explain([2.5, 3.5])
+    assert path.view.names == ("u", "v")
+    assert "<svg" in path._repr_html_()
+
+
+def test_explanations_in_a_window_and_of_unknown_features():
+    model = OPFClassifier(window_size=3)
+    for i in range(6):
+        model.learn_one({"u": float(i)}, i % 2)
+    path = model.explain_one({"u": 4.25, "w": 1.0})
+    assert path.label == model.predict_one({"u": 4.25, "w": 1.0})
+    assert model.forest.ids[path.conqueror] >= 3
+    assert model.features == ["u"]
+    with pytest.raises(ValueError, match="must be a finite number"):
+        model.explain_one({"u": "text"})
+    assert model.explain_one({}).label in (0, 1)
+
+
+def test_explaining_keeps_what_a_prediction_left_behind_valid():
+    one, other = OPFClassifier(), OPFClassifier()
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        x = {"u": float(rng.integers(0, 9)), "v": float(rng.integers(0, 9))}
+        y = int(rng.integers(0, 3))
+        for model in (one, other):
+            model.predict_one(x)
+        one.explain_one({"u": 1.5, "z": 4.0})
+        for model in (one, other):
+            model.learn_one(x, y)
+    for name in ("edges", "cost", "root"):
+        assert np.array_equal(getattr(one.forest, name), getattr(other.forest, name))
+
+
+def test_semi_supervised_streams_explain_once_there_is_a_label():
+    model = OPFClassifier(semi_supervised=True)
+    model.learn_one({"u": 0.0}, None)
+    assert model.explain_one({"u": 0.5}) is None
+    model.learn_one({"u": 1.0}, "a")
+    assert model.explain_one({"u": 0.2}).label == "a"

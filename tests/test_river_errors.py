@@ -74,7 +74,7 @@ def test_labels_must_not_be_missing(label):
 
 def test_frames_must_fit():
     clf = OPFClassifier()
-    with pytest.raises(ValueError, match="one length, got 2 and 1"):
+    with pytest.raises(ValueError, match="same length, got 2 and 1"):
         clf.learn_many(pd.DataFrame({"a": [1, 2]}), pd.Series([0]))
     with pytest.raises(ValueError, match="names are repeated"):
         clf.learn_many(pd.DataFrame([[1, 2]], columns=["a", "a"]), pd.Series([0]))
@@ -135,7 +135,7 @@ def test_an_update_may_change_only_where_the_model_allows_it():
         clf.learn_one(x, 1)
         clf.forest.check()
     clf.update = "exact"
-    with pytest.raises(ValueError, match="update='exact' cannot go on"):
+    with pytest.raises(ValueError, match="update='exact' cannot continue"):
         clf.learn_one(xs[0], 0)
 
 

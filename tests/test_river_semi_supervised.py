@@ -75,5 +75,5 @@ def test_what_makes_no_sense_is_refused():
         OPFClassifier().learn_one({"u": 1.0}, None)
     with pytest.raises(ValueError, match="needs update='exact'"):
         OPFClassifier(update="opfi", semi_supervised=True).learn_one({"u": 1.0}, None)
-    with pytest.raises(ValueError, match="semi_supervised=True only"):
+    with pytest.raises(ValueError, match="only with semi_supervised=True"):
         OPFClassifier().learn_label(0, 1)

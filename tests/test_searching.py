@@ -1,4 +1,4 @@
-"""Who searches, and that all find the same conquerors, bit by bit."""
+"""Who searches, and that all find the same conquerors, bit for bit."""
 
 from unittest.mock import patch
 

@@ -1,4 +1,4 @@
-"""Optimum-path forests: a parameter-free, multi-class, explainable classifier."""
+"""Optimum-path forests: learn, forget and explain, exactly, one example at a time."""
 
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,7 @@ __all__ = [
     "prune",
     "save",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __getattr__ = lazy(
     __name__,

@@ -19,10 +19,10 @@ def _libraries() -> Any:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread, unless another caller does, and give the user's setting back.
+    """Limit BLAS to one thread, unless another caller does, and restore the user's setting.
 
-    The setting is one for all threads of the process. If each caller gave back what it had found,
-    one that came second and left last would give back the 1 of the first, for ever.
+    The setting is shared by all threads of the process. If each caller restored what it had found,
+    one that came second and left last would restore the first one's limit of 1, for good.
     """
     if not _limited.acquire(blocking=False):
         yield

@@ -2,7 +2,7 @@
 
 A ``helper`` is called from compiled code, a ``kernel`` from Python. Kernels are cached
 on disk where that is possible; set ``OPFOREST_CACHE=0`` while editing the code they call, because
-Numba only notices edits of the file a kernel itself stands in.
+Numba only notices edits to the file that defines the kernel.
 """
 
 import gc
@@ -30,26 +30,26 @@ from opforest._signals import undisturbed
 class _Part(JITCodeLibrary):
     """The code of a helper, which waits to be linked into kernels.
 
-    Numba optimises every function and makes machine code of it, and does so again in every function
-    that calls it. A helper is never called from Python, so only kernels need be finished: that is
-    half of the time that compiling takes.
+    Numba optimises every function and turns it into machine code, and does so again in every
+    function that calls it. A helper is never called from Python, so only kernels need to be
+    finished. That saves half of the time that compiling takes.
     """
 
     @property
     def codegen(self) -> Any:
-        """Stand in for the engine where Numba tells it of a function that is ready."""
+        """Return an object that Numba can notify instead of its code generator."""
         return self
 
     def set_env(self, name: str, environment: object) -> None:
-        """Tell nobody: there is no machine code to set anything in."""
+        """Do nothing: there is no machine code to set anything in."""
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return the address of no function."""
+        """Return 0: a helper has no address."""
         self._ensure_finalized()  # type: ignore[no-untyped-call]
         return 0
 
     def _optimize_final_module(self) -> None:
-        """Leave it to kernels."""
+        """Do nothing: kernels are optimised instead."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
@@ -71,8 +71,8 @@ class _PartCompiler(CompilerBase):
 class _Watcher(event.Listener):
     """Watches our compilations.
 
-    They make garbage that is not collected until they are done: to look for it on the way takes a
-    tenth of their time. And where they take a person's time, it is said, once, what is going on.
+    The garbage collector is paused while they run: it would take a tenth of their time. If they
+    take long enough for a person to wonder, a message says, once, what is going on.
     """
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class _Watcher(event.Listener):
         self.spent += time.perf_counter() - self.began
 
     def speak(self) -> None:
-        """Say it, if anybody is there to read it."""
+        """Print the message, if there is a terminal or a notebook to read it."""
         self.has_spoken = True
         if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
             later = "'opforest compile' does so ahead" if CACHE else "no folder can keep the result"
@@ -134,7 +134,7 @@ FOR_HELPERS: dict[str, Any] = {
 
 
 def _probe() -> None:
-    """Stand in for any kernel when asking whether a cache directory is writable."""
+    """Do nothing: Numba is asked whether it could cache this function."""
 
 
 def _can_cache() -> bool:
@@ -142,7 +142,7 @@ def _can_cache() -> bool:
         return False
     try:
         FunctionCache(_probe)  # type: ignore[no-untyped-call]
-    except (RuntimeError, OSError):  # no writable directory: compile anew in each process
+    except (RuntimeError, OSError):  # without a writable directory, each process compiles again
         return False
     return True
 
@@ -153,20 +153,20 @@ CACHE = _can_cache()
 def helper(function: Callable[..., Any]) -> Any:
     """Compile a function for kernels and helpers to call.
 
-    There is nothing in it that Python could call: to do so is a crash. A test looks for such calls.
+    Calling it from Python would crash, because there is no wrapper. A test looks for such calls.
     """
     compiled: Any = numba.njit(**FOR_HELPERS)(function)
     find, any_value = compiled.get_call_template, cast(Any, types.unliteral)
 
     def find_for_any_value(args: Any, kwargs: Any) -> Any:
-        """Compile once for all integers, and not for a literal 0 anew."""
+        """Compile once for all integers, not again for a literal 0."""
         return find([any_value(kind) for kind in args], kwargs)
 
     compiled.get_call_template = find_for_any_value
     return compiled
 
 
-#: Called from helpers and kernels, where it is compiled, and from Python, where it is not.
+#: For functions called both from compiled code, where they are compiled, and from Python.
 anywhere = register_jitable(**FOR_HELPERS)
 
 
@@ -178,8 +178,8 @@ def kernel(function: Callable[..., Any]) -> Any:
 def _undisturbed(compiled: Any) -> Any:
     """Let Ctrl-C wait until a function is compiled or loaded.
 
-    Numba fills its registries on the way. Half filled, they would stay so, and no later call of
-    the function would find what it needs.
+    Numba fills its registries meanwhile. If it were interrupted, they would stay half filled, and
+    no later call of the function would find what it needs.
     """
     compiled._compile_for_args = undisturbed(compiled._compile_for_args)
     return compiled
@@ -206,7 +206,7 @@ def is_jitted(function: object) -> bool:
 def specialise(compiled: Callable[..., Any], metric: object) -> Callable[..., Any]:
     """Return ``compiled`` as it must be called with ``metric``.
 
-    A user's jitted function is a type of its own in every process, so kernels called with one
+    Each user-defined jitted function has its own type in every process. Kernels called with one
     would fill the disk cache with entries that are never found again.
     """
     return _uncached(compiled) if is_jitted(metric) else compiled
@@ -216,9 +216,9 @@ def specialise(compiled: Callable[..., Any], metric: object) -> Callable[..., An
 def borrow(typing_context, arrays):  # type: ignore[no-untyped-def]
     """Return a tuple of arrays whose owner compiled code need not count references to.
 
-    Every function that is handed an array counts one up and one down, with atomic instructions;
-    in functions as small as ours that takes longer than their work. The caller of a kernel keeps
-    the arrays alive anyway.
+    Every function that receives an array increments and decrements its reference count, with
+    atomic instructions. In functions as small as ours that takes longer than the work itself. The
+    caller of a kernel keeps the arrays alive anyway.
     """
 
     def generate(context, builder, signature, values):  # type: ignore[no-untyped-def]

@@ -1,6 +1,6 @@
-"""Names that are imported when they are first asked for.
+"""Names that are imported when they are first used.
 
-``opforest --help`` imports the package too, and must not wait for compilers.
+``opforest --help`` imports the package, too, and must not wait until Numba is loaded.
 """
 
 import sys

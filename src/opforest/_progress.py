@@ -1,4 +1,4 @@
-"""Who wants to know what is being done: phases of work that may take long, by name."""
+"""Progress of long work: named phases, reported to a listener."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ _listener: ContextVar[Listener | None] = ContextVar("opforest_progress", default
 
 
 def phase(name: str, size: int | None = None) -> None:
-    """Tell whoever listens that a phase begins, of so many examples."""
+    """Tell the listener, if there is one, that a phase begins, and for how many examples."""
     listener = _listener.get()
     if listener is not None:
         listener(name, size)
@@ -20,7 +20,7 @@ def phase(name: str, size: int | None = None) -> None:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Let a function hear of the phases of what is done meanwhile."""
+    """Report phases to ``listener`` within this context."""
     before = _listener.set(listener)
     try:
         yield

@@ -1,47 +1,47 @@
-"""A lock that many readers share, or one writer has alone.
+"""A lock that is held by many readers, or by one writer.
 
-Whoever holds it may be interrupted at any moment, by Ctrl-C for instance, and a lock that stayed
-locked then would be worse than none. So a holder is an object whose ``__exit__`` is not written in
-Python, where an interrupt could come first, and which the lock knows by a weak reference: it holds
-the lock until it is left, or until it dies because nobody reached the end of its ``with``. No frame
-has a name for it, so that a traceback that somebody keeps does not keep it alive.
+A holder may be interrupted at any moment, by Ctrl-C for instance, and the lock must not stay
+locked then. So a holder is an object whose ``__exit__`` is written in C, which an interrupt cannot
+precede, and the lock has only a weak reference to it. It holds the lock until its ``with`` block
+ends, or until it is deleted because that end was never reached. No frame has a name for it, so a
+traceback that somebody keeps does not keep it alive.
 """
 
 import threading
 import time
 import weakref
 
-#: Seconds between two looks at whether others have left: at first, and later on.
+#: Seconds between two checks whether the lock is free: at first, and later on.
 PAUSE, LONG_PAUSE = 2e-5, 1e-3
 
-#: Any object will do that can be entered, left, and asked whether it was left: see ``_is_held``.
+#: Any object that can be entered and exited, and asked whether it was: see ``_is_held``.
 Holder = memoryview
 
 
 class _Name(weakref.ref[Holder]):
-    """A weak reference to a holder that is equal to itself alone."""
+    """A weak reference to a holder, compared by identity."""
 
     __slots__ = ()
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
 
-#: Who holds a lock, or waits for it, in the order in which they came, and their threads.
+#: Those who hold a lock or wait for it, in order of arrival, with their threads.
 Holders = dict[_Name, int]
 
 
 def _is_held(name: _Name) -> bool:
-    """Tell whether a holder is alive and has not been left."""
-    if name() is None:  # as a rule, and faster than an error
+    """Tell whether a holder is alive and inside its ``with`` block."""
+    if name() is None:  # the usual case, and faster than an exception
         return False
     try:
         return name().nbytes >= 0  # type: ignore[union-attr]
-    except (AttributeError, ValueError):  # it has died, or it has been released
+    except (AttributeError, ValueError):  # it has been deleted or released
         return False
 
 
 def _first(holders: Holders) -> _Name | None:
-    """Return the first who holds a lock, and let go those who do not any more."""
+    """Return the first that holds a lock, and remove those that no longer do."""
     for name in tuple(holders):
         if _is_held(name):
             return name
@@ -50,7 +50,7 @@ def _first(holders: Holders) -> _Name | None:
 
 
 def _has(holders: Holders, thread: int) -> bool:
-    """Tell whether this thread holds a lock, and let go those who do not any more."""
+    """Tell whether this thread holds a lock, and remove holders that no longer do."""
     found = False
     for name, other in tuple(holders.items()):
         if not _is_held(name):
@@ -61,7 +61,7 @@ def _has(holders: Holders, thread: int) -> bool:
 
 
 def _wait(pause: float) -> float:
-    """Wait a little, and return how long to wait the next time: a little longer."""
+    """Wait, and return how long to wait the next time: a little longer."""
     time.sleep(pause)
     return min(1.5 * pause, LONG_PAUSE)
 
@@ -69,8 +69,8 @@ def _wait(pause: float) -> float:
 class SharedLock:
     """Lets any number of threads read, or one thread change what they read.
 
-    A thread that reads may read again, and one that changes may read and change: inner calls do
-    nothing. One that reads must not change.
+    The lock is re-entrant: a reader may read again, and a writer may read and change. A reader must
+    not change anything.
 
     Examples
     --------
@@ -82,16 +82,16 @@ class SharedLock:
     """
 
     def __init__(self) -> None:
-        self.waiting: Holders = {}  # those who would read
+        self.waiting: Holders = {}  # readers that wait for a writer
         self.readers: Holders = {}
-        self.writers: Holders = {}  # the first of which is at work
+        self.writers: Holders = {}  # the first one is at work
 
     def __reduce__(self) -> tuple[type["SharedLock"], tuple[()]]:
         """Copy to a new lock, which nobody holds."""
         return type(self), ()
 
     def reading(self) -> Holder:
-        """Keep changes away until what is returned is left."""
+        """Return a context in which nothing changes."""
         thread = threading.get_ident()
         if _has(self.readers, thread) or (self.writers and _has(self.writers, thread)):
             return memoryview(b"")
@@ -107,7 +107,7 @@ class SharedLock:
             raise
 
     def _step_back(self, name: _Name, thread: int) -> None:
-        """Wait while a writer is at work, or waits for those in front of us."""
+        """Wait while a writer is at work, or waits for earlier readers."""
         pause = PAUSE
         while _first(self.writers):
             self.waiting[name] = thread
@@ -117,7 +117,7 @@ class SharedLock:
         self.waiting.pop(name, None)
 
     def changing(self) -> Holder:
-        """Keep readers and other changes away; readers who came before go first."""
+        """Return a context without readers and other writers; earlier readers go first."""
         thread = threading.get_ident()
         if self.writers and _has(self.writers, thread):
             return memoryview(b"")
@@ -137,8 +137,8 @@ class SharedLock:
             raise
 
     def _let_pass(self) -> None:
-        """Wait for those who are waiting now, and for none who come later."""
+        """Wait for the readers that are waiting now, but for none that come later."""
         pause, before = PAUSE, tuple(self.waiting)
         while any(name in self.waiting and _is_held(name) for name in before):
             pause = _wait(pause)
-        _has(self.waiting, 0)  # those who were interrupted are let go
+        _has(self.waiting, 0)  # remove those that were interrupted

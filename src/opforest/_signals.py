@@ -1,4 +1,4 @@
-"""Ctrl-C that waits until what must not be interrupted is done."""
+"""Delaying Ctrl-C while something runs that must not be interrupted."""
 
 import signal
 import threading
@@ -11,10 +11,10 @@ R = TypeVar("R")
 
 
 def undisturbed(function: Callable[P, R]) -> Callable[P, R]:
-    """Let Ctrl-C wait until a function has returned.
+    """Delay Ctrl-C until a function has returned.
 
-    Libraries that are not written in Python may swallow an interrupt, take it for an error of
-    the data, or stay half done. A function that takes long should not be decorated.
+    Libraries that are not written in Python may swallow an interrupt, mistake it for an error in
+    the data, or stop half way. Functions that take long should not be decorated.
     """
 
     @wraps(function)
@@ -30,7 +30,7 @@ def undisturbed(function: Callable[P, R]) -> Callable[P, R]:
             finally:
                 signal.signal(signal.SIGINT, before)
         finally:
-            signal.signal(signal.SIGINT, before)  # again, had that been interrupted
+            signal.signal(signal.SIGINT, before)  # again, in case the first attempt was interrupted
             if heard:
                 before(*heard[0])
 

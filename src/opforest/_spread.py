@@ -1,4 +1,4 @@
-"""A warning where distances cannot see some of the features."""
+"""A warning about features whose scale is so small that distances hardly depend on them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,10 +8,10 @@ import numpy.typing as npt
 
 from opforest._warning import warn
 
-#: Features may differ in spread by so much before it is worth a warning.
+#: A larger ratio between the spreads of two features is worth a warning.
 THOUSANDFOLD = 1000.0
 
-#: Metrics that weigh features alike whatever their scales.
+#: Metrics for which the scale of a feature does not matter.
 SCALE_FREE = ("canberra", "hamming", "precomputed")
 
 
@@ -34,6 +34,6 @@ def warn_of_spreads(
                     for k in (largest, smallest))  # fmt: skip
     warn(
         f"features differ in spread: the deviation of {wide} is {ratio:.3g} times that of "
-        f"{narrow}, so distances hardly see the latter. Scale them: "
+        f"{narrow}, so distances hardly depend on the latter. Scale them: "
         "make_pipeline(StandardScaler(), OPFClassifier()), or --scale standard on the command line."
     )

@@ -11,17 +11,17 @@ Array = npt.NDArray[Any]
 
 
 def parts_of(items: Array, size: int) -> list[Array]:
-    """Return parts of an array, of this size at the most."""
+    """Split an array into parts of at most this size."""
     return [items[begin : begin + size] for begin in range(0, len(items), size)]
 
 
 def share(call: Callable[[Array], Any], parts: Sequence[Array], n_jobs: int) -> list[Any]:
-    """Return what a function says of each part; so many threads call it."""
+    """Return the results of a function for all parts, computed by ``n_jobs`` threads."""
     if n_jobs == 1 or len(parts) <= 1:
         return [call(part) for part in parts]
     return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(call)(part) for part in parts))
 
 
 def concatenated(found: list[tuple[Array, ...]]) -> tuple[Array, ...]:
-    """Return the arrays of all parts, each kind in one."""
+    """Concatenate the arrays of all parts: first with first, second with second, and so on."""
     return tuple(np.concatenate(arrays) for arrays in zip(*found, strict=True))

@@ -3,7 +3,7 @@
 import sys
 import warnings
 
-#: What stands between us and the user.
+#: Packages whose frames are skipped: they call us on behalf of the user.
 BETWEEN = ("opforest", "sklearn", "joblib", "dask", "distributed")
 
 

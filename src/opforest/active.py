@@ -1,6 +1,6 @@
-"""Layer 3: active learning: which examples to ask somebody about.
+"""Layer 3: active learning: choosing the examples that are worth a label.
 
-With ``OPFSemiSupervised``, each answer given to ``label`` costs little more than a walk along a
+With ``OPFSemiSupervised``, learning each answer by ``label`` costs little more than following a
 path.
 
 Examples
@@ -24,10 +24,10 @@ __all__ = ["margin", "query"]
 
 
 def margin(clf: OPFClassifier, X: npt.ArrayLike) -> Array:
-    """Return how sure a classifier is of each example: 0 if it is undecided, 1 if it is certain.
+    """Return how sure a classifier is about each example: 0 if undecided, 1 if certain.
 
-    With a ≤ b the cheapest offers of two classes, that is (b − a) / (b + a); 0 if both are 0, or if
-    there is only one class.
+    With a ≤ b the two cheapest class costs, the margin is (b − a) / (b + a). It is 0 if both are 0,
+    or if there is only one class.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def margin(clf: OPFClassifier, X: npt.ArrayLike) -> Array:
         return np.zeros(len(cost))
     first, second = np.sort(cost, axis=1)[:, :2].T
     total = first + second
-    sure = np.isfinite(first) & np.isinf(second)  # a class of which there is no example
+    sure = np.isfinite(first) & np.isinf(second)  # only one class has examples
     margins: Array = sure.astype(np.float64)
     np.divide(second - first, total, out=margins, where=(total > 0) & ~sure)
     return margins
@@ -64,25 +64,25 @@ def query(
 ) -> Array:
     """Return which examples to ask about, those with the smallest margins first.
 
-    Margins are an aid, no promise: with 32 labels they were better than chance on three of four
-    sets, and worse on one.
+    Margins often help, but not always: with 32 labels they beat random choice on three of four
+    data sets, and lost on one.
 
     Parameters
     ----------
     clf : OPFClassifier or OPFSemiSupervised
-        A fitted classifier. For ``OPFSemiSupervised``, those of its examples that have labels have
-        margins of 1, or of 0 where copies have different labels; leave them out of X.
+        A fitted classifier. Leave out of X the examples that ``OPFSemiSupervised`` knows the labels
+        of: their margins are 1, or 0 where copies have different labels.
     X : array-like of shape (n_samples, n_features)
         The examples to choose from, as for ``predict``.
     n_instances : int, default=1
-        How many, all of them at the most.
+        How many to return, at most all of them.
     spread : bool, default=False
-        Whether to ask about one example of each conqueror before another one of any.
+        Whether to choose one example of each conqueror before a second one of any.
 
     Returns
     -------
     array of shape (n_instances,)
-        Their places in X; of equal margins, the smaller one comes first.
+        Their indices in X. Of equal margins, the smaller index comes first.
 
     Examples
     --------

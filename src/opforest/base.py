@@ -1,12 +1,13 @@
-"""Layer 3: what estimators share: validation, the coding of labels, keeping what was learned.
+"""Layer 3: what estimators share: validation, encoding labels, keeping what was learned.
 
-What an estimator has learned changes by one assignment, of its ``__dict__``: whoever looks at it
-from another thread, and whoever interrupts it, finds what was learned before or after, and never a
-forest with the classes of another one.
+What an estimator has learned changes by a single assignment, of its ``__dict__``. So other threads,
+and whoever interrupts it, see either the old state or the new one, and never a forest with the
+classes of another.
 """
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils import Tags, check_X_y
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from opforest._notebook import NotebookMixin, count
 from opforest._sharing import Holder
 from opforest.forest import BaseForest
 from opforest.metrics import ALIASES, NON_NEGATIVE, Metric, resolve
@@ -24,10 +26,10 @@ from opforest.spanning import check_algorithm
 
 Array = npt.NDArray[Any]
 
-#: Kinds of NumPy's types of whole numbers.
+#: NumPy's kinds of integer types.
 INTEGERS = "biu"
 
-#: The precisions in which examples are kept as they come; others are converted to the first.
+#: Examples of these types are kept as they are; all others are converted to the first.
 PRECISIONS = (np.float64, np.float32)
 
 
@@ -36,16 +38,16 @@ def encode(
 ) -> tuple[Array, npt.NDArray[np.int64]]:
     """Return all classes in order, and the labels as indices of them.
 
-    ``known`` are classes in order; there may be none.
+    ``known`` holds the classes known so far, in order; it may be empty.
     """
     if classes is None and known.dtype == y.dtype != object and len(known):
         label = np.searchsorted(known, y)
-        if (known.take(label, mode="clip") == y).all():  # nothing new
+        if (known.take(label, mode="clip") == y).all():  # there are no new classes
             return known, label
     announced = np.asarray([] if classes is None else classes)
     parts = [part for part in (known, announced, y) if len(part)]
     if any(part.dtype.kind not in INTEGERS for part in parts):
-        unique_labels(*parts)  # complains about labels that cannot be compared
+        unique_labels(*parts)  # raises an error if labels cannot be compared
     parts = [np.unique(part) for part in parts]
     all_classes = np.unique(np.concatenate(parts))
     for labels in parts:
@@ -58,19 +60,19 @@ def encode(
 
 
 def check_labels(y: Array) -> None:
-    """Raise a ``ValueError`` if these are no labels."""
-    if y.dtype.kind not in INTEGERS:  # which always are
+    """Raise a ``ValueError`` if these are not class labels."""
+    if y.dtype.kind not in INTEGERS:  # integers always are labels
         check_classification_targets(y)
 
 
 class Learned(NamedTuple):
-    """A forest and the classes of its labels, as they belong together."""
+    """A forest and the classes that belong to it."""
 
     forest: BaseForest
     classes: Array
 
     def reading(self) -> Holder:
-        """Keep changes away until what is returned is left."""
+        """Return a context in which the forest does not change."""
         return self.forest.examples.lock.reading()
 
     def labels_of(self, index: Array) -> Array:
@@ -79,11 +81,11 @@ class Learned(NamedTuple):
         return labels
 
 
-class ForestEstimator(BaseEstimator):
+class ForestEstimator(NotebookMixin, BaseEstimator):
     """The base of estimators that learn a forest of labelled examples.
 
-    A subclass has the parameters ``metric``, ``metric_params`` and, if it likes, ``algorithm`` and
-    ``n_jobs``; it calls ``_keep`` with what it has learned.
+    A subclass has the parameters ``metric`` and ``metric_params``, optionally ``algorithm`` and
+    ``n_jobs``, and calls ``_keep`` with what it has learned.
     """
 
     metric: str | Callable[..., float]
@@ -105,14 +107,14 @@ class ForestEstimator(BaseEstimator):
 
     @property
     def n_features_in_(self) -> int:
-        """The number of features of the examples; of precomputed distances, that of examples."""
+        """The number of features; for precomputed distances, the number of examples."""
         if "forest_" not in vars(self):
             raise AttributeError("there is no n_features_in_ before fit")
         return self.forest_.n_features
 
     @n_features_in_.setter
     def n_features_in_(self, n_features: int) -> None:
-        """Let scikit-learn note what the forest will know."""
+        """Ignore what scikit-learn sets: the forest knows the number."""
 
     # Learning.
 
@@ -123,7 +125,7 @@ class ForestEstimator(BaseEstimator):
         return fresh
 
     def _not_learned(self) -> dict[str, Any]:
-        """Return all attributes but those that were learned."""
+        """Return all attributes except those that were learned."""
         learned = ("_counts", "_learned_with")
         return {
             name: value
@@ -132,26 +134,28 @@ class ForestEstimator(BaseEstimator):
         }
 
     def _find_metric(self) -> Metric:
-        """Return the metric, if the algorithm can search by it."""
+        """Return the metric, after checking that the algorithm supports it."""
         metric = resolve(self.metric, self.metric_params)
         check_algorithm(self.algorithm, metric)
         return metric
 
     def _check_examples(self, X: Any, y: Any) -> tuple[Array, Array]:
-        """Return the first examples to learn and their labels, if all of them can be learned."""
+        """Validate and return the first examples to learn, and their labels."""
         X, y = validate_data(self, X, y, dtype=PRECISIONS)
         check_labels(y)
         return X, y
 
     def _check_more(self, X: Any, y: Any) -> tuple[Array, Array]:
-        """Return more examples and their labels, if they fit to those known."""
+        """Validate and return more examples and their labels."""
         self._check_metric()
         dtype = self.forest_.dtype
         if self.forest_.metric.is_precomputed:  # the number of columns grows
             X, y = check_X_y(X, y, dtype=dtype, estimator=self)
         else:
             X, y = validate_data(self, X, y, dtype=dtype, reset=False)
-        with warnings.catch_warnings():  # few examples of many classes are no regression problem
+        with (
+            warnings.catch_warnings()
+        ):  # few examples of many classes look like regression to scikit-learn
             warnings.simplefilter("ignore", UserWarning)
             check_labels(y)
         return X, y
@@ -164,19 +168,19 @@ class ForestEstimator(BaseEstimator):
             )
 
     def _keep(self, forest: BaseForest, classes: Array, counts: Array | None = None) -> None:
-        """Keep what was learned: all of it at once."""
+        """Keep what was learned, by one assignment."""
         learned = {**vars(self), "forest_": forest, "classes_": classes, "_counts": counts}
         learned.setdefault("_learned_with", (self.metric, self.metric_params))
         if forest.metric.is_precomputed and counts is not None:
-            learned.pop("feature_names_in_", None)  # the new columns have none
+            learned.pop("feature_names_in_", None)  # the new columns have no names
         self.__dict__ = learned
 
     def _follow(
         self, steps: Iterator[BaseForest], classes: Array, counts: Array, what: tuple[str, str, int]
     ) -> Self:
-        """Keep each forest that an update yields; all is as before if it has done nothing.
+        """Keep each forest that an update yields; restore the old state if it failed at once.
 
-        ``what`` says which method does what to how many examples.
+        ``what`` names the method, what it does to examples, and to how many, for messages.
         """
         method, done, many = what
         before = self.__dict__
@@ -206,9 +210,32 @@ class ForestEstimator(BaseEstimator):
         return queries
 
     def _learned(self) -> Learned:
-        """Return the forest and its classes, as they belong together."""
+        """Return the forest and the classes that belong to it."""
         attributes = vars(self)
         return Learned(attributes["forest_"], attributes["classes_"])
+
+    # Notebooks.
+
+    def _facts(self) -> str:
+        """Return the numbers of examples, features, classes and prototypes."""
+        if "forest_" not in vars(self):
+            return ""
+        forest, classes = self._learned()
+        said = [count(len(forest), "example"), count(len(classes), "class", "classes")]
+        if not forest.metric.is_precomputed:
+            said.insert(1, count(forest.n_features, "feature"))
+        return ", ".join((*said, count(len(forest.prototypes), forest.seed_name)))
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """Return what scikit-learn shows as fitted attributes, without finding the sharpness."""
+        names = ("classes_", "feature_names_in_", "forest_", "n_features_in_", "update_report_")
+        known = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        found = self.forest_.found_sharpness
+        if found is not None and found.is_of(self.forest_.examples):
+            known["sharpness_"] = found.exponent
+        shown = BaseEstimator._get_fitted_attr_html(SimpleNamespace(**known), doc_link)
+        shown.estimator_class = type(self)
+        return shown
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

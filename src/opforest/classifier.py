@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from opforest._progress import phase, printing
 from opforest._spread import warn_of_spreads
 from opforest.base import Array, ForestEstimator, encode
-from opforest.explanation import Explanation, Step
+from opforest.explanation import Explanation, explain
 from opforest.forest import BaseForest, Forest
 from opforest.report import UpdateReport, no_counts
 from opforest.sharpness import Sharpness
@@ -19,10 +19,10 @@ from opforest.updates import find_update
 
 
 def check_ids(ids: npt.ArrayLike, forest: BaseForest) -> npt.NDArray[np.int64]:
-    """Return the ids of examples to forget, in rising order, or say what is wrong with them."""
+    """Validate the ids of examples to forget, and return them in ascending order."""
     try:
         array = np.atleast_1d(np.asarray(ids))
-    except ValueError:  # lists of several lengths
+    except ValueError:  # the lists have different lengths
         array = np.empty((1, 1), object)
     if array.size == 0:
         return np.empty(0, np.int64)
@@ -33,12 +33,12 @@ def check_ids(ids: npt.ArrayLike, forest: BaseForest) -> npt.NDArray[np.int64]:
         )
     ordered, times = np.unique(array, return_counts=True)
     if (times > 1).any():
-        raise ValueError(f"ids must be named once each, got {ordered[times > 1][0]} repeatedly.")
+        raise ValueError(f"ids must be unique, got {ordered[times > 1][0]} more than once.")
     unknown = ordered[forest.examples.vertices_of(ordered) < 0]
     if len(unknown):
         raise ValueError(
-            f"ids must be those of examples that are known, as in forest_.ids, but {len(unknown)} "
-            f"are not, {unknown[0]} among them."
+            f"ids must be those of known examples, as in forest_.ids, but {len(unknown)} are not, "
+            f"for instance {unknown[0]}."
         )
     return ordered.astype(np.int64)
 
@@ -66,22 +66,22 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         ``{"p": …}`` for ``"minkowski"`` (default 2), ``{"gamma": …}`` for ``"gaussian"``
         (default 1), keyword arguments for a Python callable.
     update : {"exact", "opfi", "dift"}, default="exact"
-        How ``partial_fit`` grows the forest. ``"exact"`` gives the very model that ``fit`` on all
-        examples would give. ``"opfi"`` is the algorithm of Ponti and Riva, an approximation.
-        ``"dift"`` makes every new example a prototype, their baseline. All take time linear in
-        the number of examples known for each new one, at the most.
+        How ``partial_fit`` grows the forest. ``"exact"`` gives exactly the model you would get by
+        refitting on all examples. ``"opfi"`` is the algorithm of Ponti and Riva, an approximation.
+        ``"dift"``, their baseline, makes every new example a prototype. Each takes time at most
+        linear in the number of known examples for each new one.
     algorithm : {"auto", "kd_tree", "brute"}, default="auto"
         How to search when learning, forgetting and predicting. ``"kd_tree"`` is for the Euclidean
         family, cosine, correlation, squared_chord, manhattan, chebyshev, and minkowski with
         p ≥ 1. ``"auto"`` uses it where there are many examples and a probe of its searches shows
-        that it pays: in few dimensions or on clustered data. The forest is the same bits either
-        way.
+        that it is worthwhile: in few dimensions or on clustered data. The forest is identical
+        either way.
     n_jobs : int, default=None
         The number of threads that share the queries of a prediction, and the work of ``fit``
         unless by Prim's algorithm. ``None`` means 1 unless in a ``joblib.parallel_config``
         context, −1 means all processors. The result does not depend on it.
     verbose : int, default=0
-        Whether ``fit`` and ``partial_fit`` print what they do, and how long it takes.
+        Whether ``fit`` and ``partial_fit`` print their phases and times.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     forest_ : Forest
         What was learned: costs, predecessors, roots, prototypes, tree edges, arrival numbers.
     sharpness_ : float
-        The exponent e that makes probabilities of costs, as the notes say.
+        The exponent e that turns costs into probabilities; see the notes.
     update_report_ : UpdateReport
         What the last call of ``partial_fit`` or ``forget`` did.
     n_features_in_ : int
@@ -101,22 +101,21 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     Notes
     -----
     Training takes O(n²) distances and O(n) memory beside the data; with a k-d tree, about
-    O(n log n) in few dimensions, and to learn, to forget or to predict an example takes nearly the
-    same time whatever n. Examples are kept in the precision in which they came, float32 or
-    float64, and measured in it.
+    O(n log n) in few dimensions, where learning, forgetting or predicting an example takes nearly
+    the same time for any n. Examples are kept and measured in the precision of the first ones,
+    float32 or float64.
 
     While one thread learns or forgets, others may predict, explain and pickle: each sees the model
     before or after a whole example. One thread at a time may change it.
 
     With c_k the cheapest offer of class k, its probability is proportional to c_k ** −e. The
-    exponent e, ``sharpness_``, is the one under which up to 1000 known examples, spread over the
-    order of arrival, are likeliest to be of their own classes, each judged by the offers of the
-    others. It is found when probabilities are first asked for after a change, depends on the
-    forest alone, and is near the intrinsic dimension of the data. Offers of 0, and others so small
-    that they are not to be expected, count as half of the offer that one in a hundred of those
-    examples undercuts: an exact hit is no certainty, for copies may have other labels. If another
-    class ties with the predicted one, the predicted one is given the next larger number, so that
-    it is always the unique maximum.
+    exponent e, ``sharpness_``, maximises the likelihood of up to 1000 known examples, evenly spaced
+    in order of arrival, each judged by the offers of the others. It is found when probabilities
+    are first needed after a change, depends only on the forest, and is close to the intrinsic
+    dimension of the data. Very small offers, including 0, are raised to half of the offer that one
+    in a hundred of those examples undercuts: even an exact match is not certain, because copies
+    may have different labels. If another class ties with the predicted one, the predicted one gets
+    the next larger number, so that it is always the unique maximum.
 
     References
     ----------
@@ -189,7 +188,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             The latter may be left out for a single example and for copies of known ones. The
             precision is that of the model: float64 is rounded where it was fitted to float32.
         y : array-like of shape (n_samples,)
-            Their labels. Labels never seen before are welcome at any time.
+            Their labels, which may be new at any time.
         classes : array-like, default=None
             Labels to announce; they join ``classes_`` even before an example does.
 
@@ -209,7 +208,9 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         all_classes, label = encode(y, self.classes_, classes)
         counts = no_counts()
         forest = update.prepare(self.forest_)
-        if len(all_classes) > len(self.classes_):  # whoever has the old forest has the old classes
+        if len(all_classes) > len(
+            self.classes_
+        ):  # a copy: the old forest belongs to the old classes
             forest = forest.relabelled(np.searchsorted(all_classes, self.classes_))
         steps = update.grow(forest, X, label, counts)
         with printing(type(self).__name__, self.verbose):
@@ -217,11 +218,11 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             return self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
 
     def forget(self, ids: npt.ArrayLike) -> Self:
-        """Forget examples: the forest becomes what ``fit`` on the others would give.
+        """Remove examples; the result is exactly the model refitted without them.
 
-        The first example learned has the id 0, the next one 1, and so on; ``forest_.ids`` has
-        those of all that are known. An id stays that of its example whoever else is forgotten,
-        and is never given again. Classes stay in ``classes_`` even without examples.
+        The first example learned has the id 0, the next one 1, and so on; ``forest_.ids`` holds
+        the ids of all known examples. Ids do not change when other examples are forgotten, and
+        are never used again. Classes stay in ``classes_`` even without examples.
 
         If the call fails, the model is exactly as it was before; if it is interrupted (Ctrl-C) or
         runs out of memory on the way, the model has forgotten some of the examples, if any, and the
@@ -250,8 +251,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         update = find_update(self.update)
         if update.shrink is None:
             raise ValueError(
-                f"update={self.update!r} cannot forget: what an example has done to the forest "
-                "cannot be told apart from it. Use update='exact'."
+                f"update={self.update!r} cannot forget: the effect of a single example on the "
+                "forest is not recorded. Use update='exact'."
             )
         self._check_metric()
         forest = update.prepare(self.forest_)
@@ -281,7 +282,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             return labels
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
-        """Return the probability of each class, as its cost and ``sharpness_`` tell.
+        """Return the probability of each class, from its cost and ``sharpness_``.
 
         The first call after a change finds the sharpness, which takes about as long as the
         probabilities of 1000 examples.
@@ -313,7 +314,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     def predict_log_proba(self, X: npt.ArrayLike) -> Array:
         """Return the logarithms of the probabilities.
 
-        They tell classes apart even where ``predict_proba`` has no numbers small enough.
+        They distinguish classes even where the probabilities underflow to 0.
 
         Parameters
         ----------
@@ -329,7 +330,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
 
     @property
     def sharpness_(self) -> float:
-        """The exponent e of probabilities, found when it is first asked for after a change."""
+        """The exponent e of probabilities, found when it is first needed after a change."""
         if "forest_" not in vars(self):
             raise AttributeError("there is no sharpness_ before fit")
         return self._learned().forest.sharpness(self.n_jobs).exponent
@@ -355,8 +356,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     def conquerors(self, X: npt.ArrayLike) -> tuple[Array, Array]:
         """Return which training example conquers each example, and at what cost.
 
-        Training examples are named by their index among those known; once some have been
-        forgotten, ``forest_.ids[index]`` is another number.
+        Training examples are named by their index among those known. Their id is
+        ``forest_.ids[index]``, which differs once examples have been forgotten.
 
         Parameters
         ----------
@@ -385,25 +386,22 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         Returns
         -------
         Explanation
-            The path prototype → … → conqueror → x. It prints as a table.
+            The path prototype → … → conqueror → x, and the nearest rival: the cheapest path of
+            any other class. It prints as a table; notebooks show a picture, too, where examples
+            have two features.
         """
         if hasattr(x, "to_frame"):  # a row of a data frame
             x = x.to_frame().T.infer_objects()
         X = self._check_queries(x if np.ndim(x) == 2 else np.atleast_1d(x)[None])
         if len(X) != 1:
             raise ValueError(f"explain takes one example at a time, got {len(X)}.")
-        learned = self._learned()
-        with learned.reading():
-            path, distance, cost = learned.forest.trace(X)
-            label = learned.labels_of(np.append(path, path[-1])).tolist()
-        index = np.append(path, -1).tolist()
-        steps = zip(index, label, distance.tolist(), cost.tolist(), strict=True)
-        return Explanation(tuple(Step(*step) for step in steps))
+        forest, classes = self._learned()
+        return explain(forest, classes.tolist(), X, getattr(self, "feature_names_in_", ()))
 
     def _shares(
         self, X: npt.ArrayLike, log: bool = False, sharpness: Sharpness | None = None
     ) -> Array:
-        """Return probabilities or their logarithms, by a sharpness that may be known."""
+        """Return probabilities or their logarithms; the sharpness is found unless it is given."""
         X = self._check_queries(X)
         learned = self._learned()
         with learned.reading():
@@ -413,7 +411,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         return (sharpness.log_shares if log else sharpness.shares)(cost, winner)
 
     def _trained(self, X: Any, y: Any, classes: npt.ArrayLike | None = None) -> Self:
-        """Return a copy that has learned these examples and no others."""
+        """Return a copy fitted on these examples."""
         fresh = self._unfitted()
         find_update(self.update)
         metric = fresh._find_metric()

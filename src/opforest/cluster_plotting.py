@@ -8,9 +8,10 @@ import numpy.typing as npt
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from opforest._palette import colors_of
 from opforest.clustering import OPFClustering
 from opforest.metrics import Array
-from opforest.plotting import INK, Plane, choose_plane, colors_of, require_matplotlib
+from opforest.plotting import INK, Plane, choose_plane, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,8 +21,8 @@ class ClusterDisplay:
     """A picture of clusters and their densities; ``from_estimator`` makes one.
 
     Examples are dots in the colour of their cluster, the paler the less dense they are. Roots, the
-    tops of the density, are stars. A thin line leads to each example from the one before it on its
-    way from its root.
+    tops of the density, are stars. A thin line leads to each example from the one before it on the
+    path from its root.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Compile everything ahead: ``python -m opforest.compile``, or ``opforest compile``."""
+"""Compile everything in advance: ``python -m opforest.compile``, or ``opforest compile``."""
 
 import argparse
 import os
@@ -31,7 +31,7 @@ METRICS = (
     "braycurtis", "precomputed",
 )  # fmt: skip
 
-#: Those for which semi-supervised forests and clusterings are compiled, too.
+#: Metrics for which semi-supervised forests and clusterings are compiled, too.
 FAMILY = ("euclidean",)
 
 PRECISIONS = ("float64", "float32")
@@ -46,7 +46,7 @@ JOBS: tuple[Job, ...] = tuple((metric, dtype) for metric in METRICS for dtype in
 
 
 def exercise(job: Job) -> Job:
-    """Do with a few examples all that compiles something."""
+    """Use everything that is compiled, with a few examples."""
     metric, dtype = job
     rng = np.random.default_rng(0)
     X, y = rng.integers(1, 9, (40, 3)).astype(dtype), np.arange(40) % 3
@@ -101,7 +101,7 @@ def _use_family(metric: str, X: Any, y: Any, algorithm: str) -> None:
 
 
 def _use_products(X: Any, kernel: Any) -> None:
-    """Do what is done by matrix products where there are many features."""
+    """Use the matrix products, which otherwise need many features."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         span_by_products(X, kernel)
@@ -112,8 +112,8 @@ def _use_products(X: Any, kernel: Any) -> None:
 def compile_all(n_jobs: int | None = None, jobs: tuple[Job, ...] = JOBS) -> Iterator[Job]:
     """Compile in parallel processes, and yield each job that is done.
 
-    Processes that compile the same function at the same time may overwrite each other's notes of
-    where it is kept. So this process does all jobs again at the end, which takes seconds.
+    Processes that compile the same function at the same time may overwrite each other's entries in
+    the cache. So this process repeats all jobs at the end, which takes seconds.
     """
     n_jobs = n_jobs or os.cpu_count() or 1
     with ProcessPoolExecutor(n_jobs, get_context("spawn")) as pool:
@@ -127,8 +127,8 @@ def run(n_jobs: int | None = None) -> None:
     """Compile everything, with a bar on a terminal, and otherwise with a line for each job."""
     if not CACHE:
         raise ValueError(
-            "there is no folder to keep compiled code in, or OPFOREST_CACHE is 0. Let "
-            "NUMBA_CACHE_DIR name a folder that can be written."
+            "there is no folder for compiled code, or OPFOREST_CACHE is 0. Set "
+            "NUMBA_CACHE_DIR to a writable folder."
         )
     _draw(0, "beginning")
     for done, (metric, dtype) in enumerate(compile_all(n_jobs), 1):
@@ -146,7 +146,7 @@ def _draw(done: int, what: str) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Parse the command line of ``python -m opforest.compile`` and do it."""
+    """Run ``python -m opforest.compile``."""
     parser = argparse.ArgumentParser("python -m opforest.compile", description=__doc__)
     parser.add_argument("--jobs", type=int, help="processes at a time (one for each core)")
     try:

@@ -1,72 +1,103 @@
-"""The whole library in a minute: ``python -m opforest.demo`` learns, measures, explains, draws."""
+"""The main job in a minute: ``python -m opforest.demo`` learns a stream, explains, and forgets."""
 
 import argparse
+import hashlib
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar
 
+import numpy as np
 import numpy.typing as npt
-from sklearn.datasets import load_digits, make_moons
-from sklearn.metrics import accuracy_score
-from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import opforest
 from opforest import OPFClassifier
 from opforest.plotting import ForestDisplay, require_matplotlib
-from opforest.scores import opf_accuracy
 
 Array = npt.NDArray[Any]
 Result = TypeVar("Result")
 
-HEADINGS = (
-    ("data set", "n train", "d", "classes", "prototypes", "fit", "predict", "accuracy", "opf_",
-     "1-NN", "1-NN"),
-    ("", "", "", "", "", "ms", "ms", "%", "accuracy %", "predict ms", "accuracy %"),
-)  # fmt: skip
+#: How many examples are known at first, and how many come in each increment.
+FIRST, INCREMENT = 300, 100
+
+INCREMENTS = 60
+ROWS = 10  #: of the table that is printed
+TEST = 2000
+
+#: How many examples are forgotten in the end.
+FORGOTTEN = 50
+
+#: What is compared, in the order of the table.
+METHODS = ("OPFI", "exact", "DIFT", "refit", "1-NN")
+
+COLORS = {"OPFI": "#3f90da", "exact": "#bd1f01", "DIFT": "#ffa90e",
+          "refit": "#222222", "1-NN": "#94a4a2"}  # fmt: skip
+
+#: What the forest consists of, all of which must be identical.
+ARRAYS = ("ids", "label", "edges", "cost", "predecessor", "root", "prototypes")
+
+NEXT = """\
+What to try next:
+  opforest play                   click to learn, point to see why ([serve])
+  opforest train table.csv m.opforest --scale standard
+                                  your own data ([cli]); then opforest predict
+  opforest.river.OPFClassifier    streams, with a window for drift ([river])
+  opforest.Learner("model.db")    a model that survives crashes, forgets on disk
+  https://opforest.readthedocs.io
+Names in brackets are extras: pip install "opforest[serve,cli,river]"."""
 
 
 @dataclass
-class DataSet:
-    """Examples to learn from and examples to test on."""
+class Stream:
+    """Examples to begin with, increments of more, and examples to test on."""
 
-    name: str
     X: Array
     y: Array
     X_test: Array
     y_test: Array
+
+    def increments(self) -> Iterator[tuple[int, int]]:
+        """Yield where each increment begins and ends."""
+        for begin in range(FIRST, len(self.X), INCREMENT):
+            yield begin, begin + INCREMENT
+
+
+@dataclass
+class Measured:
+    """Accuracy, and seconds of each increment, by method."""
+
+    known: list[int] = field(default_factory=list)
+    accuracy: dict[str, list[float]] = field(default_factory=lambda: {m: [] for m in METHODS})
+    seconds: dict[str, list[float]] = field(default_factory=lambda: {m: [] for m in METHODS})
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the demonstration; ``argv`` are the arguments of the command line."""
     out = _parse(argv)
     require_matplotlib()
-    _say(f"opforest {opforest.__version__}: learn one half of a data set, predict the other half")
-    data_sets = [
-        _halve("moons", *make_moons(2000, noise=0.2, random_state=0)),
-        _halve("digits", *load_digits(return_X_y=True)),
-    ]
-    _say("[1/5] getting kernels ready; the first run compiles them, which takes some seconds")
-    for data in data_sets:
-        OPFClassifier().fit(data.X, data.y).predict(data.X_test)
-    classifiers, rows = [], []
-    for stage, data in enumerate(data_sets, 2):
-        _say(
-            f"[{stage}/5] {data.name}: {len(data.X)} examples to learn, {len(data.y_test)} to test"
-        )
-        classifier, row = _measure(data)
-        classifiers.append(classifier)
-        rows.append(row)
-    _say(f"\n{_table(rows)}\n(best of 5 runs, on one thread; 1-NN is scikit-learn's)\n")
-    _say(f"[4/5] why the first test example of {data.name}, a {data.y_test[0]}, got its label:\n")
-    _say(f"{classifier.explain(data.X_test[0])}\n")
-    _say("[5/5] drawing both forests")
-    _draw(data_sets, classifiers, out)
-    _say(str(out.resolve()))
+    begin = perf_counter()
+    stream = make_stream()
+    n = len(stream.X)
+    _say(f"opforest {opforest.__version__}: a stream of {n:,} examples, "
+         f"{FIRST} at first and then {INCREMENT} at a time\n")  # fmt: skip
+    _say("[1/5] Getting ready. The first run compiles for some seconds; later ones do not.")
+    warm_up(stream)
+    _say(f"[2/5] Learning. Accuracy is measured on {len(stream.y_test):,} other examples:\n")
+    with threadpool_limits(1):
+        before, after, measured = learn(stream)
+    _say(_summary(measured))
+    _say("[3/5] Why? The path that gave one test example its label:\n")
+    _say(f"{after.explain(_closest_call(after, stream))}\n")
+    _say(f"[4/5] Forgetting {FORGOTTEN} examples, and refitting on the others to compare:\n")
+    forget(after, stream)
+    _say("\n[5/5] Drawing")
+    draw(before, after, stream, measured, out)
+    _say(f"{out.resolve()}\n\n{NEXT}\n\nThat took {perf_counter() - begin:.0f} seconds.")
 
 
 def _parse(argv: Sequence[str] | None) -> Path:
@@ -84,58 +115,164 @@ def _say(text: str) -> None:
     print(text.encode(encoding, "replace").decode(encoding), flush=True)
 
 
-def _halve(name: str, X: Array, y: Array) -> DataSet:
-    X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
-    return DataSet(name, X, y, X_test, y_test)
+def make_stream() -> Stream:
+    """Return points on three spiral arms, with some noise."""
+    n, rng = FIRST + INCREMENTS * INCREMENT + TEST, np.random.default_rng(0)
+    arm, radius = rng.integers(0, 3, n), np.sqrt(rng.uniform(0.02, 1, n))
+    angle = 2 * np.pi * (1.8 * radius + arm / 3)
+    X = radius[:, None] * np.column_stack((np.cos(angle), np.sin(angle)))
+    X += rng.normal(0, 0.035, X.shape)
+    y = np.array(("A", "B", "C"))[arm]
+    return Stream(X[:-TEST], y[:-TEST], X[-TEST:], y[-TEST:])
 
 
-def _measure(data: DataSet) -> tuple[OPFClassifier, tuple[str, ...]]:
-    """Return the fitted classifier and its row of the table."""
-    with threadpool_limits(1):
-        fit, classifier = _time(lambda: OPFClassifier().fit(data.X, data.y))
-        predict, predicted = _time(lambda: classifier.predict(data.X_test))
-        neighbour = KNeighborsClassifier(1).fit(data.X, data.y)
-        predict_neighbour, nearest = _time(lambda: neighbour.predict(data.X_test))
-    n, d = data.X.shape
-    counts = n, d, len(classifier.classes_), len(classifier.forest_.prototypes)
-    scores = accuracy_score(data.y_test, predicted), opf_accuracy(data.y_test, predicted)
-    return classifier, (
-        data.name,
-        *(f"{count}" for count in counts),
-        *(f"{1000 * seconds:.1f}" for seconds in (fit, predict)),
-        *(f"{100 * score:.2f}" for score in scores),
-        f"{1000 * predict_neighbour:.1f}",
-        f"{100 * accuracy_score(data.y_test, nearest):.2f}",
+def warm_up(stream: Stream) -> None:
+    """Do everything once, with few examples and with many, so that no compilation is measured."""
+    for many in (FIRST, len(stream.X) - 20):
+        for update in ("exact", "opfi", "dift"):
+            model = OPFClassifier(update=update).fit(stream.X[:many], stream.y[:many])
+            more = slice(many, many + 20)
+            model.partial_fit(stream.X[more], stream.y[more]).predict(stream.X_test)
+            if update == "exact":
+                model.forget([0]).explain(stream.X_test[0])
+    KNeighborsClassifier(1).fit(stream.X, stream.y).predict(stream.X_test)
+
+
+def learn(stream: Stream) -> tuple[OPFClassifier, OPFClassifier, Measured]:
+    """Learn the stream in five ways; return the exact model at first and in the end."""
+    measured = Measured()
+    known = stream.X[:FIRST], stream.y[:FIRST]
+    growing = {"OPFI": "opfi", "exact": "exact", "DIFT": "dift"}
+    models = {name: OPFClassifier(update=update).fit(*known) for name, update in growing.items()}
+    first = OPFClassifier().fit(*known)
+    _say(_heading())
+    for number, (begin, end) in enumerate(stream.increments(), 1):
+        new = stream.X[begin:end], stream.y[begin:end]
+        so_far = stream.X[:end], stream.y[:end]
+        measured.known.append(end)
+        for name in METHODS:
+            if name in growing:
+                seconds, model = _time(models[name].partial_fit, *new)
+            else:
+                fresh = KNeighborsClassifier(1) if name == "1-NN" else OPFClassifier()
+                seconds, model = _time(fresh.fit, *so_far)
+            measured.seconds[name].append(seconds)
+            measured.accuracy[name].append(float(model.score(stream.X_test, stream.y_test)))
+        if number == 1 or number * ROWS // INCREMENTS > (number - 1) * ROWS // INCREMENTS:
+            _say(_row(measured))
+    return first, models["exact"], measured
+
+
+def _time(method: Callable[..., Result], *args: Any) -> tuple[float, Result]:
+    """Return the seconds that a call took, and what it returned."""
+    begin = perf_counter()
+    result = method(*args)
+    return perf_counter() - begin, result
+
+
+def _heading() -> str:
+    width = 7 * len(METHODS)
+    names = "".join(f"{name:>7}" for name in METHODS)
+    what = f"milliseconds to learn {INCREMENT} more"
+    return (
+        f"{'':7}{'accuracy, %':>{width}}{'':2}{what:>{width}}\n"
+        f"{'known':>7}{names}{'':2}{names}\n{'-' * (9 + 2 * width)}"
     )
 
 
-def _time(run: Callable[[], Result]) -> tuple[float, Result]:
-    """Return the seconds that the fastest of five runs took, and what the last one returned."""
-    seconds = []
-    for _ in range(5):
-        begin = perf_counter()
-        result = run()
-        seconds.append(perf_counter() - begin)
-    return min(seconds), result
+def _row(measured: Measured) -> str:
+    accuracy = "".join(f"{100 * measured.accuracy[name][-1]:7.2f}" for name in METHODS)
+    time = "".join(f"{1000 * measured.seconds[name][-1]:7.2f}" for name in METHODS)
+    return f"{measured.known[-1]:7,}{accuracy}{'':2}{time}"
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    table = [*HEADINGS, *rows]
-    first, *others = (max(map(len, column)) for column in zip(*table, strict=True))
-    lines = ["  ".join([row[0].ljust(first), *map(str.rjust, row[1:], others)]) for row in table]
-    lines.insert(len(HEADINGS), "-" * len(lines[0]))
-    return "\n".join(lines)
+def _summary(measured: Measured) -> str:
+    same = measured.accuracy["exact"] == measured.accuracy["refit"]
+    last = {name: np.median(measured.seconds[name][-9:]) for name in METHODS}
+    said = (
+        f"The exact update gives the refitted model: after each of {INCREMENTS} increments their "
+        f"accuracies are {'equal' if same else 'NOT EQUAL'}. With {measured.known[-1]:,} examples "
+        f"known, it learned {INCREMENT} more in 1/{last['refit'] / last['exact']:.0f} of the time "
+        f"of refitting, OPFI in 1/{last['refit'] / last['OPFI']:.0f}. (1-NN only stores and "
+        "indexes the examples again. One thread for each method.)"
+    )
+    return f"\n{textwrap.fill(said, 79)}\n"
 
 
-def _draw(data_sets: list[DataSet], classifiers: list[OPFClassifier], out: Path) -> None:
+def _closest_call(model: OPFClassifier, stream: Stream) -> Array:
+    """Return a test example that has several steps behind it and a rival that is near."""
+    costs = np.sort(model.class_costs(stream.X_test), axis=1)
+    ratio = costs[:, 1] / np.maximum(costs[:, 0], 1e-12)
+    right = model.predict(stream.X_test) == stream.y_test
+    candidates = np.flatnonzero(right & (ratio > 1.5) & (ratio < 3))
+    steps = [len(model.explain(stream.X_test[i]).steps) for i in candidates[:40]]
+    chosen = min(range(len(steps)), key=lambda k: abs(steps[k] - 6))
+    example: Array = stream.X_test[candidates[chosen]]
+    return example
+
+
+def forget(model: OPFClassifier, stream: Stream) -> None:
+    """Forget some examples, and prove that the model equals the one refitted without them."""
+    ids = np.sort(np.random.default_rng(0).choice(len(stream.X), FORGOTTEN, replace=False))
+    kept = np.setdiff1d(np.arange(len(stream.X)), ids)
+    with threadpool_limits(1):
+        seconds, _ = _time(model.forget, ids)
+        seconds_refit, refitted = _time(OPFClassifier().fit, stream.X[kept], stream.y[kept])
+    for what, spent in (("forget", seconds), ("refit", seconds_refit)):
+        _say(f"  {what:12} {1000 * spent:8.2f} ms")
+    _say("")
+    is_equal = True
+    for name in ARRAYS:
+        mine, theirs = getattr(model.forest_, name), getattr(refitted.forest_, name)
+        if name == "ids":  # a refitted model counts from 0
+            theirs = kept[theirs]
+        is_same = mine.tobytes() == theirs.tobytes()
+        is_equal &= is_same
+        mark = "identical" if is_same else "DIFFERENT"
+        _say(f"  {name:12} {mine.nbytes:8,} bytes  sha256 {_digest(mine)}  {mark}")
+    is_same = np.array_equal(model.predict(stream.X_test), refitted.predict(stream.X_test))
+    _say(f"  {len(stream.y_test):,} predictions: {'identical' if is_same else 'DIFFERENT'}")
+    verdict = "equals the refitted one, bit for bit"
+    if not (is_equal and is_same):
+        verdict = "DIFFERS from the refitted one"
+    _say(f"\nThe model after forgetting {verdict}.")
+
+
+def _digest(array: Array) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:12]
+
+
+def draw(
+    before: OPFClassifier, after: OPFClassifier, stream: Stream, measured: Measured, out: Path
+) -> None:
+    """Draw the forest at first and in the end, accuracy, and time."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(14, 5.6), dpi=120, layout="constrained")
-    axes = figure.subplots(1, 2)
-    for ax, data, classifier in zip(axes, data_sets, classifiers, strict=True):
-        ForestDisplay.from_estimator(classifier, data.X, ax=ax)
-        ax.set_title(f"{data.name}\n{ax.get_title()}", fontsize="medium")
+    figure = Figure(figsize=(13, 9.5), dpi=110, layout="constrained")
+    axes = figure.subplots(2, 2, gridspec_kw={"height_ratios": (1.25, 1)})
+    for ax, when, model in zip(axes[0], ("Before", "After"), (before, after), strict=True):
+        X = stream.X[model.forest_.ids]
+        ForestDisplay.from_estimator(model, X, ax=ax, legend=when == "After")
+        count = len(model.forest_.prototypes)
+        ax.set_title(f"{when}: {len(X):,} examples, {count} prototypes")
+        ax.set(xlabel="", ylabel="", aspect="equal")
+    _draw_curves(axes[1, 0], measured.known, measured.accuracy, 100)
+    axes[1, 0].set(title="Accuracy after each increment, %", xlabel="examples known")
+    _draw_curves(axes[1, 1], measured.known, measured.seconds, 1000)
+    axes[1, 1].set(
+        title=f"Time to learn the next {INCREMENT}, ms (log scale)",
+        xlabel="examples known", yscale="log",
+    )  # fmt: skip
     figure.savefig(out, format="png")
+
+
+def _draw_curves(ax: Any, known: list[int], values: dict[str, list[float]], scale: float) -> None:
+    for name in METHODS:
+        width, dash = (3.0 if name == "exact" else 1.4), ("--" if name == "refit" else "-")
+        values_of = scale * np.array(values[name])
+        ax.plot(known, values_of, color=COLORS[name], label=name, lw=width, ls=dash)
+    ax.grid(alpha=0.3)
+    ax.legend(frameon=False, ncols=len(METHODS), fontsize="small")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Layer 3: what estimators share that learn densities."""
+"""Layer 3: what estimators of densities share."""
 
 from collections.abc import Callable, Mapping
 from numbers import Integral
@@ -10,13 +10,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from opforest._notebook import NotebookMixin, count
 from opforest.base import PRECISIONS
 from opforest.hills import DensityForest, Graph, Grown
 from opforest.metrics import ALIASES, NON_NEGATIVE, Array, Metric, resolve
 from opforest.spanning import check_algorithm
 
 
-class DensityEstimator(BaseEstimator):
+class DensityEstimator(NotebookMixin, BaseEstimator):
     """The base of estimators that learn the densities of examples by their nearest neighbours.
 
     A subclass has the parameters ``k_max``, ``metric``, ``metric_params``, ``algorithm`` and
@@ -38,12 +39,12 @@ class DensityEstimator(BaseEstimator):
 
     @property
     def k_(self) -> int:
-        """The number of neighbours that densities and the forest are made by."""
+        """The number of neighbours used for densities and the forest."""
         return self._grown().k
 
     @property
     def predecessor_(self) -> Array:
-        """The example before each one on its way from its root; −1 for roots."""
+        """The example before each one on the path from its root; −1 for roots."""
         return self._hills("predecessor")
 
     def _grown(self) -> Grown:
@@ -67,7 +68,7 @@ class DensityEstimator(BaseEstimator):
         return min(int(self.k_max), n - 1)
 
     def _measured(self, X: Array, metric: Metric, k: int) -> tuple[Array, Array | None, Graph]:
-        """Return rows, points beside a table, and the graph of the k nearest."""
+        """Return the rows, the points if the rows are a table, and the graph of the k nearest."""
         points = metric.embed(X)
         rows = metric.training_rows(points)
         graph = Graph.of(rows, k, metric, self.algorithm, self.n_jobs)
@@ -78,6 +79,18 @@ class DensityEstimator(BaseEstimator):
         dtype = self._forest_.dtype
         queries: Array = validate_data(self, X, dtype=dtype, reset=False)
         return queries
+
+    def _facts(self) -> str:
+        """Return the numbers of examples, features, clusters or classes, and neighbours."""
+        if "_forest_" not in vars(self):
+            return ""
+        said = [count(len(self._forest_), "example"), f"k = {self.k_}"]
+        if not self._forest_.metric.is_precomputed:
+            said.insert(1, count(self._forest_.n_features, "feature"))
+        for name, what in (("roots_", ("cluster",)), ("classes_", ("class", "classes"))):
+            if hasattr(self, name):
+                said.insert(-1, count(len(getattr(self, name)), *what))
+        return ", ".join(said)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -94,13 +107,13 @@ def check_training(estimator: BaseEstimator, X: Any, **more: Any) -> Array:
 
 
 def require_count(name: str, value: object, least: int) -> None:
-    """Raise a ``ValueError`` unless a parameter is a whole number, and large enough."""
+    """Raise a ``ValueError`` unless a parameter is an integer of at least ``least``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
 
 
 def require_share(name: str, value: Any, most: float = 1.0, least_open: bool = False) -> None:
-    """Raise a ``ValueError`` unless a parameter is a number from 0 to this."""
+    """Raise a ``ValueError`` unless a parameter is a number from 0 to ``most``."""
     is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= most or (least_open and value == 0):
         begin = "above 0" if least_open else "from 0"

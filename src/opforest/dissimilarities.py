@@ -1,6 +1,6 @@
-"""Types of the dissimilarities that OPFython has and few others do: the compiler knows them so.
+"""Types of the less common dissimilarities of OPFython; the compiler specialises by them.
 
-Terms that are 0 / 0 count 0. What would divide by 0 otherwise is refused with the features.
+Terms that are 0 / 0 count as 0. Features that would cause any other division by 0 are refused.
 """
 
 from typing import NamedTuple
@@ -62,7 +62,7 @@ class MeanCensoredEuclidean(NamedTuple):
     """Σ (a − b)² divided by the number of features that are not 0 in both."""
 
 
-#: Those that take one feature after another into a running total that never falls.
+#: Those that add one feature after another to a running total that never falls.
 SUMS = (
     Topsoe, Clark, Lorentzian, Hassanat, AdditiveSymmetric, Jeffreys, VicisSymmetric1,
     VicisSymmetric2, VicisSymmetric3, VicisWaveHedges,
@@ -73,7 +73,7 @@ QUOTIENTS = (Jaccard, MaxSymmetric, MinSymmetric, MeanCensoredEuclidean)
 
 _ASYMMETRIC = "it is not symmetric: the distance from a to b is not that from b to a"
 
-#: Names of OPFython's that are no dissimilarities, and why.
+#: Names of OPFython that are not dissimilarities, and why.
 REFUSED = {
     "kullback_leibler": f"{_ASYMMETRIC}. Choose 'jeffreys' or 'topsoe', which are",
     "k_divergence": f"{_ASYMMETRIC}. Choose 'topsoe', which is",

@@ -1,6 +1,6 @@
-"""Where metrics measure: points whose squared Euclidean distances order pairs as the metric does.
+"""Embeddings: points whose squared Euclidean distances order pairs as the metric does.
 
-Sums run through the features in order, so that a row's point does not depend on the rows beside it.
+Features are summed in order, so that the point of a row does not depend on other rows.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ Array = npt.NDArray[Any]
 
 
 def unit_rows(X: Array) -> Array:
-    """Return the rows at length 1: their squared distances are twice the cosine's."""
+    """Scale rows to length 1: their squared distances are twice the cosine distance."""
     largest = np.abs(X).max(axis=1)
     if not largest.all():
         raise ValueError(
@@ -23,7 +23,7 @@ def unit_rows(X: Array) -> Array:
 
 
 def centred_unit_rows(X: Array) -> Array:
-    """Return the rows less their means, at length 1; as for the correlation."""
+    """Subtract its mean from each row and scale it to length 1, as for the correlation."""
     spread = X.max(axis=1) - X.min(axis=1)
     if not spread.all():
         raise ValueError(
@@ -31,7 +31,7 @@ def centred_unit_rows(X: Array) -> Array:
             f"{int(spread.argmin())} of X is one. Remove such examples or choose a metric such as "
             "'euclidean'."
         )
-    scaled = (X - X.min(axis=1)[:, None]) / spread[:, None]  # offsets cost no precision
+    scaled = (X - X.min(axis=1)[:, None]) / spread[:, None]  # large offsets would cost precision
     total = np.zeros(len(X), X.dtype)
     for column in scaled.T:
         total += column
@@ -39,7 +39,7 @@ def centred_unit_rows(X: Array) -> Array:
 
 
 def roots_of_shares(X: Array) -> Array:
-    """Return the square roots of rows that sum to 1: distributions."""
+    """Return the square roots of distributions: rows that sum to 1."""
     total = np.zeros(len(X), X.dtype)
     for column in X.T:
         total += column

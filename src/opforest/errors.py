@@ -1,7 +1,6 @@
-"""What is raised where a file is not what it should be.
+"""Errors about the contents of files.
 
-Both are a ``ValueError``. A file that is not there, or may not be read, is the ``OSError`` it
-always was.
+Both are a ``ValueError``. A file that does not exist, or may not be read, raises an ``OSError``.
 """
 
 import os
@@ -19,7 +18,7 @@ class DataFileError(ValueError):
     path : path, default=None
         The file.
     line, column : int, default=None
-        Where in it, counted from 1, if it is text.
+        The place in a text file, counted from 1.
 
     Attributes
     ----------
@@ -49,7 +48,7 @@ class DataFileError(ValueError):
 
 
 class ModelFileError(ValueError):
-    """A file holds no model that ``opforest.save`` could have written, or it is damaged.
+    """A file is not a model that ``opforest.save`` has written, or it is damaged.
 
     Examples
     --------

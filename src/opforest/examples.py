@@ -1,9 +1,9 @@
-"""Layer 2: the examples of a forest, ready to be searched, to come and to go.
+"""Layer 2: the examples of a forest: storing, searching, adding and removing them.
 
-Whatever belongs together is one ``Body``. It changes in one of two ways: a kernel learns or forgets
-whole examples in one call, after which all of it is true; or a new body takes the place of the
-old one, by one assignment. So whoever is interrupted leaves a valid forest behind. Readers share a
-lock, which keeps them apart from kernels that change what they read.
+All state is in one ``Body``. It changes in one of two ways: a kernel learns or forgets whole
+examples in one call, after which everything is consistent; or a new body replaces the old one, by
+one assignment. So an interrupt always leaves a valid forest behind. Readers share a lock, which
+keeps kernels from changing what they read.
 """
 
 from collections.abc import Callable, Iterator
@@ -56,26 +56,26 @@ from opforest.metrics import Array, Metric
 from opforest.searching import Searcher, TreeSearch, find_in_parts, search_ranking
 from opforest.spanning import FEW_TO_GROW, SHARE_FOR_SEARCH, Probe, probe
 
-#: About how many passes over all examples an insertion takes.
+#: Roughly the number of passes over all examples that an insertion takes.
 PASSES_PER_INSERTION = 3
 
-#: Insertions with an index in one call of a kernel, so that Ctrl-C is heard.
+#: Insertions with an index in one call of a kernel: few enough for Ctrl-C to be noticed.
 INSERTIONS_PER_CALL = 2000
 
-#: A bound is made anew when one in so many examples has come or gone since, and some more.
+#: A bound is recomputed after changes to one in ``SLACK`` examples, and ``FEW_TO_BOUND`` more.
 SLACK, FEW_TO_BOUND = 4, 256
 
-#: Up to this many classes are searched one by one for the offers of each.
+#: Up to this many classes are searched separately for their offers.
 FEW_CLASSES = 32
 
-#: From this many queries on, examples are ranked by cost first if they are not.
+#: From this many queries on, it is worthwhile to rank the examples by cost first.
 WORTH_RANKING = 256
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def consistent(method: Method) -> Method:
-    """Let a method of something with ``examples`` see them before or after a whole change."""
+    """Keep ``self.examples`` from changing while a method runs."""
 
     @wraps(method)
     def read(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -92,7 +92,7 @@ def read_only(array: Array) -> Array:
 
 
 class Model(NamedTuple):
-    """What a forest is, by example: all else in a ``State`` follows from it."""
+    """The forest, by example; everything else in a ``State`` follows from it."""
 
     label: Array
     parent: Array
@@ -102,31 +102,33 @@ class Model(NamedTuple):
 
 
 def label_only(label: Array, dtype: Any) -> Model:
-    """Return a model of which nothing is known but the classes."""
+    """Return a model that holds only classes."""
     none, nothing = np.empty(0, np.int64), np.empty(0, dtype)
     return Model(label, none, nothing, none, nothing)
 
 
 class Parts(NamedTuple):
-    """What a forest consists of, without holes and room to grow."""
+    """The parts of a forest, without holes and room to grow."""
 
     metric: Metric
     rows: Array  #: points, or a table of distances
     model: Model
     arrival: Array
-    removed: int  #: how far the next arrival number is ahead of the number of examples
+    removed: int  #: the next arrival number minus the number of examples
     vectors: Array | None = None  #: points beside a table that was measured from them
-    lines: Lines | None = None  #: of a forest that was grown approximately
-    grown_by: str = ""  #: the update that did so
+    lines: Lines | None = None  #: of an approximate forest
+    grown_by: str = ""  #: the approximate update that grew it
     algorithm: str = "auto"
     n_jobs: int | None = None
     share: float = 1.0  #: of the points that a search in a k-d tree looks at
     sharpness: Any = None  #: a ``Sharpness`` that has been found
-    way: Array | None = None  #: of a forest of seeds: the next example on the way to its seed
+    way: Array | None = (
+        None  #: of a semi-supervised forest: the next example on the path to its seed
+    )
 
 
 def taken(parts: Parts, chosen: Array, label: Array) -> Parts:
-    """Return the parts of chosen examples, of whose model only the labels are known."""
+    """Return the parts of chosen examples; their model holds only labels."""
     rows = parts.rows[np.ix_(chosen, chosen)] if parts.metric.is_table else parts.rows[chosen]
     return parts._replace(
         rows=np.ascontiguousarray(rows),
@@ -142,37 +144,37 @@ def taken(parts: Parts, chosen: Array, label: Array) -> Parts:
 
 @dataclass(frozen=True)
 class Body:
-    """The examples as kernels want them; all arrays have room to grow."""
+    """The examples as kernels use them; all arrays have room to grow."""
 
     state: State
     index: Index | Flat
     arrival: Array  #: by vertex
-    removed: int  #: vertices that went, holes aside: what vertices lag behind arrivals
+    removed: int  #: the next arrival number minus the next vertex
     vectors: Array | None
     lines: Lines | None
-    bound: Bound | None  #: of the largest edges between vertices, where it has been needed
-    bound_of: int  #: the version that it was made of
+    bound: Bound | None  #: on the largest edges between vertices, once it has been needed
+    bound_of: int  #: the version for which it was computed
     share: float
-    probed: int  #: how many examples there were when the share was found out
+    probed: int  #: the number of examples when the share was measured
 
     @cached_property
     def size(self) -> Array:
-        """The number of vertices, holes included, in an array that follows it."""
+        """The number of vertices, including holes, as an array that stays up to date."""
         return self.state.tally["size"]
 
     @cached_property
     def holes(self) -> Array:
-        """The number of holes, in an array that follows it."""
+        """The number of holes, as an array that stays up to date."""
         return self.state.tally["holes"]
 
     @cached_property
     def version(self) -> Array:
-        """How many changes there have been, in an array that follows it."""
+        """The number of changes so far, as an array that stays up to date."""
         return self.state.tally["version"]
 
 
 class Kept(NamedTuple):
-    """What readers search in where there is no index, and of when it is."""
+    """What readers search where there is no index, and the version it belongs to."""
 
     state: State
     version: int
@@ -186,7 +188,7 @@ def make_state(
     tiles: Array | None = None,
     way: Array | None = None,
 ) -> State:
-    """Return the state of a model, whose tiles may be known."""
+    """Return the state of a model; tiles are computed unless they are given."""
     n, dtype = len(model.label), rows.dtype
     parent, columns = model.parent, rows.shape[1] if metric.is_separable else 0
     vertices = np.zeros(n, vertex_type(dtype))
@@ -231,13 +233,13 @@ def _enlarged(state: State, capacity: int, width: int) -> State:
 
 
 def costs_as_bound(body: Body) -> Bound:
-    """Return the bound of a forest of optimum-path trees: there, heights are costs."""
+    """Return the bound of an approximate forest, whose heights are costs."""
     n = 0 if isinstance(body.index, Flat) else len(body.state.cost)
     return Bound(np.zeros(n, np.int32), body.state.cost, np.zeros((1, 1), body.state.cost.dtype))
 
 
 def living(state: State) -> Array | None:
-    """Return the vertices that are no holes, in their order; None if all are."""
+    """Return the vertices that are not holes, in order; None if there are no holes."""
     tally = state.tally[0]
     if tally["holes"] == 0:
         return None
@@ -245,25 +247,25 @@ def living(state: State) -> Array | None:
 
 
 def place_among(chosen: Array | None, vertex: Array) -> Array:
-    """Return the places of vertices in the order of all that are no holes; −1 stays −1."""
+    """Return the positions of vertices among those that are not holes; −1 stays −1."""
     if chosen is None:
         return vertex
     return np.where(vertex < 0, -1, np.searchsorted(chosen, vertex))
 
 
 class Examples:
-    """The examples of a forest, and what finds them.
+    """The examples of a forest, and the index or ranking that finds them.
 
     Parameters
     ----------
     metric : Metric
-        Measures them.
+        The metric.
     algorithm : {"auto", "kd_tree", "brute"}
         How to search.
     n_jobs : int or None
         The number of threads that share the work of training.
     body : Body
-        All that changes.
+        Everything that changes.
     """
 
     def __init__(self, metric: Metric, algorithm: str, n_jobs: int | None, body: Body) -> None:
@@ -276,9 +278,9 @@ class Examples:
 
     @classmethod
     def from_parts(cls, parts: Parts, tree: KDTree | None = None) -> Self:
-        """Return the examples that consist of these parts, which are not checked.
+        """Return the examples of these parts, which are not checked.
 
-        Their k-d tree may be known.
+        ``tree`` is their k-d tree, if it is already known.
         """
         rows, *arrays = (np.require(a, requirements=("C", "W")) for a in (parts.rows, *parts.model))
         state = make_state(rows, Model(*arrays), parts.metric, way=parts.way)
@@ -310,7 +312,7 @@ class Examples:
     def relinked(self, parent: Array, weight: Array, lines: Lines) -> "Examples":
         """Return the same examples in the trees of predecessors.
 
-        Points are shared with those here, where there are no holes.
+        Points are shared, not copied, if there are no holes.
         """
         parts, body = self.parts(), self.body
         model = parts.model._replace(parent=parent, weight=weight)
@@ -329,7 +331,7 @@ class Examples:
         return Examples(self.metric, self.algorithm, self.n_jobs, same)
 
     def parts(self) -> Parts:
-        """Return copies of all parts, but for the points, which do not change."""
+        """Return copies of all parts, except the points, which never change."""
         body, lines = self.body, self.body.lines
         if lines is not None:
             lines = Lines(*(array[: self.end].copy() for array in lines))
@@ -353,12 +355,12 @@ class Examples:
 
     @property
     def state(self) -> State:
-        """What kernels read and change."""
+        """The arrays that kernels read and change."""
         return self.body.state
 
     @property
     def end(self) -> int:
-        """The number of vertices, holes included: where the next one goes."""
+        """The number of vertices, including holes; the next one gets this number."""
         return int(self.body.size[0])
 
     @property
@@ -386,12 +388,12 @@ class Examples:
 
     @property
     def n_bytes(self) -> int:
-        """The memory that all of it takes, with the room it has to grow."""
+        """The memory of everything in bytes, including room to grow."""
         finder = () if self._kept is None else self._kept.finder
         more = (*(self.body.lines or ()), *(self.body.bound or ()))
         kept = [*self.state, *self.body.index, *finder, *more]
         kept += [self.body.arrival, self.body.vectors]
-        shared = self.state.bits.nbytes  # the same memory as another one
+        shared = self.state.bits.nbytes  # the same memory as ``gap``
         return sum(getattr(array, "nbytes", 0) for array in kept) - shared
 
     def field(self, name: str) -> Array:
@@ -409,13 +411,13 @@ class Examples:
         return Model(label, parent, self.field("weight"), cuts, self.costs())
 
     def _ways(self) -> Array | None:
-        """Return the next example on the way to its seed, −1 for seeds; None without seeds."""
+        """Return the next example on the path to its seed, −1 for seeds; None without seeds."""
         if len(self.state.way) == 0:
             return None
         return place_among(living(self.state), self._chosen(self.state.way).astype(np.int64))
 
     def _chosen(self, array: Array) -> Array:
-        """Return what an array says of the examples; a view if there are no holes."""
+        """Return the entries of an array for the examples; a view if there are no holes."""
         chosen = living(self.state)
         return array[: self.end] if chosen is None else array[chosen]
 
@@ -431,13 +433,13 @@ class Examples:
         return n if self.metric.is_table else self.state.rows.shape[1]
 
     def _measured_against(self) -> Array:
-        """Return the points if new ones must be measured against them here, to fill a table."""
+        """Return the points that new examples are measured against when a table is filled."""
         return self.points if self.metric.is_table else self.state.rows
 
     # Searching.
 
     def queries(self, X: Array) -> Array:
-        """Return what kernels read to measure the rows of X."""
+        """Return the rows of X as kernels measure them."""
         if len(self) == 0:
             raise ValueError(
                 "there is nothing left to predict with: all examples have been forgotten. Learn "
@@ -457,7 +459,7 @@ class Examples:
     ) -> tuple[Array, Array]:
         """Return the vertices that conquer queries, and their offers in reduced units.
 
-        ``wanted`` is the class of those that count.
+        ``wanted`` restricts the search to one class.
         """
         searcher = self._searcher(len(queries), wanted)
         winner, offer = find_in_parts(searcher, queries, effective_n_jobs(n_jobs))
@@ -467,9 +469,9 @@ class Examples:
     def find_by_class(
         self, queries: Array, n_classes: int, n_jobs: int | None = None
     ) -> tuple[Array, Array]:
-        """Return who of each class makes the cheapest offer to each query, and the offers.
+        """Return, for each query and class, the vertex with the cheapest offer, and the offer.
 
-        Where a class has no examples, the offer is infinite.
+        A class without examples offers infinity.
         """
         shape, dtype = (len(queries), n_classes), self.state.rows.dtype
         winner, offer = np.zeros(shape, np.int64), np.full(shape, np.inf, dtype)
@@ -516,7 +518,7 @@ class Examples:
         return search_ranking(n_queries, state, finder, self.metric)
 
     def _finder(self, n_queries: int) -> Ranking | Index:
-        """Return what to search in: what there is, or what is worth its while for the queries."""
+        """Return the index or ranking to search: the current one, or one built for the queries."""
         state, kept = self.state, self._kept
         if isinstance(self.body.index, Index):
             return self.body.index
@@ -540,12 +542,12 @@ class Examples:
         return self._keep(self._rank(self._vertices()))
 
     def _keep(self, finder: Ranking | Index) -> Ranking | Index:
-        """Keep what to search in while nothing changes."""
+        """Keep an index or ranking until the next change."""
         self._kept = Kept(self.state, int(self.state.tally[0]["version"]), finder)
         return finder
 
     def find_fault(self) -> str:
-        """Return what is not true of that in which examples are searched; nothing if all is."""
+        """Return what is wrong with the bound, the index or the ranking; nothing if all is well."""
         state, index, kept = self.state, self.body.index, self._kept
         if self.body.bound is not None:
             landmark, height, table = self.body.bound
@@ -568,12 +570,12 @@ class Examples:
         )
         return "" if is_right else "the ranking is not that of the costs"
 
-    # Learning. What is staged becomes part of the forest when a kernel counts it.
+    # Learning. A staged example becomes part of the forest when a kernel counts it.
 
     def stage(self, X: Array, label: Array) -> int:
-        """Write new examples behind those that count, and return where they end.
+        """Write new examples behind the counted ones, and return where they end.
 
-        An error in here leaves no trace.
+        If it fails, nothing has changed.
         """
         vectors, rows = self.metric.new_rows(X, self._measured_against())
         self.make_room(len(X))
@@ -596,9 +598,9 @@ class Examples:
         return end
 
     def stage_one(self, x: Array, label: int = 0) -> None:
-        """Stage one example as ``stage`` does, in less time: for streams.
+        """Stage one example like ``stage``, but faster, for streams.
 
-        ``measure_staged`` sees whether its distances are defined.
+        ``measure_staged`` checks whether its distances are defined.
         """
         if self.metric.is_table:
             self.stage(x[None], np.array([label]))
@@ -626,8 +628,8 @@ class Examples:
     def measure_staged(self) -> int:
         """Return the vertex that conquers the one staged example.
 
-        Where no index is searched, distances stay in scratch space for an update to use. So this is
-        for streams that one thread reads: it is no mere reader.
+        Where no index is searched, distances are kept in scratch space for an update to use. So
+        only one thread at a time may call this, unlike other queries.
         """
         if isinstance(self.body.index, Index) and self.body.index.room[PAUSE] == 0:
             return int(self.find_staged(self.end + 1)[0])
@@ -639,7 +641,7 @@ class Examples:
         return int(conqueror)
 
     def offers_to_staged(self, n_classes: int) -> Array:
-        """Return what each class offers the one staged example, which has been measured."""
+        """Return the offer of each class to the staged example, which has been measured."""
         state, end = self.state, self.end
         offer = np.full(n_classes, np.inf, state.rows.dtype)
         if isinstance(self.body.index, Flat):
@@ -655,7 +657,7 @@ class Examples:
         return self.find(self.state.rows[self.end : end])[0]
 
     def stops(self, end: int) -> Iterator[int]:
-        """Yield where to stop learning staged examples, so that Ctrl-C is heard in between."""
+        """Yield where to pause while learning staged examples, so that Ctrl-C is noticed."""
         begin, n_features = self.end, self.state.rows.shape[1]
         part = max(1, prim.WORK_PER_CALL // (PASSES_PER_INSERTION * end * n_features))
         if isinstance(self.body.index, Index):
@@ -664,7 +666,7 @@ class Examples:
             yield min(stop, end)
 
     def need_bound(self) -> None:
-        """Make a bound of the largest edges, if there is none or it has grown slack."""
+        """Compute a bound on the largest edges, if there is none or it has become loose."""
         body, version = self.body, int(self.body.version[0])
         if body.bound is not None and SLACK * (version - body.bound_of) < len(self) + FEW_TO_BOUND:
             return
@@ -680,17 +682,17 @@ class Examples:
             note_bound(index, bound)
         self._become(replace(body, bound=bound, bound_of=version, index=index))
 
-    # Room. Each of these replaces the body by one assignment, or leaves it as it is.
+    # Room. Each of these replaces the body by one assignment, or does not change it.
 
     def _become(self, body: Body) -> None:
-        """Put another body in place of this one, while nobody looks."""
+        """Replace the body while there are no readers."""
         with self.lock.changing():
             self.body = body
 
     def make_room(self, extra: int) -> None:
-        """Make room for more examples: close holes or double, so that growth never copies O(n²).
+        """Make room for more examples: close holes or double, so that growth copies only O(n).
 
-        This is also where to ask from time to time whether an index pays.
+        From time to time it also checks whether an index is worthwhile.
         """
         if self.algorithm == "auto":
             if self.end < FEW_TO_GROW:
@@ -722,7 +724,7 @@ class Examples:
         self._become(enlarged)
 
     def make_room_in_index(self) -> None:
-        """Make room for nodes, where an index has run out of it."""
+        """Make room for nodes if the index is full."""
         index = self.body.index
         if isinstance(index, Index) and is_full(index):
             self._become(replace(self.body, index=with_room(index)))
@@ -733,11 +735,11 @@ class Examples:
         self._become(self._indexed(self.body, probe(rows, self.metric, self.algorithm)))
 
     def _indexed(self, body: Body, probed: Probe) -> Body:
-        """Return a body without holes as a probe says that it is searched best."""
+        """Return a body without holes, with an index if a probe says that it is worthwhile."""
         n = int(body.state.tally[0]["size"])
         index: Index | Flat = Flat()
         if probed.share < SHARE_FOR_SEARCH and n:
-            # Records lead to places in the index, so readers of the old one need records of theirs.
+            # Records point into the index, so readers of the old index need the old records.
             body = replace(body, state=body.state._replace(vertices=copied(body.state.vertices)))
             tree = probed.tree or build_kdtree(body.state.rows, np.arange(n))
             index = build_index(body.state, tree)
@@ -758,7 +760,8 @@ class Examples:
         tidied = replace(
             body,
             bound=bound,
-            bound_of=body.bound_of - int(body.state.tally[0]["version"]),  # versions begin anew
+            bound_of=body.bound_of
+            - int(body.state.tally[0]["version"]),  # versions start from 0 again
             state=make_state(rows, self.model(), self.metric, way=self._ways()),
             vectors=None if body.vectors is None else body.vectors[chosen],
             arrival=body.arrival[chosen],
@@ -768,9 +771,10 @@ class Examples:
         self._become(self._indexed(tidied, probed))
 
     def set_width(self, n_features: int) -> None:
-        """Give all examples more features, all of them 0; or take such features away.
+        """Add features that are 0 in all examples, or remove such features.
 
-        No distance may change by that; so it is for all named metrics but ``"correlation"``.
+        That must not change any distance, which is true of all named metrics but
+        ``"correlation"``.
         """
         body, state = self.body, self.body.state
         if body.vectors is not None:
@@ -788,7 +792,7 @@ class Examples:
     # Arrival numbers.
 
     def vertices_of(self, ids: Array) -> Array:
-        """Return the vertices with these arrival numbers, −1 for those that are not here."""
+        """Return the vertices with these arrival numbers, −1 for unknown ones."""
         arrival, label = self.body.arrival[: self.end], self.state.vertices["label"][: self.end]
         if len(arrival) == 0:
             return np.full(len(ids), -1)

@@ -1,12 +1,13 @@
-"""Layer 2: what a forest is, what it answers, and what must always be true of it."""
+"""Layer 2: forests, the queries they answer, and their invariants."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from opforest._progress import phase
+from opforest._tree_html import forest_html
 from opforest.examples import (
     Examples,
     Model,
@@ -26,28 +27,40 @@ from opforest.spanning import probe, span_best
 
 
 def demand(condition: object, complaint: str) -> None:
-    """Raise an ``AssertionError`` unless the condition holds; ``python -O`` does not silence it."""
+    """Raise an ``AssertionError`` unless the condition holds, even under ``python -O``."""
     if not condition:
         raise AssertionError(complaint)
 
 
-class BaseForest(ABC):
-    """What all forests of training examples answer, whatever made them.
+class Path(NamedTuple):
+    """A way from a prototype to a query."""
 
-    Any number of threads may ask while one makes the forest learn or forget: each answer is that
-    of the forest before or after a whole example.
+    code: int  #: the class
+    example: Array  #: the m examples, from the prototype to the conqueror
+    distance: Array  #: of the m + 1 steps: 0 for the prototype, the last one to the query
+    cost: Array  #: the largest step so far
+
+
+class BaseForest(ABC):
+    """The base of all forests of training examples.
+
+    Any number of threads may query the forest while one changes it: each answer is that of the
+    forest before or after a whole example.
     """
 
-    #: The update that made the forest another thing than training would; "" if none did.
+    #: The approximate update that grew the forest; "" if it is exact.
     grown_by = ""
+
+    #: What an example that conquers others is called.
+    seed_name = "prototype"
 
     def __init__(self, examples: Examples, sharpness: Sharpness | None = None) -> None:
         self.examples = examples
-        self.found_sharpness = sharpness  # the last one; any reader may replace it
+        self.found_sharpness = sharpness  # found last; any reader may replace it
 
     @abstractmethod
     def is_prototype(self) -> Array:
-        """Tell of each example whether it is a prototype."""
+        """Return, for each example, whether it is a prototype."""
 
     @abstractmethod
     def paths(self) -> tuple[Array, Array]:
@@ -55,7 +68,7 @@ class BaseForest(ABC):
 
     @abstractmethod
     def check_tree(self, model: Model) -> None:
-        """Raise ``AssertionError`` if the tree of a model is none of this kind."""
+        """Raise ``AssertionError`` if the tree of a model is invalid for this kind of forest."""
 
     @consistent
     def __len__(self) -> int:
@@ -67,9 +80,14 @@ class BaseForest(ABC):
         prototypes = len(self.prototypes)
         return f"<Forest of {len(self)} examples, {prototypes} of them prototypes>"
 
+    @consistent
+    def _repr_html_(self) -> str:
+        """Return numbers, a table of classes, and the tree."""
+        return forest_html(self)
+
     @property
     def metric(self) -> Metric:
-        """What measures the examples."""
+        """The metric."""
         return self.examples.metric
 
     @property
@@ -103,7 +121,7 @@ class BaseForest(ABC):
 
     @property
     def predecessor(self) -> Array:
-        """The example before each one on its way from its prototype; −1 for prototypes."""
+        """The example before each one on the path from its prototype; −1 for prototypes."""
         return read_only(self.paths()[0])
 
     @property
@@ -114,13 +132,13 @@ class BaseForest(ABC):
     @property
     @consistent
     def prototypes(self) -> Array:
-        """The indices of all prototypes, in rising order."""
+        """The indices of all prototypes, in ascending order."""
         return read_only(np.flatnonzero(self.is_prototype()))
 
     @property
     @consistent
     def edges(self) -> Array:
-        """The tree: pairs (u, v), u < v, in rising order."""
+        """The tree: pairs (u, v), u < v, in ascending order."""
         parent = self.examples.model().parent
         child = np.flatnonzero(parent >= 0)
         ends = np.sort(np.column_stack((child, parent[child])), axis=1)
@@ -129,14 +147,21 @@ class BaseForest(ABC):
     @property
     @consistent
     def ids(self) -> Array:
-        """Arrival numbers of the examples: theirs for life, whoever else is forgotten."""
+        """Arrival numbers of the examples, which never change."""
         return self.examples.ids
 
     @property
     @consistent
     def n_bytes(self) -> int:
-        """The memory that the model takes, with the room it has to grow."""
+        """The memory of the model in bytes, including room to grow."""
         return self.examples.n_bytes
+
+    @consistent
+    def edge_lengths(self) -> Array:
+        """Return the length of each of the ``edges``, in the metric's own units."""
+        parent, weight = self.examples.model()[1:3]
+        u, v = self.edges.T
+        return read_only(self.to_units(np.where(parent[u] == v, weight[u], weight[v])))
 
     def to_units(self, reduced: Array) -> Array:
         """Convert what kernels measure to the metric's own units."""
@@ -172,7 +197,7 @@ class BaseForest(ABC):
 
     @consistent
     def sharpness(self, n_jobs: int | None = None) -> Sharpness:
-        """Return how probabilities follow from class costs, found once for each change."""
+        """Return how probabilities follow from class costs; it is found again after each change."""
         found = self.found_sharpness
         if found is None or not found.is_of(self.examples):
             found = find_sharpness(self.examples, self.to_units, n_jobs)
@@ -180,35 +205,34 @@ class BaseForest(ABC):
         return found
 
     @consistent
-    def trace(self, X: Array) -> tuple[Array, Array, Array]:
-        """Return the path that conquers the one row of ``X``.
+    def trace(self, X: Array, n_classes: int) -> list[Path]:
+        """Return the path that conquers the one row of ``X``, and the best one of another class.
 
-        Returns
-        -------
-        index : array of length m
-            The examples on the path, from the prototype to the conqueror.
-        distance : array of length m + 1
-            The length of each step, 0 for the prototype, the last one to the row of ``X``.
-        cost : array of length m + 1
-            The largest step so far.
+        The second one is missing where all examples are of one class.
         """
-        examples = self.examples
+        examples, state = self.examples, self.examples.state
         queries = examples.queries(X)
-        conqueror, _ = examples.find(queries)
-        last_step = examples.distances_to(conqueror[0], queries)
-        predecessor, _ = self.paths()
-        path = place_among(living(examples.state), conqueror).tolist()
-        while predecessor[path[-1]] >= 0:
-            path.append(predecessor[path[-1]])
-        index, model = np.array(path[::-1]), examples.model()
-        before, after = index[:-1], index[1:]
-        steps = model.weight[np.where(model.parent[after] == before, after, before)]
-        distance = np.concatenate(([0], steps, last_step)).astype(model.weight.dtype)
-        return index, self.to_units(distance), self.to_units(np.maximum.accumulate(distance))
+        (winner,), (offer,) = examples.find_by_class(queries, n_classes)
+        code = np.flatnonzero(np.isfinite(offer))
+        best = code[np.lexsort((winner[code], state.cost[winner[code]], offer[code]))[:2]]
+        (predecessor, _), model = self.paths(), examples.model()
+        paths = []
+        for k in best.tolist():
+            last_step = examples.distances_to(winner[k], queries)
+            path = place_among(living(state), winner[k : k + 1]).tolist()
+            while predecessor[path[-1]] >= 0:
+                path.append(predecessor[path[-1]])
+            index = np.array(path[::-1])
+            before, after = index[:-1], index[1:]
+            steps = model.weight[np.where(model.parent[after] == before, after, before)]
+            distance = np.concatenate(([0], steps, last_step)).astype(model.weight.dtype)
+            cost = np.maximum.accumulate(distance)
+            paths.append(Path(k, index, self.to_units(distance), self.to_units(cost)))
+        return paths
 
     @consistent
     def parts(self) -> Parts:
-        """Return what the forest consists of, without holes and room to grow."""
+        """Return the parts of the forest, without holes and room to grow."""
         found = self.found_sharpness
         if found is not None and not found.is_of(self.examples):
             found = None
@@ -216,7 +240,7 @@ class BaseForest(ABC):
 
     @classmethod
     def from_parts(cls, parts: Parts) -> Self:
-        """Return the forest that consists of these parts, which are not checked."""
+        """Return the forest of these parts, which are not checked."""
         return cls(Examples.from_parts(parts), parts.sharpness)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -232,13 +256,13 @@ class BaseForest(ABC):
 
     @consistent
     def check(self) -> None:
-        """Raise ``AssertionError`` if anything that must be true of a forest is not."""
+        """Raise ``AssertionError`` if any invariant of the forest is broken."""
         self.check_model()
         self._check_examples()
 
     @consistent
     def check_model(self) -> None:
-        """Raise ``AssertionError`` if labels, tree, costs and arrival numbers are no forest's.
+        """Raise ``AssertionError`` if labels, tree and costs are not those of a forest.
 
         Parents must lead to a root.
         """
@@ -262,7 +286,7 @@ class BaseForest(ABC):
         demand((label == label[root]).all(), "conquered by another class")
 
     def _check_examples(self) -> None:
-        """Check arrival numbers, and whatever searches in the examples."""
+        """Check arrival numbers, and the index or ranking of the examples."""
         examples, body, state = self.examples, self.examples.body, self.examples.state
         ids, tally = examples.ids, state.tally[0]
         demand((np.diff(ids) > 0).all(), "arrival numbers are out of order")
@@ -283,14 +307,13 @@ class BaseForest(ABC):
 class Forest(BaseForest):
     """An optimum-path forest over training examples, which are named by their index.
 
-    Indices count the examples that are known; ``ids`` are their names for life, which ``forget``
-    wants.
+    Indices count the known examples. ``ids`` never change; ``forget`` takes them.
 
-    The model is a minimum spanning tree and a cost for each example. Everything else that
-    describes a forest follows from these and is derived when asked for. ``partial_fit`` changes
-    it in place, or makes another one: ``copy.deepcopy`` keeps it as it is.
+    The model is a minimum spanning tree and a cost for each example. Everything else is derived
+    from these when it is needed. ``partial_fit`` changes a forest in place or replaces it; use
+    ``copy.deepcopy`` to keep one.
 
-    A forest is made by ``Forest.train``, or by ``Forest.from_parts`` from what it consists of.
+    ``Forest.train`` makes a forest of examples, ``Forest.from_parts`` of saved parts.
 
     Parameters
     ----------
@@ -302,16 +325,16 @@ class Forest(BaseForest):
     label : array of shape (n,)
         The classes.
     cost : array of shape (n,)
-        The cost of each example, in the metric's own units: the largest step on the way from its
+        The cost of each example, in the metric's own units: the largest step on the path from its
         prototype.
     predecessor : array of shape (n,)
-        The example before it on that way; −1 for prototypes.
+        The example before it on that path; −1 for prototypes.
     root : array of shape (n,)
-        The prototype at the beginning of that way.
+        The prototype at the start of that path.
     prototypes : array
-        The indices of all prototypes, in rising order.
+        The indices of all prototypes, in ascending order.
     edges : array of shape (m, 2)
-        The tree: pairs (u, v), u < v, in rising order.
+        The tree: pairs (u, v), u < v, in ascending order.
     ids : array of shape (n,)
         Arrival numbers of the examples.
 
@@ -346,13 +369,13 @@ class Forest(BaseForest):
         label : array of shape (n,)
             Their classes, as integers from 0.
         metric : Metric
-            Measures them.
+            The metric.
         algorithm : {"auto", "kd_tree", "brute"}, default="auto"
             How to search; the forest is the same.
         n_jobs : int, default=None
             The number of threads that share the work of training, unless by Prim's algorithm.
         tree : Tree, default=None
-            Their minimum spanning tree in reduced units, rooted at 0, where it is known already.
+            Their minimum spanning tree in reduced units, rooted at 0, if it is already known.
         """
         rows = metric.training_rows(points)
         vectors = None if rows is points else points  # beside the table measured from them
@@ -364,7 +387,7 @@ class Forest(BaseForest):
 
     @classmethod
     def retrain(cls, parts: Parts, tree: Tree | None = None) -> Self:
-        """Learn the forest of parts of whose model only the labels are known."""
+        """Learn the forest of parts whose model holds only labels."""
         rows, metric, label = parts.rows, parts.metric, parts.model.label
         probed = probe(rows, metric, parts.algorithm)
         if len(label):
@@ -380,18 +403,18 @@ class Forest(BaseForest):
 
     @staticmethod
     def conquered(parts: Parts, tree: Tree) -> Parts:
-        """Return parts, of whose model only the labels are known, with the model of a tree."""
+        """Return parts whose model holds only labels, completed by a tree and its costs."""
         label = parts.model.label
         cuts = count_cuts(tree.parent, label)
         cost = conquer(tree, cuts > 0, label).cost
         return parts._replace(model=Model(label, tree.parent, tree.weight, cuts, cost))
 
     def labels_given(self, records: Array, known: int) -> Array:
-        """Return the labels that vertices, the first of which are known, have been given."""
+        """Return the given labels of vertices; the first ``known`` of them are in the forest."""
         return records["label"].astype(np.int64)
 
     def is_prototype(self) -> Array:
-        """Tell of each example whether it is a prototype."""
+        """Return, for each example, whether it is a prototype."""
         return self.examples.field("cuts") > 0
 
     @consistent

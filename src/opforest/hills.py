@@ -1,4 +1,4 @@
-"""Layer 2: forests of densities, on graphs of nearest neighbours: grown, chosen and asked."""
+"""Layer 2: forests of densities on graphs of nearest neighbours."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from opforest.metrics import Array, Metric
 from opforest.neighbours import nearest_neighbours
 from opforest.spanning import SHARE_FOR_SEARCH, Probe, probe
 
-#: How values to begin with, or densities, are made so that small hills are no clusters.
+#: Ways to filter densities, so that small hills do not become clusters.
 FILTERS = ("height", "area", "volume")
 
 #: Queries in one call of a kernel that searches a k-d tree.
@@ -43,7 +43,7 @@ class Graph(NamedTuple):
 
     @classmethod
     def of(cls, rows: Array, k: int, metric: Metric, algorithm: str, n_jobs: int | None) -> "Graph":
-        """Return the graph of the k nearest others; of one example alone, it has no arcs."""
+        """Return the graph of the k nearest others; for a single example, it has no arcs."""
         if len(rows) == 1:
             return cls(np.empty((1, 0), np.int64), np.empty((1, 0)))
         near, reduced = nearest_neighbours(rows, k, metric, algorithm, n_jobs)
@@ -61,7 +61,7 @@ class Graph(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """A forest of densities, and what its densities are measured by."""
+    """A forest of densities, and the scale of its densities."""
 
     k: int
     hills: Hills
@@ -69,7 +69,7 @@ class Grown(NamedTuple):
 
 
 def densities(graph: Graph, k: int) -> Grown:
-    """Return the densities by the k nearest, without a forest."""
+    """Return the densities for k neighbours, without a forest."""
     n = len(graph)
     hills = Hills(np.full(n, TOP), np.zeros(n), np.arange(n), np.full(n, -1))
     scale = np.zeros(3)
@@ -79,7 +79,7 @@ def densities(graph: Graph, k: int) -> Grown:
 
 
 def grow(graph: Graph, k: int, label: Array | None = None) -> Grown:
-    """Return the forest by the k nearest; trees stay among examples of one label."""
+    """Return the forest for k neighbours; each tree has examples of one label only."""
     grown = densities(graph, k)
     grown.hills.value[:] = grown.hills.density - 1
     _conquer(graph, grown, grown.hills.density, label)
@@ -92,7 +92,7 @@ def _conquer(graph: Graph, grown: Grown, level: Array, label: Array | None = Non
 
 
 def grow_filtered(graph: Graph, k: int, filter: str, amount: float) -> Grown:
-    """Return the forest by the k nearest, small hills being part of others."""
+    """Return the forest for k neighbours, in which small hills are merged into others."""
     grown = densities(graph, k)
     density, value = grown.hills.density, grown.hills.value
     level = density
@@ -111,7 +111,7 @@ def grow_filtered(graph: Graph, k: int, filter: str, amount: float) -> Grown:
 def judge_cuts(graph: Graph, k_min: int, allow_one: bool, n_jobs: int | None) -> tuple[int, Array]:
     """Return the first k with the smallest cut, and the cuts up to where the search ended.
 
-    It ends where a cut is 0. One cluster alone has that, too: unless it is allowed, such k count
+    It ends where a cut is 0. A single cluster has cut 0, too: unless that is allowed, such k count
     only if there is no other.
     """
     jobs = effective_n_jobs(n_jobs)
@@ -140,22 +140,24 @@ def _cuts(graph: Graph, ks: Array, jobs: int) -> Iterator[tuple[float, int]]:
         cut, clusters = find_cut(graph.near, weight, k, grown.hills.density, grown.hills.root)
         return cut, clusters
 
-    for some in parts_of(ks, jobs):  # a search that ends early has done little in vain
+    for some in parts_of(
+        ks, jobs
+    ):  # in small parts, so that little work is wasted if the search ends early
         yield from share(judge, parts_of(some, 1), jobs)
 
 
 @dataclass(frozen=True, eq=False)
 class DensityForest:
-    """A forest of densities that can be asked about new examples.
+    """A forest of densities that can classify new examples.
 
     Attributes
     ----------
     metric : Metric
-        Measures them.
+        The metric.
     rows : array
         The examples as ``metric.training_rows`` returned them.
     vectors : array or None
-        The points beside a table that was measured from them.
+        The points, if ``rows`` is a table of distances measured between them.
     algorithm : str
         How to search.
     grown : Grown

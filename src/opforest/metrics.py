@@ -1,10 +1,10 @@
 """Dissimilarities: the types the compiler knows, and the names people use.
 
-Kernels measure *reduced* distances: of all the metrics that order pairs alike, the cheapest one.
+Kernels measure *reduced* distances: the cheapest of all metrics that order pairs in the same way.
 Only the order of distances shapes a forest, so ``"euclidean"``, ``"log_squared_euclidean"`` and
 ``"gaussian"`` share the kernel of the squared Euclidean distance, and so do, after an embedding
 of the examples, ``"cosine"``, ``"correlation"`` and ``"squared_chord"``. Values are converted to
-the metric's own units at the surface.
+the metric's own units when they are returned.
 """
 
 import difflib
@@ -26,8 +26,8 @@ from opforest.embeddings import centred_unit_rows, roots_of_shares, unit_rows
 
 Array = npt.NDArray[Any]
 
-#: What a kernel answers where a metric is undefined (and for a user's NaN or negative value). It
-#: is smaller than any distance, so no tree and no search that it might change can overlook it.
+#: What a kernel returns where a metric is undefined, or a user's function is NaN or negative. It is
+#: smaller than any distance, so every tree and every search that it could change will find it.
 UNDEFINED = -1.0
 
 
@@ -44,7 +44,7 @@ class Chebyshev(NamedTuple):
 
 
 class Canberra(NamedTuple):
-    """Σ |a − b| / (|a| + |b|), a term being 0 where both are 0."""
+    """Σ |a − b| / (|a| + |b|), where 0 / 0 counts as 0."""
 
 
 class Hamming(NamedTuple):
@@ -52,7 +52,7 @@ class Hamming(NamedTuple):
 
 
 class ChiSquared(NamedTuple):
-    """Σ (a − b)² / (a + b), a term being 0 where both are 0."""
+    """Σ (a − b)² / (a + b), where 0 / 0 counts as 0."""
 
 
 class Minkowski(NamedTuple):
@@ -66,10 +66,10 @@ class BrayCurtis(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Distances measured beforehand: rows of a table take the place of coordinates."""
+    """Distances measured beforehand: rows of a table replace coordinates."""
 
 
-#: Metrics that take one feature after another into a running total that never falls.
+#: Metrics that add one feature after another to a running total that never falls.
 SEPARABLE = (SquaredEuclidean, Manhattan, Chebyshev, Canberra, Hamming, ChiSquared, *SUMS)
 
 
@@ -95,11 +95,11 @@ class Metric:
     Attributes
     ----------
     name : str
-        What people call it.
+        Its name.
     kernel : NamedTuple or jitted function
-        What kernels measure with, in reduced units.
+        What kernels use to measure, in reduced units.
     embedding : callable
-        Maps examples to the points that kernels measure, or says why it cannot.
+        Maps examples to the points that kernels measure, or raises a ``ValueError``.
     conversion : callable
         Maps reduced distances and the number of features to the metric's own units.
     power : float
@@ -139,17 +139,22 @@ class Metric:
         return isinstance(self.kernel, Table)
 
     @property
+    def keeps_points(self) -> bool:
+        """Whether examples are kept as they came, and can be drawn."""
+        return self.embedding is np.asarray and not self.is_precomputed
+
+    @property
     def is_precomputed(self) -> bool:
-        """Whether examples are given by their distances."""
+        """Whether the caller gives distances instead of examples."""
         return isinstance(self, PrecomputedMetric)
 
     @property
     def may_be_undefined(self) -> bool:
-        """Whether the kernel may find a pair of valid points that has no distance."""
+        """Whether the distance of two valid points may be undefined."""
         return is_jitted(self.kernel) or isinstance(self.kernel, BrayCurtis)
 
     def embed(self, X: Array) -> Array:
-        """Return the points that stand for the examples ``X``; never a view of them."""
+        """Return the points that represent the examples ``X``; never a view of them."""
         self.check_features(X)
         return np.array(self.embedding(X), dtype=X.dtype, order="C", copy=True)
 
@@ -176,7 +181,7 @@ class Metric:
         return self.conversion(reduced, n_features)
 
     def check_defined(self, reduced: Array, describe: Callable[[int], str]) -> None:
-        """Raise a ``ValueError`` unless all these reduced distances are proper ones."""
+        """Raise a ``ValueError`` unless all these reduced distances are finite and not negative."""
         bad = ~((reduced >= 0) & np.isfinite(reduced))
         if bad.any():
             raise ValueError(
@@ -185,7 +190,7 @@ class Metric:
             )
 
     def check_function(self, points: Array) -> None:
-        """Try a user's jitted function, whose own errors would speak of our kernels."""
+        """Call a user's jitted function once, so that its errors do not surface in our kernels."""
         if is_jitted(self.kernel):
             try:
                 float(self.kernel(points[0], points[0]))
@@ -200,12 +205,12 @@ class Metric:
         precision = np.finfo(points.dtype)
         if 0 < spread < float(precision.tiny / precision.eps) ** (1 / self.power):
             warn(
-                f"features differ so little, by {spread:.3g} at the most, that distances by metric "
+                f"features differ so little, by at most {spread:.3g}, that distances by metric "
                 f"{self.name!r} are lost to rounding in {points.dtype}. Rescale the features."
             )
 
     def check_features(self, X: Array) -> None:
-        """Raise a ``ValueError`` if there are features of which no distances can be taken."""
+        """Raise a ``ValueError`` if the metric is undefined for features, or would overflow."""
         if self.non_negative and X.min() < 0:
             row, column = np.argwhere(X < 0)[0]
             raise ValueError(
@@ -247,8 +252,8 @@ class PrecomputedMetric(Metric):
                 "metric='precomputed' needs a symmetric matrix of distances, but entry "
                 f"({u}, {v}) is {X[u, v]:.6g} and entry ({v}, {u}) is {X[v, u]:.6g}."
             )
-        lower = np.tril(table, -1)  # what partial_fit is given: the row of the younger example
-        return np.asarray(lower + lower.T)  # symmetric to the bit
+        lower = np.tril(table, -1)  # the row of the later example, as in partial_fit
+        return np.asarray(lower + lower.T)  # exactly symmetric
 
     def query_rows(self, X: Array, points: Array) -> Array:
         """Check distances from queries to training examples."""
@@ -271,12 +276,12 @@ class PrecomputedMetric(Metric):
 
 
 def _is_close(a: Array, b: Array) -> bool:
-    """Tell whether distances are equal but for rounding."""
+    """Tell whether distances are equal up to rounding."""
     return bool(np.allclose(a, b, rtol=1e-5, atol=1e-8 * a.max()))
 
 
 def _distances_of_copies(table: Array, points: Array) -> Array:
-    """Return the distances between new examples that, but for one, are copies of known ones."""
+    """Return the distances between new examples, all but one of which are copies of known ones."""
     copied = np.full(len(table), -1)
     for i, row in enumerate(table):
         same = [k for k in np.flatnonzero(row == 0) if _is_close(row, points[k])]
@@ -417,7 +422,7 @@ _PARAMETRIC: dict[str, tuple[str, Callable[..., Metric]]] = {
     "gaussian": ("gamma", _gaussian_metric),
 }
 
-#: What their parameters are called.
+#: The names of their parameters.
 PARAMETERS = {name: parameter for name, (parameter, _) in _PARAMETRIC.items()}
 
 #: The names that ``resolve`` knows.
@@ -426,7 +431,7 @@ METRIC_NAMES = tuple(sorted((*_NAMED, *_PARAMETRIC)))
 #: Those that are defined for non-negative features only.
 NON_NEGATIVE = tuple(name for name in METRIC_NAMES if name in _NAMED and _NAMED[name].non_negative)
 
-#: Other names for the same, as scikit-learn, SciPy and OPFython have them.
+#: Other names of the same metrics in scikit-learn, SciPy and OPFython.
 ALIASES = {
     alias: name
     for name, aliases in {
@@ -487,7 +492,7 @@ def resolve(metric: object, params: Mapping[str, Any] | None = None) -> Metric:
 def _resolve_name(name: str, params: dict[str, Any]) -> Metric:
     name = ALIASES.get(name, name)
     if name in REFUSED:
-        raise ValueError(f"metric {name!r} of OPFython is no dissimilarity: {REFUSED[name]}.")
+        raise ValueError(f"metric {name!r} of OPFython is not a dissimilarity: {REFUSED[name]}.")
     if name not in METRIC_NAMES:
         close = difflib.get_close_matches(name, METRIC_NAMES, n=1, cutoff=0.5)
         hint = f" Did you mean {close[0]!r}?" if close else ""

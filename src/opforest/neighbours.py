@@ -1,4 +1,4 @@
-"""Layer 2: the nearest neighbours of all examples among the others."""
+"""Layer 2: the nearest neighbours of every example."""
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -50,7 +50,7 @@ def nearest_neighbours(
     """
     n = len(rows)
     if not 0 < k < n:
-        raise ValueError(f"k must be from 1 to {n - 1}, less than the {n} examples, got {k}.")
+        raise ValueError(f"k must be from 1 to {n - 1}, fewer than the {n} examples, got {k}.")
     probed, jobs = probe(rows, metric, algorithm), effective_n_jobs(n_jobs)
     near, distance = np.empty((n, k), np.int64), np.empty((n, k), rows.dtype)
     if probed.tree is not None and probed.share < SHARE_FOR_SEARCH:

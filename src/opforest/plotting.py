@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from opforest._palette import PALETTE, colors_of
 from opforest.classifier import OPFClassifier
 from opforest.forest import BaseForest
 from opforest.seeded import SeededForest
@@ -20,12 +22,6 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-#: Ten colours that can be told apart with any colour vision (Petroff, arXiv:2107.02270). Every
-#: further ten classes get a darker or a paler shade of them, and another marker.
-PALETTE = (
-    "3f90da", "ffa90e", "bd1f01", "94a4a2", "832db6",
-    "a96b59", "e76300", "b9ac70", "717581", "92dadd",
-)  # fmt: skip
 MARKERS = [marker for marker in "osv^DP" for _ in PALETTE]
 INK = "#222222"
 DASHED = (0, (3, 2))
@@ -38,7 +34,7 @@ class Plane(NamedTuple):
 
     points: Array  #: (n, 2): the examples
     extent: tuple[float, float, float, float]  #: left, right, lower and upper bound
-    axis_labels: tuple[str, str]  #: no second one if only the first axis has a meaning
+    axis_labels: tuple[str, str]  #: the second one is empty if only the first axis has a meaning
     to_features: Callable[[Array], Array]  #: maps points of the plane to what ``predict`` takes
     description: str = ""
     note: str = ""  #: on the regions
@@ -48,10 +44,11 @@ class ForestDisplay:
     """A picture of an optimum-path forest; ``from_estimator`` makes one.
 
     Prototypes are stars, all other examples dots, in the colour of their class. A thin line leads
-    to each example from the one before it on its way from its prototype. Dashed lines are the
+    to each example from the one before it on the path from its prototype. Dashed lines are the
     edges of the minimum spanning tree that were cut because they join two classes. The background
     is what ``predict`` answers there. Of ``OPFSemiSupervised``, stars are the labelled examples,
-    and dots have the labels that were inferred.
+    and dots have the labels that were inferred. Where there are many features,
+    ``opforest.tree_plotting.TreeDisplay`` often shows more.
 
     Parameters
     ----------
@@ -96,7 +93,7 @@ class ForestDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: OPFClassifier,
+        estimator: OPFClassifier | Pipeline,
         X: npt.ArrayLike,
         *,
         grid_resolution: int = 200,
@@ -108,13 +105,15 @@ class ForestDisplay:
 
         Parameters
         ----------
-        estimator : OPFClassifier
-            A fitted classifier.
+        estimator : OPFClassifier or Pipeline
+            A fitted classifier, or a fitted scikit-learn pipeline that ends in one.
         X : array-like of shape (n_samples, n_features)
             The examples it was fitted on, in the same order. More than two features are reduced
             to two principal components; the background is that of their plane. It is empty where
             the metric is undefined; if it needs non-negative features, negative ones are taken
             for 0. If it is ``"precomputed"``, X may be any coordinates, without a background.
+            Of a pipeline, X are the examples before its first step: one or two columns of numbers
+            are drawn as they are, anything else as the classifier gets it.
         grid_resolution : int, default=200
             Predictions along each axis; 0 for no background. Take few for a metric in Python.
         eps : float, default=0.05
@@ -127,18 +126,19 @@ class ForestDisplay:
         require_matplotlib()
         if grid_resolution < 0 or not eps >= 0:
             raise ValueError(f"grid_resolution and eps must be >= 0, got {grid_resolution}, {eps}.")
-        plane = choose_plane(estimator, _check_examples(estimator, X), eps)
-        forest, predicted, note = estimator.forest_, None, ""
-        if grid_resolution and get_tags(estimator).input_tags.pairwise:
+        classifier, predictor, X = _unwrap(estimator, X)
+        plane = choose_plane(predictor, _check_examples(classifier.forest_, predictor, X), eps)
+        forest, predicted, note = classifier.forest_, None, ""
+        if grid_resolution and get_tags(predictor).input_tags.pairwise:
             note = "no regions: distances are precomputed"
         elif grid_resolution:
-            predicted = _predict_grid(estimator, plane, grid_resolution)
+            predicted = _predict_grid(predictor, plane, grid_resolution)
             note = plane.note if predicted.max() >= 0 else "no regions: the metric is undefined"
         stars = "labelled" if isinstance(forest, SeededForest) else "prototypes"
         title = f"Optimum-path forest: {len(forest)} examples, {len(forest.prototypes)} {stars}"
         remarks = "; ".join(filter(None, (plane.description, note)))
         title = "\n".join((title, *textwrap.wrap(remarks, 60)))
-        return cls(plane, forest, estimator.classes_, predicted, title).plot(ax, legend=legend)
+        return cls(plane, forest, classifier.classes_, predicted, title).plot(ax, legend=legend)
 
     def plot(self, ax: "Axes | None" = None, *, legend: bool = True) -> Self:
         """Draw the forest into ``ax``, or a new figure, and return the display itself."""
@@ -153,7 +153,7 @@ class ForestDisplay:
         self._draw_regions(color)
         self._draw_lines(color, width=0.16 * size**0.5)
         self._draw_points(color, size)
-        self.legend_ = self._draw_legend(color) if legend else None
+        self.legend_ = draw_legend(self, color) if legend else None
         (left, right, lower, upper), (x_label, y_label) = self.plane.extent, self.plane.axis_labels
         ax.set(xlim=(left, right), ylim=(lower, upper))
         ax.set(xlabel=_plain(x_label), ylabel=_plain(y_label))
@@ -199,23 +199,25 @@ class ForestDisplay:
             linewidths=0.7, zorder=3,
         )  # fmt: skip
 
-    def _draw_legend(self, color: Array) -> Any:
-        from matplotlib.lines import Line2D
 
-        keys = [
-            Line2D([], [], ls="", marker=MARKERS[k], color=color[k], label=_plain(name))
-            for k, name in enumerate(self.classes[:NAMED_CLASSES])
-        ]
-        if (more := len(self.classes) - NAMED_CLASSES) > 0:
-            keys.append(Line2D([], [], ls="", label=f"… {more} more"))
-        has_seeds = isinstance(self.forest, SeededForest)
-        star = "labelled" if has_seeds else "prototype"
-        keys.append(Line2D([], [], ls="", marker="*", ms=11, mec=INK, mfc="w", label=star))
-        if has_seeds:
-            keys.append(Line2D([], [], ls="", marker="o", ms=4, color=INK, label="inferred"))
-        if self.cuts_.get_paths():
-            keys.append(Line2D([], [], ls=DASHED, lw=0.9, color=INK, label="cut edge"))
-        return self.ax_.legend(handles=keys, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+def draw_legend(display: Any, color: Array) -> Any:
+    """Draw the legend of a picture of a forest, right of its axes, and return it."""
+    from matplotlib.lines import Line2D
+
+    keys = [
+        Line2D([], [], ls="", marker=MARKERS[k], color=color[k], label=_plain(name))
+        for k, name in enumerate(display.classes[:NAMED_CLASSES])
+    ]
+    if (more := len(display.classes) - NAMED_CLASSES) > 0:
+        keys.append(Line2D([], [], ls="", label=f"… {more} more"))
+    has_seeds = isinstance(display.forest, SeededForest)
+    star = "labelled" if has_seeds else "prototype"
+    keys.append(Line2D([], [], ls="", marker="*", ms=11, mec=INK, mfc="w", label=star))
+    if has_seeds:
+        keys.append(Line2D([], [], ls="", marker="o", ms=4, color=INK, label="inferred"))
+    if display.cuts_.get_paths():
+        keys.append(Line2D([], [], ls=DASHED, lw=0.9, color=INK, label="cut edge"))
+    return display.ax_.legend(handles=keys, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
 
 
 def require_matplotlib() -> None:
@@ -226,20 +228,42 @@ def require_matplotlib() -> None:
         raise ImportError("Pictures need matplotlib: pip install 'opforest[plot]'") from error
 
 
-def colors_of(n_classes: int) -> Array:
-    """Return a colour for each class."""
-    base = np.array([list(bytes.fromhex(color)) for color in PALETTE]) / 255
-    shades = np.vstack((base, 0.55 * base, 0.55 * base + 0.45))
-    return shades[np.arange(n_classes) % len(shades)]
+def classifier_of(estimator: Any) -> OPFClassifier:
+    """Return a fitted classifier, or the one in which a pipeline ends."""
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    is_other = isinstance(estimator, Pipeline) and not isinstance(last, OPFClassifier)
+    name = f"a Pipeline that ends in {type(last).__name__}" if is_other else "%(name)s"
+    message = (
+        f"estimator must be a fitted OPFClassifier, or a pipeline that ends in one, got {name}"
+    )
+    check_is_fitted(last, "forest_", msg=f"{message}.")
+    return last  # type: ignore[no-any-return]
 
 
-def _check_examples(estimator: OPFClassifier, X: npt.ArrayLike) -> Array:
-    hint = "of a pipeline, pass the last step, and the examples as this step gets them."
-    message = f"estimator must be a fitted OPFClassifier, got %(name)s; {hint}"
-    check_is_fitted(estimator, "forest_", msg=message)
+def _unwrap(estimator: Any, X: Any) -> tuple[OPFClassifier, Any, Any]:
+    """Return the classifier, what predicts the points of a picture, and the examples to draw."""
+    classifier = classifier_of(estimator)
+    if classifier is estimator:
+        return classifier, estimator, X
+    if get_tags(classifier).input_tags.pairwise or _are_few_numbers(X):
+        return classifier, estimator, X
+    for _, step in estimator.steps[:-1]:
+        X = X if step is None or step == "passthrough" else step.transform(X)
+    return classifier, classifier, X
+
+
+def _are_few_numbers(X: Any) -> bool:
+    """Tell whether a table can be drawn as it is."""
+    try:
+        return bool(check_array(X, dtype=np.float64).shape[1] <= 2)
+    except (TypeError, ValueError):  # text, or missing cells
+        return False
+
+
+def _check_examples(forest: BaseForest, predictor: Any, X: npt.ArrayLike) -> Array:
     points: Array = check_array(X, dtype=np.float64, input_name="X")
-    any_d = get_tags(estimator).input_tags.pairwise
-    n, d = len(estimator.forest_), points.shape[1] if any_d else estimator.n_features_in_
+    any_d = get_tags(predictor).input_tags.pairwise
+    n, d = len(forest), points.shape[1] if any_d else predictor.n_features_in_
     if points.shape != (n, d):
         raise ValueError(
             f"X must hold the {n} examples the forest was learned from, in the same order, with "
@@ -249,7 +273,7 @@ def _check_examples(estimator: OPFClassifier, X: npt.ArrayLike) -> Array:
 
 
 def choose_plane(estimator: Any, X: Array, eps: float) -> Plane:
-    """Take up to two features as they are, and the principal components of more."""
+    """Return the plane of one or two features, or of the principal components of more."""
     d, tags = X.shape[1], get_tags(estimator).input_tags
     least = 0.0 if tags.positive_only else -np.inf
     if d > 2:
@@ -264,7 +288,7 @@ def choose_plane(estimator: Any, X: Array, eps: float) -> Plane:
 
 def _principal_plane(X: Array, eps: float, least: float) -> Plane:
     pca = PCA(2, svd_solver="full")
-    with np.errstate(invalid="ignore"):  # shares of a variance that is 0
+    with np.errstate(invalid="ignore"):  # the total variance may be 0
         points = pca.fit(X if len(X) > 1 else np.vstack((X, X))).transform(X)
     share = np.nan_to_num(pca.explained_variance_ratio_)
     x_label, y_label = (f"component {k + 1} ({share[k]:.0%} of variance)" for k in range(2))
@@ -286,7 +310,7 @@ def _surround(points: Array, eps: float, least: Array) -> tuple[float, float, fl
     return left, right, lower, upper
 
 
-def _predict_grid(estimator: OPFClassifier, plane: Plane, resolution: int) -> Array:
+def _predict_grid(estimator: Any, plane: Plane, resolution: int) -> Array:
     left, right, lower, upper = plane.extent
     centre = (np.arange(resolution) + 0.5) / resolution
     rows = centre if plane.axis_labels[1] else np.array([0.5])
@@ -296,12 +320,13 @@ def _predict_grid(estimator: OPFClassifier, plane: Plane, resolution: int) -> Ar
         return _predict(estimator, plane, np.column_stack((x.ravel(), y.ravel()))).reshape(x.shape)
 
 
-def _predict(estimator: OPFClassifier, plane: Plane, grid: Array) -> Array:
-    """Return classes, −1 where undefined: the grid is halved until such points are alone."""
+def _predict(estimator: Any, plane: Plane, grid: Array) -> Array:
+    """Return classes, −1 where undefined: the grid is halved until such points are single."""
     if len(grid) == 1 or len(grid) * estimator.n_features_in_ <= FEATURES_PER_CALL:
         try:
             predicted = estimator.predict(plane.to_features(grid))
-            return np.searchsorted(estimator.classes_, predicted)
+            codes: Array = np.searchsorted(estimator.classes_, predicted)
+            return codes
         except ValueError:
             if len(grid) == 1:
                 return np.array([-1])
@@ -309,5 +334,5 @@ def _predict(estimator: OPFClassifier, plane: Plane, grid: Array) -> Array:
 
 
 def _plain(text: object) -> str:
-    """Return a text that matplotlib takes for no formula."""
+    """Return a text that matplotlib does not read as a formula."""
     return str(text).replace("$", r"\$")

@@ -1,4 +1,4 @@
-"""What an update has done, in numbers that kernels count."""
+"""What an update did, counted by the kernels."""
 
 from dataclasses import dataclass, fields
 from typing import Any, Self
@@ -16,12 +16,12 @@ class UpdateReport:
     learned : int
         Examples learned.
     prototypes_gained, prototypes_lost : int
-        Examples that became prototypes, or were prototypes and are no more; where one changed
-        back and forth within the call, each change counts. A batch so large that it is learned
-        by training anew is compared before and after.
+        Examples that became prototypes, or ceased to be prototypes. If one changed back and forth
+        within the call, each change counts. After a batch so large that it is learned by
+        refitting, the numbers compare the models before and after.
     reconquered : int
-        How often the cost of an example was found anew; after training anew, how many costs are
-        new or others than before.
+        How often the cost of an example was recomputed; after refitting, how many costs are new or
+        have changed.
     case_1, case_2, case_3 : int
         For ``update="opfi"``: examples conquered by an ordinary example of their own class, by a
         prototype of their own class, by an example of another class.
@@ -50,12 +50,12 @@ class UpdateReport:
     forgotten: int = 0
 
     def as_counts(self) -> npt.NDArray[Any]:
-        """Return the numbers as one record, for kernels to go on counting."""
+        """Return the numbers as one record, in which kernels can continue to count."""
         return np.array([tuple(vars(self).values())], COUNTS)
 
     @classmethod
     def of(cls, counts: npt.NDArray[Any]) -> Self:
-        """Return what a record says."""
+        """Return the report of a record."""
         return cls(*counts[0].item())
 
 

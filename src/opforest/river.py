@@ -10,6 +10,7 @@ import numpy as np
 
 from opforest._sharing import Holder, SharedLock
 from opforest.examples import Parts
+from opforest.explanation import Explanation, explain
 from opforest.forest import BaseForest, Forest
 from opforest.kernels.seeding.spread import UNLABELLED
 from opforest.metrics import Array, Metric, resolve
@@ -32,7 +33,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def _alone(method: Method) -> Method:
-    """Let one thread at a time call a method: even predictions leave distances behind."""
+    """Let one thread at a time call a method: even predictions change scratch space."""
 
     @wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -43,13 +44,13 @@ def _alone(method: Method) -> Method:
 
 
 class _Query(NamedTuple):
-    """The example met last: staged behind the forest and measured, but not learned."""
+    """The last example predicted: staged and measured, but not learned."""
 
     values: tuple[float, ...]
     conqueror: int
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
-        """Copy to ``None``, because a copied forest leaves out what is staged."""
+        """Copy to ``None``, because a copy of the forest has no staged example."""
         return type(None), ()
 
 
@@ -58,21 +59,21 @@ class OPFClassifier(MiniBatchClassifier):
 
     It remembers all examples, or the last ones in a window. Learning or predicting one takes time
     linear in their number, and far less where a spatial index helps: in few dimensions.
-    With ``update="exact"`` it is, at any time, the model that ``opforest.OPFClassifier`` would
-    fit to all examples learned so far, with their features in the order of ``features``. There is
-    nothing to tune.
+    With ``update="exact"`` it is, at any time, exactly the model that ``opforest.OPFClassifier``
+    would fit to all examples learned so far, with their features in the order of ``features``.
+    There is nothing to tune.
 
-    Features may appear, vanish and come in any order: one that is missing counts as 0, in all
-    earlier examples too. A feature that only queries have counts in their distances and is not
-    learned. Classes may appear at any time.
+    Features may appear, vanish and come in any order. A missing feature counts as 0, also in all
+    earlier examples. A feature that only queries have counts in their distances, but is not
+    learned. New classes may appear at any time.
 
     Parameters
     ----------
     metric
-        A name or a function of two vectors, as for ``opforest.OPFClassifier``; but neither
-        ``"precomputed"``, for a stream has no table, nor ``"correlation"``, which a feature that
-        is 0 everywhere changes. A function must ignore features that are 0 in both vectors, and
-        it sees them in no particular order.
+        A name or a function of two vectors, as for ``opforest.OPFClassifier``, except
+        ``"precomputed"``, because a stream has no table, and ``"correlation"``, which changes with
+        a feature that is 0 everywhere. A function must ignore features that are 0 in both vectors,
+        and gets them in no particular order.
     metric_params
         ``{"p": …}`` for ``"minkowski"`` (default 2), ``{"gamma": …}`` for ``"gaussian"``
         (default 1), keyword arguments for a Python callable.
@@ -81,22 +82,21 @@ class OPFClassifier(MiniBatchClassifier):
         ``opforest.OPFClassifier``. The forest begins with the first example alone, and with
         ``"opfi"`` each example of a mini-batch is classified just before it is learned.
     window_size
-        How many examples to remember, with ``update="exact"``: as a new one comes, the oldest one
-        goes, and the model is what ``opforest.OPFClassifier`` would fit to those in the window.
-        By default all are remembered.
+        How many examples to remember, with ``update="exact"``: each new one replaces the oldest
+        one, and the model is exactly what ``opforest.OPFClassifier`` would fit to the window. By
+        default all are remembered.
     semi_supervised
-        Whether labels may be missing (``None``), as for ``opforest.OPFSemiSupervised``: then the
-        model is what that would fit. Labels may come late, by ``learn_label``. It needs
-        ``update="exact"``.
+        Whether labels may be missing (``None``). Then the model is what
+        ``opforest.OPFSemiSupervised`` would fit, and labels may come late, by ``learn_label``. It
+        needs ``update="exact"``.
 
     Notes
     -----
-    A prediction leaves its distances behind, and ``learn_one`` takes them up if it is given the
-    same x next: to test, then train, costs one pass over the examples, not two. So predictions
-    are no mere readers, and threads that share a classifier take turns: each call sees it before
-    or after a whole call of another one.
+    A prediction keeps its distances, and ``learn_one`` uses them if it is given the same x next:
+    test-then-train costs one pass over the examples, not two. So predictions change scratch space,
+    and threads that share a classifier take turns: each call waits until the others have returned.
 
-    If a call fails, the model is as it was before.
+    If a call fails, the model does not change.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class OPFClassifier(MiniBatchClassifier):
     <Forest of 1250 examples, 200 of them prototypes>
     """
 
-    _sharpness: Sharpness | None = None  # of when it was found last
+    _sharpness: Sharpness | None = None  # found last
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class OPFClassifier(MiniBatchClassifier):
         self.window_size = window_size
         self.semi_supervised = semi_supervised
         self._forest: BaseForest | None = None
-        self._column: dict[FeatureName, int] = {}  # the forest may have more, all of them 0
+        self._column: dict[FeatureName, int] = {}  # the forest may have more columns, all of them 0
         self._code: dict[ClfTarget, int] = {}
         self._labels: list[ClfTarget] = []
         self._query: _Query | None = None
@@ -134,11 +134,11 @@ class OPFClassifier(MiniBatchClassifier):
     @property
     @_alone
     def forest(self) -> BaseForest | None:
-        """What was learned; its labels count the classes in order of appearance."""
+        """What was learned; its integer labels number the classes in order of appearance."""
         width = max(1, len(self._column))
         if self._forest is not None and self._forest.n_features > width:
             self._query = None
-            self._forest.examples.set_width(width)  # without the room that was made for queries
+            self._forest.examples.set_width(width)  # remove the columns added for queries
         return self._forest
 
     @property
@@ -153,29 +153,29 @@ class OPFClassifier(MiniBatchClassifier):
 
     @property
     def sharpness(self) -> float | None:
-        """The exponent of probabilities that was found last; ``None`` if none was asked for."""
+        """The exponent of probabilities that was found last; ``None`` before the first one."""
         return None if self._sharpness is None else self._sharpness.exponent
 
     def restore(
         self, forest: BaseForest | None, features: list[FeatureName], labels: list[ClfTarget]
     ) -> None:
-        """Become the model that had this forest, these features and labels.
+        """Restore a model from its forest, features and labels.
 
         Parameters
         ----------
         forest
-            The forest, made for the metric of this model, with the sharpness that was found last;
+            The forest, made with the metric of this model, including the sharpness found last;
             None if nothing was learned.
         features, labels
-            Of the model.
+            The names of its features, and its labels.
         """
         self._check_update()
         column, code = _extended({}, features), self._code_with(labels)
         if len(column) != len(features) or len(code) != len(labels):
-            raise ValueError("features and labels must be named once each.")
+            raise ValueError("features and labels must be unique.")
         if forest is not None and self.semi_supervised != isinstance(forest, SeededForest):
             raise ValueError(
-                "a forest of seeds belongs to semi_supervised=True, and no other does."
+                "semi_supervised=True needs a semi-supervised forest, and only that one."
             )
         if forest is not None and forest.n_features != max(1, len(features)):
             raise ValueError(f"{len(features)} features are named of {forest.n_features}.")
@@ -183,17 +183,17 @@ class OPFClassifier(MiniBatchClassifier):
         self._sharpness = None if forest is None else forest.found_sharpness
 
     def parts(self) -> Parts | None:
-        """Return what the forest consists of, and the sharpness that was found last."""
+        """Return the parts of the forest, with the sharpness that was found last."""
         forest = self.forest
         return None if forest is None else forest.parts()._replace(sharpness=self._sharpness)
 
     def alone(self) -> Holder:
-        """Keep other threads away until what is returned is left."""
+        """Return a context in which no other thread can use the model."""
         return self._lock.changing()
 
     @_alone
     def __getstate__(self) -> dict[str, Any]:
-        """Return what was learned, as it is now: the forest may change before it is pickled."""
+        """Return a snapshot of what was learned: the forest may change before it is pickled."""
         return {**vars(self), "_forest": copy.copy(self._forest), "_query": None}
 
     @property
@@ -209,7 +209,7 @@ class OPFClassifier(MiniBatchClassifier):
         x
             Its features: finite numbers by name.
         y
-            Its label, which may be a new one; ``None`` for none, if ``semi_supervised``.
+            Its label, which may be new; ``None`` if it has none, with ``semi_supervised``.
         """
         values, column = self._read(x)
         code = self._code_with((y,))
@@ -230,7 +230,7 @@ class OPFClassifier(MiniBatchClassifier):
             self._accept(forest, column, code)
             self._forest = update.insert(forest, conqueror, no_counts())
         except BaseException:
-            if len(forest.examples) == known:  # it has not learned it, nor has another forest
+            if len(forest.examples) == known:  # the example was not learned
                 self.__dict__ = before
             raise
         if self.window_size is not None:
@@ -243,17 +243,17 @@ class OPFClassifier(MiniBatchClassifier):
         Parameters
         ----------
         number
-            Its number: the first example learned is 0, the next one 1, and so on, whoever has been
-            forgotten.
+            Its number: the first example learned is 0, the next one 1, and so on. Forgetting does
+            not change numbers.
         y
-            The label, which may be a new one.
+            The label, which may be new.
 
         Returns
         -------
         Whether the example is still remembered; if it is not, nothing changes.
         """
         if not self.semi_supervised:
-            raise ValueError("labels may come late with semi_supervised=True only.")
+            raise ValueError("labels may come late only with semi_supervised=True.")
         if y is None or y != y:
             raise ValueError(f"a label must be given, got {y!r}.")
         _check_count("number", number, 0)
@@ -283,12 +283,12 @@ class OPFClassifier(MiniBatchClassifier):
 
     @_alone
     def forget_oldest(self, count: int = 1) -> None:
-        """Forget the oldest examples: for windows of time, or when a drift has been noticed.
+        """Forget the oldest examples, for windows of time or after a drift.
 
         Parameters
         ----------
         count
-            How many, all of them at the most. Their classes and features stay known.
+            How many, at most all of them. Their classes and features stay known.
         """
         _check_count("count", count, 0)
         if self._forest is None or count == 0:
@@ -296,8 +296,8 @@ class OPFClassifier(MiniBatchClassifier):
         update, forest = self._prepare()
         if update.shrink is None or forest is None:
             raise ValueError(
-                f"update={self.update!r} cannot forget: what an example has done to the forest "
-                "cannot be told apart from it. Use update='exact'."
+                f"update={self.update!r} cannot forget: the effect of a single example on the "
+                "forest is not recorded. Use update='exact'."
             )
         self._query = None
         oldest = forest.examples.oldest(count)
@@ -331,8 +331,9 @@ class OPFClassifier(MiniBatchClassifier):
         """Return the probability of each class.
 
         The formula is in the notes of ``opforest.OPFClassifier``. Its exponent, ``sharpness``, is
-        found anew when, since the last time, as many examples have come or gone as a tenth of
-        those known then, and as five times those it was found from, which are 1000 at the most.
+        updated from time to time: after the number of examples learned or forgotten has reached a
+        tenth of those known at the last update, and five times the sample used for it, which has
+        at most 1000 examples.
 
         Parameters
         ----------
@@ -343,8 +344,8 @@ class OPFClassifier(MiniBatchClassifier):
 
         Returns
         -------
-        The probabilities by label, none before anything was learned. The largest is that of the
-        label ``predict_one`` returns.
+        The probabilities by label; empty before anything was learned. The largest belongs to the
+        label that ``predict_one`` returns.
         """
         if not self._can_predict():
             return {}
@@ -358,10 +359,44 @@ class OPFClassifier(MiniBatchClassifier):
         return dict(zip(self._labels, share[0].tolist(), strict=True))
 
     @_alone
+    def explain_one(self, x: dict[FeatureName, Any]) -> Explanation | None:
+        """Return the path that gives an example its label, and that of the nearest rival.
+
+        Parameters
+        ----------
+        x
+            Features: finite numbers by name.
+
+        Returns
+        -------
+        The path prototype → … → conqueror → x, as ``opforest.OPFClassifier.explain`` returns it;
+        ``None`` before anything was learned. Examples on it are named by their index among those
+        remembered: ``forest.ids[index]`` is their number in the stream.
+
+        Examples
+        --------
+        >>> from opforest.river import OPFClassifier
+        >>> model = OPFClassifier()
+        >>> for size, y in ((0.0, "low"), (1.0, "low"), (3.0, "high"), (4.5, "high")):
+        ...     model.learn_one({"size": size}, y)
+        >>> print(model.explain_one({"size": 5.0}))
+        'high' at cost 1.5: conquered by example 3, on the path of prototype 2
+          prototype  example 2  'high'
+                     example 3  'high'  distance 1.5  cost 1.5
+                 ->  x          'high'  distance 0.5  cost 1.5
+        nearest rival: 'low' at cost 4, from example 1
+        """
+        if self._forest is None or not self._can_predict():
+            return None
+        values, column = self._read(x)
+        self._make_room(self._forest, len(values))
+        return explain(self._forest, self._labels, self._row(values)[None], list(column))
+
+    @_alone
     def learn_many(self, X: "pd.DataFrame", y: "pd.Series") -> None:
         """Learn examples one after another, as ``learn_one`` would.
 
-        If it is interrupted (Ctrl-C), the model is valid and has learned the first of them.
+        If it is interrupted (Ctrl-C), the model is valid and has learned the first examples.
 
         Parameters
         ----------
@@ -372,7 +407,7 @@ class OPFClassifier(MiniBatchClassifier):
         """
         labels = y.tolist()
         if len(X) != len(labels):
-            raise ValueError(f"X and y must be of one length, got {len(X)} and {len(labels)}.")
+            raise ValueError(f"X and y must have the same length, got {len(X)} and {len(labels)}.")
         if labels:
             table, column = self._read_frame(X)
             code = self._code_with(labels)
@@ -424,15 +459,15 @@ class OPFClassifier(MiniBatchClassifier):
             share = self._find_sharpness(self._forest).shares(*costs)
         return pd.DataFrame(share, index=X.index, columns=self._labels)
 
-    # From dicts and frames to rows. Reading changes nothing: it returns the columns there would
-    # be, and whoever learns accepts them when nothing can fail any more.
+    # From dicts and frames to rows. Reading changes nothing: it returns the columns as they would
+    # be. They are accepted later, when nothing can fail any more.
 
     def _read(self, x: dict[FeatureName, Any]) -> tuple[tuple[float, ...], dict[FeatureName, int]]:
-        """Return the values of all columns, those of unknown features included."""
+        """Return the values of all columns, including those of unknown features."""
         if len(x) == len(self._column):
             values: tuple[Any, ...] = tuple(map(x.get, self._column))
             try:
-                if math.isfinite(math.fsum(values)):  # so they are finite numbers, one and all
+                if math.isfinite(math.fsum(values)):  # then all of them are finite numbers
                     return values, self._column
             except (TypeError, ValueError, OverflowError):
                 pass
@@ -461,7 +496,7 @@ class OPFClassifier(MiniBatchClassifier):
         return table
 
     def _column_with(self, names: Iterable[FeatureName]) -> dict[FeatureName, int]:
-        # Sorted, so that sums run through the features in an order that x does not decide.
+        # Sorted, so that the order of summation does not depend on the order within x.
         new = sorted((name for name in names if name not in self._column), key=repr)
         return _extended(self._column, new)
 
@@ -469,21 +504,21 @@ class OPFClassifier(MiniBatchClassifier):
         missing = [label for label in labels if label is None or label != label]
         if missing and not self.semi_supervised:
             raise ValueError(
-                f"an example to learn must have a label, got {missing[0]!r}. With "
-                "semi_supervised=True it need not."
+                f"an example to learn must have a label, got {missing[0]!r}. Use "
+                "semi_supervised=True to learn examples without labels."
             )
         given = [label for label in labels if label is not None and label == label]
         return _extended(self._code, given if missing else labels)
 
     @staticmethod
     def _labels_as(labels: Iterable[Any], code: dict[ClfTarget, int]) -> Array:
-        """Return the codes of labels, some of which may be missing."""
+        """Return the codes of labels, ``UNLABELLED`` for missing ones."""
         return np.array(
             [UNLABELLED if label is None or label != label else code[label] for label in labels]
         )
 
     def _can_predict(self) -> bool:
-        """Tell whether there is an example to predict with, and a label."""
+        """Tell whether there are examples to predict with, and a label among them."""
         forest = self._forest
         if forest is None or len(forest.examples) == 0:
             return False
@@ -492,9 +527,9 @@ class OPFClassifier(MiniBatchClassifier):
     # The forest.
 
     def _make_room(self, forest: BaseForest, n_features: int) -> None:
-        """Give the forest enough columns, and not far too many.
+        """Give the forest enough columns, but not far too many.
 
-        A query with unknown features needs them, too, and the next ones should not pay for it.
+        A query with unknown features needs more columns; later queries should not be slower for it.
         """
         n_features = max(1, n_features)
         if not n_features <= forest.examples.n_features <= 2 * n_features:
@@ -502,7 +537,7 @@ class OPFClassifier(MiniBatchClassifier):
             forest.examples.set_width(n_features)
 
     def _meet(self, forest: BaseForest, values: tuple[float, ...]) -> _Query:
-        """Stage and measure an example, unless that has just been done."""
+        """Stage and measure an example, unless it was the last one."""
         if self._query is None or self._query.values != values:
             self._stage(forest, values)
             self._query = _Query(values, forest.examples.measure_staged())
@@ -514,7 +549,7 @@ class OPFClassifier(MiniBatchClassifier):
         forest.examples.stage_one(self._row(values))
 
     def _find_sharpness(self, forest: BaseForest) -> Sharpness:
-        """Return how probabilities follow from costs, as it was found before or anew."""
+        """Return how probabilities follow from costs, updated if that is due."""
         if self._sharpness is None or self._sharpness.is_due(forest.examples):
             self._sharpness = forest.sharpness()
         return self._sharpness
@@ -534,12 +569,12 @@ class OPFClassifier(MiniBatchClassifier):
         if self._forest is not None and self.semi_supervised != isinstance(
             self._forest, SeededForest
         ):
-            raise ValueError("semi_supervised must not be changed once something was learned.")
+            raise ValueError("semi_supervised must not be changed after something was learned.")
         if self.window_size is not None:
             _check_count("window_size", self.window_size, 1)
             if not update.can_forget:
                 raise ValueError(
-                    f"window_size needs update='exact', for update={self.update!r} cannot forget."
+                    f"window_size needs update='exact': update={self.update!r} cannot forget."
                 )
         return update
 
@@ -552,7 +587,7 @@ class OPFClassifier(MiniBatchClassifier):
         column: dict[FeatureName, int],
         code: dict[ClfTarget, int],
     ) -> None:
-        """Learn the rows of ``X``; the first of all begins the forest."""
+        """Learn the rows of ``X``; the first row ever learned starts the forest."""
         self._query = None
         if forest is None:
             metric = resolve_for_streams(self.metric, self.metric_params)
@@ -569,14 +604,14 @@ class OPFClassifier(MiniBatchClassifier):
     def _accept(
         self, forest: BaseForest | None, column: dict[FeatureName, int], code: dict[ClfTarget, int]
     ) -> None:
-        """Take over what is learned: all of it at once."""
+        """Keep what was learned, by one assignment."""
         labels = self._labels if code is self._code else list(code)
         learned = {"_forest": forest, "_column": column, "_code": code, "_labels": labels}
         self.__dict__ = {**vars(self), **learned, "_query": None}
 
 
 def _extended(known: dict[Any, int], names: Iterable[Any]) -> dict[Any, int]:
-    """Return the numbers of known names, and of new ones in their order."""
+    """Return the numbers of known names, extended by new names in their order."""
     new = dict.fromkeys(name for name in names if name not in known)
     return {**known, **{name: len(known) + i for i, name in enumerate(new)}} if new else known
 
@@ -588,7 +623,7 @@ def _check_count(name: str, count: object, least: int) -> None:
 
 def _number(name: FeatureName, value: Any) -> float:
     try:
-        number = math.fsum((value,))  # float() would take a string
+        number = math.fsum((value,))  # float() would accept a string
         if math.isfinite(number):
             return number
     except (TypeError, OverflowError):
@@ -607,7 +642,7 @@ def _numbers(name: FeatureName, series: "pd.Series") -> Array:
 
 
 def resolve_for_streams(metric: object, params: Mapping[str, Any] | None) -> Metric:
-    """Return the ``Metric`` for a name or a function, if it can learn from a stream."""
+    """Return the ``Metric`` for a name or a function, if streams can use it."""
     if isinstance(metric, str) and metric in ("correlation", "precomputed"):
         reason = {
             "correlation": "a feature that is new, and 0 in all earlier examples, changes it",
@@ -627,13 +662,13 @@ def resolve_for_streams(metric: object, params: Mapping[str, Any] | None) -> Met
 
 
 def _grow(update: Update, forest: BaseForest, X: Array, label: Array) -> Iterator[BaseForest]:
-    """Learn rows one after another; up to the first ``yield`` nothing changes."""
+    """Learn rows one after another; nothing changes before the first ``yield``."""
     counts = no_counts()
     if len(X) == 0:
         yield forest
     elif not update.classifies_first:
         yield from update.grow(forest, X, label, counts)
-    else:  # its own way is to classify the whole batch before it learns
+    else:  # in streams, each example is classified just before it is learned
         forest.examples.stage(X, label)
         yield forest
         for _ in range(len(X)):

@@ -1,4 +1,4 @@
-"""Layer 2: who conquers a query, found by a scan, a k-d tree or matrix products: the same bits."""
+"""Layer 2: finding conquerors by a scan, a k-d tree or matrix products, with identical results."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,10 +14,10 @@ from opforest.kernels.vertices import State
 from opforest.metrics import Array, Metric
 from opforest.spanning import have_estimates
 
-#: Matrix products pay from so many features on, and so many features of all queries together.
+#: Matrix products are worthwhile above this many features, and this many over all queries.
 FEATURES_FOR_PRODUCTS, WORTH_PRODUCTS = 24, 2**14
 
-#: At most so many queries are given to one call of a kernel, if it is fast.
+#: The most queries in one call of a fast kernel.
 QUERIES_PER_CALL = 8192
 
 
@@ -28,7 +28,7 @@ class Searcher(Protocol):
         """Return the conqueror of each query, a vertex, and its offer in reduced units."""
 
     def queries_per_call(self, n_queries: int) -> int:
-        """Return how many queries to ask about at once, so that Ctrl-C is heard."""
+        """Return how many queries to search in one call: few enough for Ctrl-C to be noticed."""
 
 
 @dataclass(frozen=True)
@@ -40,20 +40,20 @@ class Scan:
     metric: Metric
 
     def find(self, queries: Array) -> tuple[Array, Array]:
-        """Return the conqueror of each query and its offer; it is −1 if it is undefined."""
+        """Return the conqueror of each query and its offer, which is −1 where undefined."""
         rows, kernel = self.state.rows, self.metric.kernel
         winner, offer = find_conquerors(queries, rows, self.ranking, kernel)
         return winner, offer
 
     def queries_per_call(self, n_queries: int) -> int:
-        """Return how many queries to ask about at once."""
+        """Return how many queries to search in one call."""
         work = len(self.ranking.vertex) * self.state.rows.shape[1]
         return int(max(GROUP, prim.WORK_PER_CALL // max(1, work)))
 
 
 @dataclass(frozen=True)
 class Products:
-    """Estimates many distances at once, and measures where that is not enough."""
+    """Estimates many distances at once, and measures exactly where the estimate does not decide."""
 
     state: State
     ranking: Ranking
@@ -67,7 +67,7 @@ class Products:
         return winner, offer
 
     def queries_per_call(self, n_queries: int) -> int:
-        """Return how many queries to ask about at once."""
+        """Return how many queries to search in one call."""
         return even_parts(n_queries)
 
 
@@ -88,30 +88,30 @@ class TreeSearch:
         return winner, offer
 
     def queries_per_call(self, n_queries: int) -> int:
-        """Return how many queries to ask about at once."""
+        """Return how many queries to search in one call."""
         return even_parts(n_queries)
 
 
 def even_parts(n_queries: int) -> int:
-    """Return the size of parts as even as can be."""
+    """Return the size of parts that are nearly equal."""
     calls = max(1, -(-n_queries // QUERIES_PER_CALL))
     return -(-n_queries // calls)
 
 
 def search_ranking(n_queries: int, state: State, ranking: Ranking, metric: Metric) -> Searcher:
-    """Return what finds conquerors of so many queries fastest among ranked vertices."""
+    """Return the fastest searcher among ranked vertices for this many queries."""
     n_features = state.rows.shape[1]
-    products_pay = (
+    use_products = (
         ranking.is_sorted
         and have_estimates(state.rows, metric)
         and n_features >= FEATURES_FOR_PRODUCTS
         and n_features * n_queries >= WORTH_PRODUCTS
     )
-    return (Products if products_pay else Scan)(state, ranking, metric)
+    return (Products if use_products else Scan)(state, ranking, metric)
 
 
 def find_in_parts(searcher: Searcher, queries: Array, jobs: int) -> tuple[Array, Array]:
-    """Find conquerors part by part, so that threads share the work and Ctrl-C is heard."""
+    """Find conquerors in parts, so that threads share the work and Ctrl-C is noticed."""
     part = searcher.queries_per_call(len(queries))
     part = max(GROUP, min(part, -(-len(queries) // jobs)))
     winner, offer = concatenated(share(searcher.find, parts_of(queries, part), jobs))

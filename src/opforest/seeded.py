@@ -1,4 +1,4 @@
-"""Layer 2: a forest whose examples have their labels from some of them, the seeds."""
+"""Layer 2: semi-supervised forests, whose labels spread from some of the examples, the seeds."""
 
 from typing import Self
 
@@ -13,20 +13,21 @@ from opforest.metrics import Array
 
 
 class SeededForest(Forest):
-    """An optimum-path forest over examples only some of which have been given a label.
+    """An optimum-path forest over examples, only some of which have a given label.
 
-    These are its seeds, and its prototypes. The minimum spanning tree is that of all examples;
-    seeds share it so that each is joined to one of them by the way whose largest edge is the
-    smallest, all ties being decided by the order of edges. Its attributes are those of ``Forest``;
-    ``label`` has, for an example without one, that of its seed. Where there is no seed at all,
-    labels and costs are 0 and mean nothing.
+    These are the seeds, and they are the prototypes. The minimum spanning tree is that of all
+    examples. Each example belongs to the seed that it reaches by the path whose largest edge is
+    smallest; ties are broken by the order of edges. The attributes are those of ``Forest``. The
+    ``label`` of an example without a given one is that of its seed. If there are no seeds, labels
+    and costs are 0 and mean nothing.
     """
 
     grown_by = "seeds"
+    seed_name = "labelled example"
 
     @staticmethod
     def conquered(parts: Parts, tree: Tree) -> Parts:
-        """Return parts, of whose model only the labels of seeds are known, with a tree's model."""
+        """Return parts whose model holds only the labels of seeds, completed by a tree."""
         seeds = parts.model.label != UNLABELLED
         spread = spread_labels(tree, parts.model.label)
         model = Model(spread.label, tree.parent, tree.weight, seeds.astype(np.int64), spread.cost)
@@ -34,7 +35,7 @@ class SeededForest(Forest):
 
     @classmethod
     def from_parts(cls, parts: Parts) -> Self:
-        """Return the forest that consists of these parts, which are not checked."""
+        """Return the forest of these parts, which are not checked."""
         if parts.way is None and len(parts.rows):
             model = parts.model
             given = parts._replace(model=model._replace(label=_given(model)))
@@ -44,18 +45,18 @@ class SeededForest(Forest):
 
     @property
     def n_seeds(self) -> int:
-        """The number of examples with a label of their own."""
+        """The number of examples with a given label."""
         return int(self.examples.state.tally[0]["prototypes"])
 
     def labels_given(self, records: Array, known: int) -> Array:
-        """Return the labels that vertices, the first of which are known, have been given."""
+        """Return the given labels of vertices; the first ``known`` of them are in the forest."""
         label: Array = records["label"].astype(np.int64)
         label[:known][records["cuts"][:known] == 0] = UNLABELLED
         return label
 
     @consistent
     def given(self) -> Array:
-        """Return the label that each example has been given, ``UNLABELLED`` for none."""
+        """Return the given label of each example, ``UNLABELLED`` if there is none."""
         return _given(self.examples.model())
 
     def relabelled(self, new_code: Array) -> Self:

@@ -1,4 +1,4 @@
-"""Layer 2: which algorithm finds the minimum spanning tree. The tree is the same whichever does."""
+"""Layer 2: choosing the algorithm for the minimum spanning tree; all of them find the same tree."""
 
 from typing import NamedTuple
 
@@ -13,46 +13,48 @@ from opforest.metrics import Array, Metric, SquaredEuclidean
 
 ALGORITHMS = ("auto", "brute", "kd_tree")
 
-#: Below this number of examples, looking for a better way takes longer than any.
+#: Below this number of examples, choosing an algorithm would take longer than any of them.
 FEW = 2000
 
 #: Below this number of examples, Prim's algorithm and insertions without an index take
 #: milliseconds and microseconds, and compiling the others would take many seconds.
 FEW_TO_SPAN, FEW_TO_GROW = 8000, 10_000
 
-#: A probe of this many searches tells what others will cost.
+#: The number of searches that predict the cost of all others.
 PROBES = 16
 
 #: Scans and Prim's algorithm look at many points at once, a search in a tree at one after another.
-#: So a tree pays if a search looks at less than this share of the points.
+#: So a tree is worthwhile if a search looks at less than this share of the points.
 SHARE_FOR_SEARCH, SHARE_FOR_SPANNING = 1 / 32, 1 / 150
 
-#: Prim's algorithm goes through all points again and again, one against all. Products pay where
-#: there are so many features, and more bytes of points than the fast caches hold.
+#: Prim's algorithm compares one point with all others, again and again. Matrix products are
+#: worthwhile above this many features, and this many bytes: more than the fast caches hold.
 FEATURES_TO_SPAN, BYTES_TO_SPAN = 128, 12_000_000
 
 
 def check_algorithm(algorithm: object, metric: Metric) -> None:
-    """Raise a ``ValueError`` if there is no such algorithm, or not for this metric."""
+    """Raise a ``ValueError`` unless this is an algorithm that supports the metric."""
     if algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm must be one of {list(ALGORITHMS)}, got {algorithm!r}.")
     if algorithm == "kd_tree" and not metric.is_indexable:
         raise ValueError(
-            f"algorithm='kd_tree' has no bounds for metric {metric.name!r}. Use 'auto' or 'brute', "
+            f"algorithm='kd_tree' does not support metric {metric.name!r}. Use 'auto' or 'brute', "
             "or a metric of the Euclidean family, 'cosine', 'correlation', 'squared_chord', "
-            "'manhattan', 'chebyshev', or 'minkowski' with p from 1 on."
+            "'manhattan', 'chebyshev', or 'minkowski' with p >= 1."
         )
 
 
 class Probe(NamedTuple):
-    """What is known of searches in a k-d tree of all points."""
+    """How well searches in a k-d tree of all points work."""
 
-    share: float  #: of the points that a search looks at; 1 if no tree is to be used, 0 if one must
+    share: (
+        float  #: of the points that a search looks at; 1 to use no tree, 0 to use one in any case
+    )
     tree: KDTree | None = None  #: if one was built
 
 
 def probe(rows: Array, metric: Metric, algorithm: str) -> Probe:
-    """Find out whether a k-d tree pays."""
+    """Find out whether a k-d tree is worthwhile."""
     n = len(rows)
     if algorithm == "brute" or not metric.is_indexable or (algorithm == "auto" and n < FEW):
         return Probe(1.0)
@@ -64,7 +66,7 @@ def probe(rows: Array, metric: Metric, algorithm: str) -> Probe:
 
 
 def span_best(rows: Array, metric: Metric, probed: Probe, n_jobs: int) -> Tree:
-    """Return the minimum spanning tree by the algorithm that fits."""
+    """Return the minimum spanning tree, by the fastest algorithm."""
     tree = None
     if _spans_by_tree(rows, probed):
         tree = span_sparse(rows, probed.tree, metric.kernel, n_jobs)
@@ -78,7 +80,7 @@ def span_best(rows: Array, metric: Metric, probed: Probe, n_jobs: int) -> Tree:
 
 
 def span_between(rows: Array, split: int, metric: Metric, probed: Probe) -> Tree:
-    """Return a spanning tree with all edges between two blocks that any larger set's tree has.
+    """Return a spanning tree with every edge between two blocks that a larger tree may need.
 
     The blocks are the first ``split`` rows and the others. The tree is the minimum one of the edges
     between them or, where a k-d tree makes that cheaper, of all edges.
@@ -96,6 +98,6 @@ def _spans_by_tree(rows: Array, probed: Probe) -> bool:
 
 
 def have_estimates(rows: Array, metric: Metric) -> bool:
-    """Tell whether matrix products estimate distances, with errors that have a bound."""
+    """Tell whether matrix products can estimate distances within known error bounds."""
     few = rows.shape[1] <= 0.25 / float(np.finfo(rows.dtype).eps)
     return isinstance(metric.kernel, SquaredEuclidean) and few

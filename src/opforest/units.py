@@ -1,4 +1,4 @@
-"""From reduced distances, of examples with d features, to the units of metrics."""
+"""Converting reduced distances between examples of d features to the units of metrics."""
 
 from typing import Any
 
@@ -24,17 +24,17 @@ def half(reduced: Array, d: int) -> Array:
 
 
 def share(reduced: Array, d: int) -> Array:
-    """Return the share of a feature."""
+    """Return the mean over the features."""
     return np.asarray(reduced / d)
 
 
 def root_of_share(reduced: Array, d: int) -> Array:
-    """Return the root of the share of a feature."""
+    """Return the square root of the mean over the features."""
     return np.asarray(np.sqrt(reduced / d))
 
 
 def root_of_twice(reduced: Array, d: int) -> Array:
-    """Return the root of twice as much."""
+    """Return the square root of twice the value."""
     return np.asarray(np.sqrt(2 * reduced))
 
 
@@ -44,34 +44,34 @@ def log(reduced: Array, d: int) -> Array:
 
 
 def log_of_root(reduced: Array, d: int) -> Array:
-    """Return that logarithm of a distance."""
+    """Return LibOPF's logarithm of a distance."""
     return np.asarray(1e5 * np.log1p(np.sqrt(reduced)))
 
 
 def dice(reduced: Array, d: int) -> Array:
-    """Return Dice's distance, of Jaccard's."""
+    """Return Dice's distance, given Jaccard's."""
     return np.asarray(reduced / (2 - reduced))
 
 
 def soergel(reduced: Array, d: int) -> Array:
-    """Return Soergel's distance, of Bray and Curtis's."""
+    """Return Soergel's distance, given Bray and Curtis's."""
     return np.asarray(2 * reduced / (1 + reduced))
 
 
 def kulczynski(reduced: Array, d: int) -> Array:
-    """Return Kulczynski's distance, of Bray and Curtis's."""
+    """Return Kulczynski's distance, given Bray and Curtis's."""
     with np.errstate(divide="ignore"):  # nothing in common: infinite
         return np.asarray(2 * reduced / (1 - reduced))
 
 
 def bhattacharyya(reduced: Array, d: int) -> Array:
-    """Return Bhattacharyya's distance, of the squared chord."""
+    """Return Bhattacharyya's distance, given the squared chord distance."""
     with np.errstate(divide="ignore"):  # nothing in common: infinite
         return np.asarray(-np.log1p(-np.minimum(reduced / 2, 1)))
 
 
 def gaussian(reduced: Array, d: int, gamma: float) -> Array:
-    """Return what a Gaussian kernel lacks to 1."""
+    """Return 1 minus the Gaussian kernel."""
     return np.asarray(-np.expm1(-gamma * reduced))
 
 

@@ -60,7 +60,7 @@ class TestCommand:
     def test_no_data_at_all_is_an_error(self, tmp_path):
         result = self.run_cli("reproduce", "--datasets", "NTL", "--out", str(tmp_path / "out"))
         assert result.exit_code == 2
-        assert "none of the data sets could be had" in result.stderr
+        assert "none of the data sets is available" in result.stderr
         assert not (tmp_path / "out" / "results.json").exists()
         assert self.run_cli("reproduce", "--out", "").exit_code == 2
 

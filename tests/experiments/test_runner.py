@@ -126,7 +126,7 @@ class TestRunning:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "runs").write_text("in the way")
         monkeypatch.setattr(runner, "follow", None)
-        with pytest.raises(OSError, match="cannot be made"):
+        with pytest.raises(OSError, match="cannot be created"):
             run(settings(tmp_path))
 
     def test_generated_data_never_take_the_place_of_published(self, taken_for_published, tmp_path):
@@ -171,7 +171,7 @@ class TestSettings:
         ("changes", "message"),
         [
             ({"datasets": ["Moon"]}, "name must be one of"),
-            ({"methods": ["svm"]}, "methods must be of"),
+            ({"methods": ["svm"]}, "methods must be among"),
             ({"methods": []}, "at least one"),
             ({"repeats": 0}, "repeats must be from 1 to 1000"),
             ({"repeats": 10**9}, "repeats must be from 1 to 1000"),

@@ -188,7 +188,7 @@ def test_models_of_different_updates_do_not_mix():
     X, y = [[0.0], [1.0], [3.0]], [0, 0, 1]
     clf = OPFClassifier(update="opfi").fit(X, y).partial_fit([[2.0]], [1])
     for update in ("exact", "dift"):
-        with pytest.raises(ValueError, match=f"update='{update}' cannot go on .*'opfi'"):
+        with pytest.raises(ValueError, match=f"update='{update}' cannot continue .*'opfi'"):
             clf.set_params(update=update).partial_fit([[2.0]], [1])
     with pytest.raises(ValueError, match=r"one of \['dift', 'exact', 'opfi'\], got 'opf'"):
         clf.set_params(update="opf").partial_fit([[2.0]], [1])

@@ -11,7 +11,7 @@ def demo(
         "opforest-demo.png"
     ),
 ) -> None:
-    """Learn two data sets, print a table, explain an answer, draw both forests.
+    """Learn a stream in five ways, explain an answer, forget with a proof, draw a picture.
 
     Example: opforest demo --out forest.png
     """

@@ -30,18 +30,18 @@ Collection = Any
 
 
 class DaskOPFClassifier(OPFClassifier):
-    """Optimum-path forest classifier on Dask: exactly what ``OPFClassifier`` would learn.
+    """Optimum-path forest classifier on Dask: exactly the model of ``OPFClassifier``.
 
-    ``fit`` spans each block of examples, and each pair of blocks, in a task of its own, wherever
-    the cluster likes, and merges the forests to the minimum spanning tree of the whole set. The
-    model is the one that ``OPFClassifier.fit`` makes of the same examples, edge by edge, ties
-    included, whatever the blocks and however many workers there are.
+    ``fit`` spans each block of examples, and each pair of blocks, in a separate task, on any
+    worker, and merges the forests into the minimum spanning tree of the whole set. The model is
+    identical to that of ``OPFClassifier.fit`` on the same examples, including ties, for any blocks
+    and any number of workers.
 
     Parameters
     ----------
     metric : str or callable, default="euclidean"
-        As for ``OPFClassifier``; but neither ``"precomputed"`` nor a Python callable, whose models
-        are tables of all pairs. A ``@numba.njit`` function is welcome.
+        As for ``OPFClassifier``, except ``"precomputed"`` and Python callables, whose models are
+        tables of all pairs. ``@numba.njit`` functions are supported.
     metric_params : dict, default=None
         As for ``OPFClassifier``.
     update : {"exact", "opfi", "dift"}, default="exact"
@@ -52,9 +52,8 @@ class DaskOPFClassifier(OPFClassifier):
         As for ``OPFClassifier``, for what is computed on this machine. A task on a worker uses
         one thread; workers with several threads run several tasks.
     client : distributed.Client, default=None
-        Where to compute. By default it is the current client or, where there is none or
-        ``dask.config`` names another scheduler, Dask's local scheduler. No cluster is ever
-        started.
+        Where to compute. By default it is the current client; without one, or if ``dask.config``
+        names another scheduler, Dask's local scheduler. No cluster is ever started.
 
     Attributes
     ----------
@@ -74,14 +73,14 @@ class DaskOPFClassifier(OPFClassifier):
     The work of ``fit`` grows with the square of the number of examples, as it does on one machine,
     and is shared by all workers. A task holds two blocks, two copies of them, and the edges it
     finds; the finished model must fit into the memory of this machine and of each worker that
-    predicts. Blocks of 10,000 to 20,000 examples, at least two for each thread of the cluster, do
+    predicts. Blocks of 10,000 to 20,000 examples, at least two for each thread of the cluster, work
     well. ``docs/scaling.md`` has the details.
 
-    If a worker dies, Dask computes again what it had. If ``fit`` finds no workers for 30 seconds,
-    a ``TimeoutError`` says so. When it fails or is interrupted, the model is as it was.
+    If a worker dies, Dask recomputes its results. If there are no workers for 30 seconds, ``fit``
+    raises a ``TimeoutError``. If it fails or is interrupted, the model does not change.
 
-    What is no Dask collection is dealt with on this machine, as by ``OPFClassifier``; but ``fit``
-    refuses it.
+    Inputs that are not Dask collections are handled on this machine, as by ``OPFClassifier``; only
+    ``fit`` refuses them.
 
     Examples
     --------

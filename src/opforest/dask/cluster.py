@@ -1,4 +1,4 @@
-"""Running tasks on a cluster or, where there is none, on a local scheduler."""
+"""Running tasks on a cluster or, without one, on a local scheduler."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from dask.diagnostics.progress import ProgressBar
 #: Seconds after which to give up on a cluster that has no workers.
 PATIENCE = 30.0
 
-#: Seconds between two looks at whether there are workers.
+#: Seconds between two checks whether there are workers.
 INTERVAL = 0.5
 
 _shows_progress: ContextVar[bool] = ContextVar("_shows_progress", default=False)
@@ -58,7 +58,7 @@ def current_client(client: distributed.Client | None) -> distributed.Client | No
 
 
 def compute(tasks: Sequence[Any], client: distributed.Client | None) -> list[Any]:
-    """Return the results of tasks that are quickly done; what is no task is its own result."""
+    """Return the results of short tasks; anything else is returned as it is."""
     if client is None:
         return list(dask.base.compute(*tasks))
     with client.as_current():
@@ -69,14 +69,14 @@ def compute(tasks: Sequence[Any], client: distributed.Client | None) -> list[Any
 
 
 def persist(tasks: Sequence[Any], client: distributed.Client | None) -> list[Any]:
-    """Return tasks whose results are at hand, where they have been computed; show progress."""
+    """Compute tasks where their results will stay, and return them; show progress."""
     if client is None:
         with _local_bar():
             return list(dask.base.persist(*tasks))
     with client.as_current():
         kept: list[Any] = client.persist(tasks)
         futures = distributed.futures_of(kept)
-        if _shows_progress.get():  # it returns only when all is done; meanwhile we watch
+        if _shows_progress.get():  # it blocks until all is done, so it runs in a thread
             Thread(target=_show, args=(futures, client), daemon=True).start()
         _wait(futures, client)
         return kept
@@ -88,16 +88,15 @@ def _show(futures: list[Any], client: distributed.Client) -> None:
 
 
 def send(model: Any) -> Any:
-    """Return what stands for the model in tasks, on whatever cluster or scheduler they run.
+    """Return a task whose result is the model, for other tasks on any cluster or scheduler.
 
-    It is a task itself: its result goes to each worker that needs it, once, and is made again if
-    its keeper dies.
+    The model is sent once to each worker that needs it, and again if a worker dies.
     """
     return delayed(opforest_model, pure=False, traverse=False)(model)
 
 
 def opforest_model(model: Any) -> Any:
-    """Return the model; this is the task that others get it from."""
+    """Return the model: the task that other tasks depend on."""
     return model
 
 
@@ -119,7 +118,7 @@ def _wait(futures: list[Any], client: distributed.Client) -> None:
         _wait_with_patience(futures, client)
         for future in futures:
             if future.status != "finished":
-                future.result()  # raises what happened
+                future.result()  # raises the error of the task
     except BaseException:
         client.cancel(futures)
         raise

@@ -1,8 +1,8 @@
-"""The minimum spanning tree of examples that lie in blocks on many machines.
+"""The minimum spanning tree of examples in blocks on many machines.
 
-An edge of the tree of all examples is in the minimum spanning forest of whatever edges it is among.
-So it is enough to span each block, and the edges between each two blocks, and then to merge these
-forests, four at a time, to that of all of them. Tasks are functions here; the dashboard shows their
+An edge of the tree of all examples is in the minimum spanning forest of any set of edges that
+contains it. So it is enough to span each block, and the edges between each pair of blocks, and then
+to merge these forests, four at a time. Tasks are plain functions here; the dashboard shows their
 names.
 """
 
@@ -31,7 +31,7 @@ def embed_blocks(X: DaskArray, metric: Metric) -> list[Delayed]:
 
 
 def _names_of_blocks(sizes: tuple[float, ...]) -> list[str]:
-    """Return what to call the blocks of so many rows, where that is known (and not NaN)."""
+    """Return names of blocks for messages; their sizes may be unknown (NaN)."""
     if np.isnan(sizes).any():
         return [f"block {i} of X" for i in range(len(sizes))]
     first = np.cumsum((0, *sizes[:-1]))
@@ -39,7 +39,7 @@ def _names_of_blocks(sizes: tuple[float, ...]) -> list[str]:
 
 
 def span_blocks(points: list[Delayed], sizes: list[int], metric: Metric, algorithm: str) -> Delayed:
-    """Return the task that has the edges of the minimum spanning tree of all blocks' points."""
+    """Return a task whose result is the edges of the minimum spanning tree of all blocks."""
     span, merge = delayed(opforest_span, pure=False), delayed(opforest_merge, pure=False)
     begin = np.cumsum([0, *sizes]).tolist()
     filled = [i for i, size in enumerate(sizes) if size]
@@ -50,7 +50,7 @@ def span_blocks(points: list[Delayed], sizes: list[int], metric: Metric, algorit
             two, first = [points[i], points[j]], [begin[i], begin[j]]
             forests[row, column] = span(two, first, metric, algorithm)
     while len(forests) > 1:
-        # Four neighbours of this triangle have few vertices and so, together, few edges.
+        # Four neighbouring forests of this triangle share vertices, so their union has few edges.
         squares = defaultdict(list)
         for (i, j), forest in forests.items():
             squares[i // 2, j // 2].append(forest)
@@ -61,7 +61,7 @@ def span_blocks(points: list[Delayed], sizes: list[int], metric: Metric, algorit
 
 
 def opforest_embed(block: Any, name: str, empty: Array, metric: Metric) -> Array:
-    """Check a block of examples and return its points, which are ``empty`` if there are none."""
+    """Check a block of examples and return its points; ``empty`` if it has no rows."""
     if len(block) == 0:
         return empty
     try:
@@ -73,9 +73,9 @@ def opforest_embed(block: Any, name: str, empty: Array, metric: Metric) -> Array
 
 
 def opforest_span(blocks: list[Array], begin: list[int], metric: Metric, algorithm: str) -> Edges:
-    """Return a spanning forest of one block's points, or of the edges between those of two.
+    """Return a spanning forest of the points of one block, or of the edges between two.
 
-    ``begin`` has the number of each block's first example.
+    ``begin`` holds the number of the first example of each block.
     """
     rows = np.concatenate(blocks)
     name = np.concatenate(
@@ -88,5 +88,5 @@ def opforest_span(blocks: list[Array], begin: list[int], metric: Metric, algorit
 
 
 def opforest_merge(forests: list[Edges]) -> Edges:
-    """Return the minimum spanning forest of the edges of several."""
+    """Return the minimum spanning forest of the union of several."""
     return merge_forests(forests)

@@ -101,7 +101,7 @@ def _download(file: DataFile, path: Path) -> None:
     """Write a file whole and checked, or not at all."""
     there = next(folder for folder in path.parents if folder.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
-        raise _unwritable(path.parent, f"{there} is no folder to write into")
+        raise _unwritable(path.parent, f"{there} is not a folder to write into")
     try:
         content = _fetch(file.url)
         found = hashlib.sha256(content).hexdigest()

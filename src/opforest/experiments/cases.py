@@ -29,7 +29,7 @@ class Case(NamedTuple):
 
     title: str
     new: tuple[float, float]  #: a triangle
-    report: str  #: of an ``UpdateReport``: which it is
+    report: str  #: the field of an ``UpdateReport`` that counts it
 
 
 CASES = (
@@ -54,7 +54,7 @@ def insert(case: Case) -> tuple[Array, ApproximateForest, ApproximateForest]:
 
 
 def draw_cases(width: float) -> "Figure":
-    """Draw the three cases, before and after, so many inches wide."""
+    """Draw the three cases, before and after; ``width`` is in inches."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, 1.36 * width), layout="constrained")

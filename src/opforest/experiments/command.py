@@ -1,4 +1,4 @@
-"""What the command line does, whatever reads its options."""
+"""The command, independent of the library that parses its options."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The options of the experiment in words; nothing here takes time to import."""
+"""The options of the experiment and their help; quick to import."""
 
 import os
 
@@ -21,5 +21,5 @@ HELP = {
     "data_home": "the folder with data (default: what OPFOREST_DATA names, or a cache folder)",
     "quick": f"only {', '.join(QUICK_SETS)}, {QUICK_REPEATS} repetitions: about a minute, "
     "and compilation the first time",
-    "report_only": "write the report anew from results.json in the folder, and run nothing",
+    "report_only": "write the report again from results.json in the folder, and run nothing",
 }

@@ -22,7 +22,7 @@ from opforest.updates import UPDATES
 
 Array = npt.NDArray[Any]
 
-#: From so many examples of so few features on, the models that have no index of their own make
+#: With at least this many examples and at most this many features, models without an index build
 #: one for each batch of queries.
 MANY, FEW_FEATURES = 10_000, 3
 
@@ -36,11 +36,11 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Course:
-    """What became of a method from subset to subset; the first one is the initial training."""
+    """The results of a method after each subset; the first one is the initial training."""
 
     known: list[int]  #: examples learned so far
     accuracy: list[float]  #: ``opf_accuracy`` on T
-    seconds: list[float | None]  #: of processor time for the update alone; none if it was empty
+    seconds: list[float | None]  #: processor time of the update alone; None if the subset was empty
     prototypes: list[int]  #: examples that are prototypes
 
 
@@ -113,7 +113,7 @@ def split(y: Array, n_subsets: int, seed: int) -> Split:
 
 
 def follow(method: str, X: Array, y: Array, parts: Split) -> Course:
-    """Let a method learn one subset after another, and note how it fares.
+    """Let a method learn one subset after another, and record accuracy and time.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def follow(method: str, X: Array, y: Array, parts: Split) -> Course:
     """
     model, anew = _model(method, sum(map(len, parts.subsets)), X.shape[1])
     learn = model.fit if anew else model.partial_fit
-    # Examples of T that are the same get the same answer, and are asked about once.
+    # Equal examples of T get the same answer, so each is predicted once.
     queries, place = np.unique(X[parts.test], axis=0, return_inverse=True)
     course = Course([], [], [], [])
     known, accuracy = np.empty(0, np.int64), 0.0
@@ -161,7 +161,7 @@ def follow(method: str, X: Array, y: Array, parts: Split) -> Course:
 
 
 def warm_up(method: str, many: bool) -> None:
-    """Use all that a method may need, so that nothing is compiled while time is taken.
+    """Use everything a method may need, so that nothing is compiled while time is measured.
 
     Parameters
     ----------
@@ -182,12 +182,14 @@ def warm_up(method: str, many: bool) -> None:
 
 
 def _model(method: str, n: int, d: int) -> tuple[Any, bool]:
-    """Return a model to begin with, and whether it learns anew each time."""
+    """Return a new model, and whether it is refitted each time."""
     if method == "1nn":
         return KNeighborsClassifier(1), True
     if method == "original":
         return OPFClassifier(), True
-    indexed = n >= MANY and d <= FEW_FEATURES and method != "exact"  # which has one if it pays
+    indexed = (
+        n >= MANY and d <= FEW_FEATURES and method != "exact"
+    )  # exact models decide by themselves
     return OPFClassifier(update=method, algorithm="kd_tree" if indexed else "auto"), False
 
 

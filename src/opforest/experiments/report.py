@@ -131,7 +131,7 @@ def _introduction(results: Results) -> Iterator[str]:
     yield (
         "**Methods.** *Incremental*: OPFI, the paper's algorithm. *Original*: training anew on all "
         "examples so far. *DIFT*: the paper's baseline; each new example becomes a prototype. "
-        "*Exact*: our update, which gives the model that training anew would give, bit by bit. "
+        "*Exact*: our update, which gives exactly the model of retraining, bit for bit. "
         "*1-NN*: scikit-learn's nearest neighbour, a yardstick.\n"
     )
     yield (
@@ -149,7 +149,7 @@ def _data(results: Results) -> Iterator[str]:
         n, d, c, k = (about[f"n_{what}"] for what in ("samples", "features", "classes", "subsets"))
         said = PUBLISHED[name].about
         if about["origin"] == "generated":
-            said += "; **generated**, for the published file could not be had"
+            said += "; **generated**, because the published file is not available"
         rows.append((name, said, n, d, c, n // 2, n - n // 2, k))
     headings = ("", "", "examples", "features", "classes", "S", "T", "subsets")
     yield tables.markdown_table(headings, rows, n_left=2)

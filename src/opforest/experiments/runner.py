@@ -34,7 +34,7 @@ Run = dict[str, Any]
 
 @dataclass(frozen=True)
 class Settings:
-    """What to run. Values that cannot be are refused with a ``ValueError``.
+    """What to run. Invalid values raise a ``ValueError``.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Settings:
     repeats : int
         Repetitions.
     seed : int
-        Repetitions and data sets have seeds of their own, made from this one.
+        The seeds of repetitions and data sets are derived from it.
     jobs : int
         Processes that share the work. Results do not depend on it.
     out : Path
@@ -73,7 +73,7 @@ class Settings:
         object.__setattr__(self, "methods", methods)
         unknown = [method for method in methods if method not in METHODS]
         if unknown:
-            raise ValueError(f"methods must be of {list(METHODS)}, got {unknown[0]!r}.")
+            raise ValueError(f"methods must be among {list(METHODS)}, got {unknown[0]!r}.")
         if not datasets or not methods:
             raise ValueError("at least one data set and one method must be named, got none.")
         for name, least, most in (("repeats", 1, 1000), ("jobs", 1, 1000), ("seed", 0, 2**63)):
@@ -95,9 +95,9 @@ class Progress:
     done: int
     total: int
     running: tuple[str, ...]
-    seconds_left: float | None  #: None until something is known
+    seconds_left: float | None  #: None until there is an estimate
     last: str = ""  #: what was finished just now
-    note: str = ""  #: what to know before anything runs
+    note: str = ""  #: a message before anything runs
 
 
 def split_seed(seed: int, dataset: str, repetition: int) -> int:
@@ -114,7 +114,7 @@ def run(settings: Settings, notify: Callable[[Progress], None] = lambda progress
     settings : Settings
         What to run.
     notify : callable, optional
-        Is told about the progress.
+        Called with the progress.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def run(settings: Settings, notify: Callable[[Progress], None] = lambda progress
     sources, missing = sets.find_sources(settings.datasets, settings.data_home)
     skipped = {name: missing[name] for name in missing if name not in sets.GENERATORS}
     if not sources:
-        raise ValueError(f"none of the data sets could be had. {' '.join(skipped.values())}")
+        raise ValueError(f"none of the data sets is available. {' '.join(skipped.values())}")
     described = {source.name: sets.describe(source) for source in sources}
     tasks = {
         job: _Task(settings.out, job, source, _conditions(settings.seed, job, source))
@@ -170,7 +170,7 @@ def run(settings: Settings, notify: Callable[[Progress], None] = lambda progress
 
 
 class _Task(NamedTuple):
-    """All that a process needs to know about a job."""
+    """Everything a process needs to know about a job."""
 
     out: Path
     job: Job
@@ -191,7 +191,7 @@ class _Task(NamedTuple):
 
 
 class _Watch:
-    """Knows what is running, and from what has been done how long the rest may take."""
+    """Tracks what is running, and estimates the remaining time."""
 
     def __init__(
         self, total: int, weight: dict[Job, float], notify: Callable[[Progress], None]
@@ -219,17 +219,17 @@ class _Watch:
 
 
 def _refuse_to_lose(tasks: dict[Job, _Task], missing: dict[str, str]) -> None:
-    """Raise an error if generated data would take the place of finished runs on published data."""
+    """Raise an error if generated data would replace finished runs on published data."""
     for job, task in tasks.items():
         if task.source.is_generated and store.is_of_published(task.out, job):
             raise ValueError(
-                f"{task.out} holds results of the published {job.dataset}, which cannot be had "
+                f"{task.out} holds results of the published {job.dataset}, which is not available "
                 f"now: {missing[job.dataset]} Or name another folder for results."
             )
 
 
 def _conditions(seed: int, job: Job, source: sets.DataSource) -> dict[str, Any]:
-    """Return all that a job's result depends on."""
+    """Return everything the result of a job depends on."""
     return {
         "seed": seed,
         "split_seed": split_seed(seed, job.dataset, job.repetition),
@@ -240,14 +240,14 @@ def _conditions(seed: int, job: Job, source: sets.DataSource) -> dict[str, Any]:
 
 
 def _weight(method: str, described: dict[str, Any]) -> float:
-    """Return about how long a job takes, in no particular unit."""
+    """Return a rough estimate of the time of a job, in arbitrary units."""
     n, d = described["n_samples"] / 2, described["n_features"]
     by_method = {"opfi": 4.0, "original": 2.0, "exact": 2.0, "dift": 1.0, "1nn": 1.0}
     return float(by_method[method] * described["n_subsets"] * n**1.3 * min(d, 20))
 
 
 def _work(tasks: list[_Task], jobs: int, watch: _Watch) -> Iterator[tuple[Job, Run]]:
-    """Perform tasks in their order, and yield the results as they come."""
+    """Start tasks in order, and yield results as they come."""
     if jobs > 1 and len(tasks) > 1:
         yield from _share(tasks, jobs, watch)
         return
@@ -288,7 +288,7 @@ def _share(tasks: list[_Task], jobs: int, watch: _Watch) -> Iterator[tuple[Job, 
 
 
 def _follow_parent() -> None:
-    """Let this process end when its parent does, however that ends."""
+    """Let this process end when its parent ends, even if that is killed."""
 
     def watch() -> None:
         parent = parent_process()

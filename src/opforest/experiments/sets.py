@@ -1,4 +1,4 @@
-"""The data that an experiment runs on: published where it can be had, generated where it cannot."""
+"""The data of an experiment: published data if available, generated data otherwise."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from opforest.datasets import (
 )
 from opforest.experiments.protocol import Array, standardise
 
-#: What stands in for a published data set that cannot be had.
+#: Generators that replace published data sets that are not available.
 GENERATORS: dict[str, Callable[..., tuple[Array, Array]]] = {
     "Base1": partial(make_base, kind=1),
     "Base2": partial(make_base, kind=2),
@@ -42,14 +42,14 @@ class DataSource:
 
     @property
     def is_generated(self) -> bool:
-        """Whether a generator stands in for the published data."""
+        """Whether the data are generated instead of published."""
         return self.origin == "generated"
 
 
 def find_sources(
     names: Iterable[str], data_home: str | None
 ) -> tuple[list[DataSource], dict[str, str]]:
-    """Return where the data sets come from; and why published ones could not be had.
+    """Return where the data sets come from, and why published ones are not available.
 
     Those of the latter that have no generator have no source. Once a host cannot be reached, it
     is not asked again.

@@ -33,26 +33,26 @@ class Job:
 
 
 def prepare(out: Path) -> None:
-    """Make a folder for results, or say that none can be there."""
+    """Create a folder for results, or raise an ``OSError``."""
     try:
         (out / "runs").mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OSError(f"the folder {out} cannot be made: {error}") from error
+        raise OSError(f"the folder {out} cannot be created: {error}") from error
     if not os.access(out / "runs", os.W_OK):
-        raise OSError(f"the folder {out} cannot be written into.")
+        raise OSError(f"the folder {out} is not writable.")
 
 
 def save(
     out: Path, job: Job, conditions: dict[str, Any], course: Course, elapsed: float
 ) -> dict[str, Any]:
-    """Save what became of a job, and in how many seconds, and return it."""
+    """Save the result of a job and its time, and return it."""
     run = {**asdict(job), "conditions": conditions, "elapsed": elapsed, **asdict(course)}
     write(job.path(out), json.dumps(run) + "\n")
     return run
 
 
 def find(out: Path, job: Job, conditions: dict[str, Any]) -> dict[str, Any] | None:
-    """Return what became of a job earlier under the same conditions, or None."""
+    """Return the earlier result of a job under the same conditions, or None."""
     run = _read_run(out, job)
     return run if run is not None and run["conditions"] == conditions else None
 
@@ -64,7 +64,7 @@ def is_of_published(out: Path, job: Job) -> bool:
 
 
 def _read_run(out: Path, job: Job) -> dict[str, Any] | None:
-    """Return what a file says of a job; a file that is damaged counts for nothing."""
+    """Return the content of a result file; None if it is damaged."""
     try:
         run = json.loads(job.path(out).read_text("utf-8"))
     except (OSError, ValueError):
@@ -73,7 +73,7 @@ def _read_run(out: Path, job: Job) -> dict[str, Any] | None:
 
 
 def _is_run(run: Any) -> bool:
-    """Tell whether this is what ``save`` wrote of a job."""
+    """Tell whether ``save`` wrote this for the job."""
     if not isinstance(run, dict) or not isinstance(run.get("conditions"), dict):
         return False
     lists = [run.get(name) for name in LISTS]
@@ -84,7 +84,7 @@ def _is_run(run: Any) -> bool:
 
 
 def read(out: Path) -> dict[str, Any]:
-    """Return the results that a folder holds; refuse with a ``ValueError`` if it holds none."""
+    """Return the results in a folder; raise a ``ValueError`` if there are none."""
     path = out / RESULTS
     try:
         results: dict[str, Any] = json.loads(path.read_text("utf-8"))
@@ -94,7 +94,7 @@ def read(out: Path) -> dict[str, Any]:
     if missing:
         raise ValueError(f"{path} must hold the results of an experiment, but has no {missing}.")
     if not _are_whole(**{part: results[part] for part in ("settings", "datasets", "runs")}):
-        raise ValueError(f"{path} is damaged. The same command without --report-only mends it.")
+        raise ValueError(f"{path} is damaged. The same command without --report-only repairs it.")
     return results
 
 
@@ -112,7 +112,7 @@ def _are_whole(settings: Any, datasets: Any, runs: Any) -> bool:
 
 
 def seed_of(out: Path) -> int | None:
-    """Return the seed of the results that a folder holds, None if it holds none."""
+    """Return the seed of the results in a folder, None if there are none."""
     for path in sorted((out / "runs").glob("*.json")):
         try:
             return int(json.loads(path.read_text("utf-8"))["conditions"]["seed"])

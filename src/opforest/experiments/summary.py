@@ -14,7 +14,8 @@ from opforest.experiments.protocol import Array
 #: The columns of Table 1.
 COLUMNS = ("S0", "1st", "2nd", "3rd", "50 %", "100 %")
 
-#: A mean is marked if it is farther from the published one than so many of the larger deviation.
+#: A mean is marked if it differs from the published one by more than this many times the larger
+#: deviation.
 TOLERANCE = 2.0
 
 #: Slopes are fitted to the increments with at least this share of all examples known before.
@@ -33,7 +34,7 @@ class Figure(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A cell of Table 1: ours and the published one, None for methods that the paper has not."""
+    """A cell of Table 1: ours and the published one, which is None for methods not in the paper."""
 
     dataset: str
     method: str
@@ -45,7 +46,7 @@ class Cell(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """How much better than another method OPFI is, in points of accuracy."""
+    """The advantage of OPFI over another method, in percentage points."""
 
     other: str
     last: dict[str, float]  #: by data set: after the last increment
@@ -155,7 +156,7 @@ def compare(results: Results, other: str) -> Comparison:
 
 
 def fit_power(known: Array, seconds: Array) -> tuple[float, float]:
-    """Return k and c of time = c · nᵏ, by least squares on logarithms; not a number for too few.
+    """Return k and c of time = c · nᵏ, by least squares on logarithms; NaN for too few points.
 
     Examples
     --------

@@ -378,11 +378,17 @@ class Learner(OpenStore):
         memory, rows = self._queries(one)
         if len(rows) != 1:
             raise ValueError(f"explain takes one example at a time, got {len(rows)}.")
-        path, ids = memory.explain(rows[0])
-        names = self._store.names_of(ids.tolist())
-        steps = [replace(step, key=names.get(id))
-                 for step, id in zip(path.steps, ids.tolist(), strict=False)]  # fmt: skip
-        return Explanation((*steps, path.steps[-1]))
+        path, number = memory.explain(rows[0])
+        names = self._store.names_of(list(number.values()))
+
+        def named(path: Explanation) -> Explanation:
+            steps = [
+                replace(step, key=names.get(number.get(step.index, -1))) for step in path.steps
+            ]
+            return replace(path, steps=tuple(steps))
+
+        path = named(path)
+        return path if path.rival is None else replace(path, rival=named(path.rival))
 
     # Looking.
 

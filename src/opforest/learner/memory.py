@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from opforest.classifier import OPFClassifier
-from opforest.explanation import Explanation, Step
+from opforest.explanation import Explanation, explain
 from opforest.io.model_file import load, save
 from opforest.learner.store import Row, Snapshot
 from opforest.learner.values import KINDS, Array, label_array
@@ -177,16 +177,15 @@ class Memory:
             labels: Array = learned.classes[learned.forest.classify(X)]
             return labels
 
-    def explain(self, x: Array) -> tuple[Explanation, Array]:
-        """Return the path to one example, and the numbers in the table of those on it."""
+    def explain(self, x: Array) -> tuple[Explanation, dict[int, int]]:
+        """Return the path to one example, and the table's number of each index on it."""
         learned = self.model._learned()
         with learned.reading():
-            path, distance, cost = learned.forest.trace(x[None])
-            label = learned.labels_of(np.append(path, path[-1])).tolist()
-            ids = self.ids_of(learned.forest.ids[path])
-        index = np.append(path, -1).tolist()
-        steps = zip(index, label, distance.tolist(), cost.tolist(), strict=True)
-        return Explanation(tuple(Step(*step) for step in steps)), ids
+            path = explain(learned.forest, learned.classes.tolist(), x[None])
+            steps = path.steps if path.rival is None else path.steps + path.rival.steps
+            index = sorted({step.index for step in steps} - {-1})
+            ids = self.ids_of(learned.forest.ids[index])
+        return path, dict(zip(index, ids.tolist(), strict=True))
 
 
 def next_arrival(model: OPFClassifier) -> int:

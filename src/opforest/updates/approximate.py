@@ -1,4 +1,4 @@
-"""Forests that are no longer what training would give: one rooted tree for each prototype."""
+"""Forests that differ from what refitting gives: one rooted tree for each prototype."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ class ApproximateForest(BaseForest):
     """A forest of optimum-path trees, each rooted at its prototype.
 
     Parents are predecessors. There are no edges between trees: a prototype remembers its pair,
-    the other end of the shortest edge to another class that was cut when it became one.
+    the other end of the shortest cut edge when it became a prototype.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class ApproximateForest(BaseForest):
         return read_only(self.lines.pair[: self.examples.end].copy())
 
     def is_prototype(self) -> Array:
-        """Tell of each example whether it is a prototype."""
+        """Return, for each example, whether it is a prototype."""
         return self.examples.field("parent") < 0
 
     @consistent
@@ -79,17 +79,17 @@ def forest_of(parts: Parts) -> BaseForest:
 
 
 def as_approximate(forest: BaseForest, update: str) -> ApproximateForest:
-    """Return the forest as one grown by ``update``; the other one stays as it is."""
+    """Return a forest to be grown by ``update``; the given one does not change."""
     if isinstance(forest, ApproximateForest):
         if forest.grown_by != update:
             raise ValueError(
-                f"update={update!r} cannot go on with a model grown by "
+                f"update={update!r} cannot continue a model grown by "
                 f"update={forest.grown_by!r}. Train a new model first."
             )
         return forest
     if len(forest) == 0:
         raise ValueError(
-            f"update={update!r} cannot begin with a model that has forgotten all its examples. "
+            f"update={update!r} cannot start from a model that has forgotten all its examples. "
             "Train a new model first."
         )
     model, (predecessor, root) = forest.examples.model(), forest.paths()
@@ -105,6 +105,8 @@ def _pairs(model: Model) -> Array:
     cut = np.flatnonzero((parent >= 0) & (label != label[parent]))
     low, high = np.minimum(cut, parent[cut]), np.maximum(cut, parent[cut])
     pair = np.full(len(label), -1)
-    for edge in np.lexsort((high, low, weight[cut]))[::-1]:  # the smallest comes last and stays
+    for edge in np.lexsort((high, low, weight[cut]))[
+        ::-1
+    ]:  # the smallest edge is written last, so it stays
         pair[low[edge]], pair[high[edge]] = high[edge], low[edge]
     return pair

@@ -11,7 +11,7 @@ from opforest.updates.update import Update
 
 
 def prepare(forest: BaseForest) -> ApproximateForest:
-    """Return the forest as one that may grow into anything."""
+    """Return the forest as one that DIFT can grow."""
     return as_approximate(forest, "dift")
 
 
@@ -26,7 +26,7 @@ def grow(
 
 
 def insert(forest: ApproximateForest, conqueror: int, counts: Array) -> ApproximateForest:
-    """Learn the one example that has been staged."""
+    """Learn the staged example."""
     _insert(forest, forest.examples.end + 1, counts)
     return forest
 

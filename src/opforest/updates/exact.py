@@ -1,4 +1,4 @@
-"""Growing a forest into the very one that training on all examples would give, and back."""
+"""Learning and forgetting exactly: the result is the forest you would get by refitting."""
 
 from collections.abc import Iterator
 
@@ -15,22 +15,23 @@ from opforest.metrics import Array
 from opforest.seeded import SeededForest
 from opforest.updates.update import Update
 
-#: A batch of at least this share of the examples known is learned by training anew.
+#: A batch of at least this share of the known examples is learned by refitting.
 WORTH_TRAINING = 0.2
 
-#: So is forgetting at least this share of the examples that stay; a removal takes longer.
+#: Forgetting more than this share of the remaining examples is done by refitting, too: a removal
+#: takes longer than an insertion.
 WORTH_TRAINING_TO_FORGET = 0.02
 
-#: Removals in one call of a kernel, so that Ctrl-C is heard.
+#: Removals in one call of a kernel: few enough for Ctrl-C to be noticed.
 REMOVALS_PER_CALL = 100
 
 
 def prepare(forest: BaseForest) -> Forest:
-    """Return the forest itself, if it still is what training would give."""
+    """Return the forest itself, if it is exact."""
     if not isinstance(forest, Forest):
         raise ValueError(
-            f"update='exact' cannot go on with a model grown by update={forest.grown_by!r}, which "
-            "is not what training would give. Train a new model first."
+            f"update='exact' cannot continue a model grown by update={forest.grown_by!r}, which "
+            "is an approximation. Train a new model first."
         )
     return forest
 
@@ -53,7 +54,7 @@ def grow(forest: Forest, X: Array, label: Array, counts: Array) -> Iterator[Fore
 
 
 def insert(forest: Forest, conqueror: int, counts: Array) -> Forest:
-    """Learn the one example that has been staged; and measured, unless ``conqueror`` is −1."""
+    """Learn the staged example, which has been measured unless ``conqueror`` is −1."""
     end = forest.examples.end + 1
     if len(forest.examples) == 0:
         forest = _retrain(forest, np.array([end - 1]), 0, counts)
@@ -116,12 +117,12 @@ def _retrain_without(forest: Forest, vertex: Array, counts: Array) -> Forest:
 
 
 def _retrain(forest: Forest, vertex: Array, old: int, counts: Array) -> Forest:
-    """Train on these vertices, the first ``old`` of which are known, and compare.
+    """Train on these vertices, the first ``old`` of which are known, and count what changed.
 
     Returns
     -------
     Forest
-        A new one; the old one stays as it is.
+        A new forest; the old one does not change.
     """
     examples, body, state = forest.examples, forest.examples.body, forest.examples.state
     rows, records = state.rows[vertex], state.vertices[vertex]

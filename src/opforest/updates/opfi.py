@@ -14,7 +14,7 @@ from opforest.updates.update import Update
 
 
 def prepare(forest: BaseForest) -> ApproximateForest:
-    """Return the forest as one that may grow into anything."""
+    """Return the forest as one that OPFI can grow."""
     return as_approximate(forest, "opfi")
 
 
@@ -24,7 +24,7 @@ def grow(
     """Learn examples."""
     examples = forest.examples
     end = examples.stage(X, label)
-    # The batch is classified once, against the model as it is before it (Algorithm 1, line 1).
+    # The whole batch is classified first, by the model before the update (Algorithm 1, line 1).
     conqueror = examples.find_staged(end)
     yield forest
     for stop in examples.stops(end):
@@ -34,7 +34,7 @@ def grow(
 
 
 def insert(forest: ApproximateForest, conqueror: int, counts: Array) -> ApproximateForest:
-    """Learn the one example that has been staged and measured."""
+    """Learn the example that has been staged and measured."""
     _insert(forest, np.array([conqueror]), forest.examples.end + 1, True, counts)
     return forest
 
@@ -42,7 +42,7 @@ def insert(forest: ApproximateForest, conqueror: int, counts: Array) -> Approxim
 def _insert(
     forest: ApproximateForest, conqueror: Array, stop: int, measured: bool, counts: Array
 ) -> None:
-    """Learn examples up to ``stop``; who conquers them are the first of the list."""
+    """Learn examples up to ``stop``; the list starts with their conquerors."""
     examples, metric = forest.examples, forest.metric.kernel
     kernel, begin = specialise(insert_opfi, metric), examples.end
     while (done := examples.end - begin) < stop - begin:

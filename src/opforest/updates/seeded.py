@@ -1,4 +1,4 @@
-"""Labels that come late, for examples that a forest of seeds knows already."""
+"""Labels that come late, for examples that a semi-supervised forest already has."""
 
 from opforest.examples import label_only
 from opforest.kernels.conquering.tree import as_tree
@@ -7,18 +7,18 @@ from opforest.kernels.seeding.spread import UNLABELLED
 from opforest.metrics import Array
 from opforest.seeded import SeededForest
 
-#: To give labels to at least this share of all examples, labels are spread over the whole tree.
+#: From this share of all examples on, labels are spread over the whole tree again.
 WORTH_SPREADING = 0.02
 
 
 def give_labels(forest: SeededForest, ids: Array, label: Array, counts: Array) -> SeededForest:
-    """Give labels to examples that are known and have none of their own.
+    """Give labels to known examples that have not been given one.
 
     Returns
     -------
     SeededForest
-        The forest itself, all labels having been given in one call of a kernel; or a new one, and
-        the old one is as it was.
+        The forest itself, changed by one call of a kernel; or a new forest, and the old one does
+        not change.
     """
     examples = forest.examples
     vertex = examples.vertices_of(ids)

@@ -16,18 +16,18 @@ class Update:
     name : str
         What people call it.
     prepare : callable
-        ``prepare(forest)`` returns the forest to go on with, which may be a new one, or says in a
-        ``ValueError`` why it cannot.
+        ``prepare(forest)`` returns the forest to continue with, which may be a new one, or raises
+        a ``ValueError`` that says why it cannot.
     grow : callable
-        ``grow(forest, X, label, counts)`` yields the forest as it is to be kept from then on. Up
-        to its first ``yield`` it does all that may fail and changes nothing. ``counts`` is the
-        record of an ``UpdateReport``; it is true of each forest that is yielded and, from the
-        first yield on, at all times.
+        ``grow(forest, X, label, counts)`` learns examples and yields the forest to keep, after each
+        part. Everything that may fail happens before the first ``yield``, when nothing has changed
+        yet. ``counts`` is the record of an ``UpdateReport``; from the first yield on it is always
+        up to date.
     insert : callable
-        ``insert(forest, conqueror, counts)`` learns the one example that has been staged, and
-        measured unless ``conqueror`` is −1, and returns the forest.
+        ``insert(forest, conqueror, counts)`` learns the staged example, which has been measured
+        unless ``conqueror`` is −1, and returns the forest.
     classifies_first : bool
-        Whether it must know who conquers an example, before any of a batch is learned.
+        Whether a whole batch is classified before any of its examples is learned.
     shrink : callable or None
         ``shrink(forest, ids, counts)`` forgets examples and yields as ``grow`` does; None if the
         update cannot forget.
@@ -42,5 +42,5 @@ class Update:
 
     @property
     def can_forget(self) -> bool:
-        """Whether examples can be taken out again."""
+        """Whether examples can be removed."""
         return self.shrink is not None

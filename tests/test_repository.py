@@ -1,0 +1,55 @@
+"""What must be the same in several files."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import opforest
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+def read(name):
+    return (ROOT / name).read_text("utf-8")
+
+
+def test_one_version():
+    citation = read("CITATION.cff")
+    assert re.search(r"^version: (.*)$", citation, re.MULTILINE)[1] == opforest.__version__
+    date = re.search(r"^date-released: (\d{4}-\d\d-\d\d)$", citation, re.MULTILINE)[1]
+    newest = re.search(r"^## (\S+), (\S+)$", read("CHANGELOG.md"), re.MULTILINE)
+    assert newest[1] == opforest.__version__
+    assert newest[2] == date
+
+
+def test_one_home():
+    urls = PROJECT["urls"]
+    citation = read("CITATION.cff")
+    assert f"repository-code: {urls['Source']}\n" in citation
+    assert f"url: {urls['Documentation']}\n" in citation
+    from opforest._notebook import DOCUMENTATION
+
+    assert DOCUMENTATION.startswith(urls["Documentation"])
+
+
+def test_the_changelog_groups_changes():
+    newest = re.split(r"^## ", read("CHANGELOG.md"), flags=re.MULTILINE)[1]
+    groups = re.findall(r"^### (\w+)", newest, re.MULTILINE)
+    assert groups
+    assert set(groups) <= {"Added", "Changed", "Deprecated", "Fixed", "Removed", "Security"}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / ".github").rglob("*.yml")), ids=lambda p: p.name)
+def test_workflows_and_forms_are_yaml_and_name_targets_that_exist(path):
+    yaml = pytest.importorskip("yaml")
+    content = yaml.safe_load(path.read_text("utf-8"))
+    assert content
+    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
+    if not (ROOT / "docs" / "conf.py").exists():
+        targets.add("docs")
+    assert set(re.findall(r"run: make ([a-z-]+)", path.read_text("utf-8"))) <= targets
+    if path.parent.name == "workflows":
+        assert content["permissions"] == {"contents": "read"}
