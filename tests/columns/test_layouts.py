@@ -5,9 +5,11 @@ import gzip
 import io
 import lzma
 import os
+import subprocess
 import sys
 import time
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -172,6 +174,20 @@ class TestBadInput:
             assert tracemalloc.get_traced_memory()[1] < 1 << 25
         finally:
             tracemalloc.stop()
+
+    @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is limited by Linux")
+    def test_bombs_by_real_limits(self, tmp_path):
+        """Each ends within seconds, in a process that could not hold what it unpacks to."""
+        pytest.importorskip("fastexcel")
+        script = Path(__file__).parent / "bombs.py"
+        done = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True)
+        lines = [line.split("\t") for line in done.stdout.splitlines()]
+        assert [name for name, *_ in lines] == [
+            "a.csv.gz", "a.csv.zst", "a.npz", "a.xlsx", "one-row.csv.gz"
+        ], done.stderr  # fmt: skip
+        for name, seconds, said in lines:
+            assert float(seconds) < 20, name
+            assert "times its size" in said or "a cell has more than" in said, name
 
     def test_an_archive_that_is_a_bomb(self, tmp_path, monkeypatch):
         monkeypatch.setattr("opforest.io.arrays.MUCH", 1 << 20)

@@ -167,6 +167,7 @@ class How:
         categories: bool = False,
         needs_label: bool = False,
         lossless: bool = False,
+        may_lack_labels: bool = False,
     ) -> "Reading":
         """Return it as readers want it, or say which option makes no sense."""
         from opforest.io.data import Reading
@@ -191,6 +192,7 @@ class How:
             categories,
             needs_label,
             lossless,
+            may_lack_labels,
         )
 
 

@@ -270,10 +270,13 @@ def split_rows(lines: Iterable[str], delimiter: str, path: str, before: int = 0)
         try:
             row = next(reader, None)
         except csv.Error as error:
-            reason = f"the row cannot be read: {error}"
-            if "unexpected end" in str(error) or "field larger" in str(error):
-                reason = "the row cannot be read: a quote is not closed"
-            raise DataFileError(reason, path, line) from None
+            reason = str(error)
+            if "unexpected end" in reason:
+                reason = "a quote is not closed"
+            elif "field larger" in reason:
+                reason = f"a cell has more than {csv.field_size_limit()} characters; is a quote "
+                reason += "not closed?"
+            raise DataFileError(f"the row cannot be read: {reason}", path, line) from None
         if row is None:
             return
         if row and (len(row) > 1 or row[0].strip()):
@@ -472,13 +475,17 @@ def to_frame(data: Data, as_text: bool = False) -> pl.DataFrame:
     As text, numbers are float64: float32 would be written with fewer digits.
     """
     names = list(data.feature_names or (f"f{k + 1}" for k in range(data.X.shape[1])))
-    X = data.X.astype(np.float64) if as_text else data.X
-    columns = [pl.Series(name, column).fill_nan(None) for name, column in
-               zip(names, X.T, strict=True)]  # fmt: skip
+    if isinstance(data.X, pl.DataFrame):
+        columns = [column.alias(name) for name, column in zip(names, data.X, strict=True)]
+    else:
+        X = data.X.astype(np.float64) if as_text else data.X
+        columns = [pl.Series(name, column).fill_nan(None) for name, column in
+                   zip(names, X.T, strict=True)]  # fmt: skip
     if data.ids is not None:
         columns.insert(0, pl.Series(ID_NAME, data.ids))
     if data.y is not None:
-        columns.append(pl.Series(data.label_name or LABEL_NAMES[0], data.y))
+        y = data.y.tolist() if data.y.dtype == object else data.y
+        columns.append(pl.Series(data.label_name or LABEL_NAMES[0], y))
     return pl.DataFrame(columns)
 
 

@@ -40,6 +40,8 @@ class Format(NamedTuple):
         How such files begin.
     keeps_names, keeps_ids, keeps_words : bool
         Whether there is room for names of features, for ids, and for labels that are text.
+    keeps_cells : bool
+        Whether there is room for text in features, and for labels that are missing.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Format(NamedTuple):
     keeps_names: bool = True
     keeps_ids: bool = True
     keeps_words: bool = True
+    keeps_cells: bool = False
 
     def function(self, what: str) -> Any:
         """Return the reader or the writer."""
@@ -61,13 +64,16 @@ class Format(NamedTuple):
 FORMATS = {
     one.name: one
     for one in (
-        Format("csv", (".csv",), "tables:read_delimited", "tables:write_csv", "stream"),
-        Format("tsv", (".tsv", ".tab"), "tables:read_delimited", "tables:write_tsv", "stream"),
+        Format("csv", (".csv",), "tables:read_delimited", "tables:write_csv", "stream",
+               keeps_cells=True),
+        Format("tsv", (".tsv", ".tab"), "tables:read_delimited", "tables:write_tsv", "stream",
+               keeps_cells=True),
         Format("parquet", (".parquet", ".pq"), "frames:read_parquet", "frames:write_parquet",
-               magic=(b"PAR1",)),
+               magic=(b"PAR1",), keeps_cells=True),
         Format("arrow", (".arrow", ".feather", ".ipc"), "frames:read_arrow", "frames:write_arrow",
-               magic=(b"ARROW1",)),
-        Format("ndjson", (".ndjson", ".jsonl"), "frames:read_ndjson", "frames:write_ndjson"),
+               magic=(b"ARROW1",), keeps_cells=True),
+        Format("ndjson", (".ndjson", ".jsonl"), "frames:read_ndjson", "frames:write_ndjson",
+               keeps_cells=True),
         Format("excel", (".xlsx", ".xls", ".xlsb", ".ods"), "frames:read_excel",
                magic=(b"\xd0\xcf\x11\xe0",)),
         Format("npz", (".npz",), "arrays:read_npz", "arrays:write_npz"),

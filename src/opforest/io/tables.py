@@ -332,6 +332,11 @@ def _write_libopf(path: str, data: Data, kind: str) -> None:
 def check_fit(data: Data, kind: str, path: str) -> None:
     """Refuse to write what a format cannot hold."""
     y, one = data.y, FORMATS[kind]
+    if not one.keeps_cells:
+        where = "features that are text" if hasattr(data.X, "columns") else None
+        where = "labels that are missing" if y is not None and y.dtype == object else where
+        if where:
+            raise DataFileError(f"{kind} has no room for {where}; CSV has", path)
     if y is not None and y.dtype.kind not in "iu" and not one.keeps_words:
         raise DataFileError(
             f"{kind} has room for labels that are numbers only, got {str(y[0])!r}; "
@@ -349,7 +354,11 @@ def check_fit(data: Data, kind: str, path: str) -> None:
         raise DataFileError("in LibSVM files, labels that are all 0 mean that there are none", path)
     if kind == "npy" and y is not None and (y.astype(data.X.dtype) != y).any():
         raise DataFileError(f"labels are too large for {data.X.dtype}; NPZ can hold them", path)
-    if kind == "ndjson" and not np.isfinite(data.X[~np.isnan(data.X)]).all():
+    if (
+        kind == "ndjson"
+        and not hasattr(data.X, "columns")
+        and not np.isfinite(data.X[~np.isnan(data.X)]).all()
+    ):
         raise DataFileError("JSON has no infinity; other formats do", path)
     if kind.startswith("libopf"):
         _check_libopf(data, path)

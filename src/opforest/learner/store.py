@@ -366,6 +366,15 @@ class Store:
         self._writer.execute("DELETE FROM snapshot")
         self.put(removals=self.get("removals", 0) + 1, scrub=True)
 
+    def relabel(self, labelled: Iterable[tuple[Row, Any]]) -> None:
+        """Give examples labels, and delete snapshots, which lack these; within ``writing``."""
+        self._writer.executemany(
+            "UPDATE example SET y = ?, crc = ? WHERE id = ?",
+            [(y, checksum(row.id, row.key, row.x, y), row.id) for row, y in labelled],
+        )
+        self._writer.execute("DELETE FROM snapshot")
+        self.put(removals=self.get("removals", 0) + 1)
+
     def find(self, keys: Sequence[str]) -> dict[str, Row]:
         """Return the examples that have these keys, by key."""
         made = [int(key[1:]) for key in keys if key.startswith(GENERATED) and is_number(key[1:])]

@@ -212,14 +212,15 @@ def _row(cells: list[Any], names: list[str] | None) -> Any:
     """Return one row as a transformer takes it."""
     if names is not None:
         columns = {name: [cell] for name, cell in zip(names, cells, strict=True)}
-        return _frame_library().DataFrame(columns)
+        return frame_library().DataFrame(columns)
     is_text = any(isinstance(cell, str) for cell in cells)
     row = np.empty((1, len(cells)), object if is_text else np.float64)
     row[0, :] = cells
     return row
 
 
-def _frame_library() -> Any:
+def frame_library() -> Any:
+    """Return pandas, or else polars."""
     try:
         import pandas
     except ImportError:

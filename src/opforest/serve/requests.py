@@ -10,6 +10,7 @@ from opforest.serve.limits import Limits
 from opforest.serve.problems import ProblemError
 
 NUMBERS = {int, float}
+CELLS = {int, float, str, type(None)}
 
 
 async def read_body(request: Request, limits: Limits) -> dict[str, Any]:
@@ -86,9 +87,15 @@ TYPE_NAMES: dict[type, str] = {
 
 
 def read_table(
-    rows: list[Any], names: tuple[str, ...] | None, width: int | None, most: int
-) -> list[list[float]]:
+    rows: list[Any],
+    names: tuple[str, ...] | None,
+    width: int | None,
+    most: int,
+    cells: bool = False,
+) -> list[list[Any]]:
     """Return rows of numbers in the order of the features; each is a list, or an object by name.
+
+    If they are ``cells``, text and null will do as well.
 
     Where names are not known yet, those of the first object are taken, in its order.
     """
@@ -97,17 +104,18 @@ def read_table(
     first = rows[0] if rows else None
     if names is None and isinstance(first, dict) and width is None:
         names = tuple(first)
-    table = []
+    table, types = [], CELLS if cells else NUMBERS
     for i, row in enumerate(rows):
         if type(row) is dict:
             row = _in_order(row, names, i)
         elif type(row) is not list:
             raise ProblemError(422, f"row {i} must be a list or an object of numbers.", row=i)
-        if not {*map(type, row)} <= NUMBERS:
-            k = next(k for k, value in enumerate(row) if type(value) not in NUMBERS)
+        if not {*map(type, row)} <= types:
+            k = next(k for k, value in enumerate(row) if type(value) not in types)
             column = k if names is None or k >= len(names) else names[k]
+            wanted = "a number or text" if cells else "a number"
             raise ProblemError(
-                422, f"row {i}, column {column!r} must be a number, got {_shown(row[k])}.", row=i,
+                422, f"row {i}, column {column!r} must be {wanted}, got {_shown(row[k])}.", row=i,
                 column=column,
             )  # fmt: skip
         width = len(row) if width is None else width
