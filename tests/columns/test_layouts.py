@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opforest.io.data import Reading
-from opforest.io.errors import DataFileError
+from opforest.columns.data import Reading
+from opforest.errors import DataFileError
 from opforest.io.tables import read_chunks, read_table
 from workbooks import write_workbook
 

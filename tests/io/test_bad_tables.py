@@ -6,8 +6,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from opforest.io.data import Data, Expected, Reading
-from opforest.io.errors import DataFileError
+from opforest.columns.data import Data, Expected, Reading
+from opforest.errors import DataFileError
 from opforest.io.tables import read_table, write_table
 
 pytest.importorskip("pyarrow")

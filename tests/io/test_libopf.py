@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from data_files import PUBLISHED_DATA, at_hand
 from opforest import OPFClassifier
 from opforest.datasets.published import PUBLISHED
-from opforest.io.errors import DataFileError
+from opforest.errors import DataFileError
 from opforest.io.libopf import (
     looks_like,
     read_dataset,

@@ -380,7 +380,7 @@ def _label_beside(
         roles.label = left[0] if len(left) == 1 else None
         return
     by_name = [k for k in left if layout and columns[k].name == layout["label_name"]]
-    by_name += [k for k in left if _rank_of_name(columns, k, left) is not None]
+    by_name += _ranks_of_names(columns, left)
     if not by_name and len(left) > 1:
         left = [k for k in left if not columns[k].why_id and columns[k].kind != "date"]
     if by_name or len(left) == 1:

@@ -193,13 +193,13 @@ def _rows_of(members: list[_Member], name: str) -> Iterator[pl.DataFrame]:
         raise _damaged(error, name) from None
 
 
-def write_npy(stream: IO[bytes], data: Data) -> None:
+def write_npy(stream: IO[bytes], data: Data, _: str) -> None:
     """Write a table of numbers, the labels in its last column."""
     X = data.X if data.y is None else np.column_stack((data.X, data.y.astype(data.X.dtype)))
     np.save(stream, X, allow_pickle=False)
 
 
-def write_npz(stream: IO[bytes], data: Data) -> None:
+def write_npz(stream: IO[bytes], data: Data, _: str) -> None:
     """Write all there is, each part as an array."""
     arrays = {"X": data.X, "y": data.y, "ids": data.ids, "label_name": data.label_name,
               "feature_names": data.feature_names}  # fmt: skip

@@ -27,8 +27,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from opforest.errors import ModelFileError
 from opforest.io.atomic import replacing
-from opforest.io.errors import ModelFileError
 
 Array = npt.NDArray[Any]
 

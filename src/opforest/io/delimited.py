@@ -9,6 +9,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import IO, Any, NamedTuple
 
@@ -38,6 +39,7 @@ MANY_COLUMNS = 100_000
 _COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*", re.ASCII)
 _NUMBER = re.compile(NUMBER.replace("(?i:inf|infinity)", "(?i:inf|infinity|nan)"), re.ASCII)
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})", re.ASCII)
+_LEADING_ZERO = re.compile(r"[+-]*0\d", re.ASCII)
 _BLANK_LINE = re.compile(rb"^[ \t]*\r?\n", re.MULTILINE)
 
 Row = tuple[int, list[str]]  #: a line number and the cells
@@ -64,7 +66,7 @@ class Delimited:
         self._path = None if source.is_live else source.path
         self._stream = source.text()
         head = _read_lines(self._stream, 2 if live else LINES)
-        lines = [_decode(line, i + 1, self.name) for i, line in enumerate(head)]
+        lines = [decode(line, i + 1, self.name) for i, line in enumerate(head)]
         found = find_dialect(lines, reading, self.name)
         schema = [pl.String if live or k in text else kind for k, kind in enumerate(found.schema)]
         self.dialect = found._replace(schema=tuple(schema))
@@ -169,10 +171,8 @@ class Delimited:
 
     def _slowly(self, block: bytes) -> pl.DataFrame:
         """Read a block row by row, and find what is wrong where it is."""
-        lines = _lines(block) if _is_utf8(block) else (
-            _decode(line, self._line + i + 1, self.name)
-            for i, line in enumerate(block.splitlines(keepends=True))
-        )  # fmt: skip
+        lines = (decode(line, self._line + i + 1, self.name)
+                 for i, line in enumerate(io.BytesIO(block)))  # fmt: skip
         rows: list[list[str]] = []
         try:
             rows.extend(row for _, row in self._rows(lines, self._line))
@@ -207,7 +207,8 @@ class Delimited:
                 return next(islice(rows, row, None), (None, []))[0]
         if row < self._row:
             return None
-        rows = self._rows(_lines(self._block), self._line)
+        lines = (line.decode("utf-8", "replace") for line in io.BytesIO(self._block))
+        rows = self._rows(lines, self._line)
         return next(islice(rows, row - self._row, None), (None, []))[0]
 
 
@@ -225,25 +226,14 @@ def _read_lines(stream: Any, most: int) -> list[bytes]:
     return lines
 
 
-def _decode(line: bytes, number: int, path: str) -> str:
+def decode(line: bytes, number: int, path: str) -> str:
+    """Return a line as text, or say which of its bytes is none."""
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         reason = f"the file must be text in UTF-8, but byte {byte:#04x} is none; save it in UTF-8"
         raise DataFileError(reason, path, number) from None
-
-
-def _lines(block: bytes) -> Iterable[str]:
-    return io.StringIO(block.decode("utf-8", "replace"), newline="\n")
-
-
-def _is_utf8(block: bytes) -> bool:
-    try:
-        block.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _last_end(block: bytes) -> int:
@@ -305,7 +295,7 @@ def find_dialect(lines: list[str], reading: Reading, path: str) -> Dialect:
         raise DataFileError("the file holds NUL bytes, so it is no text; --format names its format",
                             path)  # fmt: skip
     delimiter = reading.delimiter or find_delimiter(body)
-    rows = list(_try_rows(body, delimiter, path, begin))
+    rows = _sample(body, delimiter, begin) or list(split_rows(body, delimiter, path, begin))
     if any(len(row) > MANY_COLUMNS for _, row in rows[:2]):
         reason = f"there are {len(rows[0][1])} columns; {MANY_COLUMNS} are the most that text may "
         raise DataFileError(f"{reason}have. NPZ has no such limit", path)
@@ -346,21 +336,12 @@ def _skip_comments(lines: list[str]) -> int:
                 len(lines))  # fmt: skip
 
 
-def _try_rows(lines: list[str], delimiter: str, path: str, before: int) -> Iterator[Row]:
-    """Yield the rows of a sample, which may end within quotes."""
-    rows = split_rows(lines, delimiter, path, before)
-    first = True
-    while True:
-        try:
-            row = next(rows, None)
-        except DataFileError:
-            if first:
-                raise
-            return
-        if row is None:
-            return
-        first = False
-        yield row
+def _sample(lines: list[str], delimiter: str, before: int = 0) -> list[Row]:
+    """Return the rows of a sample, which may end within quotes; none where the first is bad."""
+    rows: list[Row] = []
+    with suppress(DataFileError):
+        rows.extend(split_rows(lines, delimiter, "", before))
+    return rows
 
 
 def _fit_names(names: list[str], width: int, tail: bool) -> tuple[tuple[str, ...], int, bool]:
@@ -385,12 +366,7 @@ def _type(cells: list[str]) -> Any:
     known = [cell for cell in cells if cell.lower() not in MISSING_NUMBER]
     if known and all(map(_WHOLE.fullmatch, known)):
         return pl.Int64
-    if any(
-        cell.lstrip("+-")[:2].isdecimal()
-        and cell.lstrip("+-")[0] == "0"
-        and len(cell.lstrip("+-")) > 1
-        for cell in known
-    ):
+    if any(map(_LEADING_ZERO.match, known)):
         return pl.String  # 007 is no number where it is a label
     return pl.Float64 if known and all(map(_NUMBER.match, known)) else pl.String
 
@@ -444,7 +420,7 @@ def find_delimiter(lines: list[str]) -> str:
     lines = [line for line in lines if line.strip()][:100]
     best, most = ",", (0.0, 0.0, 1)
     for delimiter in DELIMITERS:
-        rows = [row for _, row in _try_rows_or_none(lines, delimiter)]
+        rows = [row for _, row in _sample(lines, delimiter)]
         widths = [len(row) for row in rows[1:] or rows]
         if not widths or max(widths) < 2:
             continue
@@ -457,13 +433,6 @@ def find_delimiter(lines: list[str]) -> str:
         if width > 1 and score > most:
             best, most = delimiter, score
     return best
-
-
-def _try_rows_or_none(lines: list[str], delimiter: str) -> Iterator[Row]:
-    try:
-        yield from _try_rows(lines, delimiter, "", 0)
-    except DataFileError:
-        return
 
 
 # Writing.
@@ -489,8 +458,13 @@ def to_frame(data: Data, as_text: bool = False) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def write_delimited(stream: IO[bytes], data: Data, delimiter: str = ",") -> None:
-    """Write a header and all examples; numbers keep all their digits."""
-    frame = to_frame(data, as_text=True)
-    quotes: Any = "non_numeric" if frame.columns[0][0] in "#%;@{+\ufeff" else "necessary"
-    frame.write_csv(stream, separator=delimiter, quote_style=quotes)
+def write_frame(stream: IO[bytes], data: Data, kind: str) -> None:
+    """Write all examples as polars does: the id first, the label last; numbers keep all digits."""
+    frame = to_frame(data, as_text=kind not in ("parquet", "arrow"))
+    if kind in ("csv", "tsv"):
+        quotes: Any = "non_numeric" if frame.columns[0][0] in "#%;@{+\ufeff" else "necessary"
+        separator = "," if kind == "csv" else "\t"
+        frame.write_csv(stream, separator=separator, quote_style=quotes)
+    else:
+        write = {"parquet": "write_parquet", "arrow": "write_ipc", "ndjson": "write_ndjson"}[kind]
+        getattr(frame, write)(stream)

@@ -64,15 +64,15 @@ class Format(NamedTuple):
 FORMATS = {
     one.name: one
     for one in (
-        Format("csv", (".csv",), "tables:read_delimited", "tables:write_csv", "stream",
+        Format("csv", (".csv",), "tables:read_delimited", "delimited:write_frame", "stream",
                keeps_cells=True),
-        Format("tsv", (".tsv", ".tab"), "tables:read_delimited", "tables:write_tsv", "stream",
+        Format("tsv", (".tsv", ".tab"), "tables:read_delimited", "delimited:write_frame", "stream",
                keeps_cells=True),
-        Format("parquet", (".parquet", ".pq"), "frames:read_parquet", "frames:write_parquet",
+        Format("parquet", (".parquet", ".pq"), "frames:read_parquet", "delimited:write_frame",
                magic=(b"PAR1",), keeps_cells=True),
-        Format("arrow", (".arrow", ".feather", ".ipc"), "frames:read_arrow", "frames:write_arrow",
-               magic=(b"ARROW1",), keeps_cells=True),
-        Format("ndjson", (".ndjson", ".jsonl"), "frames:read_ndjson", "frames:write_ndjson",
+        Format("arrow", (".arrow", ".feather", ".ipc"), "frames:read_arrow",
+               "delimited:write_frame", magic=(b"ARROW1",), keeps_cells=True),
+        Format("ndjson", (".ndjson", ".jsonl"), "frames:read_ndjson", "delimited:write_frame",
                keeps_cells=True),
         Format("excel", (".xlsx", ".xls", ".xlsb", ".ods"), "frames:read_excel",
                magic=(b"\xd0\xcf\x11\xe0",)),
@@ -82,10 +82,10 @@ FORMATS = {
         Format("arff", (".arff",), "arff:read_arff", "arff:write_arff", "stream"),
         Format("libsvm", (".libsvm", ".svm", ".svmlight"), "svm:read_svm", "svm:write_svm",
                "stream", keeps_names=False, keeps_ids=False, keeps_words=False),
-        Format("libopf", (".dat", ".opf"), "tables:read_libopf", keeps_names=False,
-               keeps_words=False),
-        Format("libopf-text", (".opf.txt",), "tables:read_libopf", keeps_names=False,
-               keeps_words=False),
+        Format("libopf", (".dat", ".opf"), "tables:read_libopf", "tables:write_libopf",
+               keeps_names=False, keeps_words=False),
+        Format("libopf-text", (".opf.txt",), "tables:read_libopf", "tables:write_libopf",
+               keeps_names=False, keeps_words=False),
     )
 }  # fmt: skip
 

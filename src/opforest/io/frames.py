@@ -4,14 +4,12 @@ import glob
 import os
 import zipfile
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any
 
 import polars as pl
 
-from opforest.columns.data import Data
 from opforest.errors import DataFileError
 from opforest.io.arrays import check_archive
-from opforest.io.delimited import to_frame
 from opforest.io.formats import Opened
 
 #: Rows that are read at a time.
@@ -85,18 +83,3 @@ def read_excel(path: str, name: str) -> Opened:
     (sheet,) = full.values()
     names = tuple(sheet.columns)
     return Opened(names, iter([sheet.rename({old: str(k) for k, old in enumerate(names)})]))
-
-
-def write_parquet(stream: IO[bytes], data: Data) -> None:
-    """Write all examples, a column for each feature, for the id and for the label."""
-    to_frame(data).write_parquet(stream)
-
-
-def write_arrow(stream: IO[bytes], data: Data) -> None:
-    """Write all examples as a table in memory has them."""
-    to_frame(data).write_ipc(stream)
-
-
-def write_ndjson(stream: IO[bytes], data: Data) -> None:
-    """Write an object a line."""
-    to_frame(data, as_text=True).write_ndjson(stream)

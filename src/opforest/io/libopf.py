@@ -11,13 +11,13 @@ import os
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from opforest.errors import DataFileError
 from opforest.io.atomic import replacing
-from opforest.io.errors import DataFileError
 from opforest.io.libopf_model import read_model, read_nodes, write_model
 from opforest.io.libopf_source import Source, kind_of_binary, open_source
 from opforest.metrics import Array
@@ -212,19 +212,24 @@ def write_dataset(
     >>> y, ids
     (array([1, 2]), array([0, 1]))
     """
+    with replacing(path) as stream:
+        write_samples(stream, X, y, ids, text)
+
+
+def write_samples(stream: IO[bytes], X: Any, y: Any, ids: Any, text: bool) -> None:
+    """Write a data set to a stream, as ``write_dataset`` does to a file."""
     features = _as_float32(X, "X")
     n, d = features.shape
     labels = _as_int32(y, "y", n)
     positions = _as_int32(np.arange(n) if ids is None else ids, "ids", n)
     counts = [n, int(labels.max()), d]
-    with replacing(path) as stream:
-        if text:
-            stream.write("{} {} {}\n".format(*counts).encode())
-            for position, label, row in zip(positions, labels, features, strict=True):
-                stream.write(f"{position} {label} {' '.join(map(str, row))}\n".encode())
-        else:
-            raw = np.column_stack((positions, labels, features.view("<i4")))
-            stream.write(np.array(counts, "<i4").tobytes() + raw.astype("<i4").tobytes())
+    if text:
+        stream.write("{} {} {}\n".format(*counts).encode())
+        for position, label, row in zip(positions, labels, features, strict=True):
+            stream.write(f"{position} {label} {' '.join(map(str, row))}\n".encode())
+    else:
+        raw = np.column_stack((positions, labels, features.view("<i4")))
+        stream.write(np.array(counts, "<i4").tobytes() + raw.astype("<i4").tobytes())
 
 
 def read_distances(source: str | os.PathLike[str] | bytes) -> Array:

@@ -9,7 +9,7 @@ from typing import IO
 
 import numpy as np
 
-from opforest.io.errors import DataFileError
+from opforest.errors import DataFileError
 from opforest.metrics import Array
 
 #: How much of a file is looked at to tell what it is, unless it takes all of it.

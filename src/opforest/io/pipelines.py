@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
-from opforest.io.errors import ModelFileError
+from opforest.errors import ModelFileError
 
 #: Steps before the model, at the most.
 MANY_STEPS = 20

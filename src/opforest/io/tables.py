@@ -265,9 +265,8 @@ def read_libopf(path: str, name: str) -> Opened:
 def find_output_format(path: str, format: str | None = None) -> str:
     """Return the format to write: the given one, or what the name says."""
     kind = format or format_of(path) or ("csv" if path == STANDARD else None)
-    if kind is None or not (FORMATS[kind].writer or kind.startswith("libopf")):
-        known = ", ".join(end for one in FORMATS.values() for end in one.ends
-                          if one.writer or one.name.startswith("libopf"))  # fmt: skip
+    if kind is None or not FORMATS[kind].writer:
+        known = ", ".join(end for one in FORMATS.values() for end in one.ends if one.writer)
         raise ValueError(f"{path}: the name must end in one of {known}, or the format be given.")
     return str(kind)
 
@@ -295,38 +294,20 @@ def write_table(path: str | os.PathLike[str], data: Data, format: str | None = N
     path = os.fspath(path)
     kind = find_output_format(path, format)
     check_fit(data, kind, path)
-    if kind.startswith("libopf"):
-        _write_libopf(path, data, kind)
-        return
     write = FORMATS[kind].function(FORMATS[kind].writer)
     with open_output(path) as stream:
-        write(stream, data)
+        write(stream, data, kind)
 
 
-def write_csv(stream: IO[bytes], data: Data) -> None:
-    """Write cells separated by commas."""
-    from opforest.io.delimited import write_delimited
-
-    write_delimited(stream, data, ",")
-
-
-def write_tsv(stream: IO[bytes], data: Data) -> None:
-    """Write cells separated by tabs."""
-    from opforest.io.delimited import write_delimited
-
-    write_delimited(stream, data, "\t")
-
-
-def _write_libopf(path: str, data: Data, kind: str) -> None:
+def write_libopf(stream: IO[bytes], data: Data, kind: str) -> None:
+    """Write one of LibOPF's data sets."""
     from opforest.io import libopf
 
-    if path == STANDARD:
-        raise DataFileError("LibOPF's formats can be written to files only", "standard output")
     y = np.zeros(len(data), np.int64) if data.y is None else data.y
     try:
-        libopf.write_dataset(path, data.X, y, data.ids, text=kind == "libopf-text")
+        libopf.write_samples(stream, data.X, y, data.ids, text=kind == "libopf-text")
     except ValueError as error:
-        raise DataFileError(str(error), path) from error
+        raise DataFileError(str(error)) from error
 
 
 def check_fit(data: Data, kind: str, path: str) -> None:

@@ -189,7 +189,8 @@ def from_data(data: Any) -> Any:
         return plan.transformer
     names = data["names"]
     try:
-        fitted = plan.transformer.fit(_row(plan.cells, names if _needs_names(data) else None))
+        with np.errstate(all="ignore"):  # a row of large numbers is as good as any
+            fitted = plan.transformer.fit(_row(plan.cells, names if _needs_names(data) else None))
         plan.give(fitted)
     except (AttributeError, TypeError, KeyError, IndexError) as error:
         raise ValueError(f"a transformer of the preparation makes no sense: {error}") from error
