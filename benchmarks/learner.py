@@ -278,5 +278,6 @@ if __name__ == "__main__":
             "which are coroutines of one process, share two cores; a request has one row; the\n"
             "better of two runs. The peer is a FastAPI service around scikit-learn's 1-NN by a\n"
             "k-d tree, which learns by fitting anew; both run under uvicorn with h11. Memory is\n"
-            f"what a service with {N} examples has more than one with {SMALL}.",
+            f"what a service with {N} examples has more than one with {HALF}, both opened from a\n"
+            "snapshot and asked the same.",
         )

@@ -24,7 +24,7 @@ SPARE = 768 << 20
 def make(folder):
     """Return bombs of 256 MB and more; members of gzip and zstandard may simply be repeated."""
     (folder / "a.csv.gz").write_bytes(gzip.compress(SOME) * 16)
-    (folder / "a.csv.zst").write_bytes(zstandard.compress(SOME) * 64)
+    (folder / "a.npy.zst").write_bytes(zstandard.compress(SOME) * 64)
     (folder / "one-row.csv.gz").write_bytes(gzip.compress(bytes([48]) * len(SOME)) * 16)
     np.savez_compressed(folder / "a.npz", X=np.zeros((1 << 20, 32)))
     with zipfile.ZipFile(folder / "a.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:

@@ -141,8 +141,8 @@ class TestBadInput:
             ("a,b,class\n" + "1,2,x\n" * 1500 + "1,2\n", "line 1502: the row has 2 cells, but the"),
             ("a,b,class\n" + "1,2,x\n" * 1500 + "1,2,3,x\n", "line 1502: the row has 4 cells"),
             ("a,b,class\n1,2,x\n" + '1,"2,x\n' + "1,2,x\n" * 9, "line 3: .*quote is not closed"),
-            (b"\x7fELF" + bytes(999), "no text and has no format that is known"),
-            (b"a,b\n1,\x00\n", "no text|NUL"),
+            (b"\x7fELF" + bytes(999), "neither text nor of a known format"),
+            (b"a,b\n1,\x00\n", "neither text|NUL"),
             ("a,class\n" + "9" * 400 + ",x\n1,y\n", "column 1: column 'a' must hold finite"),
             ("a,class\n9007199254740993,x\n1,y\n", "9007199254740993, which float64 cannot hold"),
             ("a,class\n1.5,x\n9007199254740993,y\n", "9007199254740993, which float64 cannot hold"),
@@ -183,7 +183,7 @@ class TestBadInput:
         done = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True)
         lines = [line.split("\t") for line in done.stdout.splitlines()]
         assert [name for name, *_ in lines] == [
-            "a.csv.gz", "a.csv.zst", "a.npz", "a.xlsx", "one-row.csv.gz"
+            "a.csv.gz", "a.npy.zst", "a.npz", "a.xlsx", "one-row.csv.gz"
         ], done.stderr  # fmt: skip
         for name, seconds, said in lines:
             assert float(seconds) < 20, name

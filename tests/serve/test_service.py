@@ -474,7 +474,7 @@ def test_a_process_finishes_what_was_begun_and_survives_kills(tmp_path):
             thread.start()
         events = socket.create_connection(("127.0.0.1", port))
         events.sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        time.sleep(1.2)
+        time.sleep(0.7)
         process.send_signal(end)
         assert process.wait(20) in (0, -end)
         for thread in threads:

@@ -64,7 +64,7 @@ def check_jobs(jobs: int | None) -> None:
 def require_no_data(path: str) -> None:
     """Raise an error if a model would be written over a file that holds something else."""
     if os.path.isfile(path) and os.path.getsize(path) and kind_of_model(path) is None:
-        raise ValueError(f"{path} is there and is no model: remove it, or name another file.")
+        raise ValueError(f"{path} is there and is not a model: remove it, or name another file.")
 
 
 def load_model(path: str, jobs: int | None = None) -> Any:

@@ -390,7 +390,7 @@ def _label_beside(
 
 
 def explain_text(roles: Roles) -> str:
-    """Say what is wrong with features that are no numbers, all of them, and what would help."""
+    """Say what is wrong with features that are not numbers, all of them, and what would help."""
     wrong = [roles.columns[k] for k in roles.features if roles.columns[k].kind not in NUMERIC
              and roles.columns[k].kind != "empty"]  # fmt: skip
     words = [column for column in wrong if column.kind in ("category", "text")]

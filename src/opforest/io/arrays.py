@@ -40,7 +40,7 @@ def read_npy(path: str, name: str) -> Opened:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError):
-        raise DataFileError("the file is no array of numbers in NumPy's format", name) from None
+        raise DataFileError("the file is not an array of numbers in NumPy's format", name) from None
     if not isinstance(array, np.ndarray):
         raise DataFileError("the file must hold one array", name)
     parts = (array[k : k + ROWS] for k in range(0, len(array) if array.ndim else 0, ROWS))

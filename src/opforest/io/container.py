@@ -11,7 +11,7 @@ as many               the arrays, row by row, little-endian, each padded by zero
 32                    the SHA-256 of all that comes before
 ====================  ============================================================================
 
-There is nothing in it that could run, and nothing is allocated that the file is not as long as.
+Nothing in it can run, and reading it never allocates more than the size of the file.
 """
 
 import hashlib
@@ -67,7 +67,7 @@ def read_container(
     if isinstance(path, str | os.PathLike):
         mode = os.stat(path).st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe would be waited for
-            raise ModelFileError("it is no regular file.")
+            raise ModelFileError("it is not a regular file.")
         with open(path, "rb") as stream:
             content = _checked(_read_all(stream))
     else:
@@ -116,7 +116,7 @@ def _check_begin(begin: bytes) -> None:
     if not begin:
         raise ModelFileError("the file is empty.")
     if begin != MAGIC:
-        raise ModelFileError("it is no model saved by opforest: it does not begin like one.")
+        raise ModelFileError("it is not a model saved by opforest: it does not begin like one.")
 
 
 def _checked(content: bytearray) -> memoryview:
@@ -138,14 +138,14 @@ def _read_header(content: memoryview) -> tuple[dict[str, Any], int]:
     try:
         header = json.loads(bytes(content[BEGIN:end]).decode("ascii"), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"its header is no JSON: {error}") from None
+        raise ModelFileError(f"its header is not JSON: {error}") from None
     if not isinstance(header, dict):
-        raise ModelFileError("its header is no JSON object.")
+        raise ModelFileError("its header is not a JSON object.")
     return header, end
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number in JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _check_entry(entry: Any) -> tuple[str, np.dtype[Any], tuple[int, ...]]:

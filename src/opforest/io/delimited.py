@@ -227,12 +227,14 @@ def _read_lines(stream: Any, most: int) -> list[bytes]:
 
 
 def decode(line: bytes, number: int, path: str) -> str:
-    """Return a line as text, or say which of its bytes is none."""
+    """Return a line as text, or say which of its bytes is not."""
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
-        reason = f"the file must be text in UTF-8, but byte {byte:#04x} is none; save it in UTF-8"
+        reason = (
+            f"the file must be text in UTF-8, but byte {byte:#04x} is not valid; save it in UTF-8"
+        )
         raise DataFileError(reason, path, number) from None
 
 
@@ -292,8 +294,8 @@ def find_dialect(lines: list[str], reading: Reading, path: str) -> Dialect:
     if not any(line.strip() for line in body):
         raise DataFileError("the file is empty", path)
     if any("\0" in line for line in body):
-        raise DataFileError("the file holds NUL bytes, so it is no text; --format names its format",
-                            path)  # fmt: skip
+        reason = "the file holds NUL bytes, so it is not text; --format names its format"
+        raise DataFileError(reason, path)
     delimiter = reading.delimiter or find_delimiter(body)
     rows = _sample(body, delimiter, begin) or list(split_rows(body, delimiter, path, begin))
     if any(len(row) > MANY_COLUMNS for _, row in rows[:2]):

@@ -60,13 +60,13 @@ def _check_hills(hills: Hills, scale: Array, n: int, k: int) -> None:
         demand(array.shape == (n,) and array.dtype == expected, f"array {name!r} is none of its.")
     demand(0 <= k < max(n, 1) and (k > 0 or n == 1), f"it cannot be by {k} neighbours.")
     proper = scale.shape == (3,) and scale.dtype == np.float64 and np.isfinite(scale).all()
-    demand(proper and scale[0] >= 0 and scale[1] <= scale[2], "its scale is none.")
+    demand(proper and scale[0] >= 0 and scale[1] <= scale[2], "its scale is invalid.")
     density, value, root, before = hills
     most = TOP * (1 + 1e-9)  # by rounding
     demand(((density >= 1) & (density <= most)).all(), "a density is not from 1 to 1000.")
-    demand(((value >= 0) & (value <= most)).all(), "a value is none.")
-    demand(((root >= 0) & (root < n)).all(), "a root is no example.")
-    demand(((before >= -1) & (before < n)).all(), "a predecessor is no example.")
+    demand(((value >= 0) & (value <= most)).all(), "a value is out of range.")
+    demand(((root >= 0) & (root < n)).all(), "a root is not an example.")
+    demand(((before >= -1) & (before < n)).all(), "a predecessor is not an example.")
     demand((root[root] == root).all(), "a root has another root.")
     demand((root[before[before >= 0]] == root[before >= 0]).all(), "a path leaves its tree.")
     demand(np.array_equal(before < 0, root == np.arange(n)), "roots are not where paths begin.")
@@ -81,7 +81,7 @@ def take_clustering(model: Any) -> Taken:
 def make_clustering(model: Any, header: Reader, arrays: dict[str, Array], _: Any) -> None:
     """Make a clustering one that has learned what a file says."""
     cuts = take(arrays, "cuts")
-    demand(cuts.ndim == 1 and cuts.dtype == np.float64, "its cuts are no numbers.")
+    demand(cuts.ndim == 1 and cuts.dtype == np.float64, "its cuts are not numbers.")
     model._accept(_read(model, header, arrays), cuts)
 
 
@@ -100,9 +100,9 @@ def make_knn(model: Any, header: Reader, arrays: dict[str, Array], _: Any) -> No
     classes = read_classes(header, arrays)
     code, accuracies = take(arrays, "code"), take(arrays, "accuracies")
     forest = _read(model, header, arrays)
-    demand(code.shape == (len(forest),) and code.dtype == np.int64, "its labels are none.")
+    demand(code.shape == (len(forest),) and code.dtype == np.int64, "its labels are invalid.")
     demand(((code >= 0) & (code < len(classes))).all(), "an example is of no class.")
-    demand(accuracies.ndim == 1 and accuracies.dtype == np.float64, "its accuracies are none.")
+    demand(accuracies.ndim == 1 and accuracies.dtype == np.float64, "its accuracies are invalid.")
     learned = {"_forest_": forest, "classes_": classes, "_code_": code}
     model.__dict__ = {**vars(model), **learned, "accuracies_": accuracies}
 

@@ -37,7 +37,7 @@ def put_together(parts: Parts, n_classes: int) -> BaseForest:
     try:
         forest.check_model()
     except AssertionError as error:
-        raise ValueError(f"its forest is none: {error}.") from None
+        raise ValueError(f"its forest is invalid: {error}.") from None
     return forest
 
 
@@ -80,7 +80,7 @@ def _check_arrays(parts: Parts) -> None:
 def check_numbers(metric: Metric, rows: Array, vectors: Array | None) -> None:
     """Check that points, and the vectors beside a table, are such as a metric measures."""
     floats, n = (np.float32, np.float64), len(rows)
-    demand(rows.ndim == 2 and rows.dtype in floats, "its rows are no numbers.")
+    demand(rows.ndim == 2 and rows.dtype in floats, "its rows are not numbers.")
     demand(rows.shape[1] == n if metric.is_table else rows.shape[1] > 0, "its rows have no width.")
     has_vectors = isinstance(metric, CallableMetric)
     demand((vectors is not None) == has_vectors, "vectors are there that should not be.")
@@ -104,13 +104,13 @@ def _check_links(parts: Parts, n_classes: int) -> None:
     n = len(label)
     least = 1 if _is_seeded(parts) and not cuts.any() else 0  # without seeds, labels are 0
     demand(((label >= 0) & (label < max(n_classes, least))).all(), "an example is of no class.")
-    demand(((parent >= -1) & (parent < n)).all(), "a parent is no example.")
+    demand(((parent >= -1) & (parent < n)).all(), "a parent is not an example.")
     demand(((cuts >= 0) & (cuts <= n)).all(), "an example has too many cut edges.")
     top = find_tops(parent)
     if parts.lines is not None:
         root, pair = parts.lines
         demand(np.array_equal(root, top), "a root is not where parents lead.")
-        demand(((pair >= -1) & (pair < n)).all(), "a pair is no example.")
+        demand(((pair >= -1) & (pair < n)).all(), "a pair is not an example.")
 
 
 def find_tops(parent: Array) -> Array:

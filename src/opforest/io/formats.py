@@ -136,7 +136,7 @@ def _by_first_line(begin: bytes, name: str) -> str:
     lines = [line for line in begin.removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip()]
     first = lines[0].strip().lower() if lines else b""
     if b"\0" in begin:
-        raise DataFileError("the file is no text and has no format that is known; --format names "
+        raise DataFileError("the file is neither text nor of a known format; --format names "
                             "one", name)  # fmt: skip
     starts = [line.strip().lower() for line in lines if not line.startswith(b"%")][:1]
     if starts and starts[0].startswith((b"@relation", b"@attribute")):

@@ -41,7 +41,7 @@ class Reader:
     """The header, or a part of it, whose entries may be anything."""
 
     def __init__(self, entries: Any, name: str = "header") -> None:
-        demand(isinstance(entries, dict), f"its {name} is no object.")
+        demand(isinstance(entries, dict), f"its {name} is not an object.")
         self._entries = entries
 
     def get(self, name: str, *types: type) -> Any:

@@ -111,7 +111,7 @@ def _read_report(header: Reader) -> Array | None:
     if report is None:
         return None
     proper = set(report) == set(vars(UpdateReport())) and {*map(type, report.values())} == {int}
-    demand(proper, "its report of the last update is none.")
+    demand(proper, "its report of the last update is invalid.")
     return UpdateReport(**report).as_counts()
 
 
@@ -120,10 +120,10 @@ def read_sharpness(facts: Reader) -> Sharpness | None:
     values = facts.get("sharpness", list, type(None))
     if values is None:
         return None
-    demand([*map(type, values)] == [float, float, int, int], "its sharpness is none.")
+    demand([*map(type, values)] == [float, float, int, int], "its sharpness is invalid.")
     found = Sharpness(*values)
     proper = LEAST <= found.exponent <= MOST and 0 <= found.floor < np.inf
-    demand(proper and 0 <= found.size <= found.changes < 2**63, "its sharpness is none.")
+    demand(proper and 0 <= found.size <= found.changes < 2**63, "its sharpness is invalid.")
     return found
 
 

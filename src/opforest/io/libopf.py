@@ -154,7 +154,7 @@ def read_samples(
         return
     if kind != "dataset":
         found = "it holds distances" if kind else opened.explain_size()
-        raise opened.error(f"it is no data set of LibOPF: {found}.")
+        raise opened.error(f"it is not a LibOPF data set: {found}.")
     _, n_labels, d = opened.counts
     for raw in opened.rows(12 + skip * (8 + 4 * d), d + 2, size):
         X, y, ids = raw[:, 2:].view("<f4").astype(np.float32), raw[:, 1], raw[:, 0]
@@ -260,7 +260,7 @@ def read_distances(source: str | os.PathLike[str] | bytes) -> Array:
     """
     opened = open_source(source)
     if kind_of_binary(opened) != "distances":
-        raise opened.error("it is no file of distances: its size is not 4 + 4 n² bytes.")
+        raise opened.error("it is not a file of distances: its size is not 4 + 4 n² bytes.")
     n = opened.counts[0]
     table = np.frombuffer(opened.content(), "<f4", offset=4).reshape(n, n).astype(np.float32)
     wrong = ~((table >= 0) & np.isfinite(table))

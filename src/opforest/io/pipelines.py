@@ -48,12 +48,12 @@ def steps_from_data(steps: Any) -> list[tuple[str, Any]]:
     made = []
     for step in steps:
         if not (isinstance(step, list) and len(step) == 2 and type(step[0]) is str):
-            raise ModelFileError("a step of its preparation is none.")
+            raise ModelFileError("a step of its preparation is invalid.")
         title, data = step
         is_ours = isinstance(data, dict) and data.get("kind") == "Preparation"
         made.append((title, Preparation.from_data(data) if is_ours else from_data(data)))
     if any(step == "drop" for _, step in made if isinstance(step, str)):
-        raise ModelFileError("a step of its preparation is none.")
+        raise ModelFileError("a step of its preparation is invalid.")
     return made
 
 

@@ -166,7 +166,7 @@ class Source:
                 try:
                     text = decoder.decode(more, final=not more)
                 except UnicodeDecodeError as error:
-                    reason = f"the file is no proper UTF-16: {error.reason}"
+                    reason = f"the file is not valid UTF-16: {error.reason}"
                     raise DataFileError(reason, self.name) from None
                 rest.extend(text.encode("utf-8"))
             taken = min(len(rest), len(buffer))

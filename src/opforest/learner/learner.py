@@ -26,7 +26,7 @@ from opforest.report import UpdateReport
 class Learner(Answering):
     """An optimum-path forest on a table of examples in an SQLite file.
 
-    The model is a function of the table alone: after any crash, it is the one that training on the
+    The model is a function of the table alone: after any crash, it is exactly what refitting on the
     table gives, bit for bit. What ``learn`` has returned from is on disk. What ``forget`` has
     returned from is in no file of the store, neither in the table nor in a snapshot, nor in the
     write-ahead log.

@@ -180,7 +180,7 @@ class Memory:
         return Snapshot(next_id, ids.astype("<i8").tobytes(), stream.getvalue())
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Become what a snapshot has, or say in a ``ValueError`` that it is none."""
+        """Become what a snapshot has, or say in a ``ValueError`` that it is invalid."""
         metric = None if isinstance(self._metric, str) else self._metric
         model = load(io.BytesIO(snapshot.model), metric=metric)
         ids = np.frombuffer(snapshot.ids, "<i8").astype(np.int64)

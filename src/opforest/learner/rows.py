@@ -144,7 +144,7 @@ class PreparedRows:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number in JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 Rows = PlainRows | PreparedRows

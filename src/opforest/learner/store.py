@@ -198,7 +198,7 @@ class Store:
                 self._make_tables()
                 return
         if application != APPLICATION:
-            raise StoreError(f"{self.path}: it is an SQLite database, but no store of opforest.")
+            raise StoreError(f"{self.path}: it is an SQLite database, but not an opforest store.")
         self._check_format()
         if not self.read_only:
             self._empty_log()
@@ -328,7 +328,7 @@ class Store:
             return json.loads(found[0])
         except (TypeError, ValueError):
             raise StoreError(
-                f"{self.path}: the file is damaged: its entry {name!r} is no JSON."
+                f"{self.path}: the file is damaged: its entry {name!r} is not JSON."
             ) from None
 
     def put(self, **values: Any) -> None:

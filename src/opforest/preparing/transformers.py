@@ -237,7 +237,7 @@ def _plan(data: Any, deep: int) -> _Plan:
     if isinstance(data, str):
         _demand(data in WORDS, f"{data[:50]!r}")
         return _Plan(data, [], lambda fitted: None)
-    _demand(deep > 0 and isinstance(data, dict), "it is no object, or too deep")
+    _demand(deep > 0 and isinstance(data, dict), "it is not an object, or too deep")
     names, n = data.get("names"), data.get("n_features")
     _demand(type(n) is int and 0 < n <= MANY_FEATURES, "its number of features cannot be")
     if names is not None:
@@ -308,7 +308,7 @@ def _array(value: Any, n: int, kind: type, name: str) -> Any:
     types = {*map(type, value)}
     if kind is SimpleImputer and types == {str}:
         return np.array(value, object)
-    _demand(types <= {int, float}, f"{name} is no list of numbers")
+    _demand(types <= {int, float}, f"{name} is not a list of numbers")
     array = np.array(value, np.float64)
     _demand(np.isfinite(array).all(), f"{name} is not finite")
     _demand(name != "scale_" or array.all(), "a scale is 0")

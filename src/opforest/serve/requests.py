@@ -49,14 +49,14 @@ def parse(content: bytes) -> dict[str, Any]:
         body = json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         reason = "too many brackets" if isinstance(error, RecursionError) else str(error)[:200]
-        raise ProblemError(400, f"the body is no JSON: {reason}.") from None
+        raise ProblemError(400, f"the body is not JSON: {reason}.") from None
     if not isinstance(body, dict):
         raise ProblemError(400, "the body must be a JSON object.")
     return body
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number in JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def take(body: dict[str, Any], **wanted: tuple[type, ...]) -> list[Any]:
