@@ -13,7 +13,7 @@ import polars as pl
 from opforest.columns.data import ROWS, Array, Data
 from opforest.errors import DataFileError
 from opforest.io.formats import Opened
-from opforest.io.source import MANY_TIMES, MUCH
+from opforest.io.source import MANY_TIMES, MUCH, unreadable
 
 #: What the arrays of an NPZ file may be called.
 KEYS = {
@@ -138,12 +138,7 @@ def read_npz(path: str, name: str) -> Opened:
     except DataFileError:
         raise
     except DAMAGED as error:
-        raise _damaged(error, name) from None
-
-
-def _damaged(error: BaseException, name: str) -> DataFileError:
-    first = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return DataFileError(f"the archive cannot be read: {first}", name)
+        raise unreadable(error, name, "the archive cannot be read") from None
 
 
 def _open_members(members: dict[str, _Member], name: str) -> Opened:
@@ -190,7 +185,7 @@ def _rows_of(members: list[_Member], name: str) -> Iterator[pl.DataFrame]:
     except DataFileError:
         raise
     except DAMAGED as error:
-        raise _damaged(error, name) from None
+        raise unreadable(error, name, "the archive cannot be read") from None
 
 
 def write_npy(stream: IO[bytes], data: Data, _: str) -> None:

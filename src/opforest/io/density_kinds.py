@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from opforest.hills import DensityForest, Grown
+from opforest.io.container import demand
 from opforest.io.forest_arrays import check_numbers
 from opforest.io.header import (
     Reader,
     Taken,
     check_unchanged,
-    demand,
     give_names,
     read_classes,
     resolved,

@@ -11,7 +11,7 @@ import numpy as np
 from opforest._jit import is_jitted, specialise
 from opforest.examples import Parts, read_only
 from opforest.forest import BaseForest
-from opforest.io.header import demand
+from opforest.io.container import demand
 from opforest.kernels.distances import measure_edges
 from opforest.metrics import Array, CallableMetric, Metric
 from opforest.seeded import SeededForest

@@ -9,6 +9,7 @@ import numpy as np
 
 from opforest.errors import ModelFileError
 from opforest.examples import Parts
+from opforest.io.container import demand
 from opforest.metrics import Array, Metric, resolve
 from opforest.semi_supervised import SEEDS
 from opforest.spanning import ALGORITHMS
@@ -29,12 +30,6 @@ PARAMETERS: dict[str, tuple[type, ...] | Collection[str]] = {
     "amount": (int, float), "allow_single_cluster": (bool,), "held_out": (int, float),
     "random_state": (int, NONE), "contamination": (int, float), "window_size": (int, NONE),
 }  # fmt: skip
-
-
-def demand(condition: object, complaint: str) -> None:
-    """Raise a ``ModelFileError`` unless something is true of a file."""
-    if not condition:
-        raise ModelFileError(complaint)
 
 
 class Reader:

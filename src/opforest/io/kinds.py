@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opforest.base import ForestEstimator
 from opforest.forest import BaseForest
+from opforest.io.container import demand
 from opforest.io.density_kinds import (
     make_clustering,
     make_knn,
@@ -25,7 +26,6 @@ from opforest.io.density_kinds import (
 from opforest.io.header import (
     Reader,
     Taken,
-    demand,
     give_names,
     names_to_json,
     read_classes,

@@ -11,13 +11,12 @@ from opforest.classifier import OPFClassifier
 from opforest.errors import ModelFileError
 from opforest.examples import Model, Parts
 from opforest.forest import BaseForest
-from opforest.io.container import read_container, write_container
+from opforest.io.container import demand, read_container, write_container
 from opforest.io.forest_arrays import put_together
 from opforest.io.header import (
     Reader,
     check_jobs,
     check_unchanged,
-    demand,
     read_parameters,
     take,
     to_json,

@@ -4,6 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 from opforest.errors import ModelFileError
+from opforest.io.container import demand
 
 #: Steps before the model, at the most.
 MANY_STEPS = 20
@@ -43,17 +44,17 @@ def steps_from_data(steps: Any) -> list[tuple[str, Any]]:
     from opforest.preparing.preparation import Preparation
     from opforest.preparing.transformers import from_data
 
-    if not isinstance(steps, list) or len(steps) > MANY_STEPS:
-        raise ModelFileError("its preparation has no steps.")
+    proper = isinstance(steps, list) and len(steps) <= MANY_STEPS
+    demand(proper, "its preparation has no steps.")
     made = []
     for step in steps:
-        if not (isinstance(step, list) and len(step) == 2 and type(step[0]) is str):
-            raise ModelFileError("a step of its preparation is invalid.")
+        proper = isinstance(step, list) and len(step) == 2 and type(step[0]) is str
+        demand(proper, "a step of its preparation is invalid.")
         title, data = step
         is_ours = isinstance(data, dict) and data.get("kind") == "Preparation"
         made.append((title, Preparation.from_data(data) if is_ours else from_data(data)))
-    if any(step == "drop" for _, step in made if isinstance(step, str)):
-        raise ModelFileError("a step of its preparation is invalid.")
+    dropped = any(step == "drop" for _, step in made if isinstance(step, str))
+    demand(not dropped, "a step of its preparation is invalid.")
     return made
 
 
@@ -66,8 +67,8 @@ def join_pipeline(model: Any, header: dict[str, Any]) -> Any:
     from opforest.preparing.pipeline import Pipeline
 
     entry = header["preparation"]
-    if not isinstance(entry, dict) or type(entry.get("last")) is not str:
-        raise ModelFileError("its preparation has no steps.")
+    proper = isinstance(entry, dict) and type(entry.get("last")) is str
+    demand(proper, "its preparation has no steps.")
     made = steps_from_data(entry.get("steps"))
     check_widths([step for _, step in made if not isinstance(step, str)], model)
     return Pipeline([*made, (entry["last"], model)])
@@ -77,8 +78,8 @@ def check_widths(steps: list[Any], model: Any) -> None:
     """Raise an error unless each step gives what the next one takes."""
     for step, following in pairwise([*steps, model]):
         given, taken = len(step.get_feature_names_out()), getattr(following, "n_features_in_", None)
-        if taken is not None and given != taken:
-            raise ModelFileError(f"its preparation gives {given} features where {taken} are taken.")
+        demand(taken in (None, given),
+               f"its preparation gives {given} features where {taken} are taken.")  # fmt: skip
 
 
 def _check_columns(columns: Any, model: Any) -> dict[str, Any]:

@@ -60,6 +60,14 @@ PACKED: dict[bytes, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
+def unreadable(
+    error: BaseException, name: str, what: str = "the file cannot be read"
+) -> DataFileError:  # fmt: skip
+    """Return the error that says what another library found, in its first line."""
+    first = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return DataFileError(f"{what}: {first}", name)
+
+
 class _Counted:
     """A packed stream that counts what is read of it."""
 

@@ -242,21 +242,21 @@ def read_libopf(path: str, name: str) -> Opened:
 
     from opforest.io import libopf
 
-    def frames(labelled: bool) -> Iterator[Any]:
+    def samples(size: int) -> Iterator[Any]:
         try:
-            for X, y, ids in libopf.read_samples(path, ROWS):
-                columns = [*np.asfortranarray(X).T, *([y] if labelled else []), ids]
-                yield pl.DataFrame([pl.Series(str(k), np.ascontiguousarray(column))
-                                    for k, column in enumerate(columns)])  # fmt: skip
+            yield from libopf.read_samples(path, size)
         except DataFileError as error:
             raise DataFileError(error.reason, name, error.line, error.column) from None
 
-    try:
-        labelled = libopf.has_labels(path)
-        d = next(libopf.read_samples(path, 1))[0].shape[1]
-    except DataFileError as error:
-        raise DataFileError(error.reason, name, error.line, error.column) from None
-    return Opened(None, frames(labelled), (d if labelled else None, d + labelled))
+    def frames() -> Iterator[Any]:
+        for X, y, ids in samples(ROWS):
+            columns = [*np.asfortranarray(X).T, *([y] if labelled else []), ids]
+            yield pl.DataFrame([pl.Series(str(k), np.ascontiguousarray(column))
+                                for k, column in enumerate(columns)])  # fmt: skip
+
+    labelled = any(y.any() for _, y, _ in samples(ROWS))
+    d = next(samples(1))[0].shape[1]
+    return Opened(None, frames(), (d if labelled else None, d + labelled))
 
 
 # Writing.

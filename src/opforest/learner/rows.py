@@ -6,10 +6,11 @@ cells as they came, and its model learns what the preparation makes of them.
 
 import json
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
+from opforest.io.container import refuse_constant
 from opforest.io.pipelines import check_widths, steps_from_data, steps_to_data
 from opforest.learner.errors import RowError
 from opforest.learner.settings import Settings
@@ -117,7 +118,7 @@ class PreparedRows:
         cells = np.empty((len(content), self._known.n_features or 1), object)
         try:
             for i, packed in enumerate(content):
-                row = json.loads(packed.decode(), parse_constant=_refuse)
+                row = json.loads(packed.decode(), parse_constant=refuse_constant)
                 if type(row) is not list or not {*map(type, row)} <= {*CELLS}:
                     raise ValueError("an example is no list of cells")
                 cells[i] = [float(cell) if type(cell) is int else cell for cell in row]
@@ -141,10 +142,6 @@ class PreparedRows:
 
     def _called(self, k: int) -> str | int:
         return k if self._known.feature_names is None else self._known.feature_names[k]
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a JSON number")
 
 
 Rows = PlainRows | PreparedRows

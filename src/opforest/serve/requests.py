@@ -2,10 +2,11 @@
 
 import asyncio
 import json
-from typing import Any, NoReturn
+from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
+from opforest.io.container import refuse_constant
 from opforest.serve.limits import Limits
 from opforest.serve.problems import ProblemError
 
@@ -46,17 +47,13 @@ async def _read_all(request: Request, most: int) -> bytes:
 def parse(content: bytes) -> dict[str, Any]:
     """Return the JSON object that bytes are, or say what is wrong with them."""
     try:
-        body = json.loads(content, parse_constant=_refuse)
+        body = json.loads(content, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         reason = "too many brackets" if isinstance(error, RecursionError) else str(error)[:200]
         raise ProblemError(400, f"the body is not JSON: {reason}.") from None
     if not isinstance(body, dict):
         raise ProblemError(400, "the body must be a JSON object.")
     return body
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a JSON number")
 
 
 def take(body: dict[str, Any], **wanted: tuple[type, ...]) -> list[Any]:
