@@ -4,6 +4,7 @@ Kernels validate nothing. So whatever comes out of a file is checked here, and a
 shapes and ranges before a kernel sees it, then what must be true of any forest.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -13,9 +14,10 @@ from opforest.examples import Parts, read_only
 from opforest.forest import BaseForest
 from opforest.io.container import demand
 from opforest.kernels.distances import measure_edges
+from opforest.kernels.kdtree.fixed import build_kdtree
 from opforest.metrics import Array, CallableMetric, Metric
 from opforest.seeded import SeededForest
-from opforest.spanning import check_algorithm
+from opforest.spanning import SHARE_FOR_SEARCH, check_algorithm
 from opforest.updates import UPDATES
 from opforest.updates.approximate import forest_of
 
@@ -26,13 +28,24 @@ MANY = 2**62
 ROUNDING = 1024
 
 
+#: From so many points on, their k-d tree is built aside, while all else is checked.
+MANY_POINTS = 10_000
+
+
 def put_together(parts: Parts, n_classes: int) -> BaseForest:
     """Return the forest, or say in a ``ValueError`` what is wrong with its parts."""
     _check_arrays(parts)
     _check_facts(parts)
-    if len(parts.rows):
-        _check_links(parts, n_classes)
-        _check_weights(parts)
+    n = len(parts.rows)
+    with ThreadPoolExecutor(1) as aside:
+        growing = None
+        if n > MANY_POINTS and parts.share < SHARE_FOR_SEARCH:
+            growing = aside.submit(build_kdtree, parts.rows, np.arange(n))
+        if n:
+            _check_links(parts, n_classes)
+            _check_weights(parts)
+    if growing is not None:
+        parts = parts._replace(tree=growing.result())
     forest: BaseForest = SeededForest.from_parts(parts) if _is_seeded(parts) else forest_of(parts)
     try:
         forest.check_model()
