@@ -77,7 +77,7 @@ def test_what_is_no_store_is_said_in_one_line(store, folder):
         assert "store create x.db" in run("store", *command, code=4).stderr
     assert not (folder / "x.db").exists()
     assert "is there already" in run("store", "create", store, code=4).stderr
-    assert "nor any SQLite database" in run("store", "audit", "iris.csv", code=4).stderr
+    assert "nor any other SQLite database" in run("store", "audit", "iris.csv", code=4).stderr
     assert "metric" in run("store", "create", "c.db", "--metric", "eucliden", code=2).stderr
     run("store", "create", "d.db")
     assert "no examples yet" in run("store", "predict", "d.db", "iris.csv", code=2).stderr

@@ -228,5 +228,5 @@ class TestBadInput:
         import opforest
 
         os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(opforest.ModelFileError, match="no regular file"):
+        with pytest.raises(opforest.ModelFileError, match="not a regular file"):
             opforest.load(tmp_path / "pipe")

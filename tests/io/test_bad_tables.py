@@ -165,7 +165,7 @@ class TestErrors:
         (tmp_path / "a.csv").write_text("a,class\n1,2\n", "utf-16")
         assert read_table(tmp_path / "a.csv").y.tolist() == [2]
         (tmp_path / "b").write_bytes(bytes(range(256)))
-        with pytest.raises(DataFileError, match="no format that is known"):
+        with pytest.raises(DataFileError, match="nor of a known format"):
             read_table(tmp_path / "b")
 
     @pytest.mark.parametrize(

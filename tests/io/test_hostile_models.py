@@ -281,7 +281,7 @@ def test_pickles_and_zips_are_never_opened(path):
     for planted in (pickle.dumps(Bomb()), numpys.getvalue(), zipped.getvalue()):
         with pytest.raises(ModelFileError, match="does not begin like one"):
             load(path, planted)
-        with pytest.raises(ModelFileError, match="no JSON"):
+        with pytest.raises(ModelFileError, match="not JSON"):
             load(path, sealed(planted, b""))
     assert not Path(__file__).with_name("exploded").exists()
 

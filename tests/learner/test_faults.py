@@ -391,7 +391,7 @@ def test_what_others_write_into_the_table_is_seen(tmp_path):
 
 def test_files_that_are_no_store_are_named(tmp_path):
     (tmp_path / "text.db").write_text("a,b\n" * 1000)
-    with pytest.raises(StoreError, match="nor any SQLite database"):
+    with pytest.raises(StoreError, match="nor any other SQLite database"):
         Learner(tmp_path / "text.db")
     database = sqlite3.connect(tmp_path / "other.db")
     database.execute("CREATE TABLE mine (x)")

@@ -85,7 +85,8 @@ export async function openStore(first) {
     find("log").replaceChildren(...stats.events.slice().reverse().map(summary));
     if (!stats.events.length) find("log").replaceChildren(make("li", { className: "soft" }, "Nothing since the service was started."));
     find("last").replaceChildren(...stats.last.map((row) =>
-      make("li", {}, make("code", {}, row.key), make("span", { className: `k${codeOf(row.label) % 8}` }, row.label === null ? "no label" : String(row.label)))));
+      make("li", {}, make("code", {}, row.key), row.label === null
+        ? make("span", { className: "soft" }, "no label") : make("span", { className: `k${codeOf(row.label) % 8}` }, String(row.label))))));
     find("labels").hidden = !isPlain() || !canEdit();
     chosen = chooser(find("labels"), names.slice(0, 8), codeOf, "A click learns");
     find("version").textContent = `opforest ${stats.version}`;
