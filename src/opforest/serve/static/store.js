@@ -86,7 +86,7 @@ export async function openStore(first) {
     if (!stats.events.length) find("log").replaceChildren(make("li", { className: "soft" }, "Nothing since the service was started."));
     find("last").replaceChildren(...stats.last.map((row) =>
       make("li", {}, make("code", {}, row.key), row.label === null
-        ? make("span", { className: "soft" }, "no label") : make("span", { className: `k${codeOf(row.label) % 8}` }, String(row.label))))));
+        ? make("span", { className: "soft" }, "no label") : make("span", { className: `k${codeOf(row.label) % 8}` }, String(row.label)))));
     find("labels").hidden = !isPlain() || !canEdit();
     chosen = chooser(find("labels"), names.slice(0, 8), codeOf, "A click learns");
     find("version").textContent = `opforest ${stats.version}`;
