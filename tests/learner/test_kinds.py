@@ -446,3 +446,21 @@ def test_forged_rows_are_refused(prepared, x):
     database.close()
     with pytest.raises(StoreError, match=r"damaged|row"):
         Learner(prepared.path)
+
+
+def test_a_store_of_before_is_a_plain_one(tmp_path):
+    path = tmp_path / "a.db"
+    with Learner(path) as learner:
+        learner.learn([[0.0], [3.0]], ["a", "b"])
+    with sqlite3.connect(path) as database:
+        names = ("semi_supervised", "preparation", "prepared", "founded")
+        database.executemany("DELETE FROM meta WHERE name = ?", [(name,) for name in names])
+    database.close()
+    with Learner(path) as learner:
+        assert learner.audit().ok
+        assert learner.predict([[2.0]]).tolist() == ["b"]
+    with sqlite3.connect(path) as database:
+        database.execute("DELETE FROM meta WHERE name = 'metric'")
+    database.close()
+    with pytest.raises(StoreError, match="its settings cannot be"):
+        Learner(path, read_only=True)

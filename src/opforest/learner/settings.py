@@ -15,6 +15,9 @@ from opforest.preparing.preparation import ENCODE, SCALES
 
 PRECISIONS = ("float64", "float32")
 
+#: What older stores do not say.
+LATER = ("semi_supervised", "preparation", "prepared", "founded")
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -74,8 +77,9 @@ class Settings:
     @classmethod
     def load(cls, store: Store) -> Self:
         """Read it, or say in a ``StoreError`` that it cannot be."""
-        found = {name: store.get(name, field.default)
-                 for name, field in cls.__dataclass_fields__.items()}  # fmt: skip
+        fields = cls.__dataclass_fields__
+        found = {name: store.get(name, fields[name].default if name in LATER else None)
+                 for name in fields}  # fmt: skip
         names, params = found["feature_names"], found["metric_params"]
         n = found["n_features"]
         is_proper = (
