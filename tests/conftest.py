@@ -42,7 +42,7 @@ def iris():
     """The flowers as a table of ours, shuffled."""
     from sklearn.datasets import load_iris
 
-    from opforest.io.data import Data
+    from opforest.columns.data import Data
 
     flowers = load_iris()
     order = np.random.default_rng(0).permutation(150)

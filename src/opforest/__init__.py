@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from opforest import active
     from opforest.classifier import OPFClassifier
     from opforest.clustering import OPFClustering
+    from opforest.errors import ModelFileError
     from opforest.evaluating import Round, learn_from_errors, prune
     from opforest.explanation import Explanation, Step
     from opforest.forest import Forest
-    from opforest.io.errors import ModelFileError
     from opforest.io.model_file import load, save
     from opforest.knn_classifier import OPFKNNClassifier
     from opforest.learner import Learner, StoreError
@@ -51,7 +51,7 @@ __getattr__ = lazy(
         "Explanation": "opforest.explanation",
         "Forest": "opforest.forest",
         "Learner": "opforest.learner.learner",
-        "ModelFileError": "opforest.io.errors",
+        "ModelFileError": "opforest.errors",
         "OPFClassifier": "opforest.classifier",
         "OPFClustering": "opforest.clustering",
         "OPFKNNClassifier": "opforest.knn_classifier",

@@ -27,7 +27,7 @@ class DataFileError(ValueError):
 
     Examples
     --------
-    >>> from opforest.io.errors import DataFileError
+    >>> from opforest.errors import DataFileError
     >>> print(DataFileError("a number must come here, got 'x'", "a.csv", 3, 2))
     a.csv, line 3, column 2: a number must come here, got 'x'
     """

@@ -122,9 +122,8 @@ class Parts(NamedTuple):
     n_jobs: int | None = None
     share: float = 1.0  #: of the points that a search in a k-d tree looks at
     sharpness: Any = None  #: a ``Sharpness`` that has been found
-    way: Array | None = (
-        None  #: of a semi-supervised forest: the next example on the path to its seed
-    )
+    way: Array | None = None  #: of a semi-supervised forest: the next one on the path to its seed
+    tree: KDTree | None = None  #: the k-d tree of the rows, where it is known
 
 
 def taken(parts: Parts, chosen: Array, label: Array) -> Parts:
@@ -289,7 +288,8 @@ class Examples:
             lines = Lines(*(np.require(array, requirements=("C", "W")) for array in lines))
         index: Index | Flat = Flat()
         if parts.share < SHARE_FOR_SEARCH and len(rows):
-            index = build_index(state, tree or build_kdtree(rows, np.arange(len(rows))))
+            tree = tree or parts.tree or build_kdtree(rows, np.arange(len(rows)))
+            index = build_index(state, tree)
         body = Body(
             state,
             index,

@@ -282,7 +282,9 @@ class BaseForest(ABC):
         step = np.where(downwards, weight[conquered], weight[before])
         demand((cost[conquered] == np.maximum(cost[before], step)).all(), "a cost is no maximum")
         demand((root[conquered] == root[before]).all(), "a path does not lead to the root")
-        demand(np.array_equal(np.unique(root), prototypes), "roots are not the prototypes")
+        is_root = np.zeros(len(label), bool)
+        is_root[root] = True
+        demand(np.array_equal(np.flatnonzero(is_root), prototypes), "roots are not the prototypes")
         demand((label == label[root]).all(), "conquered by another class")
 
     def _check_examples(self) -> None:

@@ -76,7 +76,7 @@ class TestTrain:
 
     def test_data_are_not_overwritten_by_a_model(self, folder):
         before = (folder / "test.csv").read_bytes()
-        assert "is no model" in run("train", "train.csv", "test.csv", code=2).stderr
+        assert "is not a model" in run("train", "train.csv", "test.csv", code=2).stderr
         assert (folder / "test.csv").read_bytes() == before
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import opforest
+from opforest.columns.data import Data
 from opforest.datasets import make_lithuanian
-from opforest.io.data import Data
 from opforest.io.tables import write_table
 
 pytest.importorskip("typer")

@@ -77,7 +77,7 @@ def test_what_is_no_store_is_said_in_one_line(store, folder):
         assert "store create x.db" in run("store", *command, code=4).stderr
     assert not (folder / "x.db").exists()
     assert "is there already" in run("store", "create", store, code=4).stderr
-    assert "nor any SQLite database" in run("store", "audit", "iris.csv", code=4).stderr
+    assert "nor any other SQLite database" in run("store", "audit", "iris.csv", code=4).stderr
     assert "metric" in run("store", "create", "c.db", "--metric", "eucliden", code=2).stderr
     run("store", "create", "d.db")
     assert "no examples yet" in run("store", "predict", "d.db", "iris.csv", code=2).stderr
@@ -131,3 +131,47 @@ def test_play_serves_a_page(folder):
     finally:
         process.terminate()
         process.communicate(timeout=30)
+
+
+def test_a_store_prepares_and_learns_without_labels(folder):
+    table = "id,size,colour,species\na1,1.5,red,cat\na2,200,blue,dog\na3,,red,cat\na4,180,blue,\n"
+    (folder / "pets.csv").write_text(table)
+    (folder / "new.csv").write_text("size,colour\n3,red\n190,\n")
+    options = ("--encode", "onehot", "--missing", "median", "--scale", "standard")
+    facts = run_json("store", "create", "p.db", "--semi-supervised", *options)
+    assert (facts["encode"], facts["scale"], facts["semi-supervised"]) == (
+        "onehot", "standard", True
+    )  # fmt: skip
+    assert run_json("store", "learn", "p.db", "pets.csv", "--label", "species")["learned"] == 4
+    assert run_json("store", "correct", "p.db", "a4", "dog")["corrected"] == 1
+    labels = run("store", "predict", "p.db", "new.csv").stdout
+    run("store", "export", "p.db", "p.opforest")
+    assert run("predict", "p.opforest", "new.csv").stdout == labels
+    run("store", "export", "p.db", "again.csv")
+    run("store", "create", "q.db", "--semi-supervised", *options)
+    assert run_json("store", "learn", "q.db", "again.csv")["learned"] == 4
+    assert run("store", "predict", "q.db", "new.csv", "--proba").stdout == (
+        run("store", "predict", "p.db", "new.csv", "--proba").stdout
+    )
+    assert run_json("store", "forget", "p.db", "a1")["examples"] == 3
+    assert run_json("store", "audit", "p.db")["ok"] is True
+    (folder / "green.csv").write_text("size,colour,label\n3,green,cat\n")
+    assert (
+        "'green', which was not there" in run("store", "learn", "p.db", "green.csv", code=3).stderr
+    )
+
+
+def test_labels_that_are_numbers_may_be_missing(folder):
+    import polars as pl
+
+    run("store", "create", "n.db", "--semi-supervised")
+    (folder / "n.csv").write_text("a,label\n1.5,1\n2.5,\n9,2\n")
+    run("store", "learn", "n.db", "n.csv")
+    frame = pl.DataFrame({"a": [3.5, 8.5], "label": [None, 2]})
+    frame.write_parquet(folder / "n.parquet")
+    run("store", "learn", "n.db", "n.parquet")
+    with opforest.Learner("n.db") as learner:
+        assert learner.rows()[2].tolist() == [1, None, 2, None, 2]
+    run("store", "export", "n.db", "back.parquet")
+    assert pl.read_parquet(folder / "back.parquet")["label"].to_list() == [1, None, 2, None, 2]
+    assert "missing; CSV has" in run("store", "export", "n.db", "back.npz", code=3).stderr

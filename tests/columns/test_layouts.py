@@ -5,15 +5,17 @@ import gzip
 import io
 import lzma
 import os
+import subprocess
 import sys
 import time
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from opforest.io.data import Reading
-from opforest.io.errors import DataFileError
+from opforest.columns.data import Reading
+from opforest.errors import DataFileError
 from opforest.io.tables import read_chunks, read_table
 from workbooks import write_workbook
 
@@ -139,14 +141,14 @@ class TestBadInput:
             ("a,b,class\n" + "1,2,x\n" * 1500 + "1,2\n", "line 1502: the row has 2 cells, but the"),
             ("a,b,class\n" + "1,2,x\n" * 1500 + "1,2,3,x\n", "line 1502: the row has 4 cells"),
             ("a,b,class\n1,2,x\n" + '1,"2,x\n' + "1,2,x\n" * 9, "line 3: .*quote is not closed"),
-            (b"\x7fELF" + bytes(999), "no text and has no format that is known"),
-            (b"a,b\n1,\x00\n", "no text|NUL"),
+            (b"\x7fELF" + bytes(999), "neither text nor of a known format"),
+            (b"a,b\n1,\x00\n", "neither text|NUL"),
             ("a,class\n" + "9" * 400 + ",x\n1,y\n", "column 1: column 'a' must hold finite"),
             ("a,class\n9007199254740993,x\n1,y\n", "9007199254740993, which float64 cannot hold"),
             ("a,class\n1.5,x\n9007199254740993,y\n", "9007199254740993, which float64 cannot hold"),
             ("a,class\n1e400,x\n1,y\n", "line 2, column 1: .* finite numbers"),
             ("a,class\n1,caf\xe9\n".encode("latin-1"), "line 2: .*UTF-8, but byte 0xe9"),
-            (b"\xff\xfea\x00,", "there are no examples|proper UTF-16"),
+            (b"\xff\xfea\x00,", "there are no examples|not valid UTF-16"),
         ],
     )  # fmt: skip
     def test_one_line_that_says_what_and_where(self, tmp_path, content, message):
@@ -172,6 +174,20 @@ class TestBadInput:
             assert tracemalloc.get_traced_memory()[1] < 1 << 25
         finally:
             tracemalloc.stop()
+
+    @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is limited by Linux")
+    def test_bombs_by_real_limits(self, tmp_path):
+        """Each ends within seconds, in a process that could not hold what it unpacks to."""
+        pytest.importorskip("fastexcel")
+        script = Path(__file__).parent / "bombs.py"
+        done = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True)
+        lines = [line.split("\t") for line in done.stdout.splitlines()]
+        assert [name for name, *_ in lines] == [
+            "a.csv.gz", "a.npy.zst", "a.npz", "a.xlsx", "one-row.csv.gz"
+        ], done.stderr  # fmt: skip
+        for name, seconds, said in lines:
+            assert float(seconds) < 20, name
+            assert "times its size" in said or "a cell has more than" in said, name
 
     def test_an_archive_that_is_a_bomb(self, tmp_path, monkeypatch):
         monkeypatch.setattr("opforest.io.arrays.MUCH", 1 << 20)
@@ -212,5 +228,5 @@ class TestBadInput:
         import opforest
 
         os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(opforest.ModelFileError, match="no regular file"):
+        with pytest.raises(opforest.ModelFileError, match="not a regular file"):
             opforest.load(tmp_path / "pipe")

@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("polars")
 from data_files import SHARED_DATA
-from opforest.io.data import Reading
-from opforest.io.errors import DataFileError
+from opforest.columns.data import Reading
+from opforest.errors import DataFileError
 from opforest.io.tables import read_columns, read_table
 
 WILD = SHARED_DATA / "wild"

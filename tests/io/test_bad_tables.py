@@ -6,8 +6,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from opforest.io.data import Data, Expected, Reading
-from opforest.io.errors import DataFileError
+from opforest.columns.data import Data, Expected, Reading
+from opforest.errors import DataFileError
 from opforest.io.tables import read_table, write_table
 
 pytest.importorskip("pyarrow")
@@ -165,7 +165,7 @@ class TestErrors:
         (tmp_path / "a.csv").write_text("a,class\n1,2\n", "utf-16")
         assert read_table(tmp_path / "a.csv").y.tolist() == [2]
         (tmp_path / "b").write_bytes(bytes(range(256)))
-        with pytest.raises(DataFileError, match="no format that is known"):
+        with pytest.raises(DataFileError, match="nor of a known format"):
             read_table(tmp_path / "b")
 
     @pytest.mark.parametrize(

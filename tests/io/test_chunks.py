@@ -7,8 +7,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from opforest.io.data import Data, Reading
-from opforest.io.errors import DataFileError
+from opforest.columns.data import Data, Reading
+from opforest.errors import DataFileError
 from opforest.io.tables import read_chunks, read_table, write_table
 
 pytest.importorskip("pyarrow")

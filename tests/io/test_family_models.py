@@ -95,12 +95,12 @@ def test_a_function_must_be_passed_again(tmp_path):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("root", lambda a: a + 60, "a root is no example"),
+        ("root", lambda a: a + 60, "a root is not an example"),
         ("root", lambda a: np.roll(a, 1), "root|path"),
-        ("predecessor", lambda a: a - 5, "a predecessor is no example"),
+        ("predecessor", lambda a: a - 5, "a predecessor is not an example"),
         ("density", lambda a: a * 0, "a density is not"),
-        ("value", lambda a: a - 5000, "a value is none"),
-        ("scale", lambda a: a * np.nan, "its scale is none"),
+        ("value", lambda a: a - 5000, "a value is out of range"),
+        ("scale", lambda a: a * np.nan, "its scale is invalid"),
         ("rows", lambda a: a * np.inf, "not finite"),
         ("cuts", lambda a: a[None], "its cuts"),
         ("density", lambda a: a[:-1], "array 'density'"),

@@ -143,9 +143,9 @@ def forged(saved, name, place, value):
 @pytest.mark.parametrize(
     ("kind", "name", "place", "value", "message"),
     [
-        ("exact", "parent", 0, 7, "a parent is no example"),
-        ("exact", "parent", 0, -2, "a parent is no example"),
-        ("exact", "parent", 0, 2**62, "a parent is no example"),
+        ("exact", "parent", 0, 7, "a parent is not an example"),
+        ("exact", "parent", 0, -2, "a parent is not an example"),
+        ("exact", "parent", 0, 2**62, "a parent is not an example"),
         ("exact", "parent", slice(None), [1, 2, 3, 4, 5, 6, 0], "parents run in a circle"),
         ("exact", "parent", 3, 3, "parents run in a circle"),
         ("exact", "parent", 3, -1, "a root hangs on an edge"),
@@ -170,7 +170,7 @@ def forged(saved, name, place, value):
         ("exact", "classes", 1, "a", "labels are not in order"),
         ("opfi", "root", 0, 5, "a root is not where parents lead"),
         ("opfi", "root", 0, 99, "a root is not where parents lead"),
-        ("opfi", "pair", 0, 99, "a pair is no example"),
+        ("opfi", "pair", 0, 99, "a pair is not an example"),
         ("opfi", "pair", slice(None), 0, "ordinary example has a pair|pair is of the same class"),
         ("opfi", "parent", slice(None), [1, 2, 3, 4, 5, 6, 0], "parents run in a circle"),
         ("opfi", "cost", slice(None), 0.5, "a prototype costs something"),
@@ -199,8 +199,8 @@ def test_forged_arrays_are_refused_for_what_they_are(path, kind, name, place, va
         ({"arrays": [["rows", "<f8", [True, 2]]]}, "that cannot be"),
         ({"arrays": []}, "longer or shorter"),
         ({"parameters": {}}, "'(metric_params|metric|update)' cannot be"),
-        ({"parameters": 3}, "is no object"),
-        ({"forest": None}, "is no object"),
+        ({"parameters": 3}, "is not an object"),
+        ({"forest": None}, "is not an object"),
         ({"feature_names": ["a"]}, "feature names"),
         ({"feature_names": [1, 2]}, "feature names"),
         ({"classes": [["a"]]}, "cannot be"),
@@ -281,7 +281,7 @@ def test_pickles_and_zips_are_never_opened(path):
     for planted in (pickle.dumps(Bomb()), numpys.getvalue(), zipped.getvalue()):
         with pytest.raises(ModelFileError, match="does not begin like one"):
             load(path, planted)
-        with pytest.raises(ModelFileError, match="no JSON"):
+        with pytest.raises(ModelFileError, match="not JSON"):
             load(path, sealed(planted, b""))
     assert not Path(__file__).with_name("exploded").exists()
 

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from data_files import PUBLISHED_DATA, at_hand
 from opforest import OPFClassifier
 from opforest.datasets.published import PUBLISHED
-from opforest.io.errors import DataFileError
+from opforest.errors import DataFileError
 from opforest.io.libopf import (
     looks_like,
     read_dataset,
@@ -291,11 +291,11 @@ def test_models_that_lie_are_refused(tmp_path, incremental):
             read_model(content[:length])
     first = 28 if incremental else 32
     for place, value, message in [
-        (first + 8, 0, "circle|costs are not"), (first + 8, 99, "predecessor is no node"),
-        (first + 8, -2, "predecessor is no node"), (first + 12, 0, "contradicts|none"),
+        (first + 8, 0, "circle|costs are not"), (first + 8, 99, "predecessor is not a node"),
+        (first + 8, -2, "predecessor is not a node"), (first + 12, 0, "contradicts|invalid"),
         (first + 12, -1, "sample 0 has the label"), (first + 16, 0x7FC00000, "a cost is"),
         (first + 16, 0x49000000, "not by cost"), (len(content) - 4, 0, "order by cost|not by cost"),
-        (0, 10**9, "no model"), (8, 10**9, "no model"), (4, 0, "label"),
+        (0, 10**9, "not a LibOPF model"), (8, 10**9, "not a LibOPF model"), (4, 0, "label"),
     ]:  # fmt: skip
         lie = content[:place] + np.array(value, "<i4").tobytes() + content[place + 4 :]
         if lie != content:

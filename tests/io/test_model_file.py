@@ -262,11 +262,11 @@ def test_only_files_are_replaced_and_read(tmp_path):
     clf = OPFClassifier().fit(*some(9))
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(OSError, match="no regular file"):
+    with pytest.raises(OSError, match="not a regular file"):
         opforest.save(clf, pipe)
     with pytest.raises(OSError, match="directory"):
         opforest.load(tmp_path)
-    with pytest.raises(ModelFileError, match="no regular file"):
+    with pytest.raises(ModelFileError, match="not a regular file"):
         opforest.load("/dev/zero")
     with pytest.raises(FileNotFoundError):
         opforest.load(tmp_path / "missing")

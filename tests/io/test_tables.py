@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays as any_array
 
-from opforest.io.data import Data, Expected, Reading
-from opforest.io.errors import DataFileError
+from opforest.columns.data import Data, Expected, Reading
+from opforest.errors import DataFileError
 from opforest.io.tables import FORMATS, format_of, read_table, write_table
 
 pytest.importorskip("pyarrow")

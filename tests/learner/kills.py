@@ -5,7 +5,8 @@
 Each life is a fork of this process, so that nothing is imported or compiled anew. Two threads share
 its learner and write what they are about to do, and what has been acknowledged, to a pipe. After
 a random moment comes ``kill -9``. Then the store is opened again, and must have all that was
-acknowledged and nothing that was forgotten. Prints a JSON object.
+acknowledged and nothing that was forgotten. The last third of the lives is that of a store that
+prepares its rows and learns without labels, too. Prints a JSON object.
 """
 
 import json
@@ -38,6 +39,8 @@ def live(path, pipe, life, seed):
             number += len(keys)
             X = rng.integers(0, 6, (len(keys), 2)).astype(float)  # full of ties
             y = rng.integers(0, 3, len(keys)).tolist()
+            if learner.settings.semi_supervised:
+                y = [label or None for label in y]
             tell("learn", keys, X.tolist(), y)
             learner.learn(X, y, keys)
             tell("ok", keys)
@@ -114,15 +117,42 @@ def main():
         warm.forget("#3")
         warm.correct("#4", 2)
         warm.predict(np.eye(2))
+    warm_up_others()
+    plain = times - times // 3
+    parts = [
+        run(path, range(plain), rng, seed),
+        run(f"{path}-2", range(plain, times), rng, seed, **OTHERS),
+    ]
+    acknowledged, undecided = (sum(counts) for counts in zip(*parts, strict=True))
+    print(json.dumps({"kills": times, "acknowledged": acknowledged, "undecided": undecided}))
+
+
+OTHERS = {"semi_supervised": True, "preparation": opforest.Preparation(scale="standard")}
+
+
+def warm_up_others():
+    with opforest.Learner(":memory:", **OTHERS) as warm:
+        warm.learn(np.random.default_rng(0).random((30, 2)), [0, 1, None] * 10)
+        warm.learn(np.ones((1, 2)), [2])
+        warm.forget("#31")
+        warm.forget("#3")
+        warm.correct("#6", 2)
+        warm.correct("#7", 2)
+        warm.predict(np.eye(2))
+
+
+def run(path, lives, rng, seed, **options):
+    """Kill one life after the other; return how much was acknowledged, and done without a word."""
+    opforest.Learner(path, **options).close()
     table, undecided, acknowledged = {}, 0, 0
-    for life in range(times):
+    for life in lives:
         receive, send = os.pipe()
         child = os.fork()
         if child == 0:
             os.close(receive)
             live(path, send, life, seed)
         os.close(send)
-        said = read_lines(receive, child, rng.uniform(0.0, 0.06))
+        said = read_lines(receive, child, rng.uniform(0.0, 0.05))
         os.close(receive)
         acknowledged += sum(what == "ok" for what, *_ in said)
         questions = []
@@ -145,8 +175,7 @@ def main():
                 learner.forget(gone)
                 for key in gone:
                     del table[key]
-    print(json.dumps({"kills": times, "acknowledged": acknowledged, "undecided": undecided,
-                      "examples": len(table)}))  # fmt: skip
+    return acknowledged, undecided
 
 
 if __name__ == "__main__":

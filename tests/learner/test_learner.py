@@ -142,6 +142,19 @@ def test_what_was_learned_is_there_again(learner):
         again.predict([[0, 0]])
 
 
+def test_numbers_of_the_newest_that_were_forgotten_are_missing_ever_after(learner):
+    """They were given to others once, after the store had been opened again."""
+    path = learner.path
+    learner.forget(["b", "c"])
+    learner.close()
+    with Learner(path) as again:
+        again.learn([[5.0, 0], [9, 0]], ["high", "high"], keys=["d", "e"])
+        assert again.explain([5.1, 0]).steps[-2].key == "d"
+        again.forget(["d"])
+        assert again.rows()[0] == ["a", "e"]
+        assert again.audit().ok
+
+
 def test_a_batch_sent_again_changes_nothing(learner):
     before = learner.stats()["commits"]
     change = learner.learn([[0.0, 0], [1, 0]], ["low", "low"], keys=["a", "b"])

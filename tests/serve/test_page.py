@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("fastapi")
 playwright = pytest.importorskip("playwright.sync_api")
 
-from opforest import Learner
+from opforest import Learner, Preparation
 from serving import Client, running
 
 CHROMIUM = (
@@ -282,3 +282,17 @@ def test_the_page_is_small_and_complete():
         text = path.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
         assert "http:" not in text
         assert "https:" not in text
+
+
+def test_a_store_that_prepares_rows_is_shown_without_labels(browser, tmp_path):
+    preparation = Preparation("onehot", "median", "standard")
+    learner = Learner(tmp_path / "a.db", semi_supervised=True, preparation=preparation)
+    learner.learn([[1, "red"], [2, "red"], [9, "blue"]], ["cat", None, "dog"], keys=list("abc"))
+    with running(learner) as port, Page(browser, port) as page:
+        page.wait_for_selector("#last li")
+        assert "Unlabelled" in page.inner_text("#facts")
+        assert "no label" in page.inner_text("#last")
+        page.check("#edit")
+        page.locator("#forest").click(position={"x": 5, "y": 5})
+        assert "come by the API" in page.inner_text("#said")
+        assert len(learner) == 3

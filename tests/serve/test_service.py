@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from opforest import Learner, OPFClassifier
+from opforest import Learner, OPFClassifier, Preparation
 from opforest.serve.guard import Tokens
 from opforest.serve.limits import Limits
 from serving import Client, running
@@ -92,6 +92,35 @@ def test_rows_go_by_name(tmp_path):
         assert problem["detail"] == "row 0, column 'width' must be a number, got text."
         more = {"height": 1, "width": 1, "depth": 1}
         assert client.post("/v1/predict", {"rows": [more]}, code=422)["column"] == "depth"
+
+
+def test_text_missing_cells_and_labels_that_come_later_go_by_http(tmp_path):
+    preparation = Preparation("onehot", "median", "standard")
+    learner = Learner(tmp_path / "a.db", semi_supervised=True, preparation=preparation)
+    with running(learner) as port:
+        client = Client(port)
+        rows = [{"size": 1, "colour": "red"}, {"size": None, "colour": "blue"}, [300, "blue"]]
+        keys = ["a", "b", "c"]
+        assert client.get("/v1/forest")["examples"] == 0
+        client.post("/v1/learn", {"rows": rows, "labels": [None] * 3, "keys": keys})
+        assert client.get("/v1/forest")["points"] == []
+        detail = client.post("/v1/predict", {"rows": [[1, "red"]]}, code=422)["detail"]
+        assert "no example in the store has a label" in detail
+        assert client.post("/v1/correct", {"key": "a", "label": "cat"})["labelled"] == 1
+        again = {"rows": rows, "labels": [None, None, "dog"], "keys": keys}
+        answer = client.post("/v1/learn", again)
+        assert (answer["labelled"], answer["unchanged"]) == (1, 2)
+        assert client.post("/v1/predict", {"rows": [[2, "red"], [None, None]]})["labels"]
+        assert client.post("/v1/explain", {"row": {"colour": "red", "size": 3}})["label"] == "cat"
+        problem = client.post("/v1/predict", {"rows": [[1, "red"], [1, "green"]]}, code=422)
+        assert (problem["row"], problem["column"]) == (1, "colour")
+        problem = client.post("/v1/predict", {"rows": [[True, "red"]]}, code=422)
+        assert problem["detail"] == "row 0, column 'size' must be a number or text, got a boolean."
+        stats = client.get("/v1/stats")
+        assert (stats["unlabelled"], stats["classes"]) == (1, {"cat": 1, "dog": 1})
+        assert client.get("/v1/forest")["examples"] == 3
+        assert client.post("/v1/forget", {"keys": ["a"]})["forgotten"] == 1
+        assert learner.audit().ok
 
 
 BAD = [
@@ -445,7 +474,7 @@ def test_a_process_finishes_what_was_begun_and_survives_kills(tmp_path):
             thread.start()
         events = socket.create_connection(("127.0.0.1", port))
         events.sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        time.sleep(1.2)
+        time.sleep(0.7)
         process.send_signal(end)
         assert process.wait(20) in (0, -end)
         for thread in threads:

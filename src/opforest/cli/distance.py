@@ -33,8 +33,8 @@ def distance(
         import numpy as np
 
         from opforest.cli.output import print_facts
+        from opforest.columns.data import Data
         from opforest.io import libopf
-        from opforest.io.data import Data
         from opforest.io.source import STANDARD
         from opforest.io.tables import format_of, read_table, write_table
         from opforest.metrics import resolve

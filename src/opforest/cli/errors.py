@@ -19,7 +19,7 @@ def say_errors(stopped: str = "Stopped; nothing was changed.") -> Iterator[None]
 
     After Ctrl-C, the line is ``stopped``.
     """
-    from opforest.io.errors import DataFileError, ModelFileError
+    from opforest.errors import DataFileError, ModelFileError
     from opforest.learner.errors import StoreError
 
     with warnings.catch_warnings():
@@ -47,7 +47,7 @@ def say_errors(stopped: str = "Stopped; nothing was changed.") -> Iterator[None]
 @contextmanager
 def blame(path: str, data: Any = None) -> Iterator[None]:
     """Say of errors about examples which file the examples are in, and where if that is known."""
-    from opforest.io.errors import DataFileError, ModelFileError
+    from opforest.errors import DataFileError, ModelFileError
     from opforest.learner.errors import StoreError
 
     try:

@@ -8,7 +8,7 @@ from opforest.cli import options
 from opforest.cli.errors import say_errors
 
 if TYPE_CHECKING:
-    from opforest.io.data import Data
+    from opforest.columns.data import Data
 
 
 @options.reads_data

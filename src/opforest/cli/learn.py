@@ -214,8 +214,8 @@ def _measured(path: str, examples: Any) -> Any:
     """Return the distances between examples that a file has."""
     import numpy as np
 
+    from opforest.columns.data import Reading
     from opforest.io import libopf
-    from opforest.io.data import Reading
     from opforest.io.tables import format_of, read_table
 
     is_libopf = format_of(path) in (None, "libopf")

@@ -64,13 +64,13 @@ def check_jobs(jobs: int | None) -> None:
 def require_no_data(path: str) -> None:
     """Raise an error if a model would be written over a file that holds something else."""
     if os.path.isfile(path) and os.path.getsize(path) and kind_of_model(path) is None:
-        raise ValueError(f"{path} is there and is no model: remove it, or name another file.")
+        raise ValueError(f"{path} is there and is not a model: remove it, or name another file.")
 
 
 def load_model(path: str, jobs: int | None = None) -> Any:
     """Load a model file, ours or LibOPF's: a classifier, or a pipeline that ends with one."""
     from opforest.classifier import OPFClassifier
-    from opforest.io.errors import DataFileError, ModelFileError
+    from opforest.errors import DataFileError, ModelFileError
     from opforest.io.libopf import read_model
     from opforest.io.model_file import load
 
@@ -267,7 +267,7 @@ def labels_of(data: "Data", path: str) -> "Array":
     """Return the labels of examples, all of which must have one."""
     import numpy as np
 
-    from opforest.io.errors import DataFileError
+    from opforest.errors import DataFileError
 
     if data.y is None:
         raise DataFileError("there are no labels; --label names their column", path)

@@ -12,7 +12,7 @@ import typer
 from opforest.io.formats import FORMATS
 
 if TYPE_CHECKING:
-    from opforest.io.data import Expected, Reading
+    from opforest.columns.data import Expected, Reading
 
 
 #: Formats of data files, by the names that the registry has for them.
@@ -167,9 +167,10 @@ class How:
         categories: bool = False,
         needs_label: bool = False,
         lossless: bool = False,
+        may_lack_labels: bool = False,
     ) -> "Reading":
         """Return it as readers want it, or say which option makes no sense."""
-        from opforest.io.data import Reading
+        from opforest.columns.data import Reading
 
         delimiter = self.delimiter
         if delimiter is not None:
@@ -191,6 +192,7 @@ class How:
             categories,
             needs_label,
             lossless,
+            may_lack_labels,
         )
 
 

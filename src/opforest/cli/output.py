@@ -102,18 +102,33 @@ def phases(wanted: bool = True) -> Iterator[Callable[[str], None]]:
         yield lambda name: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(pulse_style="green"),
-               TimeElapsedColumn())  # fmt: skip
+               TaskProgressColumn(), TimeElapsedColumn())  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks: list[Any] = []
 
-        def begin(name: str, size: int | None = None) -> None:
-            if tasks:
-                bar.update(tasks[-1], total=1, completed=1)
-            shown = name if size is None else f"{name}, {size:,} examples"
-            tasks.append(bar.add_task(shown, total=None))
+        class Bars:
+            """A bar for each phase, which is full when the next one begins."""
 
-        with listening(begin):
-            yield begin
+            task: Any = None
+
+            def begin(self, name: str, size: int | None = None) -> None:
+                if self.task is not None:
+                    bar.update(self.task, total=1, completed=1)
+                shown = name if size is None else f"{name}, {size:,} examples"
+                self.task = bar.add_task(shown, total=None)
+
+            def advance(self, share: float) -> None:
+                bar.update(self.task, total=1, completed=share)
+
+        bars = Bars()
+        with listening(bars):
+            yield bars.begin

@@ -14,7 +14,7 @@ from opforest.cli.errors import blame, say_errors
 
 if TYPE_CHECKING:
     from opforest.classifier import OPFClassifier
-    from opforest.io.data import Data
+    from opforest.columns.data import Data
 
 
 @options.reads_data

@@ -1,6 +1,7 @@
 """``opforest store``: a learner on disk, from the shell."""
 
 import io
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +15,11 @@ from opforest.cli import options
 from opforest.cli.errors import BAD_MODEL, blame, say_errors
 
 if TYPE_CHECKING:
-    from opforest.io.data import Expected
+    from opforest.columns.data import Data, Expected
     from opforest.learner import Learner
+
+#: A label that is a whole number.
+_WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})")
 
 StoreFile = Annotated[str, typer.Argument(metavar="STORE", help="the file of a store")]
 
@@ -37,13 +41,28 @@ def _opened(path: str, **more: Any) -> Iterator["Learner"]:
 
 def _expected(learner: "Learner") -> "Expected | None":
     """Return what a store expects of data files."""
-    from opforest.io.data import Expected
+    from opforest.columns.data import Expected
+    from opforest.learner.rows import PreparedRows
 
-    known = learner.settings
+    known, rows = learner.settings, learner._fresh().rows
     if known.n_features is None:
         return None
     text = None if known.labels is None else known.labels == "text"
-    return Expected(known.n_features, known.feature_names, text)
+    first = rows.steps[0][1] if isinstance(rows, PreparedRows) and rows.steps else None
+    categorical = frozenset(getattr(first, "categorical_", ()))
+    return Expected(known.n_features, known.feature_names, text, None, categorical)
+
+
+def _reading(learner: "Learner", how: options.How) -> Any:
+    """Return how to read data files for a store."""
+    known = learner.settings
+    asked = known.preparation
+    return how.reading(
+        expected=_expected(learner),
+        allow_missing=asked is not None and asked.get("missing", "median") != "error",
+        categories=asked is not None and asked.get("encode", "onehot") != "error",
+        may_lack_labels=known.semi_supervised,
+    )
 
 
 def create(
@@ -59,26 +78,40 @@ def create(
     score: Annotated[
         bool, typer.Option("--score", help="predict each example before it is learned, and count")
     ] = False,
+    semi_supervised: Annotated[
+        bool, typer.Option("--semi-supervised", help="learn examples without labels, too")
+    ] = False,
+    encode: options.EncodeOption = None,
+    missing: options.MissingOption = None,
+    scale: options.ScaleOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Make an empty store.
 
-    Example: opforest store create animals.db --score
+    What --encode, --missing and --scale do is learned from the first file.
+
+    Example: opforest store create animals.db --score --scale standard
     """
     with say_errors():
         import os
 
         from opforest.cli.output import print_facts
         from opforest.learner import Learner, StoreError
+        from opforest.preparing.preparation import Preparation
 
         if os.path.exists(store) and os.path.getsize(store):
             raise StoreError(f"{store} is there already: remove it, or choose another name.")
         names = None if features is None else [name.strip() for name in features.split(",")]
         params = options.parse_params(metric_param)
+        preparation = Preparation(encode or "error", missing or "error", scale or "none")
         with Learner(store, metric=metric, metric_params=params, feature_names=names,
-                     precision=precision, score=score) as learner:  # fmt: skip
+                     precision=precision, score=score, semi_supervised=semi_supervised,
+                     preparation=preparation) as learner:  # fmt: skip
             known = learner.settings
-        print_facts({"store": store, "metric": known.metric, "score": known.score}, json)
+        facts = {"store": store, "metric": known.metric, "score": known.score}
+        if semi_supervised:
+            facts["semi-supervised"] = True
+        print_facts({**facts, **(known.preparation or {})}, json)
 
 
 @options.reads_data
@@ -99,15 +132,17 @@ def learn(
     Example: opforest store learn animals.db more.csv
     """
     with say_errors("Stopped; what was learned is on disk. Run it again to learn the rest."):
-        from opforest.cli.models import labels_of
         from opforest.cli.output import counting, print_facts
-        from opforest.io.tables import read_chunks
+        from opforest.io.tables import read_chunks, read_table
 
         begin, totals = perf_counter(), {"learned": 0, "unchanged": 0, "replaced": 0}
         with _opened(store) as learner, counting("learned") as count:
-            reading = how.reading(expected=_expected(learner))
-            for chunk in read_chunks(data, reading):
-                y = labels_of(chunk, data)
+            reading, known = _reading(learner, how), learner.settings
+            if known.semi_supervised:
+                totals["labelled"] = 0
+            whole = known.preparation is not None and known.prepared is None
+            for chunk in [read_table(data, reading)] if whole else read_chunks(data, reading):
+                y = _labels(chunk, data, learner)
                 keys = None if chunk.ids is None else [str(key) for key in chunk.ids.tolist()]
                 with blame(data):
                     change = learner.learn_named(chunk.X, y, keys, replace, chunk.feature_names)
@@ -144,7 +179,7 @@ def predict(
         with _opened(store, read_only=True) as learner:
             if len(learner) == 0:
                 raise ValueError(f"{store} has no examples yet: learn some first.")
-            model, reading = learner.model, how.reading(expected=_expected(learner))
+            model, reading = learner.model, _reading(learner, how)
             write = write_json if json else write_lines
             with open_output(out) as stream, counting("predicted", not is_shown) as count:
                 text = io.TextIOWrapper(stream, "utf-8", newline="")
@@ -205,8 +240,27 @@ def correct(
 
         with _opened(store) as learner:
             change = learner.correct(key, _as_label(label, learner.settings.labels))
-        facts = {"store": store, "key": key, "label": label, "corrected": change.replaced}
+        corrected = change.replaced + change.labelled
+        facts = {"store": store, "key": key, "label": label, "corrected": corrected}
         print_facts(facts, json)
+
+
+def _labels(data: "Data", path: str, learner: "Learner") -> Any:
+    """Return labels; None for those that a semi-supervised store may do without."""
+    from opforest.cli.models import NO_LABEL, labels_of
+
+    known = learner.settings
+    if not known.semi_supervised:
+        return labels_of(data, path)
+    if data.y is None:
+        return [None] * len(data)
+    if data.y.dtype.kind != "U":
+        return data.y
+    labels = [None if label in NO_LABEL else label for label in data.y.tolist()]
+    there = [label for label in labels if label is not None]
+    if known.labels == "integer" or (known.labels is None and all(map(_WHOLE.fullmatch, there))):
+        return [None if label is None else _as_label(label, "integer") for label in labels]
+    return labels
 
 
 def _as_label(text: str, kind: str | None) -> Any:

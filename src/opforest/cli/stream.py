@@ -49,7 +49,7 @@ def stream(
 
     The model is saved now and then and at the end, and a note beside it, MODEL.stream, says how
     far it has come. A run that was stopped, or even killed, goes on with --resume, and ends with
-    the very model of a run that was not. Later, --resume learns what the file has gained.
+    exactly the model of a run that was not. Later, --resume learns what the file has gained.
 
     Example: tail -n +1 -f events.csv | opforest stream events.opforest - --every 500
     """

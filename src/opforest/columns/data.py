@@ -122,6 +122,8 @@ class Reading:
         Whether to ask for the label where it is not clear, instead of having none.
     lossless : bool
         Whether nothing may be left out because it looks like an id or a date.
+    may_lack_labels : bool
+        Whether labels may be missing. If some are, labels are text, and those are empty.
     """
 
     format: str | None = None
@@ -135,6 +137,7 @@ class Reading:
     categories: bool = False
     needs_label: bool = False
     lossless: bool = False
+    may_lack_labels: bool = False
 
 
 def join(parts: Sequence[Data]) -> Data:

@@ -81,7 +81,7 @@ def to_data(
     find = table.find_line
     return Data(
         X,
-        None if label is None else _labels(label, text, teller),
+        None if label is None else _labels(label, text, teller, reading.may_lack_labels),
         None if roles.id is None else _ids(columns[roles.id]),
         roles.names,
         None if label is None else label.name,
@@ -210,11 +210,13 @@ def _features(columns: list[Column], roles: Roles, reading: Reading, teller: _Te
 # Labels and ids.
 
 
-def _labels(column: Column, text: bool | None, teller: _Teller) -> Array:
-    """Return labels: whole numbers where all are, else text."""
+def _labels(column: Column, text: bool | None, teller: _Teller, may_lack: bool) -> Array:
+    """Return labels: whole numbers where all are, else text; ``""`` for one that may be missing."""
     cells = column.cells
     if column.is_text:
         words = cells.cast(pl.String).str.strip_chars().fill_null("")
+        if may_lack and (gone := words.str.to_lowercase().is_in(MISSING_NUMBER)).any():
+            return np.array(words.set(gone, "").to_list(), np.str_)
         if text is None:
             text = teller.table.is_typed or not bool(
                 words.str.contains(r"^[+-]?(0|[1-9]\d{0,17})(\.0*)?$").all()
@@ -233,12 +235,18 @@ def _labels(column: Column, text: bool | None, teller: _Teller) -> Array:
     if not (dtype.is_numeric() or dtype == pl.Boolean) or dtype.is_decimal():
         reason = f"labels must be text or numbers, and {column} has the type {dtype}"
         raise DataFileError(reason, teller.table.path)
-    return _numeric_labels(column, text, teller)
+    return _numeric_labels(column, text, teller, may_lack)
 
 
-def _numeric_labels(column: Column, text: bool | None, teller: _Teller) -> Array:
+def _numeric_labels(
+    column: Column, text: bool | None, teller: _Teller, may_lack: bool
+) -> Array:  # fmt: skip
     cells = column.cells.cast(pl.Int64) if column.cells.dtype == pl.Boolean else column.cells
     wanting = cells.is_null() | (cells.is_nan() if cells.dtype.is_float() else False)
+    known = cells.filter(~wanting)
+    if wanting.any() and may_lack and (known == known.cast(pl.Int64, strict=False)).all():
+        words = cells.cast(pl.Int64, strict=False).cast(pl.String).fill_null("")
+        return np.array(words.to_list(), np.str_)
     if wanting.any():
         raise teller.error(column, int(wanting.arg_max() or 0), "the label is missing")
     y = cells.to_numpy()

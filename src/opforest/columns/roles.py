@@ -231,10 +231,7 @@ def _leave_out_useless(roles: Roles, keep: list[int]) -> None:
                 f"{column} may be an id: {column.distinct} different values in "
                 f"{len(column.cells)} rows (--drop {column.option} leaves it out)"
             )
-        else:
-            continue
-        if k in roles.left_out:
-            roles.features.remove(k)
+    roles.features[:] = [k for k in roles.features if k not in roles.left_out]
 
 
 def _look_for_label(roles: Roles) -> None:
@@ -242,14 +239,14 @@ def _look_for_label(roles: Roles) -> None:
     columns, left = roles.columns, _others(roles)
     candidates = [k for k in left if columns[k].may_be_label]
     sure = {k for k in left if (columns[k].name or "").lower() in CERTAIN_NAMES}
-    named = [k for k in left if _rank_of_name(columns, k, left) is not None
-             and (columns[k].has_classes or k in sure)]  # fmt: skip
-    named.sort(key=lambda k: _rank_of_name(columns, k, left) or 0)
+    ranks = _ranks_of_names(columns, left)
+    named = [k for k in sorted(ranks, key=lambda k: ranks[k])
+             if columns[k].has_classes or k in sure]  # fmt: skip
     words = [k for k in candidates if columns[k].kind in ("category", "boolean")]
     whole = [k for k in candidates if columns[k].kind == "whole number"]
     ends = (left[0], left[-1]) if left else ()
     others_have_fractions = all(
-        columns[k].kind in ("number", "date", "empty") for k in left if k not in (*whole, *words)
+        columns[k].kind in ("number", "date", "empty") for k in set(left).difference(whole, words)
     )
     # Whole numbers at an end are a rival, unless whole numbers are what features are here.
     many = len(columns[0].cells) >= FEW_ROWS
@@ -278,12 +275,11 @@ def _look_for_label(roles: Roles) -> None:
     roles.question = _question(columns, list(dict.fromkeys(ordered)), left)
 
 
-def _rank_of_name(columns: list[Column], k: int, left: list[int]) -> int | None:
-    name = (columns[k].name or "").lower()
-    if name in LABEL_NAMES:
-        return LABEL_NAMES.index(name)
-    has_x = any((columns[j].name or "").lower() == "x" for j in left)
-    return len(LABEL_NAMES) if name == "y" and not has_x else None
+def _ranks_of_names(columns: list[Column], left: list[int]) -> dict[int, int]:
+    """Return which columns have a label's name, and how good a name it is: 0 is the best."""
+    names = {k: (columns[k].name or "").lower() for k in left}
+    good = list(LABEL_NAMES) if "x" in names.values() else [*LABEL_NAMES, "y"]
+    return {k: good.index(name) for k, name in names.items() if name in good}
 
 
 def _offers(columns: list[Column], chosen: list[int], most: int = 8) -> str:
@@ -384,7 +380,7 @@ def _label_beside(
         roles.label = left[0] if len(left) == 1 else None
         return
     by_name = [k for k in left if layout and columns[k].name == layout["label_name"]]
-    by_name += [k for k in left if _rank_of_name(columns, k, left) is not None]
+    by_name += _ranks_of_names(columns, left)
     if not by_name and len(left) > 1:
         left = [k for k in left if not columns[k].why_id and columns[k].kind != "date"]
     if by_name or len(left) == 1:
@@ -394,7 +390,7 @@ def _label_beside(
 
 
 def explain_text(roles: Roles) -> str:
-    """Say what is wrong with features that are no numbers, all of them, and what would help."""
+    """Say what is wrong with features that are not numbers, all of them, and what would help."""
     wrong = [roles.columns[k] for k in roles.features if roles.columns[k].kind not in NUMERIC
              and roles.columns[k].kind != "empty"]  # fmt: skip
     words = [column for column in wrong if column.kind in ("category", "text")]

@@ -13,9 +13,9 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from opforest.columns.data import Array, Data
-from opforest.columns.roles import ID_NAME, LABEL_NAMES
+from opforest.columns.data import Data
 from opforest.errors import DataFileError
+from opforest.io.delimited import decode, to_frame
 from opforest.io.formats import Opened
 
 _QUOTED = r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\""
@@ -44,7 +44,7 @@ class Attribute(NamedTuple):
 def read_arff(source: Any, reading: Any, live: bool) -> Opened:
     """Return the table in an ARFF file."""
     path = source.name
-    numbered = ((i, _decode(line, path, i)) for i, line in enumerate(source.text(), 1))
+    numbered = ((i, decode(line, i, path)) for i, line in enumerate(source.text(), 1))
     attributes = _read_header(numbered, path)
     lines = array("q")  # of each row
 
@@ -61,13 +61,6 @@ def read_arff(source: Any, reading: Any, live: bool) -> Opened:
                 if one.values or not one.is_text}  # fmt: skip
     return Opened(tuple(one.name for one in attributes), frames(), (), declared, find_line,
                   is_typed=False)  # fmt: skip
-
-
-def _decode(line: bytes, path: str, number: int) -> str:
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError:
-        raise DataFileError("the file must be text in UTF-8", path, number) from None
 
 
 def _read_header(numbered: Lines, path: str) -> list[Attribute]:
@@ -164,29 +157,20 @@ def _sparse_row(
     return row
 
 
-def write_arff(stream: IO[bytes], data: Data) -> None:
+def write_arff(stream: IO[bytes], data: Data, _: str) -> None:
     """Write all examples; numbers keep all their digits."""
-    names = data.feature_names or [f"f{k + 1}" for k in range(data.X.shape[1])]
-    lines = ["@relation opforest\n", ""]
-    columns = [_show_numbers(column) for column in data.X.astype(np.float64).T]
-    kinds = ["numeric"] * len(columns)
-    names = list(names)
-    if data.ids is not None:
-        names.insert(0, ID_NAME)
-        kinds.insert(0, "numeric" if data.ids.dtype.kind in "iu" else "string")
-        columns.insert(0, [_quote(str(cell)) for cell in data.ids.tolist()])
-    if data.y is not None:
-        names.append(data.label_name or LABEL_NAMES[0])
-        kinds.append("{" + ",".join(_quote(str(k)) for k in np.unique(data.y).tolist()) + "}")
-        columns.append([_quote(str(cell)) for cell in data.y.tolist()])
-    for name, kind in zip(names, kinds, strict=True):
-        lines.append(f"@attribute {_quote(name)} {kind}")
-    lines += ["", "@data", *(",".join(row) for row in zip(*columns, strict=True))]
-    stream.write(("\n".join(lines) + "\n").encode())
+    frame, lines = to_frame(data, as_text=True), ["@relation opforest\n", ""]
+    for k, column in enumerate(frame):
+        kind = "numeric" if column.dtype.is_numeric() else "string"
+        if data.y is not None and k == frame.width - 1:
+            kind = "{" + ",".join(_quote(str(label)) for label in np.unique(data.y).tolist()) + "}"
+        lines.append(f"@attribute {_quote(column.name)} {kind}")
+    rows = (",".join(map(_show, row)) for row in frame.iter_rows())
+    stream.write(("\n".join([*lines, "", "@data", *rows]) + "\n").encode())
 
 
-def _show_numbers(column: Array) -> list[str]:
-    return ["?" if number != number else repr(number) for number in column.tolist()]
+def _show(cell: Any) -> str:
+    return "?" if cell is None else _quote(cell) if isinstance(cell, str) else repr(cell)
 
 
 def _quote(text: str) -> str:

@@ -13,7 +13,7 @@ import polars as pl
 from opforest.columns.data import ROWS, Array, Data
 from opforest.errors import DataFileError
 from opforest.io.formats import Opened
-from opforest.io.source import MANY_TIMES, MUCH
+from opforest.io.source import MANY_TIMES, MUCH, unreadable
 
 #: What the arrays of an NPZ file may be called.
 KEYS = {
@@ -40,7 +40,7 @@ def read_npy(path: str, name: str) -> Opened:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError):
-        raise DataFileError("the file is no array of numbers in NumPy's format", name) from None
+        raise DataFileError("the file is not an array of numbers in NumPy's format", name) from None
     if not isinstance(array, np.ndarray):
         raise DataFileError("the file must hold one array", name)
     parts = (array[k : k + ROWS] for k in range(0, len(array) if array.ndim else 0, ROWS))
@@ -138,12 +138,7 @@ def read_npz(path: str, name: str) -> Opened:
     except DataFileError:
         raise
     except DAMAGED as error:
-        raise _damaged(error, name) from None
-
-
-def _damaged(error: BaseException, name: str) -> DataFileError:
-    first = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return DataFileError(f"the archive cannot be read: {first}", name)
+        raise unreadable(error, name, "the archive cannot be read") from None
 
 
 def _open_members(members: dict[str, _Member], name: str) -> Opened:
@@ -190,16 +185,16 @@ def _rows_of(members: list[_Member], name: str) -> Iterator[pl.DataFrame]:
     except DataFileError:
         raise
     except DAMAGED as error:
-        raise _damaged(error, name) from None
+        raise unreadable(error, name, "the archive cannot be read") from None
 
 
-def write_npy(stream: IO[bytes], data: Data) -> None:
+def write_npy(stream: IO[bytes], data: Data, _: str) -> None:
     """Write a table of numbers, the labels in its last column."""
     X = data.X if data.y is None else np.column_stack((data.X, data.y.astype(data.X.dtype)))
     np.save(stream, X, allow_pickle=False)
 
 
-def write_npz(stream: IO[bytes], data: Data) -> None:
+def write_npz(stream: IO[bytes], data: Data, _: str) -> None:
     """Write all there is, each part as an array."""
     arrays = {"X": data.X, "y": data.y, "ids": data.ids, "label_name": data.label_name,
               "feature_names": data.feature_names}  # fmt: skip

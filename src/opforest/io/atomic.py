@@ -34,7 +34,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             yield stream
         return
     if target.exists() and not target.is_file():
-        raise OSError(f"{path} is no regular file and cannot be replaced.")
+        raise OSError(f"{path} is not a regular file and cannot be replaced.")
     partial = target.with_name(f".{target.name[:200]}-{secrets.token_hex(8)}")
     try:
         with partial.open("xb") as stream:

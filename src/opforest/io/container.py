@@ -11,7 +11,7 @@ as many               the arrays, row by row, little-endian, each padded by zero
 32                    the SHA-256 of all that comes before
 ====================  ============================================================================
 
-There is nothing in it that could run, and nothing is allocated that the file is not as long as.
+Nothing in it can run, and reading it never allocates more than the size of the file.
 """
 
 import hashlib
@@ -22,13 +22,13 @@ import stat
 from collections.abc import Mapping
 from contextlib import nullcontext
 from itertools import chain
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from opforest.errors import ModelFileError
 from opforest.io.atomic import replacing
-from opforest.io.errors import ModelFileError
 
 Array = npt.NDArray[Any]
 
@@ -39,6 +39,12 @@ BEGIN = len(MAGIC) + 8
 
 #: The largest Unicode character.
 LAST_CHARACTER = 0x10FFFF
+
+
+def demand(condition: object, complaint: str) -> None:
+    """Raise a ``ModelFileError`` unless something is true of a file."""
+    if not condition:
+        raise ModelFileError(complaint)
 
 
 def write_container(
@@ -66,16 +72,15 @@ def read_container(
     """Return header and arrays of a file or stream, or say in a ``ModelFileError`` why not."""
     if isinstance(path, str | os.PathLike):
         mode = os.stat(path).st_mode
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe would be waited for
-            raise ModelFileError("it is no regular file.")
+        # A pipe would be waited for; a folder is refused by open.
+        demand(stat.S_ISREG(mode) or stat.S_ISDIR(mode), "it is not a regular file.")
         with open(path, "rb") as stream:
             content = _checked(_read_all(stream))
     else:
         content = _checked(bytearray(path.read()))
     header, end = _read_header(content)
     listed = header.pop("arrays", None)
-    if not isinstance(listed, list):
-        raise ModelFileError("its header has no list of arrays.")
+    demand(isinstance(listed, list), "its header has no list of arrays.")
     arrays: dict[str, Array] = {}
     for entry in listed:
         name, dtype, shape = _check_entry(entry)
@@ -87,8 +92,7 @@ def read_container(
             )
         arrays[name] = _view(content[end : end + size], name, dtype, shape)
         end += size + -size % ALIGNMENT
-    if end != len(content):
-        raise ModelFileError("it is longer or shorter than the arrays its header lists.")
+    demand(end == len(content), "it is longer or shorter than the arrays its header lists.")
     return header, arrays
 
 
@@ -107,45 +111,43 @@ def _read_all(stream: IO[bytes]) -> bytearray:
     _check_begin(stream.read(len(MAGIC)))
     content = bytearray(status.st_size)
     stream.seek(0)
-    if stream.readinto(content) != len(content):  # type: ignore[attr-defined]
-        raise ModelFileError("it is cut short.")
+    length = stream.readinto(content)  # type: ignore[attr-defined]
+    demand(length == len(content), "it is cut short.")
     return content
 
 
 def _check_begin(begin: bytes) -> None:
-    if not begin:
-        raise ModelFileError("the file is empty.")
-    if begin != MAGIC:
-        raise ModelFileError("it is no model saved by opforest: it does not begin like one.")
+    demand(begin, "the file is empty.")
+    demand(begin == MAGIC, "it is not a model saved by opforest: it does not begin like one.")
 
 
 def _checked(content: bytearray) -> memoryview:
     """Return all but the checksum, which is right."""
     _check_begin(bytes(content[: len(MAGIC)]))
     whole = memoryview(content)
-    if len(whole) < BEGIN + DIGEST:
-        raise ModelFileError("it is cut short.")
-    if hashlib.sha256(whole[:-DIGEST]).digest() != whole[-DIGEST:]:
-        raise ModelFileError("its checksum is wrong: the file is damaged or cut short.")
+    demand(len(whole) >= BEGIN + DIGEST, "it is cut short.")
+    is_right = hashlib.sha256(whole[:-DIGEST]).digest() == whole[-DIGEST:]
+    demand(is_right, "its checksum is wrong: the file is damaged or cut short.")
     return whole[:-DIGEST]
 
 
 def _read_header(content: memoryview) -> tuple[dict[str, Any], int]:
     """Return the header, and where it ends."""
     end = BEGIN + int.from_bytes(content[len(MAGIC) : BEGIN], "little")
-    if end > len(content):
-        raise ModelFileError("its header is longer than the file.")
+    demand(end <= len(content), "its header is longer than the file.")
     try:
-        header = json.loads(bytes(content[BEGIN:end]).decode("ascii"), parse_constant=_refuse)
+        header = json.loads(
+            bytes(content[BEGIN:end]).decode("ascii"), parse_constant=refuse_constant
+        )
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"its header is no JSON: {error}") from None
-    if not isinstance(header, dict):
-        raise ModelFileError("its header is no JSON object.")
+        raise ModelFileError(f"its header is not JSON: {error}") from None
+    demand(isinstance(header, dict), "its header is not a JSON object.")
     return header, end
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number in JSON")
+def refuse_constant(constant: str) -> NoReturn:
+    """Refuse NaN and infinity, which Python takes for JSON."""
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _check_entry(entry: Any) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
@@ -177,6 +179,5 @@ def _view(data: memoryview, name: str, dtype: np.dtype[Any], shape: tuple[int, .
         is_proper = bool((array.view(np.uint8) <= 1).all())
     elif dtype.kind == "U":
         is_proper = bool((np.frombuffer(data, "<u4") <= LAST_CHARACTER).all())
-    if not is_proper:
-        raise ModelFileError(f"its array {name!r} holds what is not of type {dtype}.")
+    demand(is_proper, f"its array {name!r} holds what is not of type {dtype}.")
     return array

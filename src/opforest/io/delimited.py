@@ -9,6 +9,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import IO, Any, NamedTuple
 
@@ -38,6 +39,7 @@ MANY_COLUMNS = 100_000
 _COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*", re.ASCII)
 _NUMBER = re.compile(NUMBER.replace("(?i:inf|infinity)", "(?i:inf|infinity|nan)"), re.ASCII)
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})", re.ASCII)
+_LEADING_ZERO = re.compile(r"[+-]*0\d", re.ASCII)
 _BLANK_LINE = re.compile(rb"^[ \t]*\r?\n", re.MULTILINE)
 
 Row = tuple[int, list[str]]  #: a line number and the cells
@@ -64,7 +66,7 @@ class Delimited:
         self._path = None if source.is_live else source.path
         self._stream = source.text()
         head = _read_lines(self._stream, 2 if live else LINES)
-        lines = [_decode(line, i + 1, self.name) for i, line in enumerate(head)]
+        lines = [decode(line, i + 1, self.name) for i, line in enumerate(head)]
         found = find_dialect(lines, reading, self.name)
         schema = [pl.String if live or k in text else kind for k, kind in enumerate(found.schema)]
         self.dialect = found._replace(schema=tuple(schema))
@@ -169,10 +171,8 @@ class Delimited:
 
     def _slowly(self, block: bytes) -> pl.DataFrame:
         """Read a block row by row, and find what is wrong where it is."""
-        lines = _lines(block) if _is_utf8(block) else (
-            _decode(line, self._line + i + 1, self.name)
-            for i, line in enumerate(block.splitlines(keepends=True))
-        )  # fmt: skip
+        lines = (decode(line, self._line + i + 1, self.name)
+                 for i, line in enumerate(io.BytesIO(block)))  # fmt: skip
         rows: list[list[str]] = []
         try:
             rows.extend(row for _, row in self._rows(lines, self._line))
@@ -207,7 +207,8 @@ class Delimited:
                 return next(islice(rows, row, None), (None, []))[0]
         if row < self._row:
             return None
-        rows = self._rows(_lines(self._block), self._line)
+        lines = (line.decode("utf-8", "replace") for line in io.BytesIO(self._block))
+        rows = self._rows(lines, self._line)
         return next(islice(rows, row - self._row, None), (None, []))[0]
 
 
@@ -225,25 +226,16 @@ def _read_lines(stream: Any, most: int) -> list[bytes]:
     return lines
 
 
-def _decode(line: bytes, number: int, path: str) -> str:
+def decode(line: bytes, number: int, path: str) -> str:
+    """Return a line as text, or say which of its bytes is not."""
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
-        reason = f"the file must be text in UTF-8, but byte {byte:#04x} is none; save it in UTF-8"
+        reason = (
+            f"the file must be text in UTF-8, but byte {byte:#04x} is not valid; save it in UTF-8"
+        )
         raise DataFileError(reason, path, number) from None
-
-
-def _lines(block: bytes) -> Iterable[str]:
-    return io.StringIO(block.decode("utf-8", "replace"), newline="\n")
-
-
-def _is_utf8(block: bytes) -> bool:
-    try:
-        block.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _last_end(block: bytes) -> int:
@@ -270,10 +262,13 @@ def split_rows(lines: Iterable[str], delimiter: str, path: str, before: int = 0)
         try:
             row = next(reader, None)
         except csv.Error as error:
-            reason = f"the row cannot be read: {error}"
-            if "unexpected end" in str(error) or "field larger" in str(error):
-                reason = "the row cannot be read: a quote is not closed"
-            raise DataFileError(reason, path, line) from None
+            reason = str(error)
+            if "unexpected end" in reason:
+                reason = "a quote is not closed"
+            elif "field larger" in reason:
+                reason = f"a cell has more than {csv.field_size_limit()} characters; is a quote "
+                reason += "not closed?"
+            raise DataFileError(f"the row cannot be read: {reason}", path, line) from None
         if row is None:
             return
         if row and (len(row) > 1 or row[0].strip()):
@@ -299,10 +294,10 @@ def find_dialect(lines: list[str], reading: Reading, path: str) -> Dialect:
     if not any(line.strip() for line in body):
         raise DataFileError("the file is empty", path)
     if any("\0" in line for line in body):
-        raise DataFileError("the file holds NUL bytes, so it is no text; --format names its format",
-                            path)  # fmt: skip
+        reason = "the file holds NUL bytes, so it is not text; --format names its format"
+        raise DataFileError(reason, path)
     delimiter = reading.delimiter or find_delimiter(body)
-    rows = list(_try_rows(body, delimiter, path, begin))
+    rows = _sample(body, delimiter, begin) or list(split_rows(body, delimiter, path, begin))
     if any(len(row) > MANY_COLUMNS for _, row in rows[:2]):
         reason = f"there are {len(rows[0][1])} columns; {MANY_COLUMNS} are the most that text may "
         raise DataFileError(f"{reason}have. NPZ has no such limit", path)
@@ -343,21 +338,12 @@ def _skip_comments(lines: list[str]) -> int:
                 len(lines))  # fmt: skip
 
 
-def _try_rows(lines: list[str], delimiter: str, path: str, before: int) -> Iterator[Row]:
-    """Yield the rows of a sample, which may end within quotes."""
-    rows = split_rows(lines, delimiter, path, before)
-    first = True
-    while True:
-        try:
-            row = next(rows, None)
-        except DataFileError:
-            if first:
-                raise
-            return
-        if row is None:
-            return
-        first = False
-        yield row
+def _sample(lines: list[str], delimiter: str, before: int = 0) -> list[Row]:
+    """Return the rows of a sample, which may end within quotes; none where the first is bad."""
+    rows: list[Row] = []
+    with suppress(DataFileError):
+        rows.extend(split_rows(lines, delimiter, "", before))
+    return rows
 
 
 def _fit_names(names: list[str], width: int, tail: bool) -> tuple[tuple[str, ...], int, bool]:
@@ -382,12 +368,7 @@ def _type(cells: list[str]) -> Any:
     known = [cell for cell in cells if cell.lower() not in MISSING_NUMBER]
     if known and all(map(_WHOLE.fullmatch, known)):
         return pl.Int64
-    if any(
-        cell.lstrip("+-")[:2].isdecimal()
-        and cell.lstrip("+-")[0] == "0"
-        and len(cell.lstrip("+-")) > 1
-        for cell in known
-    ):
+    if any(map(_LEADING_ZERO.match, known)):
         return pl.String  # 007 is no number where it is a label
     return pl.Float64 if known and all(map(_NUMBER.match, known)) else pl.String
 
@@ -441,7 +422,7 @@ def find_delimiter(lines: list[str]) -> str:
     lines = [line for line in lines if line.strip()][:100]
     best, most = ",", (0.0, 0.0, 1)
     for delimiter in DELIMITERS:
-        rows = [row for _, row in _try_rows_or_none(lines, delimiter)]
+        rows = [row for _, row in _sample(lines, delimiter)]
         widths = [len(row) for row in rows[1:] or rows]
         if not widths or max(widths) < 2:
             continue
@@ -456,13 +437,6 @@ def find_delimiter(lines: list[str]) -> str:
     return best
 
 
-def _try_rows_or_none(lines: list[str], delimiter: str) -> Iterator[Row]:
-    try:
-        yield from _try_rows(lines, delimiter, "", 0)
-    except DataFileError:
-        return
-
-
 # Writing.
 
 
@@ -472,18 +446,27 @@ def to_frame(data: Data, as_text: bool = False) -> pl.DataFrame:
     As text, numbers are float64: float32 would be written with fewer digits.
     """
     names = list(data.feature_names or (f"f{k + 1}" for k in range(data.X.shape[1])))
-    X = data.X.astype(np.float64) if as_text else data.X
-    columns = [pl.Series(name, column).fill_nan(None) for name, column in
-               zip(names, X.T, strict=True)]  # fmt: skip
+    if isinstance(data.X, pl.DataFrame):
+        columns = [column.alias(name) for name, column in zip(names, data.X, strict=True)]
+    else:
+        X = data.X.astype(np.float64) if as_text else data.X
+        columns = [pl.Series(name, column).fill_nan(None) for name, column in
+                   zip(names, X.T, strict=True)]  # fmt: skip
     if data.ids is not None:
         columns.insert(0, pl.Series(ID_NAME, data.ids))
     if data.y is not None:
-        columns.append(pl.Series(data.label_name or LABEL_NAMES[0], data.y))
+        y = data.y.tolist() if data.y.dtype == object else data.y
+        columns.append(pl.Series(data.label_name or LABEL_NAMES[0], y))
     return pl.DataFrame(columns)
 
 
-def write_delimited(stream: IO[bytes], data: Data, delimiter: str = ",") -> None:
-    """Write a header and all examples; numbers keep all their digits."""
-    frame = to_frame(data, as_text=True)
-    quotes: Any = "non_numeric" if frame.columns[0][0] in "#%;@{+\ufeff" else "necessary"
-    frame.write_csv(stream, separator=delimiter, quote_style=quotes)
+def write_frame(stream: IO[bytes], data: Data, kind: str) -> None:
+    """Write all examples as polars does: the id first, the label last; numbers keep all digits."""
+    frame = to_frame(data, as_text=kind not in ("parquet", "arrow"))
+    if kind in ("csv", "tsv"):
+        quotes: Any = "non_numeric" if frame.columns[0][0] in "#%;@{+\ufeff" else "necessary"
+        separator = "," if kind == "csv" else "\t"
+        frame.write_csv(stream, separator=separator, quote_style=quotes)
+    else:
+        write = {"parquet": "write_parquet", "arrow": "write_ipc", "ndjson": "write_ndjson"}[kind]
+        getattr(frame, write)(stream)

@@ -6,12 +6,22 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from opforest.hills import DensityForest, Grown
-from opforest.io.errors import ModelFileError
-from opforest.io.header import Reader, take, to_json
-from opforest.io.labels import Taken, give_names, read_classes, take_classes, take_names
-from opforest.io.parameters import resolved
+from opforest.io.container import demand
+from opforest.io.forest_arrays import check_numbers
+from opforest.io.header import (
+    Reader,
+    Taken,
+    check_unchanged,
+    give_names,
+    read_classes,
+    resolved,
+    take,
+    take_classes,
+    take_names,
+    to_json,
+)
 from opforest.kernels.clustering.conquest import TOP, Hills
-from opforest.metrics import Array, CallableMetric
+from opforest.metrics import Array
 from opforest.spanning import check_algorithm
 
 
@@ -19,11 +29,7 @@ def _take(model: Any) -> Taken:
     """Return what all of these models have learned."""
     check_is_fitted(model, "_forest_")
     forest: DensityForest = model._forest_
-    if resolved(model.metric, model.metric_params) != forest.metric:
-        raise ValueError(
-            f"the model was learned with metric {forest.metric.name!r}, which has been changed "
-            "since. Learn anew, or set it as it was, and save then."
-        )
+    check_unchanged(model, forest.metric)
     k, hills, scale = forest.grown
     arrays = {"rows": forest.rows, **hills._asdict(), "scale": scale}
     if forest.vectors is not None:
@@ -31,28 +37,14 @@ def _take(model: Any) -> Taken:
     return Taken(None, {**take_names(model), "k": k}, arrays)
 
 
-def _demand(condition: object, complaint: str) -> None:
-    if not condition:
-        raise ModelFileError(complaint)
-
-
 def _read(model: Any, header: Reader, arrays: dict[str, Array]) -> DensityForest:
     """Return the forest of a file, if it is one."""
     metric = resolved(model.metric, model.metric_params)
     check_algorithm(model.algorithm, metric)
     rows, vectors = take(arrays, "rows"), arrays.pop("vectors", None)
-    floats = (np.float32, np.float64)
-    _demand(rows.ndim == 2 and rows.dtype in floats and rows.size, "its rows are no numbers.")
     n, k = len(rows), header.get("k", int)
-    _demand(np.isfinite(rows).all(), "a feature or a distance is not finite.")
-    _demand((vectors is not None) == isinstance(metric, CallableMetric), "vectors are missing.")
-    if vectors is not None:
-        proper = vectors.ndim == 2 and vectors.dtype in floats and len(vectors) == n
-        _demand(proper and vectors.size and np.isfinite(vectors).all(), "its vectors are none.")
-    if metric.is_table:
-        _demand(rows.shape[1] == n and (rows >= 0).all(), "its table is no table of distances.")
-    else:
-        metric.check_features(rows)
+    check_numbers(metric, rows, vectors)
+    demand(n, "it has no examples.")
     hills, scale = Hills(*(take(arrays, name) for name in Hills._fields)), take(arrays, "scale")
     _check_hills(hills, scale, n, k)
     model.n_features_in_ = (rows if vectors is None else vectors).shape[1]
@@ -65,19 +57,19 @@ def _read(model: Any, header: Reader, arrays: dict[str, Array]) -> DensityForest
 def _check_hills(hills: Hills, scale: Array, n: int, k: int) -> None:
     for name, array in hills._asdict().items():
         expected = np.int64 if name in ("root", "predecessor") else np.float64
-        _demand(array.shape == (n,) and array.dtype == expected, f"array {name!r} is none of its.")
-    _demand(0 <= k < max(n, 1) and (k > 0 or n == 1), f"it cannot be by {k} neighbours.")
+        demand(array.shape == (n,) and array.dtype == expected, f"array {name!r} is none of its.")
+    demand(0 <= k < max(n, 1) and (k > 0 or n == 1), f"it cannot be by {k} neighbours.")
     proper = scale.shape == (3,) and scale.dtype == np.float64 and np.isfinite(scale).all()
-    _demand(proper and scale[0] >= 0 and scale[1] <= scale[2], "its scale is none.")
+    demand(proper and scale[0] >= 0 and scale[1] <= scale[2], "its scale is invalid.")
     density, value, root, before = hills
     most = TOP * (1 + 1e-9)  # by rounding
-    _demand(((density >= 1) & (density <= most)).all(), "a density is not from 1 to 1000.")
-    _demand(((value >= 0) & (value <= most)).all(), "a value is none.")
-    _demand(((root >= 0) & (root < n)).all(), "a root is no example.")
-    _demand(((before >= -1) & (before < n)).all(), "a predecessor is no example.")
-    _demand((root[root] == root).all(), "a root has another root.")
-    _demand((root[before[before >= 0]] == root[before >= 0]).all(), "a path leaves its tree.")
-    _demand(np.array_equal(before < 0, root == np.arange(n)), "roots are not where paths begin.")
+    demand(((density >= 1) & (density <= most)).all(), "a density is not from 1 to 1000.")
+    demand(((value >= 0) & (value <= most)).all(), "a value is out of range.")
+    demand(((root >= 0) & (root < n)).all(), "a root is not an example.")
+    demand(((before >= -1) & (before < n)).all(), "a predecessor is not an example.")
+    demand((root[root] == root).all(), "a root has another root.")
+    demand((root[before[before >= 0]] == root[before >= 0]).all(), "a path leaves its tree.")
+    demand(np.array_equal(before < 0, root == np.arange(n)), "roots are not where paths begin.")
 
 
 def take_clustering(model: Any) -> Taken:
@@ -89,7 +81,7 @@ def take_clustering(model: Any) -> Taken:
 def make_clustering(model: Any, header: Reader, arrays: dict[str, Array], _: Any) -> None:
     """Make a clustering one that has learned what a file says."""
     cuts = take(arrays, "cuts")
-    _demand(cuts.ndim == 1 and cuts.dtype == np.float64, "its cuts are no numbers.")
+    demand(cuts.ndim == 1 and cuts.dtype == np.float64, "its cuts are not numbers.")
     model._accept(_read(model, header, arrays), cuts)
 
 
@@ -108,9 +100,9 @@ def make_knn(model: Any, header: Reader, arrays: dict[str, Array], _: Any) -> No
     classes = read_classes(header, arrays)
     code, accuracies = take(arrays, "code"), take(arrays, "accuracies")
     forest = _read(model, header, arrays)
-    _demand(code.shape == (len(forest),) and code.dtype == np.int64, "its labels are none.")
-    _demand(((code >= 0) & (code < len(classes))).all(), "an example is of no class.")
-    _demand(accuracies.ndim == 1 and accuracies.dtype == np.float64, "its accuracies are none.")
+    demand(code.shape == (len(forest),) and code.dtype == np.int64, "its labels are invalid.")
+    demand(((code >= 0) & (code < len(classes))).all(), "an example is of no class.")
+    demand(accuracies.ndim == 1 and accuracies.dtype == np.float64, "its accuracies are invalid.")
     learned = {"_forest_": forest, "classes_": classes, "_code_": code}
     model.__dict__ = {**vars(model), **learned, "accuracies_": accuracies}
 

@@ -4,6 +4,7 @@ Kernels validate nothing. So whatever comes out of a file is checked here, and a
 shapes and ranges before a kernel sees it, then what must be true of any forest.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -11,10 +12,12 @@ import numpy as np
 from opforest._jit import is_jitted, specialise
 from opforest.examples import Parts, read_only
 from opforest.forest import BaseForest
+from opforest.io.container import demand
 from opforest.kernels.distances import measure_edges
-from opforest.metrics import Array, CallableMetric
+from opforest.kernels.kdtree.fixed import build_kdtree
+from opforest.metrics import Array, CallableMetric, Metric
 from opforest.seeded import SeededForest
-from opforest.spanning import check_algorithm
+from opforest.spanning import SHARE_FOR_SEARCH, check_algorithm
 from opforest.updates import UPDATES
 from opforest.updates.approximate import forest_of
 
@@ -25,19 +28,29 @@ MANY = 2**62
 ROUNDING = 1024
 
 
+#: From so many points on, their k-d tree is built aside, while all else is checked.
+MANY_POINTS = 10_000
+
+
 def put_together(parts: Parts, n_classes: int) -> BaseForest:
     """Return the forest, or say in a ``ValueError`` what is wrong with its parts."""
     _check_arrays(parts)
     _check_facts(parts)
-    _check_points(parts)
-    if len(parts.rows):
-        _check_links(parts, n_classes)
-        _check_weights(parts)
+    n = len(parts.rows)
+    with ThreadPoolExecutor(1) as aside:
+        growing = None
+        if n > MANY_POINTS and parts.share < SHARE_FOR_SEARCH:
+            growing = aside.submit(build_kdtree, parts.rows, np.arange(n))
+        if n:
+            _check_links(parts, n_classes)
+            _check_weights(parts)
+    if growing is not None:
+        parts = parts._replace(tree=growing.result())
     forest: BaseForest = SeededForest.from_parts(parts) if _is_seeded(parts) else forest_of(parts)
     try:
         forest.check_model()
     except AssertionError as error:
-        raise ValueError(f"its forest is none: {error}.") from None
+        raise ValueError(f"its forest is invalid: {error}.") from None
     return forest
 
 
@@ -45,59 +58,57 @@ def _is_seeded(parts: Parts) -> bool:
     return parts.grown_by == SeededForest.grown_by
 
 
-def _demand(condition: object, complaint: str) -> None:
-    if not condition:
-        raise ValueError(complaint)
-
-
 def _check_facts(parts: Parts) -> None:
     metric, share, n = parts.metric, parts.share, len(parts.rows)
     check_algorithm(parts.algorithm, metric)
     kinds = {"", SeededForest.grown_by, *UPDATES} - {"exact"}
-    _demand(parts.grown_by in kinds, "it grew by no update.")
-    _demand(0 <= share <= 1, f"its share of a search must be from 0 to 1, got {share}.")
-    _demand(share == 1 or metric.is_indexable, f"metric {metric.name!r} has no k-d tree.")
+    demand(parts.grown_by in kinds, "it grew by no update.")
+    demand(0 <= share <= 1, f"its share of a search must be from 0 to 1, got {share}.")
+    demand(share == 1 or metric.is_indexable, f"metric {metric.name!r} has no k-d tree.")
     arrival, removed = parts.arrival, parts.removed
-    _demand(0 <= removed < MANY, f"{removed} examples cannot have been forgotten.")
-    _demand((arrival >= 0).all() and (np.diff(arrival) > 0).all(), "its arrival numbers fall.")
-    _demand((arrival < n + removed).all(), "an arrival number is yet to come.")
-    _demand(n or not parts.grown_by or _is_seeded(parts), "it has no examples.")
+    demand(0 <= removed < MANY, f"{removed} examples cannot have been forgotten.")
+    demand((arrival >= 0).all() and (np.diff(arrival) > 0).all(), "its arrival numbers fall.")
+    demand((arrival < n + removed).all(), "an arrival number is yet to come.")
+    demand(n or not parts.grown_by or _is_seeded(parts), "it has no examples.")
 
 
 def _check_arrays(parts: Parts) -> None:
     """Check types and shapes."""
     rows, metric, n = parts.rows, parts.metric, len(parts.rows)
-    _demand(rows.ndim == 2 and rows.dtype in (np.float32, np.float64), "its rows are no numbers.")
-    _demand(rows.shape[1] == n if metric.is_table else rows.shape[1] > 0, "its rows have no width.")
     integers = {"label", "parent", "cuts", "arrival", "root", "pair"}
     arrays = {**parts.model._asdict(), "arrival": parts.arrival}
     if parts.grown_by and not _is_seeded(parts):
-        _demand(parts.lines is not None, "it has no roots and pairs.")
+        demand(parts.lines is not None, "it has no roots and pairs.")
         arrays.update(parts.lines._asdict() if parts.lines else {})
     for name, array in arrays.items():
-        _demand(array.shape == (n,), f"array {name!r} must be of length {n}, not {array.shape}.")
+        demand(array.shape == (n,), f"array {name!r} must be of length {n}, not {array.shape}.")
         expected = np.dtype(np.int64) if name in integers else rows.dtype
-        _demand(array.dtype == expected, f"array {name!r} must be {expected}, not {array.dtype}.")
+        demand(array.dtype == expected, f"array {name!r} must be {expected}, not {array.dtype}.")
+    check_numbers(metric, rows, parts.vectors)
+    if metric.is_table and rows.size:
+        demand(np.array_equal(rows, rows.T), "its table of distances is not symmetric.")
+        demand(not rows.diagonal().any(), "an example has a distance to itself.")
+
+
+def check_numbers(metric: Metric, rows: Array, vectors: Array | None) -> None:
+    """Check that points, and the vectors beside a table, are such as a metric measures."""
+    floats, n = (np.float32, np.float64), len(rows)
+    demand(rows.ndim == 2 and rows.dtype in floats, "its rows are not numbers.")
+    demand(rows.shape[1] == n if metric.is_table else rows.shape[1] > 0, "its rows have no width.")
     has_vectors = isinstance(metric, CallableMetric)
-    _demand((parts.vectors is not None) == has_vectors, "vectors are there that should not be.")
-    if parts.vectors is not None:
-        proper = parts.vectors.ndim == 2 and parts.vectors.dtype in (np.float32, np.float64)
-        _demand(proper and len(parts.vectors) == n, "its vectors are not those of its table.")
-        _demand(parts.vectors.shape[1] > 0, "its vectors have no width.")
-        _demand(np.isfinite(parts.vectors).all(), "a feature is not finite.")
-
-
-def _check_points(parts: Parts) -> None:
-    rows = parts.rows
+    demand((vectors is not None) == has_vectors, "vectors are there that should not be.")
+    if vectors is not None:
+        proper = vectors.ndim == 2 and vectors.dtype in floats and len(vectors) == n
+        demand(proper, "its vectors are not those of its table.")
+        demand(vectors.shape[1] > 0, "its vectors have no width.")
+        demand(np.isfinite(vectors).all(), "a feature is not finite.")
     if rows.size == 0:
         return
-    _demand(np.isfinite(rows).all(), "a feature or a distance is not finite.")
-    if parts.metric.is_table:
-        _demand((rows >= 0).all(), "a distance is negative.")
-        _demand(np.array_equal(rows, rows.T), "its table of distances is not symmetric.")
-        _demand(not rows.diagonal().any(), "an example has a distance to itself.")
+    demand(np.isfinite(rows).all(), "a feature or a distance is not finite.")
+    if metric.is_table:
+        demand((rows >= 0).all(), "a distance is negative.")
     else:
-        parts.metric.check_features(rows)
+        metric.check_features(rows)
 
 
 def _check_links(parts: Parts, n_classes: int) -> None:
@@ -105,14 +116,14 @@ def _check_links(parts: Parts, n_classes: int) -> None:
     label, parent, _, cuts, _ = parts.model
     n = len(label)
     least = 1 if _is_seeded(parts) and not cuts.any() else 0  # without seeds, labels are 0
-    _demand(((label >= 0) & (label < max(n_classes, least))).all(), "an example is of no class.")
-    _demand(((parent >= -1) & (parent < n)).all(), "a parent is no example.")
-    _demand(((cuts >= 0) & (cuts <= n)).all(), "an example has too many cut edges.")
+    demand(((label >= 0) & (label < max(n_classes, least))).all(), "an example is of no class.")
+    demand(((parent >= -1) & (parent < n)).all(), "a parent is not an example.")
+    demand(((cuts >= 0) & (cuts <= n)).all(), "an example has too many cut edges.")
     top = find_tops(parent)
     if parts.lines is not None:
         root, pair = parts.lines
-        _demand(np.array_equal(root, top), "a root is not where parents lead.")
-        _demand(((pair >= -1) & (pair < n)).all(), "a pair is no example.")
+        demand(np.array_equal(root, top), "a root is not where parents lead.")
+        demand(((pair >= -1) & (pair < n)).all(), "a pair is not an example.")
 
 
 def find_tops(parent: Array) -> Array:
@@ -121,15 +132,15 @@ def find_tops(parent: Array) -> Array:
     top = np.where(parent < 0, np.arange(n), parent)
     for _ in range(n.bit_length()):  # after k rounds, 2^k steps have been taken
         top = top[top]
-    _demand((parent[top] < 0).all(), "parents run in a circle.")
+    demand((parent[top] < 0).all(), "parents run in a circle.")
     return top
 
 
 def _check_weights(parts: Parts) -> None:
     """Check that edges are as long as their ends are apart, by the metric that is given."""
     metric, (_, parent, weight, *_) = parts.metric, parts.model
-    _demand(np.isfinite(weight).all() and (weight >= 0).all(), "an edge has no length.")
-    _demand(not weight[parent < 0].any(), "a root hangs on an edge.")
+    demand(np.isfinite(weight).all() and (weight >= 0).all(), "an edge has no length.")
+    demand(not weight[parent < 0].any(), "a root hangs on an edge.")
     if is_jitted(metric.kernel):
         metric.check_function(parts.rows)
     measured = specialise(measure_edges, metric.kernel)(parts.rows, parent, metric.kernel)

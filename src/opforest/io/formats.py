@@ -40,6 +40,8 @@ class Format(NamedTuple):
         How such files begin.
     keeps_names, keeps_ids, keeps_words : bool
         Whether there is room for names of features, for ids, and for labels that are text.
+    keeps_cells : bool
+        Whether there is room for text in features, and for labels that are missing.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Format(NamedTuple):
     keeps_names: bool = True
     keeps_ids: bool = True
     keeps_words: bool = True
+    keeps_cells: bool = False
 
     def function(self, what: str) -> Any:
         """Return the reader or the writer."""
@@ -61,13 +64,16 @@ class Format(NamedTuple):
 FORMATS = {
     one.name: one
     for one in (
-        Format("csv", (".csv",), "tables:read_delimited", "tables:write_csv", "stream"),
-        Format("tsv", (".tsv", ".tab"), "tables:read_delimited", "tables:write_tsv", "stream"),
-        Format("parquet", (".parquet", ".pq"), "frames:read_parquet", "frames:write_parquet",
-               magic=(b"PAR1",)),
-        Format("arrow", (".arrow", ".feather", ".ipc"), "frames:read_arrow", "frames:write_arrow",
-               magic=(b"ARROW1",)),
-        Format("ndjson", (".ndjson", ".jsonl"), "frames:read_ndjson", "frames:write_ndjson"),
+        Format("csv", (".csv",), "tables:read_delimited", "delimited:write_frame", "stream",
+               keeps_cells=True),
+        Format("tsv", (".tsv", ".tab"), "tables:read_delimited", "delimited:write_frame", "stream",
+               keeps_cells=True),
+        Format("parquet", (".parquet", ".pq"), "frames:read_parquet", "delimited:write_frame",
+               magic=(b"PAR1",), keeps_cells=True),
+        Format("arrow", (".arrow", ".feather", ".ipc"), "frames:read_arrow",
+               "delimited:write_frame", magic=(b"ARROW1",), keeps_cells=True),
+        Format("ndjson", (".ndjson", ".jsonl"), "frames:read_ndjson", "delimited:write_frame",
+               keeps_cells=True),
         Format("excel", (".xlsx", ".xls", ".xlsb", ".ods"), "frames:read_excel",
                magic=(b"\xd0\xcf\x11\xe0",)),
         Format("npz", (".npz",), "arrays:read_npz", "arrays:write_npz"),
@@ -76,10 +82,10 @@ FORMATS = {
         Format("arff", (".arff",), "arff:read_arff", "arff:write_arff", "stream"),
         Format("libsvm", (".libsvm", ".svm", ".svmlight"), "svm:read_svm", "svm:write_svm",
                "stream", keeps_names=False, keeps_ids=False, keeps_words=False),
-        Format("libopf", (".dat", ".opf"), "tables:read_libopf", keeps_names=False,
-               keeps_words=False),
-        Format("libopf-text", (".opf.txt",), "tables:read_libopf", keeps_names=False,
-               keeps_words=False),
+        Format("libopf", (".dat", ".opf"), "tables:read_libopf", "tables:write_libopf",
+               keeps_names=False, keeps_words=False),
+        Format("libopf-text", (".opf.txt",), "tables:read_libopf", "tables:write_libopf",
+               keeps_names=False, keeps_words=False),
     )
 }  # fmt: skip
 
@@ -130,7 +136,7 @@ def _by_first_line(begin: bytes, name: str) -> str:
     lines = [line for line in begin.removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip()]
     first = lines[0].strip().lower() if lines else b""
     if b"\0" in begin:
-        raise DataFileError("the file is no text and has no format that is known; --format names "
+        raise DataFileError("the file is neither text nor of a known format; --format names "
                             "one", name)  # fmt: skip
     starts = [line.strip().lower() for line in lines if not line.startswith(b"%")][:1]
     if starts and starts[0].startswith((b"@relation", b"@attribute")):

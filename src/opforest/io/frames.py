@@ -4,15 +4,14 @@ import glob
 import os
 import zipfile
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any
 
 import polars as pl
 
-from opforest.columns.data import Data
 from opforest.errors import DataFileError
 from opforest.io.arrays import check_archive
-from opforest.io.delimited import to_frame
 from opforest.io.formats import Opened
+from opforest.io.source import unreadable
 
 #: Rows that are read at a time.
 SOME = 65_536
@@ -42,7 +41,7 @@ def _scan(scan: Any, name: str) -> Opened:
         lazy = scan()
         names = lazy.collect_schema().names()
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise _unreadable(error, name) from None
+        raise unreadable(error, name) from None
     kept = [k for k, column in enumerate(names) if not column.startswith("__index_level_")]
     return Opened(tuple(names[k] for k in kept), _slices(lazy, kept, name))
 
@@ -54,12 +53,7 @@ def _slices(lazy: Any, kept: list[int], name: str) -> Iterator[pl.DataFrame]:
             yield pl.DataFrame([batch.to_series(k).alias(str(i)) for i, k in enumerate(kept)])
             row += len(batch)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise _unreadable(error, name, f"the file is damaged after {row} rows") from None
-
-
-def _unreadable(error: BaseException, name: str, what: str = "the file cannot be read") -> Any:
-    first = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return DataFileError(f"{what}: {first}", name)
+        raise unreadable(error, name, f"the file is damaged after {row} rows") from None
 
 
 def read_excel(path: str, name: str) -> Opened:
@@ -74,7 +68,7 @@ def read_excel(path: str, name: str) -> Opened:
     try:
         sheets = pl.read_excel(path, sheet_id=0, engine="calamine", raise_if_empty=False)
     except (fastexcel.FastExcelError, pl.exceptions.PolarsError, ValueError) as error:
-        raise _unreadable(error, name) from None
+        raise unreadable(error, name) from None
     full = {title: sheet for title, sheet in sheets.items() if len(sheet)}
     if not full:
         raise DataFileError("there are no examples", name)
@@ -85,18 +79,3 @@ def read_excel(path: str, name: str) -> Opened:
     (sheet,) = full.values()
     names = tuple(sheet.columns)
     return Opened(names, iter([sheet.rename({old: str(k) for k, old in enumerate(names)})]))
-
-
-def write_parquet(stream: IO[bytes], data: Data) -> None:
-    """Write all examples, a column for each feature, for the id and for the label."""
-    to_frame(data).write_parquet(stream)
-
-
-def write_arrow(stream: IO[bytes], data: Data) -> None:
-    """Write all examples as a table in memory has them."""
-    to_frame(data).write_ipc(stream)
-
-
-def write_ndjson(stream: IO[bytes], data: Data) -> None:
-    """Write an object a line."""
-    to_frame(data, as_text=True).write_ndjson(stream)

@@ -1,7 +1,7 @@
 """The kinds of models that files hold.
 
 To save a new estimator, register its kind here: one line, if it is a ``ForestEstimator`` whose
-parameters ``parameters.READERS`` can read.
+parameters ``header.PARAMETERS`` knows.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opforest.base import ForestEstimator
 from opforest.forest import BaseForest
+from opforest.io.container import demand
 from opforest.io.density_kinds import (
     make_clustering,
     make_knn,
@@ -22,10 +23,16 @@ from opforest.io.density_kinds import (
     take_knn,
     take_outlier,
 )
-from opforest.io.errors import ModelFileError
-from opforest.io.header import Reader, names_to_json
-from opforest.io.labels import Taken, give_names, read_classes, take_classes, take_names
-from opforest.io.parameters import resolved
+from opforest.io.header import (
+    Reader,
+    Taken,
+    give_names,
+    names_to_json,
+    read_classes,
+    resolved,
+    take_classes,
+    take_names,
+)
 from opforest.metrics import Array, Metric
 from opforest.report import UpdateReport
 from opforest.sharpness import LEAST, MOST, Sharpness
@@ -92,8 +99,7 @@ def make_estimator(
 ) -> None:
     """Make an estimator one that has learned what a file says."""
     classes = read_classes(header, arrays)
-    if len(classes) == 0 and not hasattr(model, "seeds"):
-        raise ModelFileError("it has no labels.")
+    demand(len(classes) or hasattr(model, "seeds"), "it has no labels.")
     metric = resolved(model.metric, model.metric_params)
     check_algorithm(model.algorithm, metric)
     model._keep(read_forest(metric, len(classes)), classes, _read_report(header))
@@ -104,8 +110,8 @@ def _read_report(header: Reader) -> Array | None:
     report = header.get("update_report", dict, type(None))
     if report is None:
         return None
-    if set(report) != set(vars(UpdateReport())) or {*map(type, report.values())} != {int}:
-        raise ModelFileError("its report of the last update is none.")
+    proper = set(report) == set(vars(UpdateReport())) and {*map(type, report.values())} == {int}
+    demand(proper, "its report of the last update is invalid.")
     return UpdateReport(**report).as_counts()
 
 
@@ -114,12 +120,10 @@ def read_sharpness(facts: Reader) -> Sharpness | None:
     values = facts.get("sharpness", list, type(None))
     if values is None:
         return None
-    if [*map(type, values)] != [float, float, int, int]:
-        raise ModelFileError("its sharpness is none.")
+    demand([*map(type, values)] == [float, float, int, int], "its sharpness is invalid.")
     found = Sharpness(*values)
     proper = LEAST <= found.exponent <= MOST and 0 <= found.floor < np.inf
-    if not proper or not 0 <= found.size <= found.changes < 2**63:
-        raise ModelFileError("its sharpness is none.")
+    demand(proper and 0 <= found.size <= found.changes < 2**63, "its sharpness is invalid.")
     return found
 
 

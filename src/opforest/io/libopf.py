@@ -11,20 +11,19 @@ import os
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from opforest.errors import DataFileError
 from opforest.io.atomic import replacing
-from opforest.io.errors import DataFileError
 from opforest.io.libopf_model import read_model, read_nodes, write_model
 from opforest.io.libopf_source import Source, kind_of_binary, open_source
 from opforest.metrics import Array
 
 __all__ = [
     "DataFileError",
-    "has_labels",
     "looks_like",
     "read_dataset",
     "read_distances",
@@ -108,7 +107,7 @@ def read_dataset(source: str | os.PathLike[str] | bytes) -> tuple[Array, Array, 
 
 
 def read_samples(
-    source: str | os.PathLike[str] | bytes, size: int = SAMPLES, skip: int = 0
+    source: str | os.PathLike[str] | bytes, size: int = SAMPLES
 ) -> Iterator[tuple[Array, Array, Array]]:
     r"""Read a data set part by part, so that it may be larger than memory.
 
@@ -118,8 +117,6 @@ def read_samples(
         The file, or all of its content, as for ``read_dataset``.
     size : int
         The number of samples in a part; the last one may have fewer.
-    skip : int, default=0
-        Samples to leave out at the beginning.
 
     Yields
     ------
@@ -143,41 +140,25 @@ def read_samples(
     header = FIRST_LINE.match(opened.head)
     if header:
         n, n_labels, d = map(int, header.groups())
-        yield from _read_text(opened, n, n_labels, d, size, skip)
+        yield from _read_text(opened, n, n_labels, d, size)
         return
     kind = kind_of_binary(opened)
     if kind in ("model", "incremental model"):
         nodes = read_nodes(opened, kind)
-        for begin in range(skip, len(nodes.X), size):
+        for begin in range(0, len(nodes.X), size):
             part = slice(begin, begin + size)
             yield nodes.X[part], nodes.truth[part], nodes.position[part]
         return
     if kind != "dataset":
         found = "it holds distances" if kind else opened.explain_size()
-        raise opened.error(f"it is no data set of LibOPF: {found}.")
+        raise opened.error(f"it is not a LibOPF data set: {found}.")
     _, n_labels, d = opened.counts
-    for raw in opened.rows(12 + skip * (8 + 4 * d), d + 2, size):
+    seen = 0
+    for raw in opened.rows(12, d + 2, size):
         X, y, ids = raw[:, 2:].view("<f4").astype(np.float32), raw[:, 1], raw[:, 0]
-        opened.check_samples(X, y, n_labels, skip)
-        skip += len(raw)
+        opened.check_samples(X, y, n_labels, seen)
+        seen += len(raw)
         yield X, y.astype(np.int64), ids.astype(np.int64)
-
-
-def has_labels(source: str | os.PathLike[str] | bytes) -> bool:
-    r"""Tell whether any sample of a data set has a label.
-
-    Parameters
-    ----------
-    source : path or bytes
-        The file, or all of its content, as for ``read_dataset``.
-
-    Examples
-    --------
-    >>> from opforest.io.libopf import has_labels
-    >>> has_labels(b"1 1 1\n0 0 0.5\n")
-    False
-    """
-    return any(y.any() for _, y, _ in read_samples(source))
 
 
 def write_dataset(
@@ -212,19 +193,24 @@ def write_dataset(
     >>> y, ids
     (array([1, 2]), array([0, 1]))
     """
+    with replacing(path) as stream:
+        write_samples(stream, X, y, ids, text)
+
+
+def write_samples(stream: IO[bytes], X: Any, y: Any, ids: Any, text: bool) -> None:
+    """Write a data set to a stream, as ``write_dataset`` does to a file."""
     features = _as_float32(X, "X")
     n, d = features.shape
     labels = _as_int32(y, "y", n)
     positions = _as_int32(np.arange(n) if ids is None else ids, "ids", n)
     counts = [n, int(labels.max()), d]
-    with replacing(path) as stream:
-        if text:
-            stream.write("{} {} {}\n".format(*counts).encode())
-            for position, label, row in zip(positions, labels, features, strict=True):
-                stream.write(f"{position} {label} {' '.join(map(str, row))}\n".encode())
-        else:
-            raw = np.column_stack((positions, labels, features.view("<i4")))
-            stream.write(np.array(counts, "<i4").tobytes() + raw.astype("<i4").tobytes())
+    if text:
+        stream.write("{} {} {}\n".format(*counts).encode())
+        for position, label, row in zip(positions, labels, features, strict=True):
+            stream.write(f"{position} {label} {' '.join(map(str, row))}\n".encode())
+    else:
+        raw = np.column_stack((positions, labels, features.view("<i4")))
+        stream.write(np.array(counts, "<i4").tobytes() + raw.astype("<i4").tobytes())
 
 
 def read_distances(source: str | os.PathLike[str] | bytes) -> Array:
@@ -255,7 +241,7 @@ def read_distances(source: str | os.PathLike[str] | bytes) -> Array:
     """
     opened = open_source(source)
     if kind_of_binary(opened) != "distances":
-        raise opened.error("it is no file of distances: its size is not 4 + 4 n² bytes.")
+        raise opened.error("it is not a file of distances: its size is not 4 + 4 n² bytes.")
     n = opened.counts[0]
     table = np.frombuffer(opened.content(), "<f4", offset=4).reshape(n, n).astype(np.float32)
     wrong = ~((table >= 0) & np.isfinite(table))
@@ -304,12 +290,11 @@ def _is_plausible(source: Source) -> bool:
 
 
 def _read_text(
-    source: Source, n: int, n_labels: int, d: int, size: int, skip: int
+    source: Source, n: int, n_labels: int, d: int, size: int
 ) -> Iterator[tuple[Array, Array, Array]]:
     if n < 1 or d < 1 or n * (d + 2) * 2 > source.size:  # a digit and a space for each
         raise source.error(f"it is too short for {n} samples of {d} features.", 1)
-    lines = islice(source.lines(), 1 + skip, None)
-    seen = min(skip, n)
+    lines, seen = islice(source.lines(), 1, None), 0
     while part := list(islice(lines, size)):
         if seen + len(part) > n:
             raise source.error("the line is one too many.", part[n - seen][0])

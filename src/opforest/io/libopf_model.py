@@ -77,7 +77,7 @@ def read_model(source: str | os.PathLike[str] | bytes) -> OPFClassifier:
     kind = kind_of_binary(opened)
     if kind not in ("model", "incremental model"):
         found = "it is another file of LibOPF" if kind else opened.explain_size()
-        raise opened.error(f"it is no model of LibOPF: {found}.")
+        raise opened.error(f"it is not a LibOPF model: {found}.")
     nodes = read_nodes(opened, kind)
     try:
         if kind == "model":
@@ -113,14 +113,14 @@ def read_nodes(source: Source, kind: str) -> Nodes:
     if not ((cost >= 0) & np.isfinite(cost)).all():
         raise source.error("a cost is negative or not finite.")
     if not ((pred >= -1) & (pred < n)).all():
-        raise source.error("a predecessor is no node.")
+        raise source.error("a predecessor is not a node.")
     if not np.array_equal(np.sort(order), np.arange(n)):
         raise source.error(
             "its order by cost does not name each node once. LibOPF writes such models when it is "
             "trained on a single class."
         )
     if not ((pair >= -1) & (pair < n)).all():
-        raise source.error("the pair of a prototype is no node.")
+        raise source.error("the pair of a prototype is not a node.")
     return Nodes(position, truth, label, pred, cost, pair, X, order.astype(np.int64))
 
 
@@ -206,7 +206,7 @@ def _whole_labels(classes: Array) -> Array:
 
 
 def _arc_weights(X: Array, pred: Array) -> Array:
-    """Return what LibOPF measures from each node to its predecessor, bit by bit; 0 if it has none.
+    """Return LibOPF's distance from each node to its predecessor, bit for bit; 0 for roots.
 
     Its sums are float32, of which it takes the logarithm in double precision.
     """

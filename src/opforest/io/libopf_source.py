@@ -9,7 +9,7 @@ from typing import IO
 
 import numpy as np
 
-from opforest.io.errors import DataFileError
+from opforest.errors import DataFileError
 from opforest.metrics import Array
 
 #: How much of a file is looked at to tell what it is, unless it takes all of it.
@@ -100,7 +100,7 @@ def open_source(source: str | os.PathLike[str] | bytes) -> Source:
         return Source(None, len(source), source)
     mode = os.stat(source).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe would be waited for
-        raise DataFileError("it is no regular file.", source)
+        raise DataFileError("it is not a regular file.", source)
     with open(source, "rb") as stream:
         status = os.fstat(stream.fileno())
         return Source(os.fspath(source), status.st_size, stream.read(HEAD))

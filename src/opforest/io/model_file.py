@@ -8,14 +8,21 @@ from collections.abc import Callable
 from typing import IO, Any
 
 from opforest.classifier import OPFClassifier
+from opforest.errors import ModelFileError
 from opforest.examples import Model, Parts
 from opforest.forest import BaseForest
-from opforest.io.container import read_container, write_container
-from opforest.io.errors import ModelFileError
+from opforest.io.container import demand, read_container, write_container
 from opforest.io.forest_arrays import put_together
-from opforest.io.header import Reader, take, to_json
+from opforest.io.header import (
+    Reader,
+    check_jobs,
+    check_unchanged,
+    read_parameters,
+    take,
+    to_json,
+    write_parameters,
+)
 from opforest.io.kinds import KINDS, kind_of, read_sharpness
-from opforest.io.parameters import check_jobs, read_parameters, resolved, write_parameters
 from opforest.io.pipelines import join_pipeline, split_pipeline
 from opforest.kernels.growing.opfi import Lines
 from opforest.metrics import Array, Metric
@@ -68,7 +75,7 @@ def save(model: Any, path: str | os.PathLike[str] | IO[bytes]) -> None:
         header["columns"] = model.columns_
     header["parameters"] = write_parameters(model, kind.parameters)
     if parts is not None:
-        _check_unchanged(model, parts.metric)
+        check_unchanged(model, parts.metric)
         header["forest"] = _facts(parts)
         arrays = arrays | _forest_arrays(parts)
     write_container(path, header, arrays)
@@ -117,15 +124,14 @@ def load(
         header, arrays = read_container(path)
         _check_format(header)
         reader = Reader(header)
-        kind = reader.choice("kind", KINDS)
+        kind = KINDS[reader.choice("kind", KINDS)]
         model = kind.new(**read_parameters(reader.part("parameters"), kind.parameters, metric))
 
         def read_forest(metric: Metric, n_classes: int) -> BaseForest:
             return _read_forest(reader.part("forest"), arrays, metric, n_classes)
 
         kind.make(model, reader, arrays, read_forest)
-        if arrays:
-            raise ModelFileError("it has arrays that no such model has.")
+        demand(not arrays, "it has arrays that no such model has.")
         return join_pipeline(model, header)
     except ImportError:
         raise
@@ -137,20 +143,11 @@ def load(
 
 def _check_format(header: dict[str, Any]) -> None:
     found, _ = Reader(header).get("format", int), Reader(header).get("opforest", str)
-    if found not in (FORMAT, PREPARED):
-        raise ModelFileError(
-            f"it is of format {found}, and this version of opforest reads formats {FORMAT} and "
-            f"{PREPARED}. It was written by version {str(header.get('opforest'))[:20]!r}."
-        )
-
-
-def _check_unchanged(model: Any, metric: Metric) -> None:
-    if resolved(model.metric, model.metric_params) != metric:
-        raise ValueError(
-            f"the model was learned with metric {metric.name!r}, metric_params="
-            f"{dict(metric.params)}, and not with what it has now, {model.metric!r} and "
-            f"{model.metric_params!r}. Learn anew, or set them as they were, and save then."
-        )
+    demand(
+        found in (FORMAT, PREPARED),
+        f"it is of format {found}, and this version of opforest reads formats {FORMAT} and "
+        f"{PREPARED}. It was written by version {str(header.get('opforest'))[:20]!r}.",
+    )
 
 
 def fitted_classifier(forest: BaseForest, classes: Array, **parameters: Any) -> OPFClassifier:

@@ -3,7 +3,8 @@
 from itertools import pairwise
 from typing import Any
 
-from opforest.io.errors import ModelFileError
+from opforest.errors import ModelFileError
+from opforest.io.container import demand
 
 #: Steps before the model, at the most.
 MANY_STEPS = 20
@@ -15,22 +16,46 @@ def split_pipeline(model: Any) -> tuple[Any, dict[str, Any] | None]:
         return model, None
     from sklearn.pipeline import Pipeline
 
-    from opforest.preparing.preparation import Preparation
-    from opforest.preparing.transformers import to_data
-
     if not isinstance(model, Pipeline):
         return model, None
     *before, (name, last) = model.steps
-    if len(before) > MANY_STEPS:
+    return last, {"steps": steps_to_data(before), "last": name}
+
+
+def steps_to_data(steps: Any) -> list[Any]:
+    """Return what comes before a model as data; a ``ValueError`` says what cannot be saved."""
+    from opforest.preparing.preparation import Preparation
+    from opforest.preparing.transformers import to_data
+
+    if len(steps) > MANY_STEPS:
         raise ValueError(f"a pipeline of more than {MANY_STEPS} steps cannot be saved.")
-    steps = []
-    for title, step in before:
+    saved = []
+    for title, step in steps:
         plain = "passthrough" if step is None else step
         data = plain.to_data() if type(plain) is Preparation else to_data(plain)
         if data == "drop":
             raise ValueError("a step of a pipeline cannot be 'drop'.")
-        steps.append([title, data])
-    return last, {"steps": steps, "last": name}
+        saved.append([title, data])
+    return saved
+
+
+def steps_from_data(steps: Any) -> list[tuple[str, Any]]:
+    """Return the steps that ``steps_to_data`` was given, or say in a ``ValueError`` why not."""
+    from opforest.preparing.preparation import Preparation
+    from opforest.preparing.transformers import from_data
+
+    proper = isinstance(steps, list) and len(steps) <= MANY_STEPS
+    demand(proper, "its preparation has no steps.")
+    made = []
+    for step in steps:
+        proper = isinstance(step, list) and len(step) == 2 and type(step[0]) is str
+        demand(proper, "a step of its preparation is invalid.")
+        title, data = step
+        is_ours = isinstance(data, dict) and data.get("kind") == "Preparation"
+        made.append((title, Preparation.from_data(data) if is_ours else from_data(data)))
+    dropped = any(step == "drop" for _, step in made if isinstance(step, str))
+    demand(not dropped, "a step of its preparation is invalid.")
+    return made
 
 
 def join_pipeline(model: Any, header: dict[str, Any]) -> Any:
@@ -40,32 +65,21 @@ def join_pipeline(model: Any, header: dict[str, Any]) -> Any:
     if "preparation" not in header:
         return model
     from opforest.preparing.pipeline import Pipeline
-    from opforest.preparing.preparation import Preparation
-    from opforest.preparing.transformers import from_data
 
     entry = header["preparation"]
-    steps = entry.get("steps") if isinstance(entry, dict) else None
-    if not isinstance(steps, list) or len(steps) > MANY_STEPS or type(entry.get("last")) is not str:
-        raise ModelFileError("its preparation has no steps.")
-    made = []
-    for step in steps:
-        if not (isinstance(step, list) and len(step) == 2 and type(step[0]) is str):
-            raise ModelFileError("a step of its preparation is none.")
-        title, data = step
-        is_ours = isinstance(data, dict) and data.get("kind") == "Preparation"
-        made.append((title, Preparation.from_data(data) if is_ours else from_data(data)))
-    if any(step == "drop" for _, step in made if isinstance(step, str)):
-        raise ModelFileError("a step of its preparation is none.")
-    _check_widths([step for _, step in made if not isinstance(step, str)], model)
+    proper = isinstance(entry, dict) and type(entry.get("last")) is str
+    demand(proper, "its preparation has no steps.")
+    made = steps_from_data(entry.get("steps"))
+    check_widths([step for _, step in made if not isinstance(step, str)], model)
     return Pipeline([*made, (entry["last"], model)])
 
 
-def _check_widths(steps: list[Any], model: Any) -> None:
+def check_widths(steps: list[Any], model: Any) -> None:
     """Raise an error unless each step gives what the next one takes."""
     for step, following in pairwise([*steps, model]):
         given, taken = len(step.get_feature_names_out()), getattr(following, "n_features_in_", None)
-        if taken is not None and given != taken:
-            raise ModelFileError(f"its preparation gives {given} features where {taken} are taken.")
+        demand(taken in (None, given),
+               f"its preparation gives {given} features where {taken} are taken.")  # fmt: skip
 
 
 def _check_columns(columns: Any, model: Any) -> dict[str, Any]:

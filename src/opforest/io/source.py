@@ -60,6 +60,14 @@ PACKED: dict[bytes, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
+def unreadable(
+    error: BaseException, name: str, what: str = "the file cannot be read"
+) -> DataFileError:  # fmt: skip
+    """Return the error that says what another library found, in its first line."""
+    first = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return DataFileError(f"{what}: {first}", name)
+
+
 class _Counted:
     """A packed stream that counts what is read of it."""
 
@@ -166,7 +174,7 @@ class Source:
                 try:
                     text = decoder.decode(more, final=not more)
                 except UnicodeDecodeError as error:
-                    reason = f"the file is no proper UTF-16: {error.reason}"
+                    reason = f"the file is not valid UTF-16: {error.reason}"
                     raise DataFileError(reason, self.name) from None
                 rest.extend(text.encode("utf-8"))
             taken = min(len(rest), len(buffer))

@@ -107,7 +107,7 @@ def _load(lines: list[bytes], n_features: int) -> tuple[Array, Array]:
     return X, y
 
 
-def write_svm(stream: IO[bytes], data: Data) -> None:
+def write_svm(stream: IO[bytes], data: Data, _: str) -> None:
     """Write all examples; zeros are left out, but for one that says how many features there are."""
     X = data.X.astype(np.float64)
     kept = (X != 0) | np.signbit(X)

@@ -242,21 +242,21 @@ def read_libopf(path: str, name: str) -> Opened:
 
     from opforest.io import libopf
 
-    def frames(labelled: bool) -> Iterator[Any]:
+    def samples(size: int) -> Iterator[Any]:
         try:
-            for X, y, ids in libopf.read_samples(path, ROWS):
-                columns = [*np.asfortranarray(X).T, *([y] if labelled else []), ids]
-                yield pl.DataFrame([pl.Series(str(k), np.ascontiguousarray(column))
-                                    for k, column in enumerate(columns)])  # fmt: skip
+            yield from libopf.read_samples(path, size)
         except DataFileError as error:
             raise DataFileError(error.reason, name, error.line, error.column) from None
 
-    try:
-        labelled = libopf.has_labels(path)
-        d = next(libopf.read_samples(path, 1))[0].shape[1]
-    except DataFileError as error:
-        raise DataFileError(error.reason, name, error.line, error.column) from None
-    return Opened(None, frames(labelled), (d if labelled else None, d + labelled))
+    def frames() -> Iterator[Any]:
+        for X, y, ids in samples(ROWS):
+            columns = [*np.asfortranarray(X).T, *([y] if labelled else []), ids]
+            yield pl.DataFrame([pl.Series(str(k), np.ascontiguousarray(column))
+                                for k, column in enumerate(columns)])  # fmt: skip
+
+    labelled = any(y.any() for _, y, _ in samples(ROWS))
+    d = next(samples(1))[0].shape[1]
+    return Opened(None, frames(), (d if labelled else None, d + labelled))
 
 
 # Writing.
@@ -265,9 +265,8 @@ def read_libopf(path: str, name: str) -> Opened:
 def find_output_format(path: str, format: str | None = None) -> str:
     """Return the format to write: the given one, or what the name says."""
     kind = format or format_of(path) or ("csv" if path == STANDARD else None)
-    if kind is None or not (FORMATS[kind].writer or kind.startswith("libopf")):
-        known = ", ".join(end for one in FORMATS.values() for end in one.ends
-                          if one.writer or one.name.startswith("libopf"))  # fmt: skip
+    if kind is None or not FORMATS[kind].writer:
+        known = ", ".join(end for one in FORMATS.values() for end in one.ends if one.writer)
         raise ValueError(f"{path}: the name must end in one of {known}, or the format be given.")
     return str(kind)
 
@@ -295,43 +294,30 @@ def write_table(path: str | os.PathLike[str], data: Data, format: str | None = N
     path = os.fspath(path)
     kind = find_output_format(path, format)
     check_fit(data, kind, path)
-    if kind.startswith("libopf"):
-        _write_libopf(path, data, kind)
-        return
     write = FORMATS[kind].function(FORMATS[kind].writer)
     with open_output(path) as stream:
-        write(stream, data)
+        write(stream, data, kind)
 
 
-def write_csv(stream: IO[bytes], data: Data) -> None:
-    """Write cells separated by commas."""
-    from opforest.io.delimited import write_delimited
-
-    write_delimited(stream, data, ",")
-
-
-def write_tsv(stream: IO[bytes], data: Data) -> None:
-    """Write cells separated by tabs."""
-    from opforest.io.delimited import write_delimited
-
-    write_delimited(stream, data, "\t")
-
-
-def _write_libopf(path: str, data: Data, kind: str) -> None:
+def write_libopf(stream: IO[bytes], data: Data, kind: str) -> None:
+    """Write one of LibOPF's data sets."""
     from opforest.io import libopf
 
-    if path == STANDARD:
-        raise DataFileError("LibOPF's formats can be written to files only", "standard output")
     y = np.zeros(len(data), np.int64) if data.y is None else data.y
     try:
-        libopf.write_dataset(path, data.X, y, data.ids, text=kind == "libopf-text")
+        libopf.write_samples(stream, data.X, y, data.ids, text=kind == "libopf-text")
     except ValueError as error:
-        raise DataFileError(str(error), path) from error
+        raise DataFileError(str(error)) from error
 
 
 def check_fit(data: Data, kind: str, path: str) -> None:
     """Refuse to write what a format cannot hold."""
     y, one = data.y, FORMATS[kind]
+    if not one.keeps_cells:
+        where = "features that are text" if hasattr(data.X, "columns") else None
+        where = "labels that are missing" if y is not None and y.dtype == object else where
+        if where:
+            raise DataFileError(f"{kind} has no room for {where}; CSV has", path)
     if y is not None and y.dtype.kind not in "iu" and not one.keeps_words:
         raise DataFileError(
             f"{kind} has room for labels that are numbers only, got {str(y[0])!r}; "
@@ -349,7 +335,11 @@ def check_fit(data: Data, kind: str, path: str) -> None:
         raise DataFileError("in LibSVM files, labels that are all 0 mean that there are none", path)
     if kind == "npy" and y is not None and (y.astype(data.X.dtype) != y).any():
         raise DataFileError(f"labels are too large for {data.X.dtype}; NPZ can hold them", path)
-    if kind == "ndjson" and not np.isfinite(data.X[~np.isnan(data.X)]).all():
+    if (
+        kind == "ndjson"
+        and not hasattr(data.X, "columns")
+        and not np.isfinite(data.X[~np.isnan(data.X)]).all()
+    ):
         raise DataFileError("JSON has no infinity; other formats do", path)
     if kind.startswith("libopf"):
         _check_libopf(data, path)

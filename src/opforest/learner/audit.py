@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Audit:
-    """Whether a store is whole, and its model the one that training on the table gives.
+    """Whether a store is whole, and its model exactly what refitting on the table gives.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class Audit:
     >>> with opforest.Learner(":memory:") as learner:
     ...     _ = learner.learn([[0.0], [1.0], [3.0]], ["low", "low", "high"])
     ...     print(learner.audit())
-    3 examples: the file is whole, and the model is the one that training on the table gives
+    3 examples: the file is whole, and the model is exactly what refitting on the table gives
     """
 
     examples: int
@@ -39,7 +39,9 @@ class Audit:
         file = "the file is whole"
         if self.damage:
             file = f"THE FILE IS DAMAGED ({'; '.join(self.damage[:5])})"
-        model = "the model is the one that training on the table gives"
+        model = "the model is exactly what refitting on the table gives"
         if self.differences:
-            model = f"THE MODEL DIFFERS from training on the table in {', '.join(self.differences)}"
+            model = (
+                f"THE MODEL DIFFERS from refitting on the table in {', '.join(self.differences)}"
+            )
         return f"{self.examples} examples: {file}, and {model}"

@@ -16,9 +16,9 @@ class Change:
 
     Attributes
     ----------
-    learned, unchanged, replaced, forgotten : int
+    learned, unchanged, replaced, forgotten, labelled : int
         Examples that are new; that were known already, with the same key and content; whose
-        content or label was replaced; that were forgotten.
+        content or label was replaced; that were forgotten; that had no label and got one.
     keys : tuple of str
         The keys of the examples given, in their order; made up for those without one.
     report : UpdateReport
@@ -34,12 +34,14 @@ class Change:
     keys: tuple[str, ...] = ()
     report: UpdateReport = field(default_factory=UpdateReport)
     seconds: float = 0.0
+    labelled: int = 0
 
 
 class Batch(NamedTuple):
     """Examples to learn, all of which are valid."""
 
-    X: Array
+    rows: Array  #: as they came
+    content: list[bytes]  #: as the table has them
     y: list[Any]
     keys: list[str] | None
 
@@ -49,36 +51,37 @@ class Plan(NamedTuple):
 
     new: list[int]  #: places in the batch of those to add
     gone: list[Row]  #: examples that others replace
+    labelled: list[tuple[Row, Any]]  #: examples without a label, and the one that has come
     unchanged: int
 
 
 def make_plan(batch: Batch, known: Mapping[str, Row], replace: bool) -> Plan:
     """Find out which examples of a batch are new, which known, and which take another's place."""
     if batch.keys is None:
-        return Plan(list(range(len(batch.X))), [], 0)
-    gone: dict[str, Row] = {}
+        return Plan(list(range(len(batch.content))), [], [], 0)
     check_own([key for key in batch.keys if key not in known])
+    latest = {key: (row.x, row.y) for key, row in known.items()}
     place: dict[str, int] = {}  # of the last example with a key
+    gone: dict[str, Row] = {}
+    labelled: dict[str, tuple[Row, Any]] = {}
     unchanged = 0
     for i, key in enumerate(batch.keys):
-        content = batch.X[i].tobytes(), batch.y[i]
-        if key in place:
-            j = place[key]
-            before = batch.X[j].tobytes(), batch.y[j]
-        elif key in known:
-            before = known[key].x, known[key].y
-        else:
-            place[key] = i
-            continue
-        if before == content:
+        x, y = batch.content[i], batch.y[i]
+        before_x, before_y = latest.get(key, (None, None))
+        if before_x == x and (before_y == y or (y is None and not replace)):
             unchanged += 1
             continue
-        if not replace:
+        if before_x == x and before_y is None and key not in place:
+            labelled[key] = known[key], y
+        elif before_x is None or replace or (before_x == x and before_y is None):
+            place[key] = i
+            labelled.pop(key, None)
+            if key in known:
+                gone[key] = known[key]
+        else:
             raise KeyConflictError(
                 f"row {i}: there is another example with the key {key!r}. Pass replace=True to "
                 "replace it, or choose another key."
             )
-        place[key] = i
-        if key in known:
-            gone[key] = known[key]
-    return Plan(sorted(place.values()), list(gone.values()), unchanged)
+        latest[key] = x, y
+    return Plan(sorted(place.values()), list(gone.values()), list(labelled.values()), unchanged)

@@ -20,7 +20,7 @@ class StoreError(ValueError):
     ...         opforest.Learner(file.name)
     ...     except opforest.StoreError as error:
     ...         print(str(error).split(": ")[1])
-    it is not a store of opforest, nor any SQLite database.
+    it is neither an opforest store nor any other SQLite database.
     """
 
 
@@ -60,7 +60,7 @@ REASONS = {
     sqlite3.SQLITE_LOCKED: "another program is using it and does not let go",
     sqlite3.SQLITE_IOERR: "the disk reported an error",
     sqlite3.SQLITE_CORRUPT: "the file is damaged: restore a copy, or export what can be read",
-    sqlite3.SQLITE_NOTADB: "it is not a store of opforest, nor any SQLite database",
+    sqlite3.SQLITE_NOTADB: "it is neither an opforest store nor any other SQLite database",
     sqlite3.SQLITE_TOOBIG: "an example is too large",
 }
 

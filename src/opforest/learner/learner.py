@@ -4,35 +4,29 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import NotFittedError
 
-from opforest.classifier import OPFClassifier
-from opforest.explanation import Explanation
-from opforest.learner.audit import Audit
+from opforest.io.pipelines import steps_to_data
+from opforest.learner.answering import Answering
 from opforest.learner.changes import Batch, Change, Plan, make_plan
-from opforest.learner.errors import StoreError, UnknownKeyError
-from opforest.learner.memory import Memory, add_reports, differences, read_examples
-from opforest.learner.opened import OpenStore
+from opforest.learner.errors import RowError, UnknownKeyError
+from opforest.learner.memory import Memory, add_reports, read_examples
+from opforest.learner.rows import learn_preparation, rows_of
 from opforest.learner.settings import Settings, check_new, name_of
-from opforest.learner.store import MEMORY, Row
-from opforest.learner.values import (
-    GENERATED,
-    Array,
-    label_array,
-    read_keys,
-    read_labels,
-    read_rows,
-)
+from opforest.learner.store import Row
+from opforest.learner.values import GENERATED, Array, label_array, read_keys, read_labels
+from opforest.preparing.preparation import Preparation
 from opforest.report import UpdateReport
 
 
-class Learner(OpenStore):
+class Learner(Answering):
     """An optimum-path forest on a table of examples in an SQLite file.
 
-    The model is a function of the table alone: after any crash, it is the one that training on the
+    The model is a function of the table alone: after any crash, it is exactly what refitting on the
     table gives, bit for bit. What ``learn`` has returned from is on disk. What ``forget`` has
     returned from is in no file of the store, neither in the table nor in a snapshot, nor in the
     write-ahead log.
@@ -55,6 +49,14 @@ class Learner(OpenStore):
         For a new store, how features are kept; by default as the first ones come.
     score : bool, default=False
         For a new store, whether to predict each example just before it is learned, and to count.
+    semi_supervised : bool, default=False
+        For a new store, whether examples may come without a label, as for ``OPFSemiSupervised``.
+        ``correct``, or ``learn`` with the same key and content, gives them one.
+    preparation : Preparation or fitted transformer, default=None
+        For a new store, what is done to rows before the model learns them. A ``Preparation`` that
+        is not fitted learns categories, medians and scales from the first batch. A fitted one, and
+        a fitted transformer or ``Pipeline`` of the kinds that ``opforest.save`` takes, stays as it
+        is. The table keeps the rows as they came.
     read_only : bool, default=False
         Whether to follow what another process writes: any number may. Only one writes.
 
@@ -67,6 +69,10 @@ class Learner(OpenStore):
     ``forget``, ``correct`` and ``learn`` with ``replace=True`` rewrite the file, so that no trace
     is left: forget many examples in one call. What a file system, a disk or a backup keeps of
     files as they were is beyond a program's reach.
+
+    What a preparation has learned from an example is forgotten as well: when one of the examples
+    that it was learned from goes, or is corrected, it is learned anew from all that are left, and
+    the model is trained anew. That takes as long as ``fit``.
 
     Examples
     --------
@@ -91,6 +97,8 @@ class Learner(OpenStore):
         feature_names: Sequence[str] | None = None,
         precision: str | None = None,
         score: bool | None = None,
+        semi_supervised: bool | None = None,
+        preparation: Any = None,
         read_only: bool = False,
     ) -> None:
         names = None if feature_names is None else tuple(map(str, feature_names))
@@ -102,9 +110,12 @@ class Learner(OpenStore):
             names,
             None,
             bool(score),
+            bool(semi_supervised),
         )
+        wanted = _with_preparation(wanted, preparation)
         check_new(wanted, "euclidean" if metric is None else metric)
-        super().__init__(os.fspath(path), wanted, metric, score, read_only)
+        told = {"score": score, "semi_supervised": semi_supervised}
+        super().__init__(os.fspath(path), wanted, metric, told, read_only)
 
     # Learning.
 
@@ -123,7 +134,8 @@ class Learner(OpenStore):
         X : array-like of shape (n_samples, n_features), or a data frame
             The examples. Columns of a data frame are found by name where the store has names.
         y : array-like of shape (n_samples,)
-            Their labels: text, whole numbers or booleans, of one kind in a store.
+            Their labels: text, whole numbers or booleans, of one kind in a store. In a
+            semi-supervised store ``None``, NaN or −1 is no label.
         keys : sequence of str, default=None
             What they are called, to be corrected or forgotten by. An example whose key is known
             and whose content is the same changes nothing, so a batch may be sent again. Without
@@ -154,21 +166,20 @@ class Learner(OpenStore):
         if known.n_features is None and names is not None:
             known = known.named(names)
             check_new(known, self._metric)
-        precision = known.precision
-        if precision is None:
-            precision = "float32" if getattr(X, "dtype", None) == np.float32 else "float64"
-        rows = read_rows(X, known.feature_names, known.n_features, np.dtype(precision))
-        labels, kind = read_labels(y, known.labels)
+        if known.precision is None:
+            is_single = getattr(X, "dtype", None) == np.float32 and known.preparation is None
+            known = replace(known, precision="float32" if is_single else "float64")
+        how = rows_of(known)
+        rows = how.read(X)
+        labels, kind = read_labels(y, known.labels, known.semi_supervised)
         if len(labels) != len(rows):
             raise ValueError(
                 f"there must be a label for each row, got {len(labels)} for {len(rows)} rows."
             )
-        own = None
-        if keys is not None:
-            own = read_keys(keys, len(rows))
+        own = None if keys is None else read_keys(keys, len(rows))
         if len(rows):
-            self._proposed = _settled(known, precision, rows.shape[1], kind)
-        return Batch(rows, labels, own)
+            self._proposed = replace(known, n_features=rows.shape[1], labels=kind)
+        return Batch(rows, how.pack(rows), labels, own)
 
     def _plan(self, batch: Batch, replace: bool) -> Plan:
         known = {} if batch.keys is None else self._store.find(batch.keys)
@@ -176,50 +187,114 @@ class Learner(OpenStore):
 
     def _carry_out(self, batch: Batch, plan: Plan) -> Change:
         """Write a batch to the disk, then learn it."""
-        store, memory = self._store, self._memory
-        new, n = plan.new, len(plan.new)
-        ids = np.arange(self._next, self._next + n)
-        chosen = batch.X if n == len(batch.X) else batch.X[new]
-        keys = [None] * n if batch.keys is None else [batch.keys[i] for i in new]
-        trained = correct = None
-        if n:
-            y = label_array([batch.y[i] for i in new], str(self._proposed.labels))
-            trained = memory.check(chosen, y)
-            if self._settings.score and not memory.is_empty:
-                correct = int((memory.predict(chosen) == y).sum())
-            little = chosen.astype(chosen.dtype.newbyteorder("<"), copy=False)
-            self._is_stale = True
-            with store.writing():
-                if plan.gone:
-                    store.remove([row.id for row in plan.gone])
-                if self._proposed != self._settings:
-                    self._proposed.save(store)
-                blobs = [x.tobytes() for x in little]
-                store.add(zip(ids.tolist(), keys, blobs, [batch.y[i] for i in new], strict=True))
-                if correct is not None:
-                    store.add_score(self._correct + correct, self._total + n)
-            self._settings = self._proposed
-            self._next += n
-            if correct is not None:
-                self._correct, self._total = self._correct + correct, self._total + n
+        if not plan.new and not plan.labelled:
+            return Change(unchanged=plan.unchanged, keys=tuple(batch.keys or ()))
+        store, new, n = self._store, plan.new, len(plan.new)
         begin = perf_counter()
-        report = UpdateReport()
-        if plan.gone:
-            gone_ids = np.array([row.id for row in plan.gone])
-            gone_y = label_array([row.y for row in plan.gone], str(self._settings.labels))
-            report = memory.forget(gone_ids, gone_y)
-            trained = None
-        if n:
-            report = add_reports(report, memory.learn(ids, chosen, y, trained))
-        seconds = perf_counter() - begin
+        added = self._prepared(batch, plan)
+        trained, is_anew = None, added.memory is not None
+        if n and not is_anew:
+            trained = self._memory.check(added.X, added.y)
+        checked = perf_counter() - begin
+        correct, total = self._correct, self._total
+        judged = [i for i in range(n) if added.y[i] is not None]
+        if self._settings.score and self._memory.can_predict and judged and not is_anew:
+            correct += int((self._memory.predict(added.X[judged]) == added.y[judged]).sum())
+            total += len(judged)
+        keys = [None] * n if batch.keys is None else [batch.keys[i] for i in new]
+        blobs, labels = [batch.content[i] for i in new], [batch.y[i] for i in new]
+        self._is_stale = True
+        with store.writing():
+            if plan.gone:
+                store.remove([row.id for row in plan.gone])
+            if plan.labelled:
+                store.relabel(plan.labelled)
+            if added.settings != self._settings:
+                added.settings.save(store)
+            store.add(zip(added.ids.tolist(), keys, blobs, labels, strict=True))
+            if total != self._total:
+                store.add_score(correct, total)
+        self._settings, self._correct, self._total = added.settings, correct, total
+        self._next += n
+        begin = perf_counter()
+        report = self._change_model(added, plan, trained)
+        seconds = perf_counter() - begin + (checked if is_anew else 0.0)
         self._is_stale = False
+        if plan.gone or plan.labelled:
+            self._removals = store.get("removals", 0)
         if plan.gone:
-            self._removals += 1
             store.scrub()
-        self._note_changes(n + len(plan.gone))
-        names = batch.keys or [f"{GENERATED}{id}" for id in ids.tolist()]
+        self._note_changes(n + len(plan.gone) + len(plan.labelled))
+        names = batch.keys or [f"{GENERATED}{id}" for id in added.ids.tolist()]
         replaced = len(plan.gone)
-        return Change(n - replaced, plan.unchanged, replaced, 0, tuple(names), report, seconds)
+        return Change(n - replaced, plan.unchanged, replaced, 0, tuple(names), report, seconds,
+                      len(plan.labelled))  # fmt: skip
+
+    def _change_model(self, added: "_Added", plan: Plan, trained: Any) -> UpdateReport:
+        """Do to the model what has been done to the table."""
+        if added.memory is not None:
+            self._memory = added.memory
+            return added.memory.model.update_report_
+        memory, kind, report = self._memory, self._settings.labels, UpdateReport()
+        memory.rows = rows_of(self._settings) if memory.is_empty else memory.rows
+        if plan.gone:
+            gone_y = label_array([row.y for row in plan.gone], kind)
+            report = memory.forget(np.array([row.id for row in plan.gone]), gone_y)
+            trained = None
+        if plan.labelled:
+            ids = np.array([row.id for row, _ in plan.labelled])
+            y = label_array([label for _, label in plan.labelled], kind)
+            report = add_reports(report, memory.label(ids, y))
+        if len(added.ids):
+            report = add_reports(report, memory.learn(added.ids, added.X, added.y, trained))
+        return report
+
+    # Preparing.
+
+    def _prepared(self, batch: Batch, plan: Plan) -> "_Added":
+        """Return what the model learns of a batch; the first one is what a preparation learns from.
+
+        Where examples go that it was learned from, it is learned anew from all others.
+        """
+        settings, new = self._proposed, plan.new
+        rows = batch.rows if len(new) == len(batch.rows) else batch.rows[new]
+        ids = np.arange(self._next, self._next + len(new))
+        y = label_array([batch.y[i] for i in new], settings.labels)
+        if self._is_founder(plan.gone):
+            memory = self._trained_anew(settings, plan.gone, ids, rows, y)
+            return _Added(memory.settings, ids, np.empty((len(ids), 0)), y, memory)
+        if settings.preparation and settings.prepared is None:
+            settings = _founded(settings, rows, self._next + len(new))
+        try:
+            return _Added(settings, ids, rows_of(settings).prepare(rows), y, None)
+        except RowError as error:
+            if error.row is None:
+                raise
+            reason = str(error).replace(f"row {error.row}", f"row {new[error.row]}", 1)
+            raise RowError(reason, new[error.row], error.column) from None
+
+    def _is_founder(self, gone: list[Row]) -> bool:
+        """Tell whether the preparation was learned from any of these examples."""
+        return any(row.id < self._settings.founded for row in gone)
+
+    def _trained_anew(
+        self, settings: Settings, gone: list[Row], ids: Array, rows: Array, y: Array
+    ) -> Memory:
+        """Return the model that follows without some examples, and with others; change nothing."""
+        how, leaving = self._memory.rows, {row.id for row in gone}
+        stay = [row for row in self._store.rows() if row.id not in leaving]
+        old_ids, old_rows, _ = read_examples(stay, how, settings.labels)
+        all_y = label_array([row.y for row in stay] + y.tolist(), settings.labels)
+        all_rows = np.concatenate([old_rows, rows]) if len(rows) else old_rows
+        if len(all_rows):
+            settings = _founded(settings, all_rows, self._next + len(ids))
+        else:
+            settings = replace(settings, prepared=None, founded=0)
+        memory = Memory(settings, self._metric)
+        if len(all_rows):
+            X = memory.rows.prepare(all_rows)
+            memory.learn(np.concatenate([old_ids, ids]), X, all_y)
+        return memory
 
     def correct(self, key: str | Sequence[str], label: Any) -> Change:
         """Give examples other labels: they are forgotten and learned again in one transaction.
@@ -239,14 +314,14 @@ class Learner(OpenStore):
         with self._changing():
             rows = self._require(read_keys(key))
             labels = [label] if isinstance(key, str) else label
-            y, _ = read_labels(labels, self._settings.labels)
+            y, kind = read_labels(labels, self._settings.labels)
             if len(y) != len(rows):
                 raise ValueError(
                     f"there must be a label for each key, got {len(y)} for {len(rows)} keys."
                 )
-            _, X, _ = read_examples(rows, self._settings.dtype, str(self._settings.labels))
-            self._proposed = self._settings
-            batch = Batch(X, y, [row.name for row in rows])
+            self._proposed = replace(self._settings, labels=kind)
+            _, found, _ = read_examples(rows, self._memory.rows, self._settings.labels)
+            batch = Batch(found, [row.x for row in rows], y, [row.name for row in rows])
             return self._carry_out(batch, self._plan(batch, replace=True))
 
     def forget(self, keys: str | Sequence[str], *, missing_ok: bool = False) -> Change:
@@ -272,13 +347,23 @@ class Learner(OpenStore):
             if not rows:
                 return Change()
             ids = np.array([row.id for row in rows])
-            y = label_array([row.y for row in rows], str(self._settings.labels))
+            y = label_array([row.y for row in rows], self._settings.labels)
+            anew = None
+            if self._is_founder(rows):
+                nothing = np.empty(0, np.int64)
+                anew = self._trained_anew(self._settings, rows, nothing, nothing, nothing)
             self._is_stale = True
             with self._store.writing():
                 self._store.remove(ids.tolist())
+                if anew is not None:
+                    anew.settings.save(self._store)
             self._removals += 1
             begin = perf_counter()
-            report = self._memory.forget(ids, y)
+            if anew is None:
+                report = self._memory.forget(ids, y)
+            else:
+                self._settings, self._memory = anew.settings, anew
+                report = UpdateReport(forgotten=len(ids))
             seconds = perf_counter() - begin
             self._is_stale = False
             self._store.scrub()
@@ -301,192 +386,47 @@ class Learner(OpenStore):
             )
         return [found[key] for key in keys]
 
-    # Asking.
 
-    @property
-    def model(self) -> OPFClassifier:
-        """The classifier, to look at: what it learns here, no store knows."""
-        return self._fresh().model
+class _Added(NamedTuple):
+    """What a batch adds to a store."""
 
-    @property
-    def settings(self) -> Settings:
-        """What is true of all examples."""
-        self._fresh()
-        return self._settings
-
-    def __len__(self) -> int:
-        """Return the number of examples."""
-        return len(self._fresh())
-
-    def __repr__(self) -> str:
-        """Return a summary."""
-        state = "closed" if self._is_closed else f"{len(self)} examples"
-        return f"<Learner {self.path}: {state}>"
-
-    def _queries(self, X: Any) -> tuple[Memory, Array]:
-        memory, known = self._fresh(), self._settings
-        if memory.is_empty:
-            raise ValueError("the store has no examples yet: learn some first.")
-        return memory, read_rows(X, known.feature_names, known.n_features, known.dtype)
-
-    def predict(self, X: npt.ArrayLike) -> Array:
-        """Return the label of each example.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or a data frame
-            The examples.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The labels.
-        """
-        memory, rows = self._queries(X)
-        return memory.predict(rows)
-
-    def predict_proba(self, X: npt.ArrayLike) -> Array:
-        """Return the probability of each class, as ``OPFClassifier.predict_proba`` does.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or a data frame
-            The examples.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            Probabilities, in the order of ``model.classes_``: of the classes that have examples.
-        """
-        memory, rows = self._queries(X)
-        return memory.model.predict_proba(rows)
-
-    def explain(self, x: npt.ArrayLike) -> Explanation:
-        """Return the path that gives an example its label, with the keys of those on it.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,) or (1, n_features)
-            The example.
-
-        Returns
-        -------
-        Explanation
-            The path. It prints as a table.
-        """
-        one = x if hasattr(x, "columns") or np.ndim(x) == 2 else [x]
-        memory, rows = self._queries(one)
-        if len(rows) != 1:
-            raise ValueError(f"explain takes one example at a time, got {len(rows)}.")
-        path, number = memory.explain(rows[0])
-        names = self._store.names_of(list(number.values()))
-
-        def named(path: Explanation) -> Explanation:
-            steps = [
-                replace(step, key=names.get(number.get(step.index, -1))) for step in path.steps
-            ]
-            return replace(path, steps=tuple(steps))
-
-        path = named(path)
-        return path if path.rival is None else replace(path, rival=named(path.rival))
-
-    # Looking.
-
-    def rows(self) -> tuple[list[str], Array, Array]:
-        """Return keys, features and labels of all examples, in the order they were learned."""
-        with self._lock:
-            self._fresh()
-            with self._store.reading():
-                rows = list(self._store.rows())
-            try:
-                _, X, y = read_examples(rows, self._settings.dtype, self._settings.labels or "text")
-            except ValueError as error:
-                raise StoreError(f"{self.path}: {error}.") from error
-        return [row.name for row in rows], X, y
-
-    def stats(self) -> dict[str, Any]:
-        """Return what there is to say about the store, in values that JSON has."""
-        memory, known = self._fresh(), self._settings
-        prototypes = 0 if memory.is_empty else len(memory.model.forest_.prototypes)
-        files = [self.path, f"{self.path}-wal"] if self.path != MEMORY else []
-        return {
-            "store": self.path,
-            "examples": len(memory),
-            "prototypes": prototypes,
-            "classes": {str(label): n for label, n in sorted(memory.counts.items())},
-            "features": known.n_features,
-            "feature_names": None if known.feature_names is None else list(known.feature_names),
-            "metric": known.metric,
-            "metric_params": known.metric_params,
-            "precision": known.precision,
-            "labels": known.labels,
-            "score": None if not known.score else {
-                "correct": self._correct,
-                "total": self._total,
-                "accuracy": self._correct / self._total if self._total else None,
-            },
-            "bytes_on_disk": sum(os.path.getsize(name) for name in files if os.path.exists(name)),
-            "bytes_in_memory": 0 if memory.is_empty else memory.model.forest_.n_bytes,
-            "commits": self._store.commits,
-            "commit_seconds": self._store.commit_seconds,
-        }  # fmt: skip
-
-    def audit(self) -> Audit:
-        """Train on the table and compare the model with the result, array by array.
-
-        Returns
-        -------
-        Audit
-            What is wrong with the file or the model: nothing, if ``ok``.
-        """
-        with self._lock:
-            memory, store = self._fresh(), self._store
-            with store.reading() as database:
-                found = [line for (line,) in database.execute("PRAGMA integrity_check(20)")]
-                damage = [] if found == ["ok"] else found
-                rows = list(store.rows())
-            bad = [row.id for row in rows if not row.is_whole()]
-            damage += [f"example {id} is not as it was written" for id in bad]
-            if bad:
-                return Audit(len(rows), tuple(damage), ())
-            fresh = Memory(self._metric, self._settings.metric_params)
-            self._unsaved, unsaved = 0, self._unsaved
-            self._learn_rows(fresh, rows)
-            self._unsaved = unsaved
-            different = differences(memory.model, fresh.model)
-            if memory.counts != fresh.counts:
-                different.append("counts")
-            return Audit(len(rows), tuple(damage), tuple(different))
-
-    def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
-        """Write all examples to a data file, or the model to a model file.
-
-        Parameters
-        ----------
-        path : path
-            The file. One that ends with ``.opforest`` gets the model, as ``opforest.save`` writes
-            it; any other all examples, with their keys as ids.
-        format : str, default=None
-            One of ``opforest.io.tables.FORMATS``; by default what the name says.
-        """
-        target = os.fspath(path)
-        if format is None and target.endswith(".opforest"):
-            from opforest.io.model_file import save
-
-            memory = self._fresh()
-            if memory.is_empty:
-                raise ValueError("the store has no examples yet: there is no model to export.")
-            save(memory.model, target)
-            return
-        from opforest.io.data import Data
-        from opforest.io.tables import write_table
-
-        keys, X, y = self.rows()
-        if y.dtype.kind in "bf":
-            y = y.astype(np.int64)
-        names = self._settings.feature_names
-        write_table(target, Data(X, y, np.array(keys, np.str_), names, "label"), format)
+    settings: Settings
+    ids: Array
+    X: Array
+    y: Array
+    memory: Memory | None  #: the model, where it was trained anew
 
 
-def _settled(known: Settings, precision: str, n_features: int, labels: str | None) -> Settings:
-    return replace(known, precision=precision, n_features=n_features, labels=labels)
+def _founded(settings: Settings, rows: Array, until: int) -> Settings:
+    """Return settings with a preparation that was learned from rows."""
+    learned = learn_preparation(settings.preparation or {}, rows, settings.feature_names)
+    return replace(settings, prepared=learned, founded=until)
+
+
+def _with_preparation(settings: Settings, preparation: Any) -> Settings:
+    """Return settings with what is to be done to rows."""
+    if preparation is None:
+        return settings
+    if isinstance(preparation, Preparation) and not hasattr(preparation, "transformer_"):
+        if preparation.missing == "drop":
+            raise ValueError(
+                "missing='drop' leaves rows out, and a store keeps all: leave them out before, or "
+                "use missing='median'."
+            )
+        preparation._check_parameters()
+        asked = preparation.get_params() if preparation.is_needed else None
+        return replace(settings, preparation=asked)
+    steps = getattr(preparation, "steps", [("prepare", preparation)])
+    try:
+        prepared = steps_to_data(steps)
+    except NotFittedError:
+        raise ValueError(
+            "preparation must be fitted, unless it is an opforest.Preparation, which learns from "
+            "the first examples."
+        ) from None
+    first = steps[0][1]
+    names = getattr(first, "columns_", getattr(first, "feature_names_in_", None))
+    names = settings.feature_names if names is None else tuple(map(str, names))
+    width = first.n_features_in_
+    return replace(settings, preparation={}, prepared=prepared, n_features=width,
+                   feature_names=names)  # fmt: skip

@@ -10,9 +10,12 @@ import numpy as np
 from opforest.classifier import OPFClassifier
 from opforest.explanation import Explanation, explain
 from opforest.io.model_file import load, save
+from opforest.learner.rows import Rows, rows_of
+from opforest.learner.settings import Settings
 from opforest.learner.store import Row, Snapshot
-from opforest.learner.values import KINDS, Array, label_array
+from opforest.learner.values import Array, label_array
 from opforest.report import UpdateReport
+from opforest.semi_supervised import OPFSemiSupervised
 from opforest.updates.exact import WORTH_TRAINING
 
 #: Examples learned at a time, so that predictions need not wait long.
@@ -22,19 +25,13 @@ SLICE = 500
 FOREST_ARRAYS = ("points", "label", "cost", "predecessor", "root", "prototypes", "edges")
 
 
-def read_examples(rows: list[Row], dtype: np.dtype[Any], labels: str) -> tuple[Array, Array, Array]:
-    """Return ids, features and labels of rows; a ``ValueError`` says which row is damaged."""
-    if not rows:
-        return np.empty(0, np.int64), np.empty((0, 1), dtype), np.empty(0, KINDS[labels])
-    width = len(rows[0].x)
+def read_examples(rows: list[Row], how: Rows, labels: str | None) -> tuple[Array, Array, Array]:
+    """Return ids, rows and labels of a table; a ``ValueError`` says which row is damaged."""
     for row in rows:
-        if not row.is_whole() or len(row.x) != width:
+        if not row.is_whole():
             raise ValueError(f"the file is damaged: its example {row.id} is not as it was written")
-    X = np.frombuffer(b"".join([row.x for row in rows]), dtype.newbyteorder("<"))
-    X = X.reshape(len(rows), -1).astype(dtype)
-    if not np.isfinite(X).all():
-        raise ValueError("the file is damaged: a feature is not finite")
-    return np.array([row.id for row in rows], np.int64), X, label_array([r.y for r in rows], labels)
+    y = label_array([row.y for row in rows], labels)
+    return np.array([row.id for row in rows], np.int64), how.unpack([row.x for row in rows]), y
 
 
 class Memory:
@@ -46,9 +43,12 @@ class Memory:
     count alike.
     """
 
-    def __init__(self, metric: str | Callable[..., float], params: dict[str, Any] | None) -> None:
-        self._make = lambda: OPFClassifier(metric, metric_params=params)
-        self._metric = metric
+    def __init__(self, settings: Settings, metric: str | Callable[..., float]) -> None:
+        kind = OPFSemiSupervised if settings.semi_supervised else OPFClassifier
+        self._make = lambda: kind(metric, metric_params=settings.metric_params)
+        self._metric, self._is_supervised = metric, not settings.semi_supervised
+        self.settings = settings
+        self.rows = rows_of(settings)  #: how to read rows that are meant for the classifier
         self.model = self._make()
         self.counts: Counter[Any] = Counter()  #: examples by label
         self._set_numbers(np.empty(0, np.int64), np.empty(0, np.int64), 0, 0)
@@ -59,8 +59,13 @@ class Memory:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to predict with."""
+        """Whether nothing has been learned."""
         return "forest_" not in vars(self.model)
+
+    @property
+    def can_predict(self) -> bool:
+        """Whether some example has a label."""
+        return not self.is_empty and len(self.counts) > (None in self.counts)
 
     # Numbers.
 
@@ -108,6 +113,21 @@ class Memory:
             self._set_numbers(ids, np.arange(len(X)), int(ids[-1]) + 1, len(X))
             self.model, self.counts = model, Counter(y.tolist())
             return model.update_report_
+        report, ends = UpdateReport(), np.flatnonzero(np.diff(ids) != 1) + 1
+        for run in np.split(np.arange(len(ids)), ends):
+            self._count_from(int(ids[run[0]]))
+            report = add_reports(report, self._learn_run(X[run[0] : run[-1] + 1], y[run]))
+        return report
+
+    def _count_from(self, id: int) -> None:
+        """Have the next example called so: numbers are missing where examples were forgotten."""
+        arrival = np.array([next_arrival(self.model)])
+        if self.ids_of(arrival)[0] != id:
+            known = self.model.forest_.ids
+            self._set_numbers(self.ids_of(known), known, id, int(arrival[0]))
+
+    def _learn_run(self, X: Array, y: Array) -> UpdateReport:
+        """Learn examples whose numbers follow one another."""
         report, begin = UpdateReport(), 0
         while begin < len(X):
             left = len(X) - begin
@@ -141,6 +161,14 @@ class Memory:
                              report.as_counts())  # fmt: skip
         return report
 
+    def label(self, ids: Array, y: Array) -> UpdateReport:
+        """Give examples labels that have none."""
+        self.model.label(self._arrivals_of(ids), y)
+        self.counts.update([*y.tolist()])
+        self.counts[None] -= len(ids)
+        self.counts = +self.counts
+        return self.model.update_report_
+
     # Snapshots.
 
     def snapshot(self) -> Snapshot:
@@ -152,7 +180,7 @@ class Memory:
         return Snapshot(next_id, ids.astype("<i8").tobytes(), stream.getvalue())
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Become what a snapshot has, or say in a ``ValueError`` that it is none."""
+        """Become what a snapshot has, or say in a ``ValueError`` that it is invalid."""
         metric = None if isinstance(self._metric, str) else self._metric
         model = load(io.BytesIO(snapshot.model), metric=metric)
         ids = np.frombuffer(snapshot.ids, "<i8").astype(np.int64)
@@ -160,13 +188,17 @@ class Memory:
         if type(model) is not type(fresh) or model.get_params() != fresh.get_params():
             raise ValueError("the snapshot is of another model")
         forest = model.forest_
+        if self.rows.n_features != model.n_features_in_:
+            raise ValueError("the snapshot has other features")
         if len(ids) != len(forest) or (np.diff(ids) <= 0).any():
             raise ValueError("the snapshot has other examples")
         arrivals = forest.ids
         self.model = model
         self._set_numbers(ids, arrivals, snapshot.next, next_arrival(model))
-        times = np.bincount(forest.label, minlength=len(model.classes_)).tolist()
-        self.counts = +Counter(dict(zip(model.classes_.tolist(), times, strict=True)))
+        names = [*model.classes_.tolist(), None]  # the label −1 is none
+        code = forest.label if self._is_supervised else model._seeded().given()
+        times = np.bincount(code % len(names), minlength=len(names)).tolist()
+        self.counts = +Counter(dict(zip(names, times, strict=True)))
 
     # Asking.
 
@@ -210,4 +242,8 @@ def differences(one: OPFClassifier, other: OPFClassifier) -> list[str]:
         mine, theirs = getattr(one.forest_, name), getattr(other.forest_, name)
         if mine.dtype != theirs.dtype or not np.array_equal(mine, theirs):
             found.append(name)
+    if isinstance(one, OPFSemiSupervised) and not np.array_equal(
+        one._seeded().given(), other._seeded().given()
+    ):
+        found.append("given labels")
     return found

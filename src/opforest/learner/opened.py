@@ -18,6 +18,12 @@ SNAPSHOT_EVERY, SNAPSHOT_SHARE = 1000, 0.2
 SNAPSHOT_AT_END = 100
 
 
+def _is_same(wanted: Settings, known: Settings) -> bool:
+    """Tell whether a preparation that somebody expects is that of a store."""
+    fixed = known.prepared if known.preparation == {} else None
+    return wanted.preparation == known.preparation and wanted.prepared == fixed
+
+
 class OpenStore:
     """The file, the settings and the model, which are changed by one thread at a time.
 
@@ -26,15 +32,16 @@ class OpenStore:
     """
 
     def __init__(
-        self, path: str, wanted: Settings, metric: Any, score: bool | None, read_only: bool
-    ) -> None:
+        self, path: str, wanted: Settings, metric: Any, told: dict[str, bool | None],
+        read_only: bool,
+    ) -> None:  # fmt: skip
         self.path = path
         self._lock = threading.RLock()
         self._is_closed = False
         self._store = Store(self.path, read_only, make=True)
         try:
             with explaining(self.path):
-                self._settle(wanted, metric, score)
+                self._settle(wanted, metric, told)
                 try:
                     self._load()
                 finally:
@@ -45,7 +52,7 @@ class OpenStore:
             self._store.close()
             raise
 
-    def _settle(self, wanted: Settings, metric: Any, score: bool | None) -> None:
+    def _settle(self, wanted: Settings, metric: Any, told_again: dict[str, bool | None]) -> None:
         """Agree on the settings with the store."""
         if self._store.is_new or (self._store.get("metric") is None and not self._store.read_only):
             with self._store.writing():
@@ -57,9 +64,16 @@ class OpenStore:
                 given, found = getattr(wanted, name), getattr(known, name)
                 if given is not None and found is not None and given != found:
                     raise StoreError(f"{self.path}: its {name} are {found}, and not {given}.")
-            if score is not None and score != known.score:
+            for name, told in told_again.items():
+                if told is not None and getattr(wanted, name) != getattr(known, name):
+                    raise StoreError(
+                        f"{self.path}: it was made with {name}={getattr(known, name)}, which stays "
+                        "so."
+                    )
+            if wanted.preparation is not None and not _is_same(wanted, known):
                 raise StoreError(
-                    f"{self.path}: it was made with score={known.score}, which stays so."
+                    f"{self.path}: its preparation is {known.preparation}, which stays so. Leave "
+                    "preparation out to take the store's."
                 )
         given_params = wanted.metric_params
         self._metric = choose_metric(self.path, self._settings, metric, given_params)
@@ -70,13 +84,11 @@ class OpenStore:
 
     def _load(self) -> None:
         """Make the model that the table has: from the last snapshot, and the rows after it."""
-        memory = Memory(self._metric, self._settings.metric_params)
         store = self._store
         with store.reading():
             self._version = store.version()  # before anything is read: at worst we look once more
-            self._settings = replace(
-                Settings.load(store), metric_params=self._settings.metric_params
-            )
+            self._settings = self._read_settings()
+            memory = self._new_memory(self._settings)
             snapshot, start = store.snapshot(), 0
             self._unsaved = 0
             if snapshot is not None:
@@ -86,7 +98,7 @@ class OpenStore:
                         raise ValueError("the snapshot has other examples")
                     start = snapshot.next
                 except (ValueError, TypeError):  # a snapshot is never needed
-                    memory = Memory(self._metric, self._settings.metric_params)
+                    memory = self._new_memory(self._settings)
             rows = list(store.rows(start))
             self._correct, self._total = store.score()
             self._removals = store.get("removals", 0)
@@ -95,14 +107,24 @@ class OpenStore:
         self._memory = memory
         self._is_stale = False
 
+    def _read_settings(self) -> Settings:
+        params = self._settings.metric_params
+        return replace(Settings.load(self._store), metric_params=params)
+
+    def _new_memory(self, settings: Settings) -> Memory:
+        """Return a model that has learned nothing."""
+        try:
+            return Memory(settings, self._metric)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise StoreError(f"{self.path}: the file is damaged: {error}") from error
+
     def _learn_rows(self, memory: Memory, rows: list[Row]) -> None:
         if rows:
             try:
-                labels = self._settings.labels or "text"
-                ids, X, y = read_examples(rows, self._settings.dtype, labels)
-                if X.shape[1] != self._settings.n_features:
-                    raise ValueError("the file is damaged: an example has other features")
-                memory.learn(ids, X, y)
+                ids, found, y = read_examples(rows, memory.rows, self._settings.labels)
+                if memory.rows.n_features is None:
+                    raise ValueError("the file is damaged: examples have no preparation")
+                memory.learn(ids, memory.rows.prepare(found), y)
             except (ValueError, TypeError, OverflowError) as error:
                 raise StoreError(f"{self.path}: {error}.") from error
         self._unsaved += len(rows)
@@ -129,6 +151,7 @@ class OpenStore:
         with store.reading():
             version, removals = store.version(), store.get("removals", 0)
             is_grown = removals == self._removals and not self._memory.is_empty
+            is_grown = is_grown and self._read_settings() == self._settings
             rows = list(store.rows(self._next)) if is_grown else []
             next_id = store.next_id()
             correct, total = store.score()

@@ -11,8 +11,12 @@ from opforest.learner.errors import StoreError
 from opforest.learner.store import Store
 from opforest.learner.values import KINDS
 from opforest.metrics import resolve
+from opforest.preparing.preparation import ENCODE, SCALES
 
 PRECISIONS = ("float64", "float32")
+
+#: What older stores do not say.
+LATER = ("semi_supervised", "preparation", "prepared", "founded")
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,15 @@ class Settings:
         The kind of labels, one of ``values.KINDS``.
     score : bool
         Whether each example is predicted before it is learned, and counted.
+    semi_supervised : bool
+        Whether examples may have no label.
+    preparation : dict or None
+        What is done to rows before the model learns them: the parameters of a ``Preparation``,
+        which learns from the first batch; or ``{}`` if it was given fitted.
+    prepared : list or None
+        The fitted steps of the preparation, as data.
+    founded : int
+        The preparation was learned from the examples whose ids are below.
     """
 
     metric: str = "euclidean"
@@ -44,6 +57,10 @@ class Settings:
     feature_names: tuple[str, ...] | None = None
     labels: str | None = None
     score: bool = False
+    semi_supervised: bool = False
+    preparation: dict[str, str] | None = None
+    prepared: list[Any] | None = None
+    founded: int = 0
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -60,7 +77,9 @@ class Settings:
     @classmethod
     def load(cls, store: Store) -> Self:
         """Read it, or say in a ``StoreError`` that it cannot be."""
-        found = {name: store.get(name) for name in cls.__dataclass_fields__}
+        fields = cls.__dataclass_fields__
+        found = {name: store.get(name, fields[name].default if name in LATER else None)
+                 for name in fields}  # fmt: skip
         names, params = found["feature_names"], found["metric_params"]
         n = found["n_features"]
         is_proper = (
@@ -71,6 +90,12 @@ class Settings:
             and (names is None or _are_names(names, n))
             and found["labels"] in (None, *KINDS)
             and type(found["score"]) is bool
+            and type(found["semi_supervised"]) is bool
+            and (found["preparation"] is None or is_preparation(found["preparation"]))
+            and type(found["prepared"]) in (list, type(None))
+            and type(found["founded"]) is int
+            and (found["preparation"] is not None or found["prepared"] is None)
+            and (found["preparation"] != {} or found["prepared"] is not None)
         )
         if not is_proper:
             raise StoreError(f"{store.path}: the file is damaged: its settings cannot be {found}.")
@@ -85,6 +110,16 @@ class Settings:
         if names is None or self.feature_names is not None:
             return self
         return replace(self, feature_names=names, n_features=len(names))
+
+
+def is_preparation(asked: Any) -> bool:
+    """Tell whether this is what a preparation is to do: its parameters, or ``{}``."""
+    if not isinstance(asked, dict) or asked == {}:
+        return asked == {}
+    if set(asked) != {"encode", "missing", "scale"}:
+        return False
+    encode, missing, scale = asked["encode"], asked["missing"], asked["scale"]
+    return encode in ENCODE and missing in ("error", "median") and scale in [*SCALES]
 
 
 def _are_names(names: Any, n: int | None) -> bool:

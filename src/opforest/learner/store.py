@@ -198,7 +198,7 @@ class Store:
                 self._make_tables()
                 return
         if application != APPLICATION:
-            raise StoreError(f"{self.path}: it is an SQLite database, but no store of opforest.")
+            raise StoreError(f"{self.path}: it is an SQLite database, but not an opforest store.")
         self._check_format()
         if not self.read_only:
             self._empty_log()
@@ -328,7 +328,7 @@ class Store:
             return json.loads(found[0])
         except (TypeError, ValueError):
             raise StoreError(
-                f"{self.path}: the file is damaged: its entry {name!r} is no JSON."
+                f"{self.path}: the file is damaged: its entry {name!r} is not JSON."
             ) from None
 
     def put(self, **values: Any) -> None:
@@ -346,10 +346,10 @@ class Store:
         (last,) = found.fetchone() or (0,)
         return int(last) + 1
 
-    def count(self, before: int | None = None) -> int:
-        """Return how many examples there are, or how many below an id."""
-        where, given = ("", ()) if before is None else (" WHERE id < ?", (before,))
-        (found,) = self._writer.execute(f"SELECT count(*) FROM example{where}", given).fetchone()
+    def count(self, before: int) -> int:
+        """Return how many examples have an id below; most have, and all are soon counted."""
+        query = "SELECT (SELECT count(*) FROM example) - count(*) FROM example WHERE id >= ?"
+        (found,) = self._writer.execute(query, (before,)).fetchone()
         return int(found)
 
     def add(self, rows: Iterable[tuple[int, str | None, bytes, Any]]) -> None:
@@ -365,6 +365,15 @@ class Store:
         self._writer.executemany("DELETE FROM example WHERE id = ?", [(id,) for id in ids])
         self._writer.execute("DELETE FROM snapshot")
         self.put(removals=self.get("removals", 0) + 1, scrub=True)
+
+    def relabel(self, labelled: Iterable[tuple[Row, Any]]) -> None:
+        """Give examples labels, and delete snapshots, which lack these; within ``writing``."""
+        self._writer.executemany(
+            "UPDATE example SET y = ?, crc = ? WHERE id = ?",
+            [(y, checksum(row.id, row.key, row.x, y), row.id) for row, y in labelled],
+        )
+        self._writer.execute("DELETE FROM snapshot")
+        self.put(removals=self.get("removals", 0) + 1)
 
     def find(self, keys: Sequence[str]) -> dict[str, Row]:
         """Return the examples that have these keys, by key."""

@@ -27,10 +27,13 @@ LONGEST = 256
 GENERATED = "#"
 
 
-def read_labels(y: Any, kind: str | None) -> tuple[list[Any], str | None]:
+def read_labels(
+    y: Any, kind: str | None, may_lack: bool = False
+) -> tuple[list[Any], str | None]:  # fmt: skip
     """Return labels as Python's own values, and their kind, which is ``kind`` if that is known.
 
-    No labels have no kind.
+    No labels have no kind. If they ``may_lack``, what ``OPFSemiSupervised`` takes for a label that
+    is not there, ``None``, NaN or −1, becomes ``None``.
     """
     if isinstance(y, str):
         raise ValueError(f"labels must be a list, one label for each row, got the text {y!r:.50}.")
@@ -41,18 +44,24 @@ def read_labels(y: Any, kind: str | None) -> tuple[list[Any], str | None]:
     if not isinstance(values, list):
         raise ValueError("labels must be a list, one label for each row, got a single value.")
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    if may_lack:
+        values = [None if _is_none(value) else value for value in values]
     for i, value in enumerate(values):
-        if type(value) not in KIND_OF:
+        if type(value) not in KIND_OF and not (may_lack and value is None):
+            hint = " Only a semi-supervised store learns without labels." if value is None else ""
             raise RowError(
                 f"the label of row {i} must be text, a whole number or a boolean, got "
-                f"{value!r:.50} of type {type(value).__name__}.",
+                f"{value!r:.50} of type {type(value).__name__}.{hint}",
                 i,
             )
-    if not values:
+    there = [value for value in values if value is not None]
+    if not there:
         return values, kind
-    found = _kind_of(values, kind)
+    found = _kind_of(there, kind)
     kind = kind or found
     for i, value in enumerate(values):
+        if value is None:
+            continue
         if found != kind and (found is None or KIND_OF[type(value)] == found):
             raise RowError(
                 f"labels must be of one kind, and those known are {kind or 'others'}, but that of "
@@ -60,7 +69,15 @@ def read_labels(y: Any, kind: str | None) -> tuple[list[Any], str | None]:
                 i,
             )
         _check_label(value, str(kind), i)
-    return [NUMBERS[str(kind)](value) for value in values] if kind in NUMBERS else values, kind
+    if kind in NUMBERS:
+        number = NUMBERS[str(kind)]
+        values = [None if value is None else number(value) for value in values]
+    return values, kind
+
+
+def _is_none(value: Any) -> bool:
+    """Tell whether this stands for a label that is not there."""
+    return value is None or (type(value) in (int, float) and (value != value or value == -1))
 
 
 def _kind_of(values: list[Any], wanted: str | None) -> str | None:
@@ -100,9 +117,11 @@ def _check_text(text: str, what: str, i: int | None) -> None:
         raise RowError(f"{what} must be valid Unicode.", i) from None
 
 
-def label_array(values: list[Any], kind: str) -> Array:
+def label_array(values: list[Any], kind: str | None) -> Array:
     """Return labels as models take them."""
-    return np.array(values, KINDS[kind])
+    if None in values:
+        return np.array(values, object)
+    return np.array(values, KINDS[kind or "text"])
 
 
 def read_keys(keys: Any, n: int | None = None) -> list[str]:
@@ -172,8 +191,63 @@ def read_rows(X: Any, names: tuple[str, ...] | None, n_features: int | None, dty
     return copy
 
 
+def read_cells(X: Any, names: tuple[str, ...] | None, n_features: int | None) -> Array:
+    """Return rows of cells in order: numbers, text, or ``None`` where one is missing.
+
+    Parameters
+    ----------
+    X, names, n_features
+        As for ``read_rows``.
+    """
+    if hasattr(X, "columns"):
+        columns = _in_order(X, names) if names is not None else list(X.columns)
+        rows = list(zip(*(np.asarray(X[column]).tolist() for column in columns), strict=True))
+    else:
+        rows = X.tolist() if hasattr(X, "tolist") else list(X)
+    width = n_features or (len(rows[0]) if rows and isinstance(rows[0], list | tuple) else 1)
+    cells = np.empty((len(rows), width), object)
+    for i, row in enumerate(rows):
+        if not isinstance(row, list | tuple | np.ndarray):
+            raise RowError("rows must be a table: put a single example into a list: [x].", i)
+        if len(row) != width or width == 0:
+            raise RowError(f"row {i} must have {width or 'some'} cells, got {len(row)}.", i)
+        cells[i] = [_cell(cell, i, k if names is None else names[k]) for k, cell in enumerate(row)]
+    for k in range(width):
+        types = {*map(type, cells[:, k])} - {type(None)}
+        if len(types) > 1:
+            column = k if names is None else names[k]
+            i = next(i for i, cell in enumerate(cells[:, k]) if type(cell) is str)
+            raise RowError(f"column {column!r} has numbers, and text in row {i}.", i, column)
+    return cells
+
+
+def _cell(cell: Any, i: int, column: str | int) -> float | str | None:
+    """Return a cell as a store keeps it."""
+    cell = cell.item() if isinstance(cell, np.generic) else cell
+    if cell is None or type(cell).__name__ == "NAType":  # pandas has a missing value of its own
+        return None
+    if type(cell) is str:
+        _check_text(cell, f"row {i}, column {column!r}", i)
+        return cell
+    try:
+        number = float(cell) if isinstance(cell, bool | int | float) else None
+    except OverflowError:
+        number = np.inf
+    if number is None or abs(number) == np.inf:
+        raise RowError(
+            f"row {i}, column {column!r} must be a finite number or text, got {cell!r:.50}.",
+            i, column,
+        )  # fmt: skip
+    return None if number != number else number + 0.0  # −0 becomes 0
+
+
 def _by_name(X: Any, names: tuple[str, ...]) -> Any:
-    """Return the columns of a data frame in the order of the features."""
+    """Return the columns of a data frame in the order of the features, as one table."""
+    return np.column_stack([np.asarray(X[column]) for column in _in_order(X, names)])
+
+
+def _in_order(X: Any, names: tuple[str, ...]) -> list[Any]:
+    """Return what a data frame calls the features, in their order."""
     columns = [str(column) for column in X.columns]
     missing = [name for name in names if name not in columns]
     if missing:
@@ -181,5 +255,4 @@ def _by_name(X: Any, names: tuple[str, ...]) -> Any:
     more = [column for column in columns if column not in set(names)]
     if more:
         raise RowError(f"there is no feature {more[0]!r} in the store.", None, more[0])
-    in_order = [X.columns[columns.index(name)] for name in names]
-    return np.column_stack([np.asarray(X[column]) for column in in_order])
+    return [X.columns[columns.index(name)] for name in names]

@@ -200,7 +200,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             What ``to_data`` has returned, or anything: it is checked.
         """
         if not isinstance(data, dict) or data.get("kind") != "Preparation":
-            raise ValueError("it is no preparation.")
+            raise ValueError("it is not a preparation.")
         chosen = {name: data.get(name) for name in ("encode", "missing", "scale")}
         if not all(type(value) is str for value in chosen.values()):
             raise ValueError("what a preparation does must be said in words.")

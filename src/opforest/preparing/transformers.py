@@ -189,7 +189,8 @@ def from_data(data: Any) -> Any:
         return plan.transformer
     names = data["names"]
     try:
-        fitted = plan.transformer.fit(_row(plan.cells, names if _needs_names(data) else None))
+        with np.errstate(all="ignore"):  # a row of large numbers is as good as any
+            fitted = plan.transformer.fit(_row(plan.cells, names if _needs_names(data) else None))
         plan.give(fitted)
     except (AttributeError, TypeError, KeyError, IndexError) as error:
         raise ValueError(f"a transformer of the preparation makes no sense: {error}") from error
@@ -212,14 +213,15 @@ def _row(cells: list[Any], names: list[str] | None) -> Any:
     """Return one row as a transformer takes it."""
     if names is not None:
         columns = {name: [cell] for name, cell in zip(names, cells, strict=True)}
-        return _frame_library().DataFrame(columns)
+        return frame_library().DataFrame(columns)
     is_text = any(isinstance(cell, str) for cell in cells)
     row = np.empty((1, len(cells)), object if is_text else np.float64)
     row[0, :] = cells
     return row
 
 
-def _frame_library() -> Any:
+def frame_library() -> Any:
+    """Return pandas, or else polars."""
     try:
         import pandas
     except ImportError:
@@ -235,7 +237,7 @@ def _plan(data: Any, deep: int) -> _Plan:
     if isinstance(data, str):
         _demand(data in WORDS, f"{data[:50]!r}")
         return _Plan(data, [], lambda fitted: None)
-    _demand(deep > 0 and isinstance(data, dict), "it is no object, or too deep")
+    _demand(deep > 0 and isinstance(data, dict), "it is not an object, or too deep")
     names, n = data.get("names"), data.get("n_features")
     _demand(type(n) is int and 0 < n <= MANY_FEATURES, "its number of features cannot be")
     if names is not None:
@@ -306,7 +308,7 @@ def _array(value: Any, n: int, kind: type, name: str) -> Any:
     types = {*map(type, value)}
     if kind is SimpleImputer and types == {str}:
         return np.array(value, object)
-    _demand(types <= {int, float}, f"{name} is no list of numbers")
+    _demand(types <= {int, float}, f"{name} is not a list of numbers")
     array = np.array(value, np.float64)
     _demand(np.isfinite(array).all(), f"{name} is not finite")
     _demand(name != "scale_" or array.all(), "a scale is 0")

@@ -70,9 +70,12 @@ class Service:
         self._writer.shutdown(wait=True)
         self.learner.close()
 
-    def _rows(self, rows: list[Any]) -> list[list[float]]:
+    def _rows(self, rows: list[Any]) -> list[list[Any]]:
         known = self.learner.settings
-        return read_table(rows, known.feature_names, known.n_features, self.limits.rows)
+        is_prepared = known.preparation is not None
+        return read_table(
+            rows, known.feature_names, known.n_features, self.limits.rows, is_prepared
+        )
 
     def _told(self, kind: str, change: Change) -> dict[str, Any]:
         """Tell listeners of a change, and return it for the one who has made it."""
@@ -81,10 +84,11 @@ class Service:
             "unchanged": change.unchanged,
             "replaced": change.replaced,
             "forgotten": change.forgotten,
+            "labelled": change.labelled,
             "examples": len(self.learner),
         }
         report = {name: value for name, value in vars(change.report).items() if value}
-        if change.learned or change.replaced or change.forgotten:
+        if change.learned or change.replaced or change.forgotten or change.labelled:
             shown = [] if change.forgotten else list(change.keys[:3])
             self.hub.publish(kind, {**answer, "keys": shown, "report": report,
                                     "micros": round(1e6 * change.seconds)})  # fmt: skip
@@ -132,7 +136,7 @@ class Service:
         def ask() -> dict[str, Any]:
             answer: dict[str, Any] = {"labels": self.learner.predict(table).tolist()}
             if proba:
-                answer["classes"] = self.learner.model.classes_.tolist()
+                answer["classes"] = self.learner._fresh().model.classes_.tolist()
                 answer["probabilities"] = self.learner.predict_proba(table).tolist()
             return answer
 
@@ -162,8 +166,9 @@ class Service:
 
     def forest(self, plane: int | None) -> dict[str, Any]:
         """Return what is drawn of the forest, on the plane that the page has seen before."""
-        model = self.learner.model
-        if "forest_" not in vars(model):
+        memory = self.learner._fresh()
+        model = memory.model
+        if not memory.can_predict:
             return {"examples": 0, "points": [], "plane": None}
         if plane is None or plane not in self._planes:
             points = model.forest_.points
@@ -174,7 +179,7 @@ class Service:
                 del self._planes[min(self._planes)]
         found = self._planes[plane]
         drawn = draw_forest(model, found)
-        ids = self.learner._memory.ids_of(drawn.pop("ids")).tolist()
+        ids = memory.ids_of(drawn.pop("ids")).tolist()
         names = self.learner._store.names_of(ids)
         keys = [names.get(id) for id in ids]
         return {**drawn, "keys": keys, "plane": plane, "is_projected": not found.is_all}

@@ -10,20 +10,24 @@ DESCRIPTION = (
     "and the column that is wrong."
 )
 
+#: Text and null only where the store prepares rows.
+CELL = {"type": ["number", "string", "null"]}
 ROW = {
     "oneOf": [
-        {"type": "array", "items": {"type": "number"}},
-        {"type": "object", "additionalProperties": {"type": "number"}},
+        {"type": "array", "items": CELL},
+        {"type": "object", "additionalProperties": CELL},
     ]
 }
-LABEL = {"oneOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]}
+LABEL = {"type": ["string", "number", "boolean"]}
+#: No label only where the store is semi-supervised.
+LABELS = {"type": "array", "items": {"type": [*LABEL["type"], "null"]}}
 KEYS = {"type": "array", "items": {"type": "string"}}
 FLAG = {"type": "boolean", "default": False}
 
 #: Members of the bodies, those that are required, and an example.
 BODIES: dict[str, tuple[dict[str, Any], list[str], dict[str, Any]]] = {
     "/v1/learn": (
-        {"rows": {"type": "array", "items": ROW}, "labels": {"type": "array", "items": LABEL},
+        {"rows": {"type": "array", "items": ROW}, "labels": LABELS,
          "keys": KEYS, "replace": FLAG},
         ["rows", "labels"],
         {"rows": [[5.1, 3.5], [6.2, 2.9]], "labels": ["cat", "dog"], "keys": ["img-1", "img-2"]},

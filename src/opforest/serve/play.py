@@ -159,7 +159,7 @@ class Exact(Rival):
         change = self.learner.learn(x[None], [label], [key])
         self._look([*self.keys, key], [*self.X, x], [*self.y, label])
         gained, lost = change.report.prototypes_gained, change.report.prototypes_lost
-        said = "The forest of all examples so far, as training anew would give it"
+        said = "Exactly the forest you would get by refitting on all examples so far"
         if gained or lost:
             said += f": {gained} prototype{'s' * (gained != 1)} more, {lost} fewer"
         self.last = {"micros": round(1e6 * change.seconds), "said": f"{said}.", "key": key}

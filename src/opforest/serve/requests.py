@@ -2,14 +2,16 @@
 
 import asyncio
 import json
-from typing import Any, NoReturn
+from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
+from opforest.io.container import refuse_constant
 from opforest.serve.limits import Limits
 from opforest.serve.problems import ProblemError
 
 NUMBERS = {int, float}
+CELLS = {int, float, str, type(None)}
 
 
 async def read_body(request: Request, limits: Limits) -> dict[str, Any]:
@@ -45,17 +47,13 @@ async def _read_all(request: Request, most: int) -> bytes:
 def parse(content: bytes) -> dict[str, Any]:
     """Return the JSON object that bytes are, or say what is wrong with them."""
     try:
-        body = json.loads(content, parse_constant=_refuse)
+        body = json.loads(content, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         reason = "too many brackets" if isinstance(error, RecursionError) else str(error)[:200]
-        raise ProblemError(400, f"the body is no JSON: {reason}.") from None
+        raise ProblemError(400, f"the body is not JSON: {reason}.") from None
     if not isinstance(body, dict):
         raise ProblemError(400, "the body must be a JSON object.")
     return body
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number in JSON")
 
 
 def take(body: dict[str, Any], **wanted: tuple[type, ...]) -> list[Any]:
@@ -86,9 +84,15 @@ TYPE_NAMES: dict[type, str] = {
 
 
 def read_table(
-    rows: list[Any], names: tuple[str, ...] | None, width: int | None, most: int
-) -> list[list[float]]:
+    rows: list[Any],
+    names: tuple[str, ...] | None,
+    width: int | None,
+    most: int,
+    cells: bool = False,
+) -> list[list[Any]]:
     """Return rows of numbers in the order of the features; each is a list, or an object by name.
+
+    If they are ``cells``, text and null will do as well.
 
     Where names are not known yet, those of the first object are taken, in its order.
     """
@@ -97,17 +101,18 @@ def read_table(
     first = rows[0] if rows else None
     if names is None and isinstance(first, dict) and width is None:
         names = tuple(first)
-    table = []
+    table, types = [], CELLS if cells else NUMBERS
     for i, row in enumerate(rows):
         if type(row) is dict:
             row = _in_order(row, names, i)
         elif type(row) is not list:
             raise ProblemError(422, f"row {i} must be a list or an object of numbers.", row=i)
-        if not {*map(type, row)} <= NUMBERS:
-            k = next(k for k, value in enumerate(row) if type(value) not in NUMBERS)
+        if not {*map(type, row)} <= types:
+            k = next(k for k, value in enumerate(row) if type(value) not in types)
             column = k if names is None or k >= len(names) else names[k]
+            wanted = "a number or text" if cells else "a number"
             raise ProblemError(
-                422, f"row {i}, column {column!r} must be a number, got {_shown(row[k])}.", row=i,
+                422, f"row {i}, column {column!r} must be {wanted}, got {_shown(row[k])}.", row=i,
                 column=column,
             )  # fmt: skip
         width = len(row) if width is None else width

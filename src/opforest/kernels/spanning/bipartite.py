@@ -7,6 +7,7 @@ measured once. Edges are compared as in ``prim``.
 import numpy as np
 
 from opforest._jit import borrow, helper, kernel, specialise
+from opforest._progress import advance
 from opforest.kernels.spanning import prim
 from opforest.kernels.spanning.prim import (
     Tree,
@@ -32,6 +33,7 @@ def span_bipartite(rows, split, metric) -> Tree:
     grow = specialise(_grow, metric)
     steps = max(1, prim.WORK_PER_CALL // rows.size)
     for begin in range(0, n - 1, steps):
+        advance(begin / n)
         grow(rows, tree, left, right, outside, begin, min(begin + steps, n - 1), metric)
     return tree
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opforest._jit import borrow, helper, kernel
+from opforest._progress import advance
 from opforest._threads import parts_of, share
 from opforest.kernels.distances import distance
 from opforest.kernels.kdtree.fixed import STACK, build_kdtree, push_children
@@ -145,6 +146,7 @@ def join_all(tree, k, list_near, parts, search, per_call, metric, n_jobs):
         waiting = parts_of(_who_must_search(tree.points, rounds, metric), per_call)
         share(partial(search, rounds), waiting, n_jobs)
         m = _join(tree, rounds, group, u, v, weight, m)
+        advance(m / (n - 1))
     return u, v, weight
 
 

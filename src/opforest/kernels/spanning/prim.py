@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opforest._jit import borrow, helper, kernel, specialise
+from opforest._progress import advance
 from opforest.kernels.distances import (
     TILE,
     count_tiles,
@@ -63,6 +64,7 @@ def span(rows, metric) -> Tree:
     grow = specialise(_grow, metric)
     steps = max(1, WORK_PER_CALL // rows.size)
     for begin in range(0, n - 1, steps):
+        advance(1 - (1 - begin / n) ** 2)  # of all distances
         grow(rows, tree, frontier, begin, min(begin + steps, n - 1), metric)
     return tree
 

@@ -6,7 +6,7 @@ import { chooser, make, tell } from "./parts.js";
 
 const FORESTS = {
   opfi: ["OPFI", "the algorithm of Ponti & Riva"],
-  exact: ["Exact", "what training anew would give"],
+  exact: ["Exact", "what refitting gives"],
   dift: ["DIFT", "the baseline: all are prototypes"],
 };
 const HOVER = "Point at a forest, and the path that explains the point appears here, step by step.";

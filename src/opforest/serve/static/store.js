@@ -15,7 +15,7 @@ function size(bytes) {
 const DEEDS = { learn: "learned", correct: "corrected", forget: "forgotten" };
 
 function summary(event) {
-  const done = event.learned || event.replaced || event.forgotten;
+  const done = event.learned || event.replaced || event.forgotten || event.labelled;
   const names = event.keys.length ? ` ${event.keys.join(", ")}${done > event.keys.length ? " …" : ""}` : "";
   const report = event.report;
   const more = [
@@ -41,17 +41,18 @@ export async function openStore(first) {
     }
   };
   const canEdit = () => find("edit").checked;
+  const isPlain = () => stats.features === 2 && !stats.preparation; // a point of the plane is an example
   const canvas = new ForestCanvas(find("forest"), {
     code: codeOf,
     click: (x, y, key) => {
       if (!canEdit()) find("said").textContent = "To learn and forget by clicks, tick the box first.";
       else if (key !== null) ask("/v1/forget", { keys: [key] });
-      else if (stats.features === 2 && chosen() !== undefined) ask("/v1/learn", { rows: [[x, y]], labels: [typed(chosen())] });
-      else find("said").textContent = "Examples of a store with more than two features come by the API.";
+      else if (isPlain() && chosen() !== undefined) ask("/v1/learn", { rows: [[x, y]], labels: [typed(chosen())] });
+      else find("said").textContent = stats.preparation ? "Examples of a store that prepares them come by the API." : "Examples of a store with more than two features come by the API.";
     },
     hover: async (x, y) => {
       const turn = ++hovering;
-      if (x === null || stats.features !== 2) { canvas.setPath(null); find("why").replaceChildren(); return; }
+      if (x === null || !isPlain()) { canvas.setPath(null); find("why").replaceChildren(); return; }
       const path = await call("/v1/explain", { row: [x, y] }).catch(() => null);
       if (!path || turn !== hovering) return;
       const place = new Map((canvas.data?.keys || []).map((key, i) => [key, i]));
@@ -69,6 +70,7 @@ export async function openStore(first) {
       Examples: count(stats.examples), Prototypes: count(stats.prototypes), Features: stats.features ?? "–",
       Metric: stats.metric, "On disk": size(stats.bytes_on_disk), "In memory": size(stats.bytes_in_memory),
     };
+    if (stats.semi_supervised) facts.Unlabelled = count(stats.unlabelled);
     find("facts").replaceChildren(...Object.entries(facts).map(([name, value]) =>
       make("div", {}, make("span", {}, name), make("strong", {}, String(value)))));
     const most = Math.max(1, ...Object.values(stats.classes));
@@ -83,8 +85,9 @@ export async function openStore(first) {
     find("log").replaceChildren(...stats.events.slice().reverse().map(summary));
     if (!stats.events.length) find("log").replaceChildren(make("li", { className: "soft" }, "Nothing since the service was started."));
     find("last").replaceChildren(...stats.last.map((row) =>
-      make("li", {}, make("code", {}, row.key), make("span", { className: `k${codeOf(row.label) % 8}` }, String(row.label)))));
-    find("labels").hidden = stats.features !== 2 || !canEdit();
+      make("li", {}, make("code", {}, row.key), row.label === null
+        ? make("span", { className: "soft" }, "no label") : make("span", { className: `k${codeOf(row.label) % 8}` }, String(row.label)))));
+    find("labels").hidden = !isPlain() || !canEdit();
     chosen = chooser(find("labels"), names.slice(0, 8), codeOf, "A click learns");
     find("version").textContent = `opforest ${stats.version}`;
     showAccuracy();

@@ -1,0 +1,252 @@
+"""What a store answers: predictions, explanations, numbers, audits, copies."""
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from opforest.explanation import Explanation
+from opforest.learner.audit import Audit
+from opforest.learner.errors import StoreError
+from opforest.learner.memory import Memory, differences, read_examples
+from opforest.learner.opened import OpenStore
+from opforest.learner.rows import PreparedRows, learn_preparation
+from opforest.learner.settings import Settings
+from opforest.learner.store import MEMORY, Row
+from opforest.learner.values import Array
+
+
+class Answering(OpenStore):
+    """A store that is asked; what changes it is in ``Learner``."""
+
+    @property
+    def model(self) -> Any:
+        """The classifier, to look at: what it learns here, no store knows.
+
+        With a preparation it is an ``opforest.Pipeline`` that ends with the classifier.
+        """
+        memory = self._fresh()
+        if not isinstance(memory.rows, PreparedRows) or memory.is_empty:
+            return memory.model
+        from opforest.preparing.pipeline import Pipeline
+
+        return Pipeline([*memory.rows.steps, ("classify", memory.model)])
+
+    @property
+    def settings(self) -> Settings:
+        """What is true of all examples."""
+        self._fresh()
+        return self._settings
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return len(self._fresh())
+
+    def __repr__(self) -> str:
+        """Return a summary."""
+        state = "closed" if self._is_closed else f"{len(self)} examples"
+        return f"<Learner {self.path}: {state}>"
+
+    def _queries(self, X: Any) -> tuple[Memory, Array]:
+        memory = self._fresh()
+        if memory.is_empty:
+            raise ValueError("the store has no examples yet: learn some first.")
+        if not memory.can_predict:
+            raise ValueError("no example in the store has a label yet: correct some first.")
+        return memory, memory.rows.prepare(memory.rows.read(X))
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Return the label of each example.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or a data frame
+            The examples.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The labels.
+        """
+        memory, rows = self._queries(X)
+        return memory.predict(rows)
+
+    def predict_proba(self, X: npt.ArrayLike) -> Array:
+        """Return the probability of each class, as ``OPFClassifier.predict_proba`` does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or a data frame
+            The examples.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Probabilities, in the order of ``model.classes_``: of the classes that have examples.
+        """
+        memory, rows = self._queries(X)
+        return memory.model.predict_proba(rows)
+
+    def explain(self, x: npt.ArrayLike) -> Explanation:
+        """Return the path that gives an example its label, with the keys of those on it.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            The example.
+
+        Returns
+        -------
+        Explanation
+            The path. It prints as a table.
+        """
+        one = x if hasattr(x, "columns") or np.ndim(x) == 2 else [x]
+        memory, rows = self._queries(one)
+        if len(rows) != 1:
+            raise ValueError(f"explain takes one example at a time, got {len(rows)}.")
+        path, number = memory.explain(rows[0])
+        names = self._store.names_of(list(number.values()))
+
+        def named(path: Explanation) -> Explanation:
+            steps = [
+                replace(step, key=names.get(number.get(step.index, -1))) for step in path.steps
+            ]
+            return replace(path, steps=tuple(steps))
+
+        path = named(path)
+        return path if path.rival is None else replace(path, rival=named(path.rival))
+
+    # Looking.
+
+    def rows(self) -> tuple[list[str], Array, Array]:
+        """Return keys, rows and labels of all examples, in the order they were learned.
+
+        With a preparation, rows are the cells before it: numbers, text, and ``None`` where one is
+        missing. The label of an example without one is ``None``.
+        """
+        with self._lock:
+            memory = self._fresh()
+            with self._store.reading():
+                rows = list(self._store.rows())
+            try:
+                _, X, y = read_examples(rows, memory.rows, self._settings.labels)
+            except ValueError as error:
+                raise StoreError(f"{self.path}: {error}.") from error
+        return [row.name for row in rows], X, y
+
+    def stats(self) -> dict[str, Any]:
+        """Return what there is to say about the store, in values that JSON has."""
+        memory, known = self._fresh(), self._settings
+        prototypes = 0 if memory.is_empty else len(memory.model.forest_.prototypes)
+        files = [self.path, f"{self.path}-wal"] if self.path != MEMORY else []
+        return {
+            "store": self.path,
+            "examples": len(memory),
+            "prototypes": prototypes,
+            "classes": {str(k): memory.counts[k] for k in sorted({*memory.counts} - {None})},
+            "unlabelled": memory.counts[None],
+            "features": known.n_features,
+            "feature_names": None if known.feature_names is None else list(known.feature_names),
+            "metric": known.metric,
+            "metric_params": known.metric_params,
+            "precision": known.precision,
+            "labels": known.labels,
+            "semi_supervised": known.semi_supervised,
+            "preparation": known.preparation,
+            "score": None if not known.score else {
+                "correct": self._correct,
+                "total": self._total,
+                "accuracy": self._correct / self._total if self._total else None,
+            },
+            "bytes_on_disk": sum(os.path.getsize(name) for name in files if os.path.exists(name)),
+            "bytes_in_memory": 0 if memory.is_empty else memory.model.forest_.n_bytes,
+            "commits": self._store.commits,
+            "commit_seconds": self._store.commit_seconds,
+        }  # fmt: skip
+
+    def audit(self) -> Audit:
+        """Train on the table and compare the model with the result, array by array.
+
+        Returns
+        -------
+        Audit
+            What is wrong with the file or the model: nothing, if ``ok``.
+        """
+        with self._lock:
+            memory, store = self._fresh(), self._store
+            with store.reading() as database:
+                found = [line for (line,) in database.execute("PRAGMA integrity_check(20)")]
+                damage = [] if found == ["ok"] else found
+                rows = list(store.rows())
+            bad = [row.id for row in rows if not row.is_whole()]
+            damage += [f"example {id} is not as it was written" for id in bad]
+            if bad:
+                return Audit(len(rows), tuple(damage), ())
+            settings, different = self._settings, []
+            if settings.preparation and settings.prepared is not None:
+                learned = self._prepared_by(rows, memory)
+                different = [] if learned == settings.prepared else ["preparation"]
+                settings = replace(settings, prepared=learned)
+            fresh = self._new_memory(settings)
+            self._unsaved, unsaved = 0, self._unsaved
+            self._learn_rows(fresh, rows)
+            self._unsaved = unsaved
+            different += differences(memory.model, fresh.model)
+            if memory.counts != fresh.counts:
+                different.append("counts")
+            return Audit(len(rows), tuple(damage), tuple(different))
+
+    def _prepared_by(self, rows: list[Row], memory: Memory) -> Any:
+        """Return what a preparation learns of the rows that it was learned from."""
+        known = self._settings
+        try:
+            founders = [row for row in rows if row.id < known.founded]
+            _, cells, _ = read_examples(founders, memory.rows, known.labels)
+            return learn_preparation(known.preparation or {}, cells, known.feature_names)
+        except ValueError as error:
+            raise StoreError(f"{self.path}: {error}.") from error
+
+    def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
+        """Write all examples to a data file, or the model to a model file.
+
+        Parameters
+        ----------
+        path : path
+            The file. One that ends with ``.opforest`` gets the model, as ``opforest.save`` writes
+            it; any other all examples, with their keys as ids.
+        format : str, default=None
+            One of ``opforest.io.tables.FORMATS``; by default what the name says. Text in features,
+            and examples without labels, have room in CSV, TSV, Parquet, Arrow and NDJSON.
+        """
+        target = os.fspath(path)
+        if format is None and target.endswith(".opforest"):
+            from opforest.io.model_file import save
+
+            model = self.model
+            if self._memory.is_empty:
+                raise ValueError("the store has no examples yet: there is no model to export.")
+            save(model, target)
+            return
+        from opforest.columns.data import Data
+        from opforest.io.tables import write_table
+
+        keys, X, y = self.rows()
+        if y.dtype.kind in "bf":
+            y = y.astype(np.int64)
+        names = self._settings.feature_names
+        if X.dtype == object:
+            X = _as_frame(X, names)
+        write_table(target, Data(X, y, np.array(keys, np.str_), names, "label"), format)
+
+
+def _as_frame(cells: Array, names: tuple[str, ...] | None) -> Any:
+    """Return cells as a file has them: numbers in an array, where all are, else a data frame."""
+    if not any(type(cell) is str for cell in cells.flat):
+        return cells.astype(np.float64)
+    import polars as pl
+
+    titles = names or [f"f{k + 1}" for k in range(cells.shape[1])]
+    return pl.DataFrame([pl.Series(name, column.tolist()) for name, column in
+                         zip(titles, cells.T, strict=True)])  # fmt: skip
