@@ -1,5 +1,9 @@
 """Clusters: hills of densities, as the definition has them."""
 
+import math
+from decimal import Decimal
+
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -77,6 +81,21 @@ def test_threads_and_searches_change_nothing():
         for name in ("labels_", "roots_", "density_", "cuts_", "predecessor_"):
             assert np.array_equal(getattr(one, name), getattr(other, name)), name
         assert np.array_equal(one.predict(X + 0.3), other.predict(X + 0.3))
+
+
+def test_threads_are_threads_whatever_joblib_is_told():
+    """Parts of the work fill arrays, which processes would do in vain."""
+    X = np.random.default_rng(0).normal(size=(500, 2))
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        shared = OPFClustering(6).fit(X)
+    assert np.array_equal(shared.predecessor_, OPFClustering(6).fit(X).predecessor_)
+
+
+@given(x=st.floats(0, 4.5))
+def test_the_oracle_knows_exponentials(x):
+    true = (-Decimal(x)).exp()
+    error = abs(Decimal(oracle_hills.exp_minus(x)) - true)
+    assert error <= Decimal("1.1") * Decimal(math.ulp(float(true)))
 
 
 def test_precomputed_distances_and_functions():

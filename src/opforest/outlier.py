@@ -108,7 +108,7 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
         rows, vectors, graph = self._measured(X, metric, self._check_k(len(X)))
         k, _ = judge_cuts(graph, 1, True, self.n_jobs)
         grown = densities(graph, k)
-        scores = log_densities(graph.distance[:, :k], grown.scale[UNIT])
+        scores = log_densities(np.ascontiguousarray(graph.distance[:k].T), grown.scale[UNIT])
         forest = DensityForest(metric, rows, vectors, self.algorithm, grown)
         offset = float(np.percentile(scores, 100 * self.contamination))
         self.__dict__ = {**vars(self), "_forest_": forest, "offset_": offset}
