@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracle
 import oracle_hills
-from opforest import OPFClustering
+from opforest import OPFClustering, OPFKNNClassifier, OPFOutlier
 from strategies import learning_problems
 
 
@@ -126,6 +126,17 @@ def test_precomputed_distances_and_functions():
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         OPFClustering(**parameters).fit(np.eye(4))
+
+
+@pytest.mark.parametrize("kind", [OPFClustering, OPFKNNClassifier, OPFOutlier])
+def test_verbose_prints_phases(kind, capsys):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    kind(3).fit(X, np.arange(30) % 2)
+    assert not capsys.readouterr().out
+    kind(3, verbose=1).fit(X, np.arange(30) % 2)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"[{kind.__name__}] nearest neighbours, 30 examples: ")
+    assert any("choosing k" in line for line in lines)
 
 
 def test_all_copies_and_more_neighbours_than_examples():

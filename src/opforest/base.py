@@ -57,6 +57,17 @@ def encode(
     return all_classes, np.searchsorted(all_classes, y)
 
 
+def encode_known(y: Array, classes: Array) -> npt.NDArray[np.int64]:
+    """Return the labels of an evaluation set as indices of the known classes."""
+    is_known = np.isin(y, classes)
+    if not is_known.all():
+        raise ValueError(
+            f"the evaluation set has the class {y[~is_known].tolist()[0]!r}, which is none of the "
+            f"{len(classes)} known classes. Leave its examples out, or learn some of them first."
+        )
+    return np.searchsorted(classes, y)
+
+
 def check_labels(y: Array) -> None:
     """Raise a ``ValueError`` if these are no labels."""
     if y.dtype.kind not in INTEGERS:  # which always are
@@ -79,17 +90,35 @@ class Learned(NamedTuple):
         return labels
 
 
-class ForestEstimator(BaseEstimator):
-    """The base of estimators that learn a forest of labelled examples.
-
-    A subclass has the parameters ``metric``, ``metric_params`` and, if it likes, ``algorithm`` and
-    ``n_jobs``; it calls ``_keep`` with what it has learned.
-    """
+class MetricEstimator(BaseEstimator):
+    """The base of all estimators: what follows from their parameters alone."""
 
     metric: str | Callable[..., float]
     metric_params: Mapping[str, Any] | None
     algorithm = "auto"
     n_jobs: int | None = None
+    verbose: int = 0
+
+    def _find_metric(self) -> Metric:
+        """Return the metric, if the algorithm can search by it."""
+        metric = resolve(self.metric, self.metric_params)
+        check_algorithm(self.algorithm, metric)
+        return metric
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        name = ALIASES.get(self.metric, self.metric) if isinstance(self.metric, str) else ""
+        tags.input_tags.pairwise = name == "precomputed"
+        tags.input_tags.positive_only = name in NON_NEGATIVE
+        return tags
+
+
+class ForestEstimator(MetricEstimator):
+    """The base of estimators that learn a forest of labelled examples.
+
+    A subclass has the parameters ``metric``, ``metric_params`` and, if it likes, the others of
+    ``MetricEstimator``; it calls ``_keep`` with what it has learned.
+    """
 
     forest_: BaseForest
     classes_: Array
@@ -130,12 +159,6 @@ class ForestEstimator(BaseEstimator):
             for name, value in vars(self).items()
             if not name.endswith("_") and name not in learned
         }
-
-    def _find_metric(self) -> Metric:
-        """Return the metric, if the algorithm can search by it."""
-        metric = resolve(self.metric, self.metric_params)
-        check_algorithm(self.algorithm, metric)
-        return metric
 
     def _check_examples(self, X: Any, y: Any) -> tuple[Array, Array]:
         """Return the first examples to learn and their labels, if all of them can be learned."""
@@ -209,10 +232,3 @@ class ForestEstimator(BaseEstimator):
         """Return the forest and its classes, as they belong together."""
         attributes = vars(self)
         return Learned(attributes["forest_"], attributes["classes_"])
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        name = ALIASES.get(self.metric, self.metric) if isinstance(self.metric, str) else ""
-        tags.input_tags.pairwise = name == "precomputed"
-        tags.input_tags.positive_only = name in NON_NEGATIVE
-        return tags

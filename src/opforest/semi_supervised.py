@@ -12,11 +12,10 @@ from opforest._spread import warn_of_spreads
 from opforest.base import Array, check_labels, encode
 from opforest.classifier import OPFClassifier, check_ids
 from opforest.examples import taken
-from opforest.explanation import Explanation
 from opforest.forest import BaseForest, Forest
 from opforest.kernels.conquering.tree import as_tree
 from opforest.kernels.seeding.spread import UNLABELLED, spread_labels
-from opforest.report import UpdateReport, no_counts
+from opforest.report import no_counts
 from opforest.seeded import SeededForest
 from opforest.updates.exact import grow, shrink
 from opforest.updates.seeded import give_labels
@@ -148,12 +147,10 @@ class OPFSemiSupervised(OPFClassifier):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.metric = metric
-        self.metric_params = metric_params
+        super().__init__(
+            metric, metric_params=metric_params, algorithm=algorithm, n_jobs=n_jobs, verbose=verbose
+        )
         self.seeds = seeds
-        self.algorithm = algorithm
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @property
     def transduction_(self) -> Array:
@@ -217,11 +214,7 @@ class OPFSemiSupervised(OPFClassifier):
             The classifier itself.
         """
         if not hasattr(self, "forest_"):
-            trained = self._trained(X, y, classes)
-            n, gained = len(trained.forest_), trained._seeded().n_seeds
-            trained._counts = UpdateReport(n, gained, reconquered=n).as_counts()
-            self.__dict__ = trained.__dict__
-            return self
+            return self._begin(X, y, classes)
         self._check_seeds()
         labels, missing = split_labels(y)
         X, _ = self._check_more(X, np.zeros(len(missing), np.int64))
@@ -330,23 +323,11 @@ class OPFSemiSupervised(OPFClassifier):
         self._keep(shrunk, self.classes_, counts)
         return self
 
-    def explain(self, x: npt.ArrayLike) -> Explanation:
-        """Return the path that gave one example its label.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,) or (1, n_features)
-            The example, or its distances to the training examples if ``metric="precomputed"``.
-
-        Returns
-        -------
-        Explanation
-            The path seed → … → conqueror → x. It prints as a table.
-        """
-        return super().explain(x)
-
     # The forest of all labelled seeds has all that was learned; where prototypes are the seeds,
     # the other one is made of it.
+
+    def _count_prototypes(self) -> int:
+        return self._seeded().n_seeds
 
     def _seeded(self) -> SeededForest:
         forest: SeededForest = vars(self).get("labelled_forest_", vars(self)["forest_"])
