@@ -4,9 +4,9 @@ import numpy as np
 
 from opforest._jit import borrow, helper, kernel
 from opforest.kernels.growing.bound import extend
-from opforest.kernels.growing.surroundings import enter, find_candidates, has_room, reprice
+from opforest.kernels.growing.surroundings import enter, find_candidates, has_room
 from opforest.kernels.growing.tree import add_edge, hang, isolate
-from opforest.kernels.seeding.classes import reclass
+from opforest.kernels.seeding.classes import refresh
 from opforest.kernels.seeding.spread import UNLABELLED
 from opforest.kernels.seeding.ways import follow, offer_edge, plant, redirect
 
@@ -70,8 +70,7 @@ def _insert(state, index, bound, z, measured, metric, report):
         else:
             vertices[z].label = 0
     enter(index, bound, z, state.rows, vertices, cost)
-    reprice(index, changed, n_changed, vertices, cost)
-    reclass(index, changed, n_changed, vertices)
+    refresh(index, changed, n_changed, vertices, cost, tally)
     tally.size = z + 1
     tally.version += 1
     report.learned += 1
@@ -105,8 +104,7 @@ def label_exactly(state, index, chosen, labels, report):
         v = chosen[i]
         vertices[v].label = labels[i]
         changed, n_changed = plant(vertices, cost, tally, way, v, np.empty(16, np.int64), 0)
-        reprice(index, changed, n_changed, vertices, cost)
-        reclass(index, changed, n_changed, vertices)
+        refresh(index, changed, n_changed, vertices, cost, tally)
         report[0].prototypes_gained += 1
         report[0].reconquered += n_changed
     tally.version += 1

@@ -9,10 +9,10 @@ import numpy as np
 
 from opforest._jit import borrow, helper, kernel
 from opforest.kernels.growing.removal import cut_out, join_pieces, make_hole
-from opforest.kernels.growing.surroundings import has_room, leave, reprice
+from opforest.kernels.growing.surroundings import has_room, leave
 from opforest.kernels.growing.tree import precedes
 from opforest.kernels.heap import append
-from opforest.kernels.seeding.classes import reclass
+from opforest.kernels.seeding.classes import refresh
 from opforest.kernels.seeding.ways import follow, redirect, step
 from opforest.kernels.spanning.sets import find_group
 
@@ -50,8 +50,7 @@ def _remove(state, index, bound, z, metric, report):
         changed, n_changed = _join(vertices, cost, tally, way, top[:n_tops], changed)
     elif seeds > 0:
         changed, n_changed = _lose_all(vertices, cost, tally, way, changed)
-    reprice(index, changed, n_changed, vertices, cost)
-    reclass(index, changed, n_changed, vertices)
+    refresh(index, changed, n_changed, vertices, cost, tally)
     tally.version += 1
     report.forgotten += 1
     report.prototypes_lost += was_seed
