@@ -202,7 +202,7 @@ TestChangingPrototypes = ChangingPrototypes.TestCase
 TestChangingPrototypes.settings = settings(max_examples=10, stateful_step_count=8, deadline=None)
 
 
-@pytest.mark.parametrize("metric", ["manhattan", "canberra", "cosine"])
+@pytest.mark.parametrize("metric", ["canberra", "cosine"])
 def test_any_metric_learns_labels_and_forgets(metric):
     rng = np.random.default_rng(0)
     X = rng.integers(1, 5, (60, 3)).astype(float)

@@ -1,7 +1,7 @@
 """Layer 3: active learning: which examples to ask somebody about.
 
-With ``OPFSemiSupervised``, each answer given to ``label`` costs little more than a walk along a
-path.
+With ``OPFSemiSupervised``, an answer passed to ``label`` costs little more than a walk
+along a path.
 
 Examples
 --------
@@ -26,8 +26,8 @@ __all__ = ["margin", "query"]
 def margin(clf: OPFClassifier, X: npt.ArrayLike) -> Array:
     """Return how sure a classifier is of each example: 0 if it is undecided, 1 if it is certain.
 
-    With a ≤ b the cheapest offers of two classes, that is (b − a) / (b + a); 0 if both are 0, or if
-    there is only one class.
+    With a ≤ b the offers of the two cheapest classes, the margin is (b − a) / (b + a). It is 0 if
+    both are 0, or if there is only one class.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def margin(clf: OPFClassifier, X: npt.ArrayLike) -> Array:
         return np.zeros(len(cost))
     first, second = np.sort(cost, axis=1)[:, :2].T
     total = first + second
-    sure = np.isfinite(first) & np.isinf(second)  # a class of which there is no example
+    sure = np.isfinite(first) & np.isinf(second)  # Nobody of another class has been seen.
     margins: Array = sure.astype(np.float64)
     np.divide(second - first, total, out=margins, where=(total > 0) & ~sure)
     return margins
@@ -64,25 +64,24 @@ def query(
 ) -> Array:
     """Return which examples to ask about, those with the smallest margins first.
 
-    Margins are an aid, no promise: with 32 labels they were better than chance on three of four
-    sets, and worse on one.
+    This does not always beat asking at random: compare on data of your kind.
 
     Parameters
     ----------
     clf : OPFClassifier or OPFSemiSupervised
-        A fitted classifier. For ``OPFSemiSupervised``, those of its examples that have labels have
-        margins of 1, or of 0 where copies have different labels; leave them out of X.
+        A fitted classifier. The labelled examples of an ``OPFSemiSupervised`` have a margin of 1,
+        or of 0 if a copy has another label; leave them out of X.
     X : array-like of shape (n_samples, n_features)
         The examples to choose from, as for ``predict``.
     n_instances : int, default=1
-        How many, all of them at the most.
+        The number of examples to ask about; all of them if X has fewer.
     spread : bool, default=False
-        Whether to ask about one example of each conqueror before another one of any.
+        Whether to ask about one example per conqueror before asking about a second one of any.
 
     Returns
     -------
     array of shape (n_instances,)
-        Their places in X; of equal margins, the smaller one comes first.
+        Indices into X. Ties go to the smaller index.
 
     Examples
     --------

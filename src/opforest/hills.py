@@ -1,4 +1,4 @@
-"""Layer 2: forests of densities, on graphs of nearest neighbours: grown, chosen and asked."""
+"""Layer 2: forests of densities on nearest-neighbour graphs: how they are grown and queried."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from opforest.metrics import Array, Metric
 from opforest.neighbours import nearest_neighbours
 from opforest.spanning import SHARE_FOR_SEARCH, Probe, probe
 
-#: How values to begin with, or densities, are made so that small hills are no clusters.
+#: Ways to tell which hills are too small to be clusters.
 FILTERS = ("height", "area", "volume")
 
 #: Queries in one call of a kernel that searches a k-d tree.
@@ -36,14 +36,14 @@ QUERIES_PER_CALL = 4096
 
 
 class Graph(NamedTuple):
-    """The nearest neighbours of all examples."""
+    """The nearest neighbours of all examples, and their distances."""
 
     near: Array  #: (n, k), the nearest first
     distance: Array  #: (k, n), in the metric's own units, as float64
 
     @classmethod
     def of(cls, rows: Array, k: int, metric: Metric, algorithm: str, n_jobs: int | None) -> "Graph":
-        """Return the graph of the k nearest others; of one example alone, it has no arcs."""
+        """Return the graph of the k nearest neighbours; a single example has none."""
         if len(rows) == 1:
             return cls(np.empty((1, 0), np.uint32), np.empty((0, 1)))
         near, reduced = nearest_neighbours(rows, k, metric, algorithm, n_jobs)
@@ -61,7 +61,7 @@ class Graph(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """A forest of densities, and what its densities are measured by."""
+    """A forest of densities, and the scale of its densities."""
 
     k: int
     hills: Hills
@@ -69,7 +69,7 @@ class Grown(NamedTuple):
 
 
 def densities(graph: Graph, k: int) -> Grown:
-    """Return the densities by the k nearest, without a forest."""
+    """Return the densities for k neighbours, each example being a tree of its own."""
     n = len(graph)
     hills = Hills(np.full(n, TOP), np.zeros(n), np.arange(n), np.full(n, -1))
     scale = np.zeros(3)
@@ -79,7 +79,7 @@ def densities(graph: Graph, k: int) -> Grown:
 
 
 def grow(graph: Graph, k: int, label: Array | None = None) -> Grown:
-    """Return the forest by the k nearest; trees stay among examples of one label."""
+    """Return the forest for k neighbours; a tree has examples of one label only."""
     return _grow(graph, k, label)[0]
 
 
@@ -105,7 +105,7 @@ def _ranked(level: Array) -> tuple[Array, Array]:
 
 
 def grow_filtered(graph: Graph, k: int, filter: str, amount: float) -> Grown:
-    """Return the forest by the k nearest, small hills being part of others."""
+    """Return the forest for k neighbours in which small hills are parts of others."""
     grown = densities(graph, k)
     density, value = grown.hills.density, grown.hills.value
     order, tied = _ranked(density)
@@ -124,10 +124,10 @@ def grow_filtered(graph: Graph, k: int, filter: str, amount: float) -> Grown:
 
 
 def judge_cuts(graph: Graph, k_min: int, allow_one: bool, n_jobs: int | None) -> tuple[int, Array]:
-    """Return the first k with the smallest cut, and the cuts up to where the search ended.
+    """Return the first k with the smallest cut, and the cuts of all k tried.
 
-    It ends where a cut is 0. One cluster alone has that, too: unless it is allowed, such k count
-    only if there is no other.
+    The search ends at a cut of 0. A single cluster has this cut, too; unless it is allowed, it
+    neither ends the search nor wins, except when no k gives more clusters.
     """
     jobs = effective_n_jobs(n_jobs)
     cuts: list[float] = []
@@ -164,16 +164,16 @@ def _cuts(graph: Graph, ks: Array, jobs: int) -> Iterator[tuple[float, int]]:
 
 @dataclass(frozen=True, eq=False)
 class DensityForest:
-    """A forest of densities that can be asked about new examples.
+    """A forest of densities that classifies new examples.
 
     Attributes
     ----------
     metric : Metric
-        Measures them.
+        The metric.
     rows : array
         The examples as ``metric.training_rows`` returned them.
     vectors : array or None
-        The points beside a table that was measured from them.
+        The points, if the rows are a table of distances between them.
     algorithm : str
         How to search.
     grown : Grown
@@ -210,7 +210,7 @@ class DensityForest:
         return tiles
 
     def nearest(self, X: Array, k: int, n_jobs: int | None = None) -> tuple[Array, Array]:
-        """Return the k nearest examples of each row of X, and their distances in units."""
+        """Return the k nearest examples to each row of X, and their distances in units."""
         measured_against = self.rows if self.vectors is None else self.vectors
         queries = self.metric.query_rows(X, measured_against)
         names, kernel, probed = np.arange(len(self)), self.metric.kernel, self._probed

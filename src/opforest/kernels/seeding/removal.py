@@ -59,7 +59,7 @@ def _remove(state, index, bound, z, metric, report):
 
 @helper
 def _lose_all(vertices, cost, tally, way, changed):
-    """Leave all vertices without a seed; return them."""
+    """Reset all vertices when the last seed has gone; return them."""
     m = 0
     for v in range(tally.size):
         if vertices[v].label >= 0:
@@ -73,7 +73,7 @@ def _lose_all(vertices, cost, tally, way, changed):
 
 @helper
 def _join(vertices, cost, tally, way, top, changed):
-    """Join pieces, whose ways end at ``top``, to the rest; return whose cost was found anew."""
+    """Join pieces, whose ways end at ``top``, to the rest; return which vertices have changed."""
     k = top.shape[0]
     n_changed = 0
     if k == 0:
