@@ -291,7 +291,7 @@ def test_bad_input_is_refused_before_anything_changes():
     with pytest.raises(ValueError, match="seeds must be one of"):
         OPFSemiSupervised(seeds="all").fit(X, [0, 1, -1])
     clf = OPFSemiSupervised().fit(X, [0, 1, -1])
-    with pytest.raises(ValueError, match="seeds have been changed"):
+    with pytest.raises(ValueError, match="seeds has been changed"):
         clf.set_params(seeds="prototypes").label(2, 1)
     one = OPFSemiSupervised().fit([[1.0]], [3])
     assert one.predict([[5.0]]) == [3]
