@@ -282,9 +282,10 @@ class OPFSemiSupervised(OPFClassifier):
         wrong = np.flatnonzero((before != UNLABELLED) & (before != code))
         if len(wrong):
             i = wrong[0]
+            known, given_now = all_classes[[before[i], code[i]]].tolist()
             raise ValueError(
-                f"example {ordered[i]} has the label {all_classes[before[i]]!r} already, got "
-                f"{all_classes[code[i]]!r}. To change it, forget the example and learn it again."
+                f"example {ordered[i]} has the label {known!r} already, got {given_now!r}. To "
+                "change it, forget the example and learn it again."
             )
         counts = no_counts()
         new = before == UNLABELLED
