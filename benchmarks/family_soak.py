@@ -26,11 +26,11 @@ def main() -> None:
     rng = np.random.default_rng(SEED)
     models = [OPFSemiSupervised(algorithm=name) for name in ("kd_tree", "brute")]
     X, y, ids, seen = np.empty((0, 2)), np.empty(0, int), np.empty(0, int), 0
-    counts = {"learned": 0, "labelled": 0, "forgotten": 0}
+    counts = {"learned": 0, "labelled": 0, "forgotten": 0, "most": 0}
     for step in range(1, STEPS + 1):
         free = np.flatnonzero(y < 0)
-        kind = rng.integers(3)
-        if len(ids) < 2 or (kind == 0 and len(ids) < SIZE):
+        kind = rng.random()
+        if len(ids) < 2 or (kind < 0.5 and len(ids) < SIZE):
             x = rng.integers(0, 8, (1, 2)).astype(float)
             label = np.array([rng.integers(3) if rng.random() < 0.2 else -1])
             for model in models:
@@ -38,7 +38,8 @@ def main() -> None:
             X, y = np.vstack((X, x)), np.append(y, label)
             ids, seen = np.append(ids, seen), seen + 1
             counts["learned"] += 1
-        elif kind == 1 and len(free) and rng.random() < 0.5:
+            counts["most"] = max(counts["most"], len(ids))
+        elif kind < 0.65 and len(free):
             place, label = rng.choice(free), rng.integers(3)
             for model in models:
                 model.label(ids[place], label)
