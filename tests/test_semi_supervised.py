@@ -186,7 +186,7 @@ class ChangingModel(RuleBasedStateMachine):
                 assert_same_model(clf, fresh, queries, ids=False)
                 continue
             assert clf.transduction_.tolist() == [None] * len(self.y)
-            with pytest.raises(ValueError, match="no example has a label"):
+            with pytest.raises(ValueError, match="no example is labelled"):
                 clf.predict(queries)
 
 
