@@ -34,13 +34,22 @@ def semi_supervised() -> None:
         print(f"| {name} | {' | '.join(cells)} |")
 
 
-def one_run(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> list[float]:
+def split(
+    X: np.ndarray, y: np.ndarray, rng: np.random.Generator, share: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return one half to train on, the other, and the labels of which a share is given."""
     order = rng.permutation(len(X))
     test, train = order[: len(X) // 2], order[len(X) // 2 :]
     known = np.concatenate([rng.choice(np.flatnonzero(y[train] == c), max(1, int(
-        0.05 * (y[train] == c).sum())), replace=False) for c in np.unique(y[train])])  # fmt: skip
+        share * (y[train] == c).sum())), replace=False) for c in np.unique(y[train])])  # fmt: skip
     given = np.full(len(train), -1)
     given[known] = y[train][known]
+    return train, test, given
+
+
+def one_run(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> list[float]:
+    train, test, given = split(X, y, rng, 0.05)
+    known = given >= 0
     answers = [
         OPFSemiSupervised().fit(X[train], given),
         OPFSemiSupervised(seeds="prototypes").fit(X[train], given),
@@ -49,6 +58,45 @@ def one_run(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> list[floa
         LabelPropagation(kernel="knn", n_neighbors=7).fit(X[train], given),
     ]
     return [float((model.predict(X[test]) == y[test]).mean()) for model in answers]
+
+
+def calibration() -> None:
+    """Print log loss and calibration error of probabilities with 5 % and 20 % labelled."""
+    print("| set, labelled | OPFSemiSupervised | OPFClassifier on the labelled | LabelSpreading |\n"
+          "|---|---|---|---|")  # fmt: skip
+    for name in SETS:
+        data = load(name)
+        if data is None:
+            continue
+        X, y = data
+        X, y = StandardScaler().fit_transform(X), np.unique(y, return_inverse=True)[1]
+        for share in (0.05, 0.2):
+            runs = [probabilities(X, y, np.random.default_rng(seed), share) for seed in range(RUNS)]
+            means = np.array(runs).mean(axis=0)
+            cells = [f"{loss:.2f}, {error:.2f}" for loss, error in means]
+            print(f"| {name}, {share:.0%} | {' | '.join(cells)} |")
+
+
+def probabilities(
+    X: np.ndarray, y: np.ndarray, rng: np.random.Generator, share: float
+) -> list[tuple[float, float]]:
+    train, test, given = split(X, y, rng, share)
+    known = given >= 0
+    models = [
+        OPFSemiSupervised().fit(X[train], given),
+        OPFClassifier().fit(X[train][known], given[known]),
+        LabelSpreading(kernel="knn", n_neighbors=7).fit(X[train], given),
+    ]
+    return [judge(np.nan_to_num(model.predict_proba(X[test])), y[test]) for model in models]
+
+
+def judge(share: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+    """Return the log loss, and the expected calibration error by ten bins."""
+    loss = -np.log(np.clip(share[np.arange(len(truth)), truth], 1e-15, 1)).mean()
+    sure, right = share.max(axis=1), share.argmax(axis=1) == truth
+    bins = np.minimum((10 * sure).astype(int), 9)
+    error = sum(abs((sure - right)[bins == b].sum()) for b in range(10)) / len(truth)
+    return float(loss), float(error)
 
 
 def shapes() -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -89,6 +137,6 @@ def clusters() -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    semi_supervised()
-    print()
-    clusters()
+    for table in (semi_supervised, calibration, clusters):
+        table()
+        print()

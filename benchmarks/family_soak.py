@@ -1,6 +1,9 @@
-"""A hundred thousand changes of a semi-supervised forest, compared with training now and then.
+"""A hundred thousand changes of a semi-supervised forest, each equal to training.
 
-Run it by hand: python benchmarks/family_soak.py [steps]
+After every step the forest by k-d tree and the one by scanning must agree; every so often, both
+must equal a forest trained on the same data, check themselves, and predict the same.
+
+Run it by hand, whole or in parts: python benchmarks/family_soak.py [steps [seed]]
 """
 
 import sys
@@ -11,48 +14,62 @@ from opforest import OPFSemiSupervised
 from opforest.updates import exact, seeded
 
 STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-EVERY = 50
+SEED = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+EVERY = 25
 SIZE = 60
+CLASSES = [0, 1, 2]
+MODEL = ("edges", "prototypes", "cost", "predecessor", "root", "label")
 
 
 def main() -> None:
     exact.WORTH_TRAINING = exact.WORTH_TRAINING_TO_FORGET = seeded.WORTH_SPREADING = np.inf
-    rng = np.random.default_rng(0)
-    classes = [0, 1, 2]
+    rng = np.random.default_rng(SEED)
     models = [OPFSemiSupervised(algorithm=name) for name in ("kd_tree", "brute")]
     X, y, ids, seen = np.empty((0, 2)), np.empty(0, int), np.empty(0, int), 0
-    for step in range(STEPS):
+    counts = {"learned": 0, "labelled": 0, "forgotten": 0, "most": 0}
+    for step in range(1, STEPS + 1):
         free = np.flatnonzero(y < 0)
-        kind = rng.integers(3)
-        if len(ids) < 2 or (kind == 0 and len(ids) < SIZE):
+        kind = rng.random()
+        if len(ids) < 2 or (kind < 0.5 and len(ids) < SIZE):
             x = rng.integers(0, 8, (1, 2)).astype(float)
             label = np.array([rng.integers(3) if rng.random() < 0.2 else -1])
             for model in models:
-                model.partial_fit(x, label, classes=classes)
+                model.partial_fit(x, label, classes=CLASSES)
             X, y = np.vstack((X, x)), np.append(y, label)
             ids, seen = np.append(ids, seen), seen + 1
-        elif kind == 1 and len(free) and rng.random() < 0.3:
+            counts["learned"] += 1
+            counts["most"] = max(counts["most"], len(ids))
+        elif kind < 0.65 and len(free):
             place, label = rng.choice(free), rng.integers(3)
             for model in models:
                 model.label(ids[place], label)
             y[place] = label
+            counts["labelled"] += 1
         else:
             place = rng.integers(len(ids))
             for model in models:
                 model.forget(ids[place])
             X, y, ids = (np.delete(array, place, axis=0) for array in (X, y, ids))
-        if step % EVERY == 0:
-            compare(models, X, y, classes)
-    compare(models, X, y, classes)
-    print(f"{STEPS} steps: always equal to training")
+            counts["forgotten"] += 1
+        for name in ("cost", "label"):
+            one, other = (getattr(model.forest_, name) for model in models)
+            assert np.array_equal(one, other), (SEED, step, name)
+        if step % EVERY == 0 or step == STEPS:
+            compare(models, X, y, step)
+    print(f"seed {SEED}: {STEPS} steps {counts}, always equal to training")
 
 
-def compare(models: list[OPFSemiSupervised], X: np.ndarray, y: np.ndarray, classes: list) -> None:
-    fresh = OPFSemiSupervised().partial_fit(X, y, classes=classes).forest_
+def compare(models: list[OPFSemiSupervised], X: np.ndarray, y: np.ndarray, step: int) -> None:
+    fresh = OPFSemiSupervised().partial_fit(X, y, classes=CLASSES)
+    queries = np.random.default_rng(step).integers(0, 16, (5, 2)) / 2
     for model in models:
         model.forest_.check()
-        for name in ("edges", "prototypes", "cost", "predecessor", "root", "label"):
-            assert np.array_equal(getattr(model.forest_, name), getattr(fresh, name)), name
+        for name in MODEL:
+            known, found = (getattr(each.forest_, name) for each in (fresh, model))
+            assert np.array_equal(known, found), (SEED, step, name)
+        if (y >= 0).any():
+            assert np.array_equal(fresh.class_costs(queries), model.class_costs(queries))
+            assert np.array_equal(fresh.predict(queries), model.predict(queries))
 
 
 if __name__ == "__main__":

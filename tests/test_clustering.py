@@ -1,5 +1,9 @@
 """Clusters: hills of densities, as the definition has them."""
 
+import math
+from decimal import Decimal
+
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracle
 import oracle_hills
-from opforest import OPFClustering
+from opforest import OPFClustering, OPFKNNClassifier, OPFOutlier
 from strategies import learning_problems
 
 
@@ -79,6 +83,21 @@ def test_threads_and_searches_change_nothing():
         assert np.array_equal(one.predict(X + 0.3), other.predict(X + 0.3))
 
 
+def test_threads_are_threads_whatever_joblib_is_told():
+    """Parts of the work fill arrays, which processes would do in vain."""
+    X = np.random.default_rng(0).normal(size=(500, 2))
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        shared = OPFClustering(6).fit(X)
+    assert np.array_equal(shared.predecessor_, OPFClustering(6).fit(X).predecessor_)
+
+
+@given(x=st.floats(0, 4.5))
+def test_the_oracle_knows_exponentials(x):
+    true = (-Decimal(x)).exp()
+    error = abs(Decimal(oracle_hills.exp_minus(x)) - true)
+    assert error <= Decimal("1.1") * Decimal(math.ulp(float(true)))
+
+
 def test_precomputed_distances_and_functions():
     rng = np.random.default_rng(0)
     X, Q = rng.normal(size=(60, 2)), rng.normal(size=(10, 2))
@@ -107,6 +126,17 @@ def test_precomputed_distances_and_functions():
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         OPFClustering(**parameters).fit(np.eye(4))
+
+
+@pytest.mark.parametrize("kind", [OPFClustering, OPFKNNClassifier, OPFOutlier])
+def test_verbose_prints_phases(kind, capsys):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    kind(3).fit(X, np.arange(30) % 2)
+    assert not capsys.readouterr().out
+    kind(3, verbose=1).fit(X, np.arange(30) % 2)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"[{kind.__name__}] nearest neighbours, 30 examples: ")
+    assert any("choosing k" in line for line in lines)
 
 
 def test_all_copies_and_more_neighbours_than_examples():

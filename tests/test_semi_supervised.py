@@ -186,7 +186,7 @@ class ChangingModel(RuleBasedStateMachine):
                 assert_same_model(clf, fresh, queries, ids=False)
                 continue
             assert clf.transduction_.tolist() == [None] * len(self.y)
-            with pytest.raises(ValueError, match="no example has a label"):
+            with pytest.raises(ValueError, match="no example is labelled"):
                 clf.predict(queries)
 
 
@@ -202,7 +202,7 @@ TestChangingPrototypes = ChangingPrototypes.TestCase
 TestChangingPrototypes.settings = settings(max_examples=10, stateful_step_count=8, deadline=None)
 
 
-@pytest.mark.parametrize("metric", ["manhattan", "canberra", "cosine"])
+@pytest.mark.parametrize("metric", ["canberra", "cosine"])
 def test_any_metric_learns_labels_and_forgets(metric):
     rng = np.random.default_rng(0)
     X = rng.integers(1, 5, (60, 3)).astype(float)
@@ -291,7 +291,7 @@ def test_bad_input_is_refused_before_anything_changes():
     with pytest.raises(ValueError, match="seeds must be one of"):
         OPFSemiSupervised(seeds="all").fit(X, [0, 1, -1])
     clf = OPFSemiSupervised().fit(X, [0, 1, -1])
-    with pytest.raises(ValueError, match="seeds have been changed"):
+    with pytest.raises(ValueError, match="seeds has been changed"):
         clf.set_params(seeds="prototypes").label(2, 1)
     one = OPFSemiSupervised().fit([[1.0]], [3])
     assert one.predict([[5.0]]) == [3]

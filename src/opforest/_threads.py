@@ -1,11 +1,11 @@
 """Work in parts, so that threads can share it and Ctrl-C is heard in between."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 
 Array = npt.NDArray[Any]
 
@@ -16,10 +16,14 @@ def parts_of(items: Array, size: int) -> list[Array]:
 
 
 def share(call: Callable[[Array], Any], parts: Sequence[Array], n_jobs: int) -> list[Any]:
-    """Return the results of a function for all parts, computed by ``n_jobs`` threads."""
+    """Return what a function returns for each part, called by this many threads.
+
+    They are threads whatever backend ``joblib.parallel_config`` names: functions may fill arrays.
+    """
     if n_jobs == 1 or len(parts) <= 1:
         return [call(part) for part in parts]
-    return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(call)(part) for part in parts))
+    with ThreadPoolExecutor(min(n_jobs, len(parts))) as pool:
+        return list(pool.map(call, parts))
 
 
 def concatenated(found: list[tuple[Array, ...]]) -> tuple[Array, ...]:

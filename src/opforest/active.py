@@ -1,7 +1,7 @@
 """Layer 3: active learning: choosing the examples that are worth a label.
 
-With ``OPFSemiSupervised``, learning each answer by ``label`` costs little more than following a
-path.
+With ``OPFSemiSupervised``, an answer passed to ``label`` costs little more than a walk
+along a path.
 
 Examples
 --------
@@ -26,8 +26,8 @@ __all__ = ["margin", "query"]
 def margin(clf: OPFClassifier, X: npt.ArrayLike) -> Array:
     """Return how sure a classifier is about each example: 0 if undecided, 1 if certain.
 
-    With a ≤ b the two cheapest class costs, the margin is (b − a) / (b + a). It is 0 if both are 0,
-    or if there is only one class.
+    With a ≤ b the offers of the two cheapest classes, the margin is (b − a) / (b + a). It is 0 if
+    both are 0, or if there is only one class.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def margin(clf: OPFClassifier, X: npt.ArrayLike) -> Array:
         return np.zeros(len(cost))
     first, second = np.sort(cost, axis=1)[:, :2].T
     total = first + second
-    sure = np.isfinite(first) & np.isinf(second)  # only one class has examples
+    sure = np.isfinite(first) & np.isinf(second)  # Nobody of another class has been seen.
     margins: Array = sure.astype(np.float64)
     np.divide(second - first, total, out=margins, where=(total > 0) & ~sure)
     return margins
@@ -64,25 +64,24 @@ def query(
 ) -> Array:
     """Return which examples to ask about, those with the smallest margins first.
 
-    Margins often help, but not always: with 32 labels they beat random choice on three of four
-    data sets, and lost on one.
+    This does not always beat asking at random: compare on data of your kind.
 
     Parameters
     ----------
     clf : OPFClassifier or OPFSemiSupervised
-        A fitted classifier. Leave out of X the examples that ``OPFSemiSupervised`` knows the labels
-        of: their margins are 1, or 0 where copies have different labels.
+        A fitted classifier. The labelled examples of an ``OPFSemiSupervised`` have a margin of 1,
+        or of 0 if a copy has another label; leave them out of X.
     X : array-like of shape (n_samples, n_features)
         The examples to choose from, as for ``predict``.
     n_instances : int, default=1
-        How many to return, at most all of them.
+        The number of examples to ask about; all of them if X has fewer.
     spread : bool, default=False
-        Whether to choose one example of each conqueror before a second one of any.
+        Whether to ask about one example per conqueror before asking about a second one of any.
 
     Returns
     -------
     array of shape (n_instances,)
-        Their indices in X. Of equal margins, the smaller index comes first.
+        Indices into X. Ties go to the smaller index.
 
     Examples
     --------

@@ -59,6 +59,17 @@ def encode(
     return all_classes, np.searchsorted(all_classes, y)
 
 
+def encode_known(y: Array, classes: Array) -> npt.NDArray[np.int64]:
+    """Return the labels of an evaluation set as indices of the known classes."""
+    is_known = np.isin(y, classes)
+    if not is_known.all():
+        raise ValueError(
+            f"the evaluation set has the class {y[~is_known].tolist()[0]!r}, which is none of the "
+            f"{len(classes)} known classes. Leave its examples out, or learn some of them first."
+        )
+    return np.searchsorted(classes, y)
+
+
 def check_labels(y: Array) -> None:
     """Raise a ``ValueError`` if these are not class labels."""
     if y.dtype.kind not in INTEGERS:  # integers always are labels
@@ -81,17 +92,35 @@ class Learned(NamedTuple):
         return labels
 
 
-class ForestEstimator(NotebookMixin, BaseEstimator):
-    """The base of estimators that learn a forest of labelled examples.
-
-    A subclass has the parameters ``metric`` and ``metric_params``, optionally ``algorithm`` and
-    ``n_jobs``, and calls ``_keep`` with what it has learned.
-    """
+class MetricEstimator(NotebookMixin, BaseEstimator):
+    """The base of all estimators: what follows from their parameters alone."""
 
     metric: str | Callable[..., float]
     metric_params: Mapping[str, Any] | None
     algorithm = "auto"
     n_jobs: int | None = None
+    verbose: int = 0
+
+    def _find_metric(self) -> Metric:
+        """Return the metric, if the algorithm can search by it."""
+        metric = resolve(self.metric, self.metric_params)
+        check_algorithm(self.algorithm, metric)
+        return metric
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        name = ALIASES.get(self.metric, self.metric) if isinstance(self.metric, str) else ""
+        tags.input_tags.pairwise = name == "precomputed"
+        tags.input_tags.positive_only = name in NON_NEGATIVE
+        return tags
+
+
+class ForestEstimator(MetricEstimator):
+    """The base of estimators that learn a forest of labelled examples.
+
+    A subclass has the parameters ``metric``, ``metric_params`` and, if it likes, the others of
+    ``MetricEstimator``; it calls ``_keep`` with what it has learned.
+    """
 
     forest_: BaseForest
     classes_: Array
@@ -132,12 +161,6 @@ class ForestEstimator(NotebookMixin, BaseEstimator):
             for name, value in vars(self).items()
             if not name.endswith("_") and name not in learned
         }
-
-    def _find_metric(self) -> Metric:
-        """Return the metric, after checking that the algorithm supports it."""
-        metric = resolve(self.metric, self.metric_params)
-        check_algorithm(self.algorithm, metric)
-        return metric
 
     def _check_examples(self, X: Any, y: Any) -> tuple[Array, Array]:
         """Validate and return the first examples to learn, and their labels."""
@@ -236,10 +259,3 @@ class ForestEstimator(NotebookMixin, BaseEstimator):
         shown = BaseEstimator._get_fitted_attr_html(SimpleNamespace(**known), doc_link)
         shown.estimator_class = type(self)
         return shown
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        name = ALIASES.get(self.metric, self.metric) if isinstance(self.metric, str) else ""
-        tags.input_tags.pairwise = name == "precomputed"
-        tags.input_tags.positive_only = name in NON_NEGATIVE
-        return tags

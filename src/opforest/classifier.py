@@ -198,11 +198,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             The classifier itself.
         """
         if not hasattr(self, "forest_"):
-            trained = self._trained(X, y, classes)
-            n, gained = len(trained.forest_), len(trained.forest_.prototypes)
-            trained._counts = UpdateReport(n, gained, reconquered=n).as_counts()
-            self.__dict__ = trained.__dict__
-            return self
+            return self._begin(X, y, classes)
         update = find_update(self.update)
         X, y = self._check_more(X, y)
         all_classes, label = encode(y, self.classes_, classes)
@@ -409,6 +405,17 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             cost, winner = forest.class_costs(X, len(classes), self.n_jobs)
             sharpness = sharpness or forest.sharpness(self.n_jobs)
         return (sharpness.log_shares if log else sharpness.shares)(cost, winner)
+
+    def _begin(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> Self:
+        """Learn the first examples, and report it as ``partial_fit`` does."""
+        trained = self._trained(X, y, classes)
+        n = len(trained.forest_)
+        report = UpdateReport(n, trained._count_prototypes(), reconquered=n)
+        self.__dict__ = {**trained.__dict__, "_counts": report.as_counts()}
+        return self
+
+    def _count_prototypes(self) -> int:
+        return len(self.forest_.prototypes)
 
     def _trained(self, X: Any, y: Any, classes: npt.ArrayLike | None = None) -> Self:
         """Return a copy fitted on these examples."""

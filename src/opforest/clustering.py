@@ -7,43 +7,47 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClusterMixin
 
-from opforest.density import DensityEstimator, check_training, require_count, require_share
-from opforest.hills import FILTERS, DensityForest, Grown, grow, grow_filtered, judge_cuts
+from opforest._progress import phase
+from opforest.density import DensityEstimator, require_count, require_share
+from opforest.hills import FILTERS, DensityForest, grow, grow_filtered, judge_cuts
 from opforest.metrics import Array
 
 
 class OPFClustering(ClusterMixin, DensityEstimator):
-    """Clusters as the hills of a density, by an optimum-path forest.
+    """Clustering by an optimum-path forest: clusters are the hills of a density.
 
-    Each example has a density by its k nearest others. The tops of hills conquer their slopes along
-    arcs to nearest neighbours; a cluster is what one top has conquered. Of all k up to ``k_max``,
-    that is chosen whose clusters have the smallest normalised cut between them.
+    The density of an example follows from the distances to its k nearest neighbours. The top of
+    each hill conquers its slopes along arcs to nearest neighbours; what one top has conquered is a
+    cluster. Of all k up to ``k_max``, the one with the smallest normalised cut between clusters is
+    chosen.
 
     Parameters
     ----------
     k_max : int, default=20
-        The largest number of neighbours to try; less than the number of examples, or it is taken
-        for that. It is the scale on which to look: a larger one gives fewer clusters.
+        The largest number of neighbours to try. With n examples, at most n − 1 are tried. This is
+        the scale on which to look: larger values give fewer clusters.
     k_min : int, default=1
-        The smallest one.
+        The smallest number of neighbours to try.
     filter : {None, "height", "area", "volume"}, default=None
-        Which hills are too small for a cluster: those less high than ``amount`` of the largest
-        density; with fewer examples than ``amount`` of all; or with less volume than ``amount`` of
-        the mean density.
+        Which hills are too small to be clusters: those whose height is below ``amount`` of the
+        largest density; those with fewer examples than ``amount`` of all; or those whose volume is
+        below ``amount`` of the mean density.
     amount : float, default=0
         From 0, which filters nothing, to 1.
     allow_single_cluster : bool, default=False
-        Whether one cluster may be the best answer. Its cut is 0, so a large ``k_max`` would always
-        end there. Otherwise it is the answer only if no k gives another.
+        Whether a single cluster may be the best answer. Its cut is 0, so with a large ``k_max`` it
+        often would be. By default it is the answer only if no k gives more clusters.
     metric : str or callable, default="euclidean"
-        As for ``OPFClassifier``. Unlike its forests, densities depend on the metric's units:
-        ``"log_squared_euclidean"`` is that of LibOPF.
+        As for ``OPFClassifier``. Densities depend on the units of the metric;
+        ``"log_squared_euclidean"`` is the one of LibOPF.
     metric_params : dict, default=None
         As for ``OPFClassifier``.
     algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        How to find neighbours; they are the same.
+        How to find neighbours. The result does not depend on it.
     n_jobs : int, default=None
-        The number of threads that share neighbours and k's. The result does not depend on it.
+        The number of threads. The result does not depend on it.
+    verbose : int, default=0
+        Whether ``fit`` prints what it does, and how long it takes.
 
     Attributes
     ----------
@@ -56,20 +60,21 @@ class OPFClustering(ClusterMixin, DensityEstimator):
     k_ : int
         The number of neighbours that was chosen.
     cuts_ : array
-        The cuts by ``k_min`` neighbours and more, up to where the search ended: at ``k_max``, or at
-        a cut of 0.
+        The normalised cut for each k from ``k_min`` on. The search ends at ``k_max``, or at a cut
+        of 0.
     predecessor_ : array of shape (n_samples,)
-        The example before each one on its way from its root; −1 for roots.
+        The example before each one on the path from its root; −1 for roots.
     n_features_in_ : int
         The number of features seen by ``fit``.
 
     Notes
     -----
-    With d(i, j) the distances to the k nearest of example i, and D the largest of all of these, its
-    density is the sum of exp(−9 d(i, j) / (2 D)), scaled to 1 … 1000 over all examples. Neighbours
-    are ordered by (distance, index), and of equals the example with the larger density, then the
-    smaller index comes first, so there is one answer. For each k, arcs are made anew, which
-    LibOPF's ``opf_cluster`` forgets to do where densities are equal.
+    Let d(i, j) be the distances from example i to its k nearest neighbours, and D the largest of
+    these distances over all examples. The density of i is the sum of exp(−9 d(i, j) / (2 D)),
+    scaled to 1 … 1000 over all examples. Neighbours are ordered by (distance, index); ties between
+    examples go to the larger density, then to the smaller index. So the answer is unique. Arcs are
+    made anew for each k; LibOPF's ``opf_cluster`` carries those between equal densities over from
+    one k to the next.
 
     References
     ----------
@@ -102,6 +107,7 @@ class OPFClustering(ClusterMixin, DensityEstimator):
         metric_params: Mapping[str, Any] | None = None,
         algorithm: str = "auto",
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.k_max = k_max
         self.k_min = k_min
@@ -112,6 +118,7 @@ class OPFClustering(ClusterMixin, DensityEstimator):
         self.metric_params = metric_params
         self.algorithm = algorithm
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: npt.ArrayLike, y: object = None) -> Self:
         """Find the clusters of the examples.
@@ -130,31 +137,30 @@ class OPFClustering(ClusterMixin, DensityEstimator):
         """
         self.check_parameters()
         metric = self._find_metric()
-        X = check_training(self, X)
-        k_max = self._check_k(len(X))
-        rows, vectors, graph = self._measured(X, metric, k_max)
-        k, cuts = 0, np.empty(0)
-        if k_max:
-            k_min = min(int(self.k_min), k_max)
-            k, cuts = judge_cuts(graph, k_min, self.allow_single_cluster, self.n_jobs)
-        filtered = self.filter is not None and self.amount > 0 and k > 0
-        grown = (
-            grow_filtered(graph, k, str(self.filter), float(self.amount))
-            if filtered
-            else grow(graph, k)
-        )
-        self._accept(DensityForest(metric, rows, vectors, self.algorithm, grown), cuts)
+        examples = self._check_training(X)
+        with self._learning(examples, metric) as measured:
+            graph, k, cuts = measured.graph, 0, np.empty(0)
+            if graph.k_max:
+                phase("choosing k", len(examples))
+                k_min = min(int(self.k_min), graph.k_max)
+                k, cuts = judge_cuts(graph, k_min, self.allow_single_cluster, self.n_jobs)
+            if self.filter is not None and self.amount > 0 and k > 0:
+                grown = grow_filtered(graph, k, self.filter, float(self.amount))
+            else:
+                grown = grow(graph, k)
+        self._accept(measured.forest(grown), cuts)
         return self
 
     def predict(self, X: npt.ArrayLike) -> Array:
-        """Return the cluster of each example, which is learned by none.
+        """Return the cluster of each new example; nothing is learned.
 
-        Its density is that by its nearest examples; of these, the one wins that offers it the most.
+        The density of an example follows from its k nearest training examples. The one of these
+        that offers it the most conquers it.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
-            The examples, or their distances to those learned if ``metric="precomputed"``.
+            The examples, or their distances to the training examples if ``metric="precomputed"``.
 
         Returns
         -------
@@ -167,13 +173,12 @@ class OPFClustering(ClusterMixin, DensityEstimator):
 
     def _accept(self, forest: DensityForest, cuts: Array) -> None:
         """Keep what was learned."""
-        grown: Grown = forest.grown
-        roots, labels = np.unique(grown.hills.root, return_inverse=True)
+        roots, labels = np.unique(forest.grown.hills.root, return_inverse=True)
         learned = {"_forest_": forest, "cuts_": cuts, "roots_": roots, "labels_": labels}
         self.__dict__ = {**vars(self), **learned}
 
     def check_parameters(self) -> Self:
-        """Raise a ``ValueError`` if a parameter makes no sense; return the estimator itself."""
+        """Raise a ``ValueError`` if a parameter is invalid; return the estimator itself."""
         require_count("k_max", self.k_max, 1)
         require_count("k_min", self.k_min, 1)
         if self.k_min > self.k_max:

@@ -14,6 +14,7 @@ import numpy as np
 from opforest._jit import CACHE
 from opforest.classifier import OPFClassifier
 from opforest.clustering import OPFClustering
+from opforest.evaluating import prune
 from opforest.kernels.conquering.products import find_conquerors_by_products
 from opforest.kernels.conquering.scan import rank
 from opforest.kernels.spanning.bipartite import span_bipartite
@@ -21,7 +22,6 @@ from opforest.kernels.spanning.kruskal import edges_of, merge_forests
 from opforest.kernels.spanning.prim import span
 from opforest.kernels.spanning.products import span_by_products
 from opforest.metrics import resolve
-from opforest.neighbours import nearest_neighbours
 from opforest.semi_supervised import OPFSemiSupervised
 from opforest.spanning import FEW
 
@@ -31,8 +31,8 @@ METRICS = (
     "braycurtis", "precomputed",
 )  # fmt: skip
 
-#: Metrics for which semi-supervised forests and clusterings are compiled, too.
-FAMILY = ("euclidean",)
+#: Those for which semi-supervised forests are compiled, too.
+SEMI_SUPERVISED = ("euclidean", "manhattan", "precomputed")
 
 PRECISIONS = ("float64", "float32")
 
@@ -52,18 +52,26 @@ def exercise(job: Job) -> Job:
     X, y = rng.integers(1, 9, (40, 3)).astype(dtype), np.arange(40) % 3
     params = {"p": 3} if metric == "minkowski" else None
     algorithms = ("brute", "kd_tree") if resolve(metric, params).is_indexable else ("brute",)
-    for update in ("exact", "opfi", "dift"):
-        for algorithm in algorithms:
-            model = OPFClassifier(metric, metric_params=params, update=update, algorithm=algorithm)
-            _use(model, X, y)
-    if metric in FAMILY:
-        for algorithm in algorithms:
-            _use_family(metric, X, y, algorithm)
-    kernel = resolve(metric, params).kernel
+    new = X[:2] + X.dtype.type(0.5)
     if metric == "precomputed":
-        return job
+        points = np.concatenate((X, new))
+        table = np.abs(points[:, None] - points[None]).sum(axis=2)
+        X, new = table[: len(X), : len(X)], table[len(X) :]
     for algorithm in algorithms:
-        nearest_neighbours(X, 2, resolve(metric, params), algorithm)
+        for update in ("exact", "opfi", "dift"):
+            model = OPFClassifier(metric, metric_params=params, update=update, algorithm=algorithm)
+            _use(model, X, y, new)
+        clusters = OPFClustering(3, metric=metric, metric_params=params, algorithm=algorithm)
+        clusters.fit(X).predict(X)
+        if metric in SEMI_SUPERVISED:
+            given = np.where(np.arange(len(X)) % 4 == 0, y, -1)
+            model = OPFSemiSupervised(metric, algorithm=algorithm)
+            _use(model, X, given, new).label(1, 0)
+    if metric == "precomputed":
+        OPFClustering(3, filter="area", amount=0.1, metric=metric).fit(X)
+        return job
+    kernel = resolve(metric, params).kernel
+    prune(OPFClassifier(metric, metric_params=params).fit(X, y), new, y[:2])
     merge_forests([edges_of(span_bipartite(X, 20, kernel), np.arange(len(X)))])
     if metric == "euclidean":
         _use_products(X, kernel)
@@ -73,31 +81,15 @@ def exercise(job: Job) -> Job:
     return job
 
 
-def _use(model: OPFClassifier, X: Any, y: Any) -> None:
-    """Train, ask, learn and forget."""
-    new = X[:2] + 0.5
-    if model.metric == "precomputed":
-        points = np.concatenate((X, new))
-        table = np.abs(points[:, None] - points[None]).sum(axis=2)
-        X, new = table[: len(X), : len(X)], table[len(X) :]
+def _use(model: OPFClassifier, X: Any, y: Any, new: Any) -> Any:
+    """Train, ask, learn and forget; return the model."""
     model.fit(X, y)
     model.predict(X)
     model.predict_proba(X)
     model.predict_log_proba(X)
     model.explain(X[0])
     model.partial_fit(new, y[:2])
-    if model.update == "exact":
-        model.forget([1])
-
-
-def _use_family(metric: str, X: Any, y: Any, algorithm: str) -> None:
-    """Train, label, forget and cluster."""
-    given = np.where(np.arange(len(X)) % 4 == 0, y, -1)
-    model = OPFSemiSupervised(metric, algorithm=algorithm).fit(X, given)
-    model.partial_fit(X[:2] + 0.5, [-1, 0]).label(1, 0).forget([4])
-    for name in (None, "area"):
-        clusters = OPFClustering(3, filter=name, amount=0.1, metric=metric, algorithm=algorithm)
-        clusters.fit(X).predict(X)
+    return model.forget([5]) if model.update == "exact" else model
 
 
 def _use_products(X: Any, kernel: Any) -> None:

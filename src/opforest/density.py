@@ -1,34 +1,43 @@
-"""Layer 3: what estimators of densities share."""
+"""Layer 3: what the estimators that learn densities share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from opforest._notebook import NotebookMixin, count
-from opforest.base import PRECISIONS
+from opforest._notebook import count
+from opforest._progress import phase, printing
+from opforest.base import PRECISIONS, MetricEstimator
 from opforest.hills import DensityForest, Graph, Grown
-from opforest.metrics import ALIASES, NON_NEGATIVE, Array, Metric, resolve
-from opforest.spanning import check_algorithm
+from opforest.metrics import Array, Metric
 
 
-class DensityEstimator(NotebookMixin, BaseEstimator):
-    """The base of estimators that learn the densities of examples by their nearest neighbours.
+class Measured(NamedTuple):
+    """Examples and the graph of their nearest neighbours."""
 
-    A subclass has the parameters ``k_max``, ``metric``, ``metric_params``, ``algorithm`` and
-    ``n_jobs``, and keeps what it has learned in ``_forest_``.
+    metric: Metric
+    rows: Array
+    vectors: Array | None  #: the points, if the rows are a table of distances between them
+    algorithm: str
+    graph: Graph
+
+    def forest(self, grown: Grown) -> DensityForest:
+        """Return a forest of the examples that can be asked about new ones."""
+        return DensityForest(self.metric, self.rows, self.vectors, self.algorithm, grown)
+
+
+class DensityEstimator(MetricEstimator):
+    """The base of estimators that learn the densities of examples from their nearest neighbours.
+
+    A subclass has the parameters ``k_max``, ``metric``, ``metric_params``, ``algorithm``,
+    ``n_jobs`` and ``verbose``, and keeps what it has learned in ``_forest_``.
     """
 
     k_max: int
-    metric: str | Callable[..., float]
-    metric_params: Mapping[str, Any] | None
-    algorithm: str
-    n_jobs: int | None
 
     _forest_: DensityForest
 
@@ -39,7 +48,7 @@ class DensityEstimator(NotebookMixin, BaseEstimator):
 
     @property
     def k_(self) -> int:
-        """The number of neighbours used for densities and the forest."""
+        """The number of neighbours that was chosen."""
         return self._grown().k
 
     @property
@@ -57,27 +66,29 @@ class DensityEstimator(NotebookMixin, BaseEstimator):
         array.flags.writeable = False
         return array
 
-    def _find_metric(self) -> Metric:
-        metric = resolve(self.metric, self.metric_params)
-        check_algorithm(self.algorithm, metric)
-        return metric
-
-    def _check_k(self, n: int) -> int:
-        """Return the largest k that n examples allow."""
+    def _check_training(self, X: Any, *y: Any, **more: Any) -> Any:
+        """Return the examples to learn, in their own precision, and their labels if there are."""
         require_count("k_max", self.k_max, 1)
-        return min(int(self.k_max), n - 1)
+        return validate_data(self, X, *y, dtype=PRECISIONS, **more)
 
-    def _measured(self, X: Array, metric: Metric, k: int) -> tuple[Array, Array | None, Graph]:
-        """Return the rows, the points if the rows are a table, and the graph of the k nearest."""
+    @contextmanager
+    def _learning(self, X: Array, metric: Metric) -> Iterator[Measured]:
+        """Measure examples, and say what is being done if ``verbose`` asks for it."""
+        with printing(type(self).__name__, self.verbose):
+            yield self._measured(X, metric)
+
+    def _measured(self, X: Array, metric: Metric) -> Measured:
+        """Find the ``k_max`` nearest neighbours of all examples, or as many as there are."""
+        phase("nearest neighbours", len(X))
         points = metric.embed(X)
         rows = metric.training_rows(points)
+        k = min(int(self.k_max), len(X) - 1)
         graph = Graph.of(rows, k, metric, self.algorithm, self.n_jobs)
-        return rows, None if rows is points else points, graph
+        return Measured(metric, rows, None if rows is points else points, self.algorithm, graph)
 
     def _check_new(self, X: npt.ArrayLike) -> Array:
         check_is_fitted(self, "_forest_")
-        dtype = self._forest_.dtype
-        queries: Array = validate_data(self, X, dtype=dtype, reset=False)
+        queries: Array = validate_data(self, X, dtype=self._forest_.dtype, reset=False)
         return queries
 
     def _facts(self) -> str:
@@ -91,19 +102,6 @@ class DensityEstimator(NotebookMixin, BaseEstimator):
             if hasattr(self, name):
                 said.insert(-1, count(len(getattr(self, name)), *what))
         return ", ".join(said)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        name = ALIASES.get(self.metric, self.metric) if isinstance(self.metric, str) else ""
-        tags.input_tags.pairwise = name == "precomputed"
-        tags.input_tags.positive_only = name in NON_NEGATIVE
-        return tags
-
-
-def check_training(estimator: BaseEstimator, X: Any, **more: Any) -> Array:
-    """Return the examples to learn, in their own precision."""
-    examples: Array = validate_data(estimator, X, dtype=PRECISIONS, **more)
-    return examples
 
 
 def require_count(name: str, value: object, least: int) -> None:

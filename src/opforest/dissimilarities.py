@@ -1,6 +1,6 @@
-"""Types of the less common dissimilarities of OPFython; the compiler specialises by them.
+"""Types of OPFython's rarer dissimilarities, for which kernels are specialised.
 
-Terms that are 0 / 0 count as 0. Features that would cause any other division by 0 are refused.
+Terms of 0 / 0 count as 0. Features with which any other division by 0 could occur are refused.
 """
 
 from typing import NamedTuple
@@ -51,29 +51,29 @@ class Jaccard(NamedTuple):
 
 
 class MaxSymmetric(NamedTuple):
-    """The larger one of Σ (a − b)² / a and Σ (a − b)² / b."""
+    """The larger of Σ (a − b)² / a and Σ (a − b)² / b."""
 
 
 class MinSymmetric(NamedTuple):
-    """The smaller one of Σ (a − b)² / a and Σ (a − b)² / b."""
+    """The smaller of Σ (a − b)² / a and Σ (a − b)² / b."""
 
 
 class MeanCensoredEuclidean(NamedTuple):
     """Σ (a − b)² divided by the number of features that are not 0 in both."""
 
 
-#: Those that add one feature after another to a running total that never falls.
+#: Running totals over the features, which never decrease.
 SUMS = (
     Topsoe, Clark, Lorentzian, Hassanat, AdditiveSymmetric, Jeffreys, VicisSymmetric1,
     VicisSymmetric2, VicisSymmetric3, VicisWaveHedges,
 )  # fmt: skip
 
-#: Those that are functions of several sums.
+#: Functions of several sums over the features.
 QUOTIENTS = (Jaccard, MaxSymmetric, MinSymmetric, MeanCensoredEuclidean)
 
 _ASYMMETRIC = "it is not symmetric: the distance from a to b is not that from b to a"
 
-#: Names of OPFython that are not dissimilarities, and why.
+#: OPFython's names of functions that are not dissimilarities, and why.
 REFUSED = {
     "kullback_leibler": f"{_ASYMMETRIC}. Choose 'jeffreys' or 'topsoe', which are",
     "k_divergence": f"{_ASYMMETRIC}. Choose 'topsoe', which is",

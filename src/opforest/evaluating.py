@@ -1,7 +1,7 @@
-"""Layer 3: smaller and better training sets, by examples to evaluate them on.
+"""Layer 3: smaller and better training sets, chosen by means of an evaluation set.
 
-Both ways go through forests of examples that are taken from one pool. Examples are measured where
-the metric embeds them, so nothing is rounded twice.
+Both functions train forests on examples taken from one pool. Examples are measured in the space
+into which the metric embeds them, so nothing is rounded twice.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from opforest._jit import specialise
-from opforest.base import encode
+from opforest.base import encode_known
 from opforest.classifier import OPFClassifier
 from opforest.density import require_count, require_share
 from opforest.examples import Parts, label_only, taken
@@ -29,14 +29,14 @@ MODES = ("swap", "add")
 
 
 class Round(NamedTuple):
-    """What was found in one round.
+    """The result of one round of ``prune`` or ``learn_from_errors``.
 
     Attributes
     ----------
     examples : int
         The number of examples that the forest was trained on.
     accuracy : float
-        Its ``opf_accuracy`` on the evaluation set as it was then.
+        Its ``opf_accuracy`` on the evaluation set of that round.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Round(NamedTuple):
 
 
 class _Pool(NamedTuple):
-    """Examples to train on and to evaluate with."""
+    """Examples to train on and to evaluate on."""
 
     parts: Parts  #: of all of them
     label: Array
@@ -61,20 +61,22 @@ class _Pool(NamedTuple):
         return Forest.retrain(taken(self.parts, chosen, self.label))
 
     def queries(self, queries: Array, chosen: Array) -> Array:
-        """Return what kernels read to measure others against the chosen ones."""
+        """Return the rows by which kernels measure queries against the chosen examples."""
         rows = self.parts.rows[queries]
         return np.ascontiguousarray(rows[:, chosen]) if self.parts.metric.is_table else rows
 
     def judge(self, chosen: Array, queries: Array) -> tuple[Forest, Array, float]:
-        """Train on the chosen ones, and return who conquers the others and the accuracy."""
+        """Train on the chosen ones; return the forest, who conquers the queries, the accuracy."""
         forest = self.train(chosen)
         conqueror, _ = forest.examples.find(self.queries(queries, chosen))
         answer = self.label[chosen[conqueror]]
         return forest, conqueror, opf_accuracy(self.label[queries], answer)
 
 
-def _pool(clf: OPFClassifier, X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[_Pool, int]:
-    """Return what the classifier knows and the evaluation set behind it, and where that begins."""
+def _pool(
+    clf: OPFClassifier, X: npt.ArrayLike, y: npt.ArrayLike
+) -> tuple[_Pool, Array, Array]:  # fmt: skip
+    """Return what a classifier knows and the evaluation set, and the indices of either."""
     if not isinstance(clf, OPFClassifier) or getattr(clf, "update", "exact") != "exact":
         raise ValueError(f"clf must be an OPFClassifier with update='exact', got {clf!r}.")
     check_is_fitted(clf, "forest_")
@@ -82,13 +84,7 @@ def _pool(clf: OPFClassifier, X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[_Pool
     if type(forest) is not Forest or len(forest) == 0:
         raise ValueError("clf must have learned labelled examples, and not forgotten them all.")
     X, y = clf._check_more(X, y)
-    is_known = np.isin(y, clf.classes_)
-    if not is_known.all():
-        raise ValueError(
-            f"the evaluation set has the class {y[~is_known].tolist()[0]!r}, which clf does not "
-            "know."
-        )
-    _, label = encode(y, clf.classes_)
+    label = encode_known(y, clf.classes_)
     parts = forest.parts()
     known = parts.rows if parts.vectors is None else parts.vectors
     vectors, rows = parts.metric.new_rows(X, known)
@@ -106,7 +102,7 @@ def _pool(clf: OPFClassifier, X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[_Pool
         arrival=np.append(parts.arrival, np.arange(m) + n + parts.removed),
         vectors=None if parts.vectors is None else np.concatenate((parts.vectors, vectors)),
     )
-    return _Pool(whole, both), n
+    return _Pool(whole, both), np.arange(n), np.arange(n, n + m)
 
 
 def _model_of(clf: OPFClassifier, forest: Forest) -> OPFClassifier:
@@ -126,33 +122,33 @@ def learn_from_errors(
     rounds: int = 10,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[OPFClassifier, list[Round]]:
-    """Let a classifier learn those examples of an evaluation set that it gets wrong.
+    """Let a classifier learn the examples of an evaluation set that it gets wrong.
 
-    Where training is cheap, learning the whole evaluation set may do as well. This is for training
-    sets that must stay as small as they are.
+    This is for training sets that must not grow. If yours may, learning the whole evaluation set
+    with ``partial_fit`` may do as well.
 
     Parameters
     ----------
     clf : OPFClassifier
-        A fitted classifier with ``update="exact"``; it stays as it is.
+        A fitted classifier with ``update="exact"``. It is not changed.
     X, y : array-likes
-        The evaluation set; as for ``partial_fit``.
+        The evaluation set, as for ``partial_fit``.
     mode : {"swap", "add"}, default="swap"
-        ``"swap"``: an error takes the place of an example of its class that is no prototype, chosen
-        at random, which moves to the evaluation set; the model with the best ``opf_accuracy`` is
-        returned. ``"add"``: all errors move to the training set until there are none.
+        ``"swap"``: each misclassified example takes the place of a random non-prototype of its
+        class, which moves to the evaluation set; the model with the best ``opf_accuracy`` is
+        returned. ``"add"``: misclassified examples move to the training set until there are none.
     rounds : int, default=10
-        How often to swap at the most.
+        The largest number of rounds of swapping.
     random_state : int, RandomState instance or None, default=None
-        Decides who goes.
+        Decides which examples are replaced.
 
     Returns
     -------
     model : OPFClassifier
-        A new classifier. Its ids are those of ``clf``; examples of the evaluation set have those
-        that ``partial_fit`` would have given them.
+        A new classifier. Examples keep the ids they have in ``clf``; those of the evaluation set
+        have the ids that ``partial_fit`` would have given them.
     history : list of Round
-        Examples and accuracy of each round, the first one being that of ``clf``.
+        The number of examples and the accuracy in each round, beginning with ``clf``.
 
     See Also
     --------
@@ -171,9 +167,8 @@ def learn_from_errors(
     if mode not in MODES:
         raise ValueError(f"mode must be one of {list(MODES)}, got {mode!r}.")
     require_count("rounds", rounds, 0)
-    pool, n = _pool(clf, X, y)
+    pool, chosen, queries = _pool(clf, X, y)
     random = check_random_state(random_state)
-    chosen, queries = np.arange(n), np.arange(n, len(pool.label))
     history: list[Round] = []
     best: Forest | None = None
     while True:
@@ -200,7 +195,7 @@ def _swap(
     pool: _Pool, chosen: Array, queries: Array, errors: Array, forest: Forest,
     random: np.random.RandomState,
 ) -> bool:  # fmt: skip
-    """Let errors take the places of others of their class; tell whether any did."""
+    """Swap errors for free examples of their classes; return whether any was swapped."""
     is_free = ~forest.is_prototype()
     done = False
     for error in errors:
@@ -215,29 +210,29 @@ def _swap(
 def prune(
     clf: OPFClassifier, X: npt.ArrayLike, y: npt.ArrayLike, *, loss: float = 0.0
 ) -> tuple[OPFClassifier, list[Round]]:
-    """Make a classifier smaller: keep only what an evaluation set needs.
+    """Make a classifier smaller: keep only the examples that an evaluation set needs.
 
-    Kept are the examples that conquer one of the evaluation set, and those on the paths to them.
-    The classifier is trained on these, and so on, until nothing more can go, a class would be lost,
-    or ``opf_accuracy`` falls by more than ``loss``. What it costs in accuracy on other examples
-    depends on the data: measure it.
+    These are the examples that conquer one of the evaluation set, and those on the paths to them.
+    The classifier is trained again on these, and so on, until no more can be removed, a class would
+    be lost, or ``opf_accuracy`` would fall by more than ``loss``. How much accuracy this costs on
+    other examples depends on the data: measure it.
 
     Parameters
     ----------
     clf : OPFClassifier
-        A fitted classifier with ``update="exact"``; it stays as it is.
+        A fitted classifier with ``update="exact"``. It is not changed.
     X, y : array-likes
-        The evaluation set; as for ``partial_fit``.
+        The evaluation set, as for ``partial_fit``.
     loss : float, default=0
-        How much accuracy on the evaluation set the model may lose, from 0 to 1, compared to
-        ``clf``.
+        How much accuracy on the evaluation set the model may lose compared to ``clf``, from 0 to
+        1.
 
     Returns
     -------
     model : OPFClassifier
-        A new classifier. The ids of its examples are those they have in ``clf``.
+        A new classifier. Examples keep the ids they have in ``clf``.
     history : list of Round
-        Examples and accuracy: of ``clf`` first, of the model last.
+        The number of examples and the accuracy in each round, from ``clf`` to the new model.
 
     See Also
     --------
@@ -254,10 +249,9 @@ def prune(
     [75, 33, 32]
     """
     require_share("loss", loss)
-    pool, n = _pool(clf, X, y)
-    chosen, queries = np.arange(n), np.arange(n, len(pool.label))
+    pool, chosen, queries = _pool(clf, X, y)
     forest, conqueror, accuracy = pool.judge(chosen, queries)
-    history = [Round(n, accuracy)]
+    history = [Round(len(chosen), accuracy)]
     classes = np.unique(pool.label[chosen])
     while True:
         fewer = chosen[_needed(forest, pool.queries(queries, chosen), conqueror)]
@@ -273,10 +267,10 @@ def prune(
 
 
 def _needed(forest: Forest, queries: Array, conqueror: Array) -> Array:
-    """Tell which examples conquer others, or are on the path of one that does.
+    """Return which examples conquer queries, or are on the path to one that does.
 
-    Paths are those on the complete graph, which have fewer steps than those along the tree; and of
-    several examples that offer the same, the first on a path counts.
+    Paths are those on the complete graph, which have fewer steps than paths along the tree. If
+    several examples make the same offer, the first on a path counts.
     """
     examples, metric = forest.examples, forest.metric
     rows, cost, label = examples.state.rows, examples.costs(), forest.label

@@ -1,4 +1,4 @@
-"""Layer 2: forests of densities on graphs of nearest neighbours."""
+"""Layer 2: forests of densities on nearest-neighbour graphs: how they are grown and queried."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from opforest.metrics import Array, Metric
 from opforest.neighbours import nearest_neighbours
 from opforest.spanning import SHARE_FOR_SEARCH, Probe, probe
 
-#: Ways to filter densities, so that small hills do not become clusters.
+#: Ways to tell which hills are too small to be clusters.
 FILTERS = ("height", "area", "volume")
 
 #: Queries in one call of a kernel that searches a k-d tree.
@@ -36,19 +36,19 @@ QUERIES_PER_CALL = 4096
 
 
 class Graph(NamedTuple):
-    """The nearest neighbours of all examples."""
+    """The nearest neighbours of all examples, and their distances."""
 
-    near: Array  #: the nearest first
-    distance: Array  #: in the metric's own units, as float64
+    near: Array  #: (n, k), the nearest first
+    distance: Array  #: (k, n), in the metric's own units, as float64
 
     @classmethod
     def of(cls, rows: Array, k: int, metric: Metric, algorithm: str, n_jobs: int | None) -> "Graph":
-        """Return the graph of the k nearest others; for a single example, it has no arcs."""
+        """Return the graph of the k nearest neighbours; a single example has none."""
         if len(rows) == 1:
-            return cls(np.empty((1, 0), np.int64), np.empty((1, 0)))
+            return cls(np.empty((1, 0), np.uint32), np.empty((0, 1)))
         near, reduced = nearest_neighbours(rows, k, metric, algorithm, n_jobs)
-        units = metric.to_units(reduced.astype(np.float64), rows.shape[1])
-        return cls(near, np.ascontiguousarray(units))
+        columns = np.ascontiguousarray(reduced.T, dtype=np.float64)
+        return cls(near.astype(np.uint32), metric.to_units(columns, rows.shape[1]))
 
     def __len__(self) -> int:
         """Return the number of examples."""
@@ -69,7 +69,7 @@ class Grown(NamedTuple):
 
 
 def densities(graph: Graph, k: int) -> Grown:
-    """Return the densities for k neighbours, without a forest."""
+    """Return the densities for k neighbours, each example being a tree of its own."""
     n = len(graph)
     hills = Hills(np.full(n, TOP), np.zeros(n), np.arange(n), np.full(n, -1))
     scale = np.zeros(3)
@@ -79,40 +79,55 @@ def densities(graph: Graph, k: int) -> Grown:
 
 
 def grow(graph: Graph, k: int, label: Array | None = None) -> Grown:
-    """Return the forest for k neighbours; each tree has examples of one label only."""
+    """Return the forest for k neighbours; a tree has examples of one label only."""
+    return _grow(graph, k, label)[0]
+
+
+def _grow(graph: Graph, k: int, label: Array | None = None) -> tuple[Grown, Array]:
+    """Return the forest, and the examples that are as dense as others."""
     grown = densities(graph, k)
-    grown.hills.value[:] = grown.hills.density - 1
-    _conquer(graph, grown, grown.hills.density, label)
-    return grown
-
-
-def _conquer(graph: Graph, grown: Grown, level: Array, label: Array | None = None) -> None:
+    density = grown.hills.density
+    grown.hills.value[:] = density - 1
+    order, tied = _ranked(density)
     label = np.zeros(len(graph), np.int64) if label is None else label
-    conquer_hills(graph.near, grown.k, level, label, grown.hills)
+    conquer_hills(graph.near, k, density, tied, label, (order, order), grown.hills)
+    return grown, tied
+
+
+def _ranked(level: Array) -> tuple[Array, Array]:
+    """Return the examples by falling level, then rising index, and those with equals."""
+    order = np.argsort(-level)
+    is_equal = level[order[1:]] == level[order[:-1]]
+    if not is_equal.any():
+        return order, order[:0]
+    tied = np.union1d(order[1:][is_equal], order[:-1][is_equal])
+    return np.argsort(-level, kind="stable"), tied
 
 
 def grow_filtered(graph: Graph, k: int, filter: str, amount: float) -> Grown:
-    """Return the forest for k neighbours, in which small hills are merged into others."""
+    """Return the forest for k neighbours in which small hills are parts of others."""
     grown = densities(graph, k)
     density, value = grown.hills.density, grown.hills.value
-    level = density
+    order, tied = _ranked(density)
+    level, start = density, order
     if filter == "height":
         value[:] = np.maximum(density - amount * density.max(), 0)
     else:
         size = amount * (len(graph) if filter == "area" else density.mean())
         level = np.empty_like(density)
-        order = np.argsort(-density, kind="stable")
         open_hills(graph.near, k, density, order, float(size), filter == "volume", level)
         value[:] = np.maximum(level - 1, 0)
-    _conquer(graph, grown, level)
+        tied, start = _ranked(level)[1], np.lexsort((-density, -value))
+    label = np.zeros(len(graph), np.int64)
+    conquer_hills(graph.near, k, level, tied, label, (order, start), grown.hills)
     return grown
 
 
 def judge_cuts(graph: Graph, k_min: int, allow_one: bool, n_jobs: int | None) -> tuple[int, Array]:
-    """Return the first k with the smallest cut, and the cuts up to where the search ended.
+    """Return the first k with the smallest cut, and the cuts of all k tried.
 
-    It ends where a cut is 0. A single cluster has cut 0, too: unless that is allowed, such k count
-    only if there is no other.
+    The search ends at a cut of 0. A single cluster has this cut, too; unless it is allowed, it
+    neither ends the search nor wins, except when no k gives more clusters.
     """
     jobs = effective_n_jobs(n_jobs)
     cuts: list[float] = []
@@ -133,22 +148,23 @@ def judge_cuts(graph: Graph, k_min: int, allow_one: bool, n_jobs: int | None) ->
 def _cuts(graph: Graph, ks: Array, jobs: int) -> Iterator[tuple[float, int]]:
     with np.errstate(divide="ignore"):
         weight = np.where(graph.distance > 0, 1 / graph.distance, 0.0)
+    arcs = graph.near, np.ascontiguousarray(graph.near.T), weight
 
     def judge(part: Array) -> tuple[float, int]:
         k = int(part[0])
-        grown = grow(graph, k)
-        cut, clusters = find_cut(graph.near, weight, k, grown.hills.density, grown.hills.root)
+        grown, tied = _grow(graph, k)
+        cut, clusters = find_cut(arcs, k, grown.hills.density, tied, grown.hills.root)
         return cut, clusters
 
-    for some in parts_of(
-        ks, jobs
-    ):  # in small parts, so that little work is wasted if the search ends early
-        yield from share(judge, parts_of(some, 1), jobs)
+    size = jobs
+    while len(ks):  # If the search ends early, it has done little in vain.
+        yield from share(judge, parts_of(ks[:size], 1), jobs)
+        ks, size = ks[size:], size * (2 if jobs > 1 else 1)
 
 
 @dataclass(frozen=True, eq=False)
 class DensityForest:
-    """A forest of densities that can classify new examples.
+    """A forest of densities that classifies new examples.
 
     Attributes
     ----------
@@ -157,7 +173,7 @@ class DensityForest:
     rows : array
         The examples as ``metric.training_rows`` returned them.
     vectors : array or None
-        The points, if ``rows`` is a table of distances measured between them.
+        The points, if the rows are a table of distances between them.
     algorithm : str
         How to search.
     grown : Grown
@@ -194,7 +210,7 @@ class DensityForest:
         return tiles
 
     def nearest(self, X: Array, k: int, n_jobs: int | None = None) -> tuple[Array, Array]:
-        """Return the k nearest examples of each row of X, and their distances in units."""
+        """Return the k nearest examples to each row of X, and their distances in units."""
         measured_against = self.rows if self.vectors is None else self.vectors
         queries = self.metric.query_rows(X, measured_against)
         names, kernel, probed = np.arange(len(self)), self.metric.kernel, self._probed

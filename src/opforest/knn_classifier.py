@@ -9,9 +9,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from opforest.base import PRECISIONS, check_labels, encode
-from opforest.density import DensityEstimator, require_share
-from opforest.hills import DensityForest, Graph, grow
+from opforest._progress import phase
+from opforest.base import check_labels, encode, encode_known
+from opforest.density import DensityEstimator, Measured, require_share
+from opforest.hills import grow
 from opforest.metrics import Array, Metric
 from opforest.scores import opf_accuracy
 
@@ -19,30 +20,31 @@ from opforest.scores import opf_accuracy
 class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
     """Optimum-path forest classifier on the graph of nearest neighbours.
 
-    Tops of the density conquer their slopes along arcs to the k nearest neighbours, among examples
-    of their own class. A new example gets the class of that one of its k nearest examples that
-    offers it the most. Of all k up to ``k_max``, the first with the best ``opf_accuracy`` on
-    examples held out is taken; mostly it is 1 to 3, which is near to the nearest neighbour.
+    The tops of a density conquer its slopes along arcs to the k nearest neighbours, among examples
+    of their own class. A new example gets the class of the one of its k nearest training examples
+    that offers it the most. Of all k up to ``k_max``, the first with the best ``opf_accuracy`` on
+    held-out examples is chosen. This is often 1 to 3, which is close to 1-nearest-neighbour.
 
     Parameters
     ----------
     k_max : int, default=20
-        The largest number of neighbours to try; less than the number of examples, or it is taken
-        for that.
+        The largest number of neighbours to try. With n examples, at most n − 1 are tried.
     held_out : float, default=0.3
-        The share of each class that is held out to choose k, unless ``fit`` is given other
-        examples.
+        The share of each class that is held out to choose k, unless ``fit`` is given an evaluation
+        set.
     metric : str or callable, default="euclidean"
-        As for ``OPFClassifier``. Densities depend on the metric's units:
-        ``"log_squared_euclidean"`` is that of LibOPF.
+        As for ``OPFClassifier``. Densities depend on the units of the metric;
+        ``"log_squared_euclidean"`` is the one of LibOPF.
     metric_params : dict, default=None
         As for ``OPFClassifier``.
     random_state : int, RandomState instance or None, default=0
         Decides which examples are held out.
     algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        How to find neighbours; they are the same.
+        How to find neighbours. The result does not depend on it.
     n_jobs : int, default=None
-        The number of threads that find neighbours. The result does not depend on it.
+        The number of threads. The result does not depend on it.
+    verbose : int, default=0
+        Whether ``fit`` prints what it does, and how long it takes.
 
     Attributes
     ----------
@@ -51,7 +53,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
     k_ : int
         The number of neighbours that was chosen.
     accuracies_ : array
-        Those by 1 neighbour, 2 and so on, on the examples held out.
+        The accuracies on the held-out examples for k = 1, 2, and so on.
     density_, predecessor_ : arrays of shape (n_samples,)
         As for ``OPFClustering``.
     n_features_in_ : int
@@ -59,9 +61,9 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
 
     Notes
     -----
-    Without an evaluation set, the forest kept is that of all examples by the k chosen. With one, it
-    is the very forest that was judged; LibOPF's ``opfknn_train`` judges another, in which classes
-    may conquer each other.
+    With an evaluation set, the forest kept is exactly the one that was judged; LibOPF's
+    ``opfknn_train`` judges another one, in which classes may conquer each other. Without an
+    evaluation set, the forest is grown again on all examples, with the k chosen.
 
     References
     ----------
@@ -91,6 +93,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         random_state: Any = 0,
         algorithm: str = "auto",
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.k_max = k_max
         self.held_out = held_out
@@ -99,6 +102,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         self.random_state = random_state
         self.algorithm = algorithm
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(
         self,
@@ -115,8 +119,8 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         y : array-like of shape (n_samples,)
             Their labels.
         evaluation : pair (X, y), default=None
-            Other examples to choose k by, and their labels. By default some of those given are held
-            out.
+            Other examples and their labels, to choose k by. By default, some of the examples are
+            held out for it.
 
         Returns
         -------
@@ -125,21 +129,20 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         """
         require_share("held_out", self.held_out)
         metric = self._find_metric()
-        X, y = validate_data(self, X, y, dtype=PRECISIONS)
+        X, y = self._check_training(X, y)
         check_labels(y)
         classes, code = encode(y, y[:0])
-        k_max = self._check_k(len(X))
-        if evaluation is None:
-            accuracies = self._judge_held_out(X, code, metric, k_max)
-            rows, vectors, graph = self._measured(X, metric, k_max)
-        else:
-            other_X, truth = self._check_evaluation(evaluation, X.dtype, classes)
-            rows, vectors, graph = self._measured(X, metric, k_max)
-            accuracies = self._judge(metric, rows, vectors, graph, code, other_X, truth)
-        k = 1 + int(accuracies.argmax()) if len(accuracies) else min(1, k_max)
-        grown = grow(graph, min(k, k_max), code)
-        forest = DensityForest(metric, rows, vectors, self.algorithm, grown)
-        learned = {"_forest_": forest, "classes_": classes, "_code_": code}
+        if evaluation is not None:
+            other, truth = validate_data(self, *evaluation, dtype=X.dtype, reset=False)
+            truth = encode_known(truth, classes)
+        with self._learning(X, metric) as measured:
+            if evaluation is None:
+                accuracies = self._judge_held_out(X, code, metric)
+            else:
+                accuracies = self._judge(measured, code, other, truth)
+            k = 1 + int(accuracies.argmax()) if len(accuracies) else 1
+            grown = grow(measured.graph, min(k, measured.graph.k_max), code)
+        learned = {"_forest_": measured.forest(grown), "classes_": classes, "_code_": code}
         self.__dict__ = {**vars(self), **learned, "accuracies_": accuracies}
         return self
 
@@ -149,7 +152,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
-            The examples, or their distances to those learned if ``metric="precomputed"``.
+            The examples, or their distances to the training examples if ``metric="precomputed"``.
 
         Returns
         -------
@@ -160,46 +163,28 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         labels: Array = self.classes_[self._code_[self._forest_.conquerors(X, self.n_jobs)]]
         return labels
 
-    def _check_evaluation(
-        self, evaluation: tuple[npt.ArrayLike, npt.ArrayLike], dtype: Any, classes: Array
-    ) -> tuple[Array, Array]:
-        X, y = validate_data(self, *evaluation, dtype=dtype, reset=False)
-        is_known = np.isin(y, classes)
-        if not is_known.all():
-            raise ValueError(
-                f"the evaluation set has the class {y[~is_known].tolist()[0]!r}, of which there is "
-                "no example to learn."
-            )
-        return X, np.searchsorted(classes, y)
-
-    def _judge_held_out(self, X: Array, code: Array, metric: Metric, k_max: int) -> Array:
+    def _judge_held_out(self, X: Array, code: Array, metric: Metric) -> Array:
         """Return the accuracies of forests of some of the examples on the others."""
         out = _choose(code, float(self.held_out), check_random_state(self.random_state))
-        if not out.any():
-            return np.empty(0)
         kept, other = X[~out], X[out]
         if metric.is_precomputed:
             kept, other = kept[:, ~out], other[:, ~out]
-        k_max = min(k_max, len(kept) - 1)
-        if k_max == 0:
+        if len(kept) == 1 or len(other) == 0:
             return np.empty(0)
-        rows, vectors, graph = self._measured(kept, metric, k_max)
-        return self._judge(metric, rows, vectors, graph, code[~out], other, code[out])
+        return self._judge(self._measured(kept, metric), code[~out], other, code[out])
 
-    def _judge(
-        self, metric: Metric, rows: Array, vectors: Array | None, graph: Graph, code: Array,
-        X: Array, truth: Array,
-    ) -> Array:  # fmt: skip
+    def _judge(self, measured: Measured, code: Array, X: Array, truth: Array) -> Array:
+        """Return the accuracies of forests, for each k, on other examples."""
+        phase("choosing k", len(X))
         accuracies = []
-        for k in range(1, graph.k_max + 1):
-            grown = grow(graph, k, code)
-            forest = DensityForest(metric, rows, vectors, self.algorithm, grown)
+        for k in range(1, measured.graph.k_max + 1):
+            forest = measured.forest(grow(measured.graph, k, code))
             accuracies.append(opf_accuracy(truth, code[forest.conquerors(X, self.n_jobs)]))
         return np.array(accuracies)
 
 
 def _choose(code: Array, share: float, random: Any) -> Array:
-    """Return which examples to hold out: this share of each class, and never all of it."""
+    """Return which examples to hold out: this share of each class, but never a whole class."""
     out = np.zeros(len(code), bool)
     for name in np.unique(code):
         members = np.flatnonzero(code == name)

@@ -60,7 +60,9 @@ def nearest_neighbours(
         def search(leaves: Array) -> None:
             find_nearest(tree, columns, leaves, at, reach, metric.kernel)
 
-        share(search, parts_of(np.flatnonzero(tree.nodes["child"] < 0), LEAVES_PER_CALL), jobs)
+        leaves = np.flatnonzero(tree.nodes["child"] < 0)
+        size = min(LEAVES_PER_CALL, -(-len(leaves) // (4 * jobs)))
+        share(search, parts_of(leaves, size), jobs)
         near[tree.vertex] = tree.vertex[at]
         measure_pairs(rows, near, distance, metric.kernel)
         return near, distance

@@ -7,38 +7,41 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import OutlierMixin
 
-from opforest.density import DensityEstimator, check_training, require_count, require_share
-from opforest.hills import DensityForest, densities, judge_cuts
+from opforest._progress import phase
+from opforest.density import DensityEstimator, require_share
+from opforest.hills import densities, judge_cuts
 from opforest.kernels.clustering.conquest import UNIT
 from opforest.metrics import Array
 
 
 class OPFOutlier(OutlierMixin, DensityEstimator):
-    """Outliers: examples where the density of an optimum-path clustering is small.
+    """Outlier detection: outliers are examples at which a density is small.
 
-    The number of neighbours is that of ``OPFClustering``. Scores are logarithms of densities, so
-    that even examples far away from all others can be told apart.
+    The density is the one of ``OPFClustering``, which also chooses the number of neighbours. Scores
+    are logarithms of densities, so that even examples far from all others can be told apart.
 
     Parameters
     ----------
     k_max : int, default=20
-        The largest number of neighbours to try; less than the number of examples, or it is taken
-        for that.
+        The largest number of neighbours to try. With n examples, at most n − 1 are tried.
     contamination : float, default=0.1
-        The share of outliers among the examples, above 0 and up to 0.5.
+        The share of outliers among the training examples, above 0 and up to 0.5.
     metric : str or callable, default="euclidean"
-        As for ``OPFClassifier``; densities depend on the metric's units.
+        As for ``OPFClassifier``. Densities depend on the units of the metric;
+        ``"log_squared_euclidean"`` is the one of LibOPF.
     metric_params : dict, default=None
         As for ``OPFClassifier``.
     algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        How to find neighbours; they are the same.
+        How to find neighbours. The result does not depend on it.
     n_jobs : int, default=None
-        The number of threads that share the work. The result does not depend on it.
+        The number of threads. The result does not depend on it.
+    verbose : int, default=0
+        Whether ``fit`` prints what it does, and how long it takes.
 
     Attributes
     ----------
     offset_ : float
-        Examples that score less are outliers.
+        Examples with a smaller score are outliers.
     k_ : int
         The number of neighbours that was chosen.
     density_ : array of shape (n_samples,)
@@ -48,10 +51,10 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
 
     Notes
     -----
-    An example that equals one of those learned is taken for it and does not count as its own
-    neighbour: to score the examples learned gives the scores by which ``offset_`` was found. With d
-    the distances to the k nearest, and D the longest of all those between the examples learned, the
-    score is the logarithm of the mean of exp(−9 d / (2 D)).
+    Let d be the distances to the k nearest neighbours, and D the longest of all such distances
+    between training examples. The score is the logarithm of the mean of exp(−9 d / (2 D)). An
+    example that equals a training example is taken for it and is not its own neighbour. So
+    ``fit_predict`` returns what ``predict`` returns for the training examples.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
         metric_params: Mapping[str, Any] | None = None,
         algorithm: str = "auto",
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.k_max = k_max
         self.contamination = contamination
@@ -80,6 +84,7 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
         self.metric_params = metric_params
         self.algorithm = algorithm
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: npt.ArrayLike, y: object = None) -> Self:
         """Learn the densities of the examples.
@@ -101,21 +106,21 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
 
     def _fit(self, X: npt.ArrayLike) -> Array:
         """Learn, and return the scores."""
-        require_count("k_max", self.k_max, 1)
         require_share("contamination", self.contamination, 0.5, least_open=True)
         metric = self._find_metric()
-        X = check_training(self, X, ensure_min_samples=2)
-        rows, vectors, graph = self._measured(X, metric, self._check_k(len(X)))
-        k, _ = judge_cuts(graph, 1, True, self.n_jobs)
-        grown = densities(graph, k)
-        scores = log_densities(graph.distance[:, :k], grown.scale[UNIT])
-        forest = DensityForest(metric, rows, vectors, self.algorithm, grown)
+        examples = self._check_training(X, ensure_min_samples=2)
+        with self._learning(examples, metric) as measured:
+            phase("choosing k", len(examples))
+            k, _ = judge_cuts(measured.graph, 1, True, self.n_jobs)
+        grown = densities(measured.graph, k)
+        distance = np.ascontiguousarray(measured.graph.distance[:k].T)
+        scores = log_densities(distance, grown.scale[UNIT])
         offset = float(np.percentile(scores, 100 * self.contamination))
-        self.__dict__ = {**vars(self), "_forest_": forest, "offset_": offset}
+        self.__dict__ = {**vars(self), "_forest_": measured.forest(grown), "offset_": offset}
         return scores
 
     def fit_predict(self, X: npt.ArrayLike, y: object = None, **kwargs: Any) -> Array:
-        """Learn the examples and return −1 for outliers among them, 1 for the others.
+        """Learn the examples and return −1 for the outliers among them, 1 for the others.
 
         Parameters
         ----------
@@ -129,22 +134,22 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
         Returns
         -------
         array of shape (n_samples,)
-            What ``predict`` returns for them.
+            The same as ``predict`` returns for them.
         """
         return np.where(self._fit(X) < self.offset_, -1, 1)
 
     def score_samples(self, X: npt.ArrayLike) -> Array:
-        """Return the logarithm of the density of each example; less is more of an outlier.
+        """Return the logarithm of the density of each example; outliers have the smallest.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
-            The examples, or their distances to those learned if ``metric="precomputed"``.
+            The examples, or their distances to the training examples if ``metric="precomputed"``.
 
         Returns
         -------
         array of shape (n_samples,)
-            The scores, 0 at the most.
+            The scores, at most 0.
         """
         X = self._check_new(X)
         grown = self._forest_.grown
@@ -154,7 +159,7 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
         return log_densities(distance, grown.scale[UNIT])
 
     def decision_function(self, X: npt.ArrayLike) -> Array:
-        """Return the scores less ``offset_``: negative for outliers.
+        """Return the scores minus ``offset_``: negative for outliers.
 
         Parameters
         ----------
@@ -179,7 +184,7 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
         Returns
         -------
         array of shape (n_samples,)
-            Whether they are outliers.
+            The answers.
         """
         return np.where(self.decision_function(X) < 0, -1, 1)
 

@@ -1,4 +1,4 @@
-"""Layer 2: semi-supervised forests, whose labels spread from some of the examples, the seeds."""
+"""Layer 2: a forest in which labels spread from seeds to all other examples."""
 
 from typing import Self
 
@@ -15,11 +15,11 @@ from opforest.metrics import Array
 class SeededForest(Forest):
     """An optimum-path forest over examples, only some of which have a given label.
 
-    These are the seeds, and they are the prototypes. The minimum spanning tree is that of all
-    examples. Each example belongs to the seed that it reaches by the path whose largest edge is
-    smallest; ties are broken by the order of edges. The attributes are those of ``Forest``. The
-    ``label`` of an example without a given one is that of its seed. If there are no seeds, labels
-    and costs are 0 and mean nothing.
+    The labelled examples are its seeds, and its prototypes. The minimum spanning tree spans all
+    examples. Each example is joined to the seed that it reaches by the smallest largest edge; the
+    order of edges decides all ties. The attributes are those of ``Forest``; ``label`` of an
+    unlabelled example is the label of its seed. Without any seed, labels and costs are 0 and mean
+    nothing.
     """
 
     grown_by = "seeds"
@@ -27,7 +27,7 @@ class SeededForest(Forest):
 
     @staticmethod
     def conquered(parts: Parts, tree: Tree) -> Parts:
-        """Return parts whose model holds only the labels of seeds, completed by a tree."""
+        """Complete parts of which only the labels of seeds are known, by a spanning tree."""
         seeds = parts.model.label != UNLABELLED
         spread = spread_labels(tree, parts.model.label)
         model = Model(spread.label, tree.parent, tree.weight, seeds.astype(np.int64), spread.cost)
@@ -35,7 +35,7 @@ class SeededForest(Forest):
 
     @classmethod
     def from_parts(cls, parts: Parts) -> Self:
-        """Return the forest of these parts, which are not checked."""
+        """Return the forest that consists of these parts, without checking them."""
         if parts.way is None and len(parts.rows):
             model = parts.model
             given = parts._replace(model=model._replace(label=_given(model)))
@@ -49,14 +49,14 @@ class SeededForest(Forest):
         return int(self.examples.state.tally[0]["prototypes"])
 
     def labels_given(self, records: Array, known: int) -> Array:
-        """Return the given labels of vertices; the first ``known`` of them are in the forest."""
+        """Return the labels given to vertices, the first ``known`` of which are in the forest."""
         label: Array = records["label"].astype(np.int64)
         label[:known][records["cuts"][:known] == 0] = UNLABELLED
         return label
 
     @consistent
     def given(self) -> Array:
-        """Return the given label of each example, ``UNLABELLED`` if there is none."""
+        """Return the label given to each example, or ``UNLABELLED``."""
         return _given(self.examples.model())
 
     def relabelled(self, new_code: Array) -> Self:
@@ -81,7 +81,7 @@ class SeededForest(Forest):
 
     @consistent
     def check_model(self) -> None:
-        """Raise ``AssertionError`` if labels, costs and ways are not those of the tree's seeds."""
+        """Raise ``AssertionError`` unless labels, costs and ways follow from tree and seeds."""
         model = self.examples.model()
         if len(model.label) == 0:
             return
@@ -89,7 +89,7 @@ class SeededForest(Forest):
         given = self.examples.parts()._replace(model=model._replace(label=_given(model)))
         known = self.conquered(given, as_tree(model.parent, model.weight))
         demand(np.array_equal(model.label, known.model.label), "a label is not that of its seed")
-        demand(np.array_equal(model.cost, known.model.cost), "a cost is no maximum")
+        demand(np.array_equal(model.cost, known.model.cost), "a cost is no largest edge")
         is_same = given.way is not None and known.way is not None and (given.way == known.way).all()
         demand(is_same, "a way leads elsewhere")
 
@@ -97,7 +97,7 @@ class SeededForest(Forest):
         """Raise ``AssertionError`` if the tree of a model does not span, or is miscounted."""
         label, parent, weight, cuts, _ = model
         tally = self.examples.state.tally[0]
-        demand((parent >= 0).sum() == len(label) - 1, "the tree has not one root")
+        demand((parent >= 0).sum() == len(label) - 1, "the tree does not have exactly one root")
         order = as_tree(parent, weight).order
         demand(np.array_equal(np.sort(order), np.arange(len(label))), "the tree does not span")
         demand(((cuts == 0) | (cuts == 1)).all(), "seeds are miscounted")

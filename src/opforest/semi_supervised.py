@@ -1,4 +1,4 @@
-"""Layer 3: a classifier that learns from examples only some of which have labels."""
+"""Layer 3: a classifier that learns from labelled and unlabelled examples."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -12,11 +12,10 @@ from opforest._spread import warn_of_spreads
 from opforest.base import Array, check_labels, encode
 from opforest.classifier import OPFClassifier, check_ids
 from opforest.examples import taken
-from opforest.explanation import Explanation
 from opforest.forest import BaseForest, Forest
 from opforest.kernels.conquering.tree import as_tree
 from opforest.kernels.seeding.spread import UNLABELLED, spread_labels
-from opforest.report import UpdateReport, no_counts
+from opforest.report import no_counts
 from opforest.seeded import SeededForest
 from opforest.updates.exact import grow, shrink
 from opforest.updates.seeded import give_labels
@@ -26,13 +25,13 @@ SEEDS = ("labelled", "prototypes")
 
 
 def split_labels(y: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Return the labels that are there, and which examples have none.
+    """Return the labels of the labelled examples, and which examples are unlabelled.
 
-    None is −1, NaN or ``None``.
+    −1, NaN and ``None`` mean unlabelled.
     """
     labels = np.asarray(y)
     if labels.dtype.kind == "U" and not isinstance(y, np.ndarray):
-        labels = np.asarray(y, object)  # a NaN among strings has become one of them
+        labels = np.asarray(y, object)  # NumPy has turned a NaN among strings into "nan".
     if labels.ndim != 1:
         labels = column_or_1d(labels, warn=True)
     if labels.dtype.kind in "iuf":
@@ -58,17 +57,17 @@ def _is_missing(label: Any) -> bool:
 
 
 class OPFSemiSupervised(OPFClassifier):
-    """Optimum-path forest of examples only some of which have labels.
+    """Semi-supervised optimum-path forest: learns from labelled and unlabelled examples.
 
-    All labelled examples are seeds, and share all others along the minimum spanning tree of all
-    examples: each is joined to a seed by the way whose largest step is the smallest, and takes its
-    label. A new example gets the label of the example that offers it the cheapest path, as with
-    ``OPFClassifier``.
+    All labelled examples are seeds. Labels spread from them along the minimum spanning tree of all
+    examples: an unlabelled example takes the label of the seed that it reaches by the path whose
+    largest step is the smallest. A new example gets the label of the training example that offers
+    it the cheapest path, as with ``OPFClassifier``.
 
-    That serves classes that hang together, whatever their shape: moons, rings, spirals. Where
-    clouds of classes overlap, one bridge is enough for a wrong label to run through a whole cloud;
-    compare with ``OPFClassifier`` on the labelled examples alone. Without unlabelled examples this
-    is the nearest-neighbour classifier.
+    This works well for connected classes of any shape: moons, rings, spirals. Where classes
+    overlap, a single bridge can carry a wrong label through a whole cloud; compare with
+    ``OPFClassifier`` on the labelled examples alone. Without unlabelled examples this is the
+    1-nearest-neighbour classifier.
 
     Parameters
     ----------
@@ -78,10 +77,10 @@ class OPFSemiSupervised(OPFClassifier):
         As for ``OPFClassifier``.
     seeds : {"labelled", "prototypes"}, default="labelled"
         ``"labelled"``: all labelled examples are seeds, and keep their labels (Amorim et al. 2016).
-        ``"prototypes"``: as LibOPF's ``opf_semi`` does it (Amorim et al. 2014), for comparison.
-        Only the prototypes of a forest of the labelled examples are seeds, so that even examples
-        with a label may be given another one; and the model is the supervised forest of all
-        examples with these labels. Each change takes time linear in the number of all examples.
+        ``"prototypes"``: what LibOPF's ``opf_semi`` does (Amorim et al. 2014), for comparison. Only
+        the prototypes of a forest of the labelled examples are seeds, so even labelled examples may
+        get another label. The model is the supervised forest of all examples with the resulting
+        labels. Each change takes time linear in the number of examples.
     algorithm : {"auto", "kd_tree", "brute"}, default="auto"
         As for ``OPFClassifier``.
     n_jobs : int, default=None
@@ -94,11 +93,11 @@ class OPFSemiSupervised(OPFClassifier):
     classes_ : array of shape (n_classes,)
         The labels.
     transduction_ : array of shape (n_samples,)
-        The label of each example that is known, its own or that of its seed.
+        The label of each training example: its own, or the one of its seed.
     forest_ : Forest
-        What was learned; its prototypes are the seeds, unless ``seeds="prototypes"``.
+        What was learned. Its prototypes are the seeds, unless ``seeds="prototypes"``.
     sharpness_ : float
-        The exponent that makes probabilities of costs, as for ``OPFClassifier``.
+        The exponent that turns costs into probabilities, as for ``OPFClassifier``.
     update_report_ : UpdateReport
         What the last call of ``partial_fit``, ``label`` or ``forget`` did.
     n_features_in_ : int
@@ -106,16 +105,16 @@ class OPFSemiSupervised(OPFClassifier):
 
     See Also
     --------
-    OPFClassifier : Where all examples have labels.
-    opforest.active : Which examples to ask somebody about.
+    OPFClassifier : For data in which all examples are labelled.
+    opforest.active : Chooses which examples to have labelled.
 
     Notes
     -----
-    With one more vertex that is joined to all seeds by edges shorter than any, the forest is a
-    minimum spanning tree, unique under (distance, smaller index, larger index). So an example that
-    comes changes it as it would change any spanning tree, and a label that comes takes out exactly
-    one edge: the largest on the way to the seed that was. After each change the model is, bit for
-    bit, what ``fit`` on the same data would give.
+    Add a vertex that is joined to all seeds by edges shorter than any other. Then the forest is a
+    minimum spanning tree, unique under (distance, smaller index, larger index). So a new example
+    changes it like any spanning tree, and a new label removes exactly one edge: the largest on the
+    way to the former seed. After each change the model is identical, bit for bit, to one fitted on
+    the same data.
 
     References
     ----------
@@ -148,16 +147,14 @@ class OPFSemiSupervised(OPFClassifier):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.metric = metric
-        self.metric_params = metric_params
+        super().__init__(
+            metric, metric_params=metric_params, algorithm=algorithm, n_jobs=n_jobs, verbose=verbose
+        )
         self.seeds = seeds
-        self.algorithm = algorithm
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @property
     def transduction_(self) -> Array:
-        """The label of each example that is known, its own or that of its seed."""
+        """The label of each training example: its own, or the one of its seed."""
         if "forest_" not in vars(self):
             raise AttributeError("there is no transduction_ before fit")
         learned = self._learned()
@@ -185,8 +182,8 @@ class OPFSemiSupervised(OPFClassifier):
         fresh = self._trained(X, y)
         if fresh._seeded().n_seeds == 0:
             raise ValueError(
-                "y has no labels: at least one example must have one that is not −1, None or NaN. "
-                "To begin without, call partial_fit instead, and label later."
+                "y has no labels: at least one must not be −1, None or NaN. To begin without "
+                "labels, call partial_fit instead, and label later."
             )
         self.__dict__ = fresh.__dict__
         return self
@@ -196,10 +193,10 @@ class OPFSemiSupervised(OPFClassifier):
     ) -> Self:
         """Learn more examples, with and without labels.
 
-        The first call is a ``fit``, but for that labels may all be missing: such a model predicts
-        once it has been given one. If it fails, the model is exactly as it was before; if it is
-        interrupted (Ctrl-C) or runs out of memory on the way, the model has learned the first
-        examples of the batch, if any, and the error says how many.
+        The first call is a ``fit``, except that all labels may be missing; such a model can predict
+        as soon as one example is labelled. If the call fails, the model is unchanged. If it is
+        interrupted (Ctrl-C) or runs out of memory, the model may have learned the first examples of
+        the batch, and the error says how many.
 
         Parameters
         ----------
@@ -217,11 +214,7 @@ class OPFSemiSupervised(OPFClassifier):
             The classifier itself.
         """
         if not hasattr(self, "forest_"):
-            trained = self._trained(X, y, classes)
-            n, gained = len(trained.forest_), trained._seeded().n_seeds
-            trained._counts = UpdateReport(n, gained, reconquered=n).as_counts()
-            self.__dict__ = trained.__dict__
-            return self
+            return self._begin(X, y, classes)
         self._check_seeds()
         labels, missing = split_labels(y)
         X, _ = self._check_more(X, np.zeros(len(missing), np.int64))
@@ -239,11 +232,11 @@ class OPFSemiSupervised(OPFClassifier):
         return self
 
     def label(self, ids: npt.ArrayLike, y: npt.ArrayLike) -> Self:
-        """Give labels to examples that are known and have none.
+        """Label examples that are already known.
 
-        The model becomes what ``fit`` with these labels would give. That takes as long as it takes
-        to follow the way from the example to its seed, and to change the costs and labels of those
-        for whom the new seed is the better one.
+        The result is exactly the model fitted with these labels. It takes as long as walking from
+        the example to its seed, and changing the costs and labels of those examples for which the
+        new seed is better.
 
         Parameters
         ----------
@@ -251,8 +244,8 @@ class OPFSemiSupervised(OPFClassifier):
             The arrival numbers of the examples, as in ``forest_.ids``: the first example learned
             has the id 0, the next one 1, and so on.
         y : label or array-like
-            Their labels. New classes are welcome. An example that has this very label is left as
-            it is; one that has another must be forgotten first.
+            Their labels, which may be of new classes. An example that already has this label is
+            left as it is. To change the label of an example, forget it and learn it again.
 
         Returns
         -------
@@ -274,7 +267,7 @@ class OPFSemiSupervised(OPFClassifier):
         ordered = check_ids(ids, forest)
         labels, missing = split_labels(np.atleast_1d(np.asarray(y)))
         if missing.any():
-            raise ValueError("y must be labels, got −1, None or NaN among them.")
+            raise ValueError("y must be labels, but some are −1, None or NaN.")
         if len(labels) != len(ordered):
             raise ValueError(
                 f"y must be {len(ordered)} labels, one for each id, got {len(labels)}."
@@ -289,9 +282,10 @@ class OPFSemiSupervised(OPFClassifier):
         wrong = np.flatnonzero((before != UNLABELLED) & (before != code))
         if len(wrong):
             i = wrong[0]
+            known, given_now = all_classes[[before[i], code[i]]].tolist()
             raise ValueError(
-                f"example {ordered[i]} has the label {all_classes[before[i]]!r} already, got "
-                f"{all_classes[code[i]]!r}. To change it, forget the example and learn it anew."
+                f"example {ordered[i]} has the label {known!r} already, got {given_now!r}. To "
+                "change it, forget the example and learn it again."
             )
         counts = no_counts()
         new = before == UNLABELLED
@@ -303,14 +297,14 @@ class OPFSemiSupervised(OPFClassifier):
         return self
 
     def forget(self, ids: npt.ArrayLike) -> Self:
-        """Forget examples: the model becomes what ``fit`` on the others would give.
+        """Remove examples; the result is exactly the model refitted without them.
 
-        Without the last label, it cannot predict until it is given another one.
+        Without any labelled example, the model cannot predict until it gets a new label.
 
         Parameters
         ----------
         ids : int or array-like of int
-            The arrival numbers of the examples to forget, as for ``OPFClassifier.forget``.
+            The ids of the examples to remove, as for ``OPFClassifier.forget``.
 
         Returns
         -------
@@ -330,23 +324,11 @@ class OPFSemiSupervised(OPFClassifier):
         self._keep(shrunk, self.classes_, counts)
         return self
 
-    def explain(self, x: npt.ArrayLike) -> Explanation:
-        """Return the path that gave one example its label.
+    # Everything learned is in the forest seeded by all labelled examples. If prototypes are the
+    # seeds, forest_ is derived from it.
 
-        Parameters
-        ----------
-        x : array-like of shape (n_features,) or (1, n_features)
-            The example, or its distances to the training examples if ``metric="precomputed"``.
-
-        Returns
-        -------
-        Explanation
-            The path seed → … → conqueror → x. It prints as a table.
-        """
-        return super().explain(x)
-
-    # The forest of all labelled seeds has all that was learned; where prototypes are the seeds,
-    # the other one is made of it.
+    def _count_prototypes(self) -> int:
+        return self._seeded().n_seeds
 
     def _seeded(self) -> SeededForest:
         forest: SeededForest = vars(self).get("labelled_forest_", vars(self)["forest_"])
@@ -356,7 +338,7 @@ class OPFSemiSupervised(OPFClassifier):
         if self.seeds == "labelled":
             super()._keep(forest, classes, counts)
             return
-        twin = object.__new__(type(self))  # all at once: one assignment at the end
+        twin = object.__new__(type(self))  # So that everything changes by one assignment.
         twin.__dict__ = {**vars(self), "labelled_forest_": forest}
         model = spread_from_prototypes(forest)  # type: ignore[arg-type]
         super(OPFSemiSupervised, twin)._keep(model, classes, counts)
@@ -367,7 +349,7 @@ class OPFSemiSupervised(OPFClassifier):
         seeded = self._seeded()
         if seeded.n_seeds == 0 and len(seeded):
             raise ValueError(
-                "no example has a label: there is nothing to predict. Use label first."
+                "no example is labelled, so there is nothing to predict. Call label first."
             )
         return X
 
@@ -375,10 +357,10 @@ class OPFSemiSupervised(OPFClassifier):
         if self.seeds not in SEEDS:
             raise ValueError(f"seeds must be one of {list(SEEDS)}, got {self.seeds!r}.")
         if ("labelled_forest_" in vars(self)) != (self.seeds == "prototypes"):
-            raise ValueError("seeds have been changed since the model was learned. Call fit first.")
+            raise ValueError("seeds has been changed since the model was fitted. Call fit first.")
 
     def _renamed(self, forest: SeededForest, classes: Array) -> SeededForest:
-        """Return the forest with the codes of more classes; whoever has the old one keeps it."""
+        """Return the forest with classes renumbered; the old forest is not changed."""
         if len(classes) == len(self.classes_):
             return forest
         return forest.relabelled(np.searchsorted(classes, self.classes_))
@@ -425,9 +407,9 @@ def _copied(forest: SeededForest) -> SeededForest:
 
 
 def spread_from_prototypes(forest: SeededForest) -> Forest:
-    """Return the supervised forest of examples with the labels that prototypes spread.
+    """Return the supervised forest of all examples, with labels spread from prototypes.
 
-    Prototypes are those of the forest of the labelled examples alone.
+    These are the prototypes of a forest of the labelled examples alone.
     """
     parts, given = forest.parts(), forest.given()
     labelled = np.flatnonzero(given != UNLABELLED)

@@ -1,8 +1,8 @@
-"""Layer 2: how sure costs make us, found from the known examples themselves.
+"""Layer 2: how costs become probabilities, found from the known examples themselves.
 
-The probability of class k is proportional to c_k ** −e, with c_k its cheapest offer. The exponent
-e is the one under which known examples are likeliest to be of their own classes, each judged by
-the others alone. So nothing is left to tune; docs/probabilities.md tells the rest.
+The probability of class k is proportional to c_k ** −e, where c_k is its cheapest offer. The
+exponent e maximises the leave-one-out likelihood of the known examples. So there is nothing to
+tune; docs/probabilities.md explains the rest.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from opforest._jit import specialise
-from opforest.examples import Examples, living
+from opforest.examples import FEW_CLASSES, Examples, living
 from opforest.kernels.conquering.others import offer_of_nearest, offer_to_each_other
 from opforest.kernels.conquering.scan import rank
 from opforest.kernels.conquering.shares import find_exponent, log_share_costs, share_costs
@@ -21,31 +21,31 @@ from opforest.kernels.vertices import FORGOTTEN, copied
 from opforest.metrics import Array
 from opforest.searching import Searcher, TreeSearch, find_in_parts, search_ranking
 
-#: At most so many examples are judged, spread over the order of arrival.
+#: At most this many examples are judged, evenly spread over the order of arrival.
 JUDGED = 1000
 
-#: The exponent where examples tell nothing: shares of inverse costs.
+#: The exponent if the examples say nothing about it.
 UNTOLD = 1.0
 
-#: The exponent is at least this, so that a smaller cost always means a larger probability; and at
-#: most that, where classes differ by rounding alone.
+#: Bounds of the exponent: above 0, so that a smaller cost always means a larger probability, and
+#: finite, even if classes differ by rounding errors only.
 LEAST, MOST = 0.01, 2.0**60
 
-#: Costs below half of the one that this share of the examples undercuts all count the same.
+#: The floor under costs is half of this quantile of the smallest positive ones.
 RARE = 0.01
 
-#: A stream finds it anew after so many changes for each example judged, and after a change of
-#: this share of the examples.
+#: A stream finds it anew after this many changes per example judged, and after changes to this
+#: share of the examples.
 CHANGES_FOR_EACH, SHARE_CHANGED = 5, 0.1
 
 
 class Sharpness(NamedTuple):
-    """How probabilities follow from costs, and of when that is."""
+    """How costs become probabilities, and when that was found."""
 
     exponent: float
-    floor: float  #: in the metric's own units; costs below it count as it
-    changes: int  #: to the forest, from its first example on
-    size: int  #: examples known
+    floor: float  #: in the metric's own units; smaller costs are raised to it
+    changes: int  #: to the forest until then
+    size: int  #: the number of examples then
 
     def shares(self, cost: Array, winner: Array) -> Array:
         """Return probabilities by row and class; ``winner`` has the largest of each row."""
@@ -62,15 +62,15 @@ class Sharpness(NamedTuple):
         return self.changes == count_changes(examples)
 
     def is_due(self, examples: Examples) -> bool:
-        """Tell whether so much has changed that a stream should find it anew."""
+        """Tell whether enough has changed for a stream to find it anew."""
         patience = max(SHARE_CHANGED * self.size, CHANGES_FOR_EACH * min(self.size, JUDGED))
         return count_changes(examples) - self.changes >= patience
 
 
 def count_changes(examples: Examples) -> int:
-    """Return how many examples have come and gone: a number that every change raises.
+    """Return how many examples have come and gone; every change increases this number.
 
-    In a forest of seeds labels come, too; a seed that goes counts more than its label did.
+    In a forest of seeds, labels come, too; a seed that goes counts for more than its label did.
     """
     came = examples.end + examples.body.removed
     gone = came - len(examples)
@@ -97,7 +97,7 @@ def find_sharpness(
     Returns
     -------
     Sharpness
-        Of the forest as it is.
+        The sharpness of the forest as it is now.
     """
     exponent, floor = UNTOLD, 0.0
     if len(examples):
@@ -128,7 +128,7 @@ def fit_exponent(cost: Array, own: Array) -> tuple[float, float]:
 
 
 def choose(examples: Examples) -> Array:
-    """Return the vertices to judge: all, or as many as we can afford, evenly spread."""
+    """Return the vertices to judge: all, or ``JUDGED`` of them, evenly spread."""
     n, vertex = len(examples), living(examples.state)
     count = min(n, JUDGED)
     place = np.arange(count) * n // count
@@ -138,17 +138,27 @@ def choose(examples: Examples) -> Array:
 def offers_of_others(
     examples: Examples, chosen: Array, own: Array, n_jobs: int | None = None
 ) -> Array:
-    """Return what each class, without themselves, offers vertices, in reduced units.
+    """Return what each class offers to vertices, themselves left out, in reduced units.
 
-    The costs of the others are those of the forest. An example that is no prototype has its cost
-    from another one of its class, which offers it again; so only prototypes need a second look.
+    The costs of the others are those of the forest. Unless an example is a prototype, its cost
+    comes from another example of its class. So its own class need not be searched, and only
+    prototypes need a second look.
     """
     state, queries = examples.state, examples.state.rows[chosen]
     label = state.vertices["label"][: examples.end]
     classes = np.unique(label[label != FORGOTTEN])
-    winner, offer = examples.find_by_class(queries, classes[-1] + 1, n_jobs)
-    place = np.arange(len(chosen))
-    itself = np.flatnonzero((winner[place, own] == chosen) & (state.cost[chosen] == 0))
+    place, cost = np.arange(len(chosen)), state.cost[chosen]
+    if examples.body.lines is None and len(classes) <= FEW_CLASSES:
+        offer = np.full((len(chosen), classes[-1] + 1), np.inf, state.rows.dtype)
+        for code in classes.tolist():
+            other = np.flatnonzero(own != code)
+            if len(other):
+                offer[other, code] = examples.find(queries[other], code, n_jobs)[1]
+        offer[place, own] = cost
+        itself = np.flatnonzero(cost == 0)
+    else:
+        winner, offer = examples.find_by_class(queries, classes[-1] + 1, n_jobs)
+        itself = np.flatnonzero((winner[place, own] == chosen) & (cost == 0))
     offer[itself, own[itself]] = _offers_to_prototypes(examples, chosen[itself], n_jobs)
     return offer
 

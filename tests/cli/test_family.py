@@ -25,6 +25,22 @@ def test_cluster_prints_labels_and_saves_a_model(folder):
     assert "it is an OPFClustering" in refused.stderr
 
 
+def test_cluster_prepares_its_data(folder):
+    lines = [f"{k % 7},{('red', 'blue')[k % 2]},{1000 * (k % 3)}" for k in range(40)]
+    (folder / "mixed.csv").write_text("\n".join(["a,colour,b", *lines, "3,red,"]) + "\n")
+    prepare = ("--label", "none", "--encode", "onehot", "--scale", "minmax", "--missing", "drop")
+    done = run("cluster", "mixed.csv", *prepare, "--k-max", "8", "--model", "mixed.opforest")
+    assert "1 rows with missing cells are left out" in done.stderr
+    model = opforest.load("mixed.opforest")
+    assert isinstance(model, opforest.Pipeline)
+    labels = [int(line) for line in done.stdout.split()]
+    assert labels == model.steps[-1][1].labels_.tolist()
+    (folder / "whole.csv").write_text("\n".join(["a,colour,b", *lines]) + "\n")
+    assert run("predict", "mixed.opforest", "whole.csv").stdout.split() == [*map(str, labels)]
+    refused = run("cluster", "mixed.csv", "--label", "none", code=3)
+    assert "--encode" in refused.stderr
+
+
 def test_cluster_says_what_makes_no_sense(folder):
     assert "needs a --filter" in run("cluster", "train.csv", "--amount", "0.2", code=2).stderr
     assert "k_max must be" in run("cluster", "train.csv", "--k-max", "0", code=2).stderr

@@ -33,6 +33,9 @@ def cluster(
     ] = False,
     metric: options.MetricOption = None,
     metric_param: options.ParamOption = None,
+    encode: options.EncodeOption = None,
+    missing: options.MissingOption = None,
+    scale: options.ScaleOption = None,
     model: Annotated[
         str | None, typer.Option(help="a model file to write, for opforest predict")
     ] = None,
@@ -43,23 +46,24 @@ def cluster(
 ) -> None:
     """Find the clusters of examples and print the cluster of each, one a line.
 
-    Labels in the file are ignored. LibOPF measures by --metric log_squared_euclidean.
+    Labels in the file are ignored. With --missing drop, so are rows with missing cells: they get no
+    line. LibOPF's metric is --metric log_squared_euclidean.
 
-    Example: opforest cluster iris.csv --label species --k-max 30
+    Example: opforest cluster iris.csv --label species --k-max 30 --scale standard
     """
     with say_errors():
         import opforest
-        from opforest.cli.models import check_jobs, remember_names, require_no_data
+        from opforest.cli import models
+        from opforest.cli.output import tell
         from opforest.io.tables import open_output, read_table
 
-        check_jobs(jobs)
+        models.check_jobs(jobs)
         params = options.parse_params(metric_param)
         if filter is None and amount:
             raise ValueError("--amount needs a --filter: height, area or volume.")
-        reading = how.reading()
         if model is not None:
             require_folder(model)
-            require_no_data(model)
+            models.require_no_data(model)
         clustering = opforest.OPFClustering(
             k_max,
             k_min=k_min,
@@ -70,14 +74,20 @@ def cluster(
             metric_params=params,
             n_jobs=jobs,
         ).check_parameters()
-        examples = read_table(data, reading)
+        learner = models.prepared(clustering, encode, missing, scale)
+        read = read_table(data, models.reading_for(learner, how))
+        examples = models.usable(learner, read, data, may_drop=True)
         begin = perf_counter()
-        with blame(data):
-            clustering.fit(examples.X)
-        remember_names(clustering, examples)
+        with blame(data, examples):
+            if len(read) and not len(examples):
+                raise ValueError("cells are missing in every row; --missing median fills them.")
+            learner.fit(examples.X)
+        models.remember_names(learner, examples)
         seconds = perf_counter() - begin
+        dropped = len(read) - len(examples)
+        tell([f"{dropped} rows with missing cells are left out"] if dropped else [])
         if model is not None:
-            opforest.save(clustering, model)
+            opforest.save(learner, model)
         labels = clustering.labels_.tolist()
         text = "".join(f"{label}\n" for label in labels)
         if json:

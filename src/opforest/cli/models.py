@@ -105,8 +105,8 @@ def preparation_of(model: Any) -> Any:
     return first if isinstance(first, Preparation) else None
 
 
-def prepared(classifier: "OPFClassifier", encode: Any, missing: Any, scale: Any) -> Any:
-    """Return a model that prepares its data, or the classifier if there is nothing to do."""
+def prepared(classifier: Any, encode: Any, missing: Any, scale: Any) -> Any:
+    """Return a model that prepares its data, or the estimator if there is nothing to do."""
     if not (encode or missing or scale):
         return classifier
     from opforest.preparing.pipeline import Pipeline

@@ -96,7 +96,12 @@ def read_nodes(source: Source, kind: str) -> Nodes:
     if kind == "model":
         numbers, order = raw[8 : 8 + n * (7 + d)].reshape(n, 7 + d), raw[-n:]
         if raw[4] != 0 or numbers[:, 5:7].any():
-            raise source.error("it is a model of densities, as of opf_cluster, and no forest.")
+            raise source.error(
+                f"it is a model of densities by {raw[4]} neighbours, as of opf_cluster or "
+                "opfknn_train, and does not say which examples are neighbours. Read its examples "
+                f"by read_dataset and cluster them again: OPFClustering({raw[4]}, k_min={raw[4]}, "
+                "allow_single_cluster=True, metric='log_squared_euclidean')."
+            )
         features, pair = numbers[:, 7:], np.full(n, -1)
     else:
         begin, order = find_nodes(source), raw[-n:]

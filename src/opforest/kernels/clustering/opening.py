@@ -1,7 +1,7 @@
 """Densities without their small domes.
 
-Flood the hills from above: a dome is what hangs together above some density. It is cut off where it
-would be joined with the next lower vertex, as long as it is small.
+Vertices are taken by falling density. A dome is a connected set of vertices above some density. A
+small dome is levelled down to the vertex that connects it with others.
 """
 
 import numpy as np
@@ -12,19 +12,19 @@ from opforest.kernels.spanning.sets import find_group
 
 @kernel
 def open_hills(near, k, density, order, size, by_volume, level):
-    """Write the densities after levelling all domes of this size at the most.
+    """Write the densities after levelling all domes of at most this size.
 
     Parameters
     ----------
     order : array
-        The vertices by falling density, of equal ones the smallest first.
+        The vertices by falling density, ties by rising index.
     size : float
-        Of vertices; or, ``by_volume``, the sum of their densities above where the dome is cut off.
+        A number of vertices; or, ``by_volume``, the sum of their densities above the cut.
     level : array
-        Takes the densities.
+        Receives the densities.
     """
     n = near.shape[0]
-    first = np.zeros(n + 2, np.int64)  # arcs back, so that the graph has no directions
+    first = np.zeros(n + 2, np.int64)  # Arcs back make the graph undirected.
     for u in range(n):
         for slot in range(k):
             first[near[u, slot] + 2] += 1
@@ -38,7 +38,7 @@ def open_hills(near, k, density, order, size, by_volume, level):
             first[v + 1] += 1
     group, count, total = np.arange(n), np.ones(n, np.int64), density.copy()
     seen, is_small = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-    above = np.full(n, -1)  # the vertex with which a dome was joined
+    above = np.full(n, -1)  # The vertex that a dome was joined to.
     for p in order:
         seen[p] = True
         for i in range(k + first[p + 1] - first[p]):

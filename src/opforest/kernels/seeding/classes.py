@@ -1,37 +1,67 @@
-"""What an index says of the classes in its nodes, where labels have changed."""
+"""What an index knows of the costs and classes in its nodes, brought up to date."""
 
 import numpy as np
 
-from opforest._jit import overload
+from opforest._jit import helper, overload
 from opforest.kernels.kdtree.index import BUCKET, Flat, class_bit
 
 
-def reclass(index, changed, n_changed, vertices):
-    """Note in the index that the labels of these vertices, and of no others, have changed."""
+def refresh(index, changed, n_changed, vertices, cost, tally):
+    """Bring the index up to date where costs and labels of these vertices have changed."""
 
 
-@overload(reclass)
-def _reclass(index, changed, n_changed, vertices):
+@overload(refresh)
+def _refresh(index, changed, n_changed, vertices, cost, tally):
     if index.instance_class is Flat:
-        return lambda index, changed, n_changed, vertices: None
+        return lambda index, changed, n_changed, vertices, cost, tally: None
 
-    def reclass_in_nodes(index, changed, n_changed, vertices):
-        nodes = index.nodes
+    def refresh_nodes(index, changed, n_changed, vertices, cost, tally):
+        # Each node above a change is looked at once, after those below it. Until then, ``inside``
+        # is the number of its children that are still to come.
+        nodes, pieces = index.nodes, index.pieces
+        tally.stamp += 2
+        leaves, m = np.empty(n_changed, np.int64), 0
         for i in range(n_changed):
             node = np.int64(index.holder[vertices[changed[i]].home // BUCKET])
-            while node >= 0:
-                own = nodes[node]
-                below = np.int64(own.child)
-                classes = np.uint64(0)
-                if below >= 0:
-                    classes = nodes[below].classes | nodes[below + 1].classes
-                else:
-                    begin = (-1 - below) * BUCKET
-                    for place in range(begin, begin + own.count):
-                        classes |= class_bit(vertices[index.vertex[place]].label)
-                if own.classes == classes:
+            if pieces[node].mark != tally.stamp:
+                leaves[m] = node
+                m += 1
+            while node >= 0 and pieces[node].mark != tally.stamp:
+                pieces[node].mark = tally.stamp
+                pieces[node].inside = 0
+                node = np.int64(nodes[node].above)
+                if node >= 0 and pieces[node].mark == tally.stamp:
+                    pieces[node].inside += 1
+        for i in range(m):
+            node = leaves[i]
+            _sum_up_leaf(nodes[node], index.vertex, vertices, cost)
+            while nodes[node].above >= 0:
+                node = np.int64(nodes[node].above)
+                pieces[node].inside -= 1
+                if pieces[node].inside >= 0:
                     break
-                own.classes = classes
-                node = np.int64(own.above)
+                _sum_up_children(nodes, node, cost)
 
-    return reclass_in_nodes
+    return refresh_nodes
+
+
+@helper
+def _sum_up_leaf(own, vertex, vertices, cost):
+    begin = (-1 - np.int64(own.child)) * BUCKET
+    first, classes = np.int64(vertex[begin]), np.uint64(0)
+    for place in range(begin, begin + own.count):
+        v = np.int64(vertex[place])
+        classes |= class_bit(vertices[v].label)
+        if cost[v] < cost[first] or (cost[v] == cost[first] and v < first):
+            first = v
+    own.first = first
+    own.classes = classes
+
+
+@helper
+def _sum_up_children(nodes, node, cost):
+    own = nodes[node]
+    a, b = nodes[own.child], nodes[own.child + 1]
+    own.classes = a.classes | b.classes
+    is_b = cost[b.first] < cost[a.first] or (cost[b.first] == cost[a.first] and b.first < a.first)
+    own.first = b.first if is_b else a.first

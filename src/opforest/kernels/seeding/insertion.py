@@ -4,9 +4,9 @@ import numpy as np
 
 from opforest._jit import borrow, helper, kernel
 from opforest.kernels.growing.bound import extend
-from opforest.kernels.growing.surroundings import enter, find_candidates, has_room, reprice
+from opforest.kernels.growing.surroundings import enter, find_candidates, has_room
 from opforest.kernels.growing.tree import add_edge, hang, isolate
-from opforest.kernels.seeding.classes import reclass
+from opforest.kernels.seeding.classes import refresh
 from opforest.kernels.seeding.spread import UNLABELLED
 from opforest.kernels.seeding.ways import follow, offer_edge, plant, redirect
 
@@ -15,8 +15,8 @@ from opforest.kernels.seeding.ways import follow, offer_edge, plant, redirect
 def insert_seeded(state, index, bound, end, measured, metric, report):
     """Insert the vertices from ``tally.size`` to ``end``, whose rows and labels are in place.
 
-    A label may be ``UNLABELLED``. It stops early where an index has no room left. The parameters
-    are those of ``insert_exactly``.
+    A label may be ``UNLABELLED``. Insertion stops early if the index has no room left. The
+    parameters are those of ``insert_exactly``.
     """
     state, index, bound = borrow(state), borrow(index), borrow(bound)
     for z in range(state.tally[0].size, end):
@@ -70,8 +70,7 @@ def _insert(state, index, bound, z, measured, metric, report):
         else:
             vertices[z].label = 0
     enter(index, bound, z, state.rows, vertices, cost)
-    reprice(index, changed, n_changed, vertices, cost)
-    reclass(index, changed, n_changed, vertices)
+    refresh(index, changed, n_changed, vertices, cost, tally)
     tally.size = z + 1
     tally.version += 1
     report.learned += 1
@@ -81,11 +80,11 @@ def _insert(state, index, bound, z, measured, metric, report):
 
 @helper
 def _exchange(vertices, cost, tally, way, z, p, x, y, changed, m):
-    """Follow the tree, in which the edge zp has taken the place of xy."""
+    """Adapt the ways to a tree in which the edge zp has replaced xy."""
     if way[x] != y and way[y] != x:
         return offer_edge(vertices, cost, tally, way, z, p, changed, m)
-    # A way has led over xy, the largest edge of a circle; now it leads over zp. The one of z and p
-    # that was turned to hang below the other is on the side of x.
+    # A way led over xy, the largest edge of a cycle; now it leads over zp. Of z and p, the one that
+    # now hangs below the other is on the side of x.
     turned, fixed = z, p
     if vertices[z].parent != p:
         turned, fixed = p, z
@@ -98,15 +97,14 @@ def _exchange(vertices, cost, tally, way, z, p, x, y, changed, m):
 
 @kernel
 def label_exactly(state, index, chosen, labels, report):
-    """Give labels to vertices, which have none of their own."""
+    """Give labels to vertices that have none of their own."""
     state, index = borrow(state), borrow(index)
     vertices, cost, way, tally = state.vertices, state.cost, state.way, state.tally[0]
     for i in range(chosen.shape[0]):
         v = chosen[i]
         vertices[v].label = labels[i]
         changed, n_changed = plant(vertices, cost, tally, way, v, np.empty(16, np.int64), 0)
-        reprice(index, changed, n_changed, vertices, cost)
-        reclass(index, changed, n_changed, vertices)
+        refresh(index, changed, n_changed, vertices, cost, tally)
         report[0].prototypes_gained += 1
         report[0].reconquered += n_changed
     tally.version += 1

@@ -9,10 +9,10 @@ import numpy as np
 
 from opforest._jit import borrow, helper, kernel
 from opforest.kernels.growing.removal import cut_out, join_pieces, make_hole
-from opforest.kernels.growing.surroundings import has_room, leave, reprice
+from opforest.kernels.growing.surroundings import has_room, leave
 from opforest.kernels.growing.tree import precedes
 from opforest.kernels.heap import append
-from opforest.kernels.seeding.classes import reclass
+from opforest.kernels.seeding.classes import refresh
 from opforest.kernels.seeding.ways import follow, redirect, step
 from opforest.kernels.spanning.sets import find_group
 
@@ -50,8 +50,7 @@ def _remove(state, index, bound, z, metric, report):
         changed, n_changed = _join(vertices, cost, tally, way, top[:n_tops], changed)
     elif seeds > 0:
         changed, n_changed = _lose_all(vertices, cost, tally, way, changed)
-    reprice(index, changed, n_changed, vertices, cost)
-    reclass(index, changed, n_changed, vertices)
+    refresh(index, changed, n_changed, vertices, cost, tally)
     tally.version += 1
     report.forgotten += 1
     report.prototypes_lost += was_seed
@@ -60,7 +59,7 @@ def _remove(state, index, bound, z, metric, report):
 
 @helper
 def _lose_all(vertices, cost, tally, way, changed):
-    """Leave all vertices without a seed; return them."""
+    """Reset all vertices when the last seed has gone; return them."""
     m = 0
     for v in range(tally.size):
         if vertices[v].label >= 0:
@@ -74,7 +73,7 @@ def _lose_all(vertices, cost, tally, way, changed):
 
 @helper
 def _join(vertices, cost, tally, way, top, changed):
-    """Join pieces, whose ways end at ``top``, to the rest; return whose cost was found anew."""
+    """Join pieces, whose ways end at ``top``, to the rest; return which vertices have changed."""
     k = top.shape[0]
     n_changed = 0
     if k == 0:

@@ -1,10 +1,10 @@
-"""From a spanning tree and seeds to the forest in which they share all other vertices.
+"""From a spanning tree and seeds to the forest in which labels have spread from the seeds.
 
-Of the tree's edges, under (weight, smaller index, larger index), take one after another unless it
-would join two pieces that have a seed each: that is the minimum spanning tree of all vertices and
-one more, which is joined to each seed by an edge shorter than any. A vertex goes to its seed along
-the way whose largest edge is the smallest. Ways through two neighbours have no edge in common, so
-their largest edges are different ones, and one is the smaller: no way is as good as another.
+Take the edges of the tree in the order of (weight, smaller index, larger index), except those that
+would join two pieces with a seed each. With one more vertex, joined to each seed by an edge shorter
+than any other, the result is a minimum spanning tree. The way of a vertex leads to the seed that it
+reaches by the smallest largest edge. Ways through two different neighbours share no edge, so their
+largest edges differ, and one is smaller: ways never tie.
 """
 
 from typing import NamedTuple
@@ -20,15 +20,15 @@ UNLABELLED = -1
 
 
 class Spread(NamedTuple):
-    """How labels reach each vertex; without any seed, labels and costs are 0 and mean nothing."""
+    """How each vertex got its label. Without any seed, labels and costs are 0 and mean nothing."""
 
-    label: np.ndarray  #: that of its seed
+    label: np.ndarray  #: of its seed
     cost: np.ndarray  #: the largest edge on the way
     way: np.ndarray  #: the next vertex on the way to its seed; −1 for seeds
 
 
 def spread_labels(tree: Tree, label: np.ndarray) -> Spread:
-    """Let all vertices whose label is not ``UNLABELLED`` give it to the others."""
+    """Spread the labels of all vertices that have one to the vertices that are ``UNLABELLED``."""
     n = len(label)
     seeds = label != UNLABELLED
     spread = Spread(np.array(label), np.zeros(n, tree.weight.dtype), np.full(n, -1, np.int32))

@@ -1,7 +1,7 @@
-"""Ways from vertices to their seeds, and what changes where an edge or a seed comes or goes.
+"""Ways from vertices to their seeds, and how they change with edges and seeds.
 
-Ways are edges of the spanning tree. With one more vertex above all seeds, they are a minimum
-spanning tree themselves: a new edge closes a circle, and the largest edge of that leaves.
+Ways consist of edges of the spanning tree. With one more vertex above all seeds, they are a minimum
+spanning tree themselves: a new edge closes a cycle, and the largest edge of the cycle leaves.
 """
 
 import numpy as np
@@ -41,7 +41,7 @@ def largest_ahead(vertices, way, v, top):
 def _largest_of_circle(vertices, way, mine, u, v):
     """Return the vertices before the largest edges from u and from v to where their ways meet.
 
-    Both ways are followed by turns until one comes where the other has been, or both are at seeds.
+    Both ways are followed in turn until one reaches a vertex of the other, or both reach seeds.
     """
     yours = mine + 1
     at_u, at_v = u, v
@@ -66,9 +66,9 @@ def _largest_of_circle(vertices, way, mine, u, v):
 
 @helper
 def redirect(vertices, tally, way, u, last, target):
-    """Let u go to ``target``, and all from there to ``last`` on its old way through u.
+    """Redirect the way of u to ``target``, and reverse its old way up to ``last``.
 
-    They are marked by the tally's stamp.
+    The vertices redirected are marked with the tally's stamp.
     """
     tally.stamp += 2
     v = u
@@ -83,12 +83,12 @@ def redirect(vertices, tally, way, u, last, target):
 
 @helper
 def follow(vertices, cost, tally, way, u, changed, m):
-    """Give u, whose way was redirected, and all behind it their labels and costs.
+    """Bring labels and costs up to date at u, whose way was redirected, and behind it.
 
     Returns
     -------
     changed, m : array, int
-        The list, with those whose label or cost was found anew behind its first m.
+        The list, extended by the vertices whose label or cost has changed, and its length.
     """
     stamp = tally.stamp
     after = np.int64(way[u])
@@ -124,7 +124,7 @@ def follow(vertices, cost, tally, way, u, changed, m):
 
 @helper
 def follow_first(vertices, cost, way, seed, changed, m):
-    """Give all vertices of a tree that had no seed the label of its first one."""
+    """Spread the label of the first seed over a tree that had none."""
     way[seed] = -1
     first = m
     changed = append(changed, m, seed)
@@ -153,7 +153,7 @@ def follow_first(vertices, cost, way, seed, changed, m):
 
 @helper
 def plant(vertices, cost, tally, way, v, changed, m):
-    """Make v, which has been given its label, a seed: the largest edge on its way leaves."""
+    """Make v, which already has its label, a seed: the largest edge on its way leaves."""
     vertices[v].cuts = 1
     tally.prototypes += 1
     if tally.prototypes == 1:
@@ -165,7 +165,7 @@ def plant(vertices, cost, tally, way, v, changed, m):
 
 @helper
 def offer_edge(vertices, cost, tally, way, u, v, changed, m):
-    """Let ways take a new edge of the tree, if it is not the largest of its circle."""
+    """Let ways use a new edge of the tree, unless it is the largest of its cycle."""
     length = step(vertices, u, v)
     if length > cost[u] and length > cost[v]:
         return changed, m
