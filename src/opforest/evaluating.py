@@ -15,12 +15,12 @@ from opforest._jit import specialise
 from opforest.base import encode_known
 from opforest.classifier import OPFClassifier
 from opforest.density import require_count, require_share
-from opforest.examples import Parts, label_only, taken
 from opforest.forest import Forest
 from opforest.kernels.conquering.arcs import NOBODY, trace_arcs
 from opforest.kernels.conquering.scan import Ranking
 from opforest.kernels.distances import make_tiles
 from opforest.metrics import Array
+from opforest.parts import Parts, label_only, taken
 from opforest.scores import opf_accuracy
 from opforest.searching import search_ranking
 

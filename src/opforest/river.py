@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from opforest._sharing import Holder, SharedLock
-from opforest.examples import Parts
 from opforest.explanation import Explanation, explain
 from opforest.forest import BaseForest, Forest
 from opforest.kernels.seeding.spread import UNLABELLED
 from opforest.metrics import Array, Metric, resolve
+from opforest.parts import Parts
 from opforest.report import no_counts
 from opforest.seeded import SeededForest
 from opforest.sharpness import Sharpness

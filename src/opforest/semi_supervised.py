@@ -11,10 +11,10 @@ from opforest._progress import phase, printing
 from opforest._spread import warn_of_spreads
 from opforest.base import Array, check_labels, encode
 from opforest.classifier import OPFClassifier, check_ids
-from opforest.examples import taken
 from opforest.forest import BaseForest, Forest
 from opforest.kernels.conquering.tree import as_tree
 from opforest.kernels.seeding.spread import UNLABELLED, spread_labels
+from opforest.parts import taken
 from opforest.report import no_counts
 from opforest.seeded import SeededForest
 from opforest.updates.exact import grow, shrink

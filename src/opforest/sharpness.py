@@ -12,13 +12,14 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from opforest._jit import specialise
-from opforest.examples import FEW_CLASSES, Examples, living
+from opforest.examples import FEW_CLASSES, Examples
 from opforest.kernels.conquering.others import offer_of_nearest, offer_to_each_other
 from opforest.kernels.conquering.scan import rank
 from opforest.kernels.conquering.shares import find_exponent, log_share_costs, share_costs
 from opforest.kernels.kdtree.index import Index
 from opforest.kernels.vertices import FORGOTTEN, copied
 from opforest.metrics import Array
+from opforest.parts import living
 from opforest.searching import Searcher, TreeSearch, find_in_parts, search_ranking
 
 #: At most this many examples are judged, evenly spread over the order of arrival.

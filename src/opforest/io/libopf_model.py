@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from opforest.classifier import OPFClassifier
-from opforest.examples import Model, Parts
 from opforest.forest import BaseForest
 from opforest.io.atomic import replacing
 from opforest.io.forest_arrays import find_tops, put_together
@@ -16,6 +15,7 @@ from opforest.io.model_file import fitted_classifier
 from opforest.kernels.distances import measure_edges
 from opforest.kernels.growing.opfi import Lines
 from opforest.metrics import Array, SquaredEuclidean, resolve
+from opforest.parts import Model, Parts
 from opforest.updates.approximate import as_approximate
 
 #: What LibOPF measures: 1e5 ln(1 + Σ (a − b)²).

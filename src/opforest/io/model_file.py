@@ -9,7 +9,6 @@ from typing import IO, Any
 
 from opforest.classifier import OPFClassifier
 from opforest.errors import ModelFileError
-from opforest.examples import Model, Parts
 from opforest.forest import BaseForest
 from opforest.io.container import demand, read_container, write_container
 from opforest.io.forest_arrays import put_together
@@ -26,6 +25,7 @@ from opforest.io.kinds import KINDS, kind_of, read_sharpness
 from opforest.io.pipelines import join_pipeline, split_pipeline
 from opforest.kernels.growing.opfi import Lines
 from opforest.metrics import Array, Metric
+from opforest.parts import Model, Parts
 from opforest.updates import UPDATES
 
 #: The versions of the format: of a model alone, and of one with preparation before it.

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from opforest.examples import Examples, Model, Parts, consistent, read_only
+from opforest.examples import Examples, consistent
 from opforest.forest import BaseForest, Forest, demand
 from opforest.kernels.growing.opfi import Lines
 from opforest.metrics import Array
+from opforest.parts import Model, Parts, read_only
 from opforest.sharpness import Sharpness
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from opforest.examples import costs_as_bound
 from opforest.forest import BaseForest
 from opforest.kernels.growing.dift import insert_prototypes
 from opforest.metrics import Array
+from opforest.parts import costs_as_bound
 from opforest.updates.approximate import ApproximateForest, as_approximate
 from opforest.updates.update import Update
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from opforest._jit import specialise
-from opforest.examples import Parts, label_only
 from opforest.forest import BaseForest, Forest
 from opforest.kernels.growing.insertion import insert_exactly
 from opforest.kernels.growing.removal import remove_exactly
 from opforest.kernels.seeding.insertion import insert_seeded
 from opforest.kernels.seeding.removal import remove_seeded
 from opforest.metrics import Array
+from opforest.parts import Parts, label_only
 from opforest.seeded import SeededForest
 from opforest.updates.update import Update
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from opforest._jit import specialise
-from opforest.examples import costs_as_bound
 from opforest.forest import BaseForest
 from opforest.kernels.growing.opfi import insert_opfi
 from opforest.metrics import Array
+from opforest.parts import costs_as_bound
 from opforest.updates.approximate import ApproximateForest, as_approximate
 from opforest.updates.update import Update
 

@@ -1,10 +1,10 @@
 """Labels that come late, for examples that a semi-supervised forest already has."""
 
-from opforest.examples import label_only
 from opforest.kernels.conquering.tree import as_tree
 from opforest.kernels.seeding.insertion import label_exactly
 from opforest.kernels.seeding.spread import UNLABELLED
 from opforest.metrics import Array
+from opforest.parts import label_only
 from opforest.seeded import SeededForest
 
 #: From this share of all examples on, labels are spread over the whole tree again.
