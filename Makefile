@@ -1,5 +1,5 @@
 # Each target sets up what it needs in .venv by itself.
-.PHONY: demo reproduce test boundscheck lint bench wheel-test clean
+.PHONY: demo reproduce test boundscheck lint bench docs wheel-test clean
 .DELETE_ON_ERROR:
 
 # The first Python on the path that is recent enough; PYTHON=... overrides.
@@ -54,7 +54,7 @@ $(VENV)/.reproduce: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 # A group of pyproject.toml each.
-$(VENV)/.test $(VENV)/.lint $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
 	$(RUN) -m pip install --quiet --editable . --group $*
 	@touch $@
 
