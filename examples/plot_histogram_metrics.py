@@ -33,7 +33,7 @@ def colour_histogram(patch):
 rng = np.random.default_rng(0)
 X, y, corners = [], [], []
 for label, image in enumerate(images):
-    for _ in range(1000):
+    for _ in range(800):
         row, column = rng.integers(0, image.shape[0] - 16), rng.integers(0, image.shape[1] - 16)
         X.append(colour_histogram(image[row : row + 16, column : column + 16]))
         y.append(label)
@@ -70,7 +70,7 @@ colors = {"euclidean": "#717581", "squared_chord": "#ff2fa0"}
 counts, shades = zip(*((len(mistaken[m]), colors.get(m, "#3f90da")) for m in order), strict=True)
 bars = axes[2].barh(order, counts, color=shades)
 axes[2].bar_label(bars, padding=3)
-axes[2].set_title("Mistakes among 1000 patches", fontsize=11)
+axes[2].set_title("Mistakes among 800 patches", fontsize=11)
 axes[2].spines[["top", "right"]].set_visible(False)
 plt.show()
 
