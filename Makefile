@@ -31,6 +31,12 @@ lint: $(VENV)/.lint
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports
 
+# The site, in docs/_build/html: offline, all code run, warnings are errors, internal links checked.
+docs: $(VENV)/.docs
+	$(RUN) -W error docs/run_code.py
+	$(RUN) -m sphinx -q -b html -W --keep-going docs docs/_build/html
+	$(RUN) docs/check_links.py docs/_build/html
+
 # Build both distributions, install the wheel into an empty environment, and use it there.
 wheel-test: $(VENV)/.test
 	rm -rf dist
@@ -59,4 +65,4 @@ $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.
 	@touch $@
 
 clean:
-	rm -rf $(VENV) dist .numba_cache .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf docs/_build docs/gallery docs/api/generated docs/api/backreferences $(VENV) dist .numba_cache .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache

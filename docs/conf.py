@@ -28,7 +28,6 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.viewcode",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
@@ -87,6 +86,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,
     "min_reported_time": 0,
     "plot_gallery": "True",
 }
@@ -121,10 +121,10 @@ html_sidebars = {
 
 
 def skip_foreign_members(app, what, name, member, skip, options):
-    """Leave out what classes inherit from other libraries, but for ``score``."""
+    """Leave out what classes inherit from other libraries."""
     function = getattr(member, "fget", member)
     module = getattr(function, "__module__", None) or ""
-    is_foreign = callable(function) and not module.startswith("opforest") and name != "score"
+    is_foreign = callable(function) and not module.startswith("opforest")
     return True if is_foreign else skip
 
 

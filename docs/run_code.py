@@ -1,7 +1,7 @@
 """Run the code of a page of the site, as a reader would: ``python docs/run_code.py docs/models.md``.
 
-Python blocks of a page share their names, from the first to the last. Of console blocks, lines that
-begin with ``$ opforest`` are run. A block within an HTML comment prepares what a reader would have
+Python blocks of a page share their names, from the first to the last. A text block must be what the
+code before it has printed. Of console blocks, lines that begin with ``$ opforest`` are run. A block within an HTML comment prepares what a reader would have
 already. All happens in a new, empty folder.
 """
 
@@ -23,7 +23,7 @@ import compile_cache  # noqa: E402
 os.environ.setdefault("NUMBA_CACHE_DIR", str(compile_cache.FOLDER))  # before Numba is imported
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 #: Commands that ask the network, wait for visitors or change the user's shell.
 NOT_RUN = ("serve", "play", "reproduce", "demo", "compile", "--install-completion")
@@ -68,7 +68,7 @@ def run_command(command: str, fails: bool) -> None:
 
 def run_page(page: Path) -> int:
     """Run all blocks of a page and return how many there were."""
-    page, count = page.resolve(), 0
+    page, count, output = page.resolve(), 0, io.StringIO()
     names = {"__name__": "__main__"}
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
@@ -76,12 +76,16 @@ def run_page(page: Path) -> int:
         try:
             for kind, code in blocks_of(page):
                 count += 1
-                with contextlib.redirect_stdout(io.StringIO()):
-                    if kind == "python":
+                if kind == "text":
+                    if code.strip() not in output.getvalue():
+                        raise AssertionError(f"{page} shows\n{code}but prints\n{output.getvalue()}")
+                elif kind == "console":
+                    for command, fails in commands_of(code):
+                        run_command(command, fails)
+                else:
+                    output = io.StringIO()
+                    with contextlib.redirect_stdout(output):
                         exec(compile(code, str(page), "exec"), names)
-                    else:
-                        for command, fails in commands_of(code):
-                            run_command(command, fails)
         finally:
             os.chdir(before)
             for value in names.values():
