@@ -1,4 +1,4 @@
-"""Draw the pictures of the home page, the README, the guide and the theory: ``python docs/draw.py``.
+"""Draw the pictures of the home page, README, guide and theory: ``python docs/draw.py``.
 
 They are computed by the library, and kept in ``docs/images`` so that the README has them, too.
 """
@@ -52,7 +52,8 @@ def draw_home():
     titles = (
         "Learn: 40 more examples (ringed),\nexactly as if refitted on all",
         "Forget: the same 40 (crosses),\nexactly as if they had never come",
-        f"Explain: the path that labelled the diamond,\n{len(path)} points, the longest step is its cost",
+        "Explain: the path that labelled the diamond,\n"
+        f"{len(path)} points, the longest step is its cost",
     )
     finish(axes, titles)
     figure.savefig(IMAGES / "home.png", dpi=110)
@@ -73,7 +74,9 @@ def draw_model():
         else:
             axes[2].plot(*X[[u, v]].T, color=GREY, lw=1)
     stars = forest.prototypes
-    axes[2].scatter(*X[stars].T, s=150, marker="*", color=COLORS[y[stars]], edgecolors=INK, zorder=4)
+    axes[2].scatter(
+        *X[stars].T, s=150, marker="*", color=COLORS[y[stars]], edgecolors=INK, zorder=4
+    )
     ForestDisplay.from_estimator(clf, X, ax=axes[3])
     for ax in axes[:3]:
         ax.set(xlim=axes[3].get_xlim(), ylim=axes[3].get_ylim())
@@ -140,7 +143,8 @@ def draw_bound():
     axes[0].annotate("z", z, (9, 5), textcoords="offset points", weight="bold")
     titles = (
         f"{can.sum()} of {n} examples (blue) are near enough\nto be joined to the new one, z",
-        f"{len(after - before)} new edges (blue) enter the tree,\n{len(before - after)} old ones (red) leave it",
+        f"{len(after - before)} new edges (blue) enter the tree,\n"
+        f"{len(before - after)} old ones (red) leave it",
     )
     finish(axes, titles)
     figure.savefig(IMAGES / "bound.png", dpi=110)

@@ -1,8 +1,8 @@
-"""Run the code of a page of the site, as a reader would: ``python docs/run_code.py docs/models.md``.
+"""Run the code of pages of the site, as a reader would: ``python docs/run_code.py docs/cli.md``.
 
 Python blocks of a page share their names, from the first to the last. A text block must be what the
-code before it has printed. Of console blocks, lines that begin with ``$ opforest`` are run. A block within an HTML comment prepares what a reader would have
-already. All happens in a new, empty folder.
+code before it has printed. Of console blocks, lines that begin with ``$ opforest`` are run. A block
+within an HTML comment prepares what a reader would have already. All happens in a new folder.
 """
 
 import contextlib

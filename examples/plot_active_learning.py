@@ -48,7 +48,12 @@ print(f"60 labels: {by_margin[-1]:.1f} % by margin, {by_chance[:, -1].mean():.1f
 # -------------
 # Along the border between the planet and its ring, where answers change something.
 
-grid = np.stack(np.meshgrid(*[np.linspace(low, high, 200) for low, high in zip(X.min(0), X.max(0))]), -1)
+grid = np.stack(
+    np.meshgrid(
+        *[np.linspace(low, high, 200) for low, high in zip(X.min(0), X.max(0), strict=True)]
+    ),
+    -1,
+)
 sure = active.margin(clf, grid.reshape(-1, 2)).reshape(200, 200)
 
 figure, axes = plt.subplots(1, 3, figsize=(14, 4.2), layout="constrained")

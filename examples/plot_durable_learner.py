@@ -32,8 +32,6 @@ def draw(ax, title, learner):
     ax.get_legend().remove()
 
 
-figure, axes = plt.subplots(1, 3, figsize=(14, 4.4), layout="constrained")
-
 # %%
 # Learn, and learn again
 # ----------------------
@@ -47,15 +45,16 @@ with opforest.Learner(path) as learner:
         learner.learn(X[:1] + 1, labels[:1], keys=keys[:1])
     except KeyConflictError as error:
         print("error:  ", error)
-    draw(axes[0], "with a wrong label", learner)
 
 # %%
 # Open it tomorrow, correct and forget
 # ------------------------------------
 # Whatever happened in between, the model is back. ``explain`` names the keys on the path.
 
+figure, axes = plt.subplots(1, 3, figsize=(14, 4.4), layout="constrained")
 with opforest.Learner(path) as learner:
     print(learner.explain(X[10] + 0.01))
+    draw(axes[0], "with a wrong label", learner)
     learner.correct("point-10", "upper" if labels[10] == "lower" else "lower")
     draw(axes[1], "corrected", learner)
     learner.forget(keys[60:])

@@ -82,6 +82,8 @@ for u, v in clf.forest_.edges:
 for text, word, (x, y) in zip(texts, meant, place, strict=True):
     box = {"fc": "white", "ec": "none", "pad": 0.6, "alpha": 0.75}
     weight = "bold" if text == word else "normal"
-    ax.text(x, y, text, color=colors[words.index(word)], weight=weight, ha="center", bbox=box, size=9)
+    ax.text(
+        x, y, text, color=colors[words.index(word)], weight=weight, ha="center", bbox=box, size=9
+    )
 ax.set_axis_off()
 plt.show()

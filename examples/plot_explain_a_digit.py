@@ -39,7 +39,9 @@ def draw_path(axes, why, x):
         image = x if step.index < 0 else X[step.index]
         ax.imshow(image.reshape(8, 8), cmap="gray_r")
         name = "prototype" if step.distance == 0 else f"+ {step.distance:.1f}"
-        ax.set_title(f"this digit\n{name}" if step.index < 0 else f"a {step.label}\n{name}", size=10)
+        ax.set_title(
+            f"this digit\n{name}" if step.index < 0 else f"a {step.label}\n{name}", size=10
+        )
 
 
 figure, axes = plt.subplots(1, len(why.steps), figsize=(1.5 * len(why.steps), 2.1))
@@ -53,6 +55,7 @@ plt.show()
 # The path shows where the mistake comes from. Below each error is its true label; the last example
 # before it is the one to look at, and ``forget`` or a correction would mend it.
 
+# sphinx_gallery_thumbnail_number = 2
 wrong = np.flatnonzero(clf.predict(X_test) != y_test)
 wrong = [i for i in wrong if 3 < len(clf.explain(X_test[i]).steps) < 9][:3]
 reasons = [clf.explain(X_test[i]) for i in wrong]
@@ -63,7 +66,9 @@ figure, axes = plt.subplots(
 for row, i, reason in zip(axes, wrong, reasons, strict=True):
     draw_path(row, reason, X_test[i])
     last = row[len(reason.steps) - 1]
-    last.text(0.5, -0.12, f"truly a {y_test[i]}", transform=last.transAxes, ha="center", color="#bd1f01")
+    last.text(
+        0.5, -0.12, f"truly a {y_test[i]}", transform=last.transAxes, ha="center", color="#bd1f01"
+    )
 plt.show()
 
 # %%

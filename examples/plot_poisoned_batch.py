@@ -6,6 +6,8 @@ Somebody sent a batch with wrong labels. ``forget`` takes its examples out again
 exactly the model refitted without them: not similar to it, but equal to the last bit.
 """
 
+import copy
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_moons
@@ -24,16 +26,12 @@ X_test, y_test = make_moons(2000, noise=0.12, random_state=1)
 clf = OPFClassifier().fit(X, y)
 accuracies = [clf.score(X_test, y_test)]
 
-bad_X, bad_y = make_moons(60, noise=0.15, random_state=2)
-clf.partial_fit(bad_X, 1 - bad_y)  # labels swapped
-poisoned = clf.forest_.ids[-len(bad_X) :]
+X_bad, y_bad = make_moons(60, noise=0.15, random_state=2)
+clf.partial_fit(X_bad, 1 - y_bad)  # labels swapped
+poisoned = clf.forest_.ids[-len(X_bad) :]
 accuracies.append(clf.score(X_test, y_test))
 print("poisoned ids:", poisoned.min(), "to", poisoned.max())
-
-figure, axes = plt.subplots(1, 3, figsize=(14, 4.4), layout="constrained")
-ForestDisplay.from_estimator(OPFClassifier().fit(X, y), X, ax=axes[0])
-ForestDisplay.from_estimator(clf, np.vstack((X, bad_X)), ax=axes[1])
-axes[1].scatter(*bad_X.T, s=60, facecolors="none", edgecolors="#222222", linewidths=0.8)
+poisoned_clf = copy.deepcopy(clf)  # for the picture
 
 # %%
 # Forget it
@@ -47,8 +45,18 @@ print("forgotten:", clf.update_report_.forgotten)
 never = OPFClassifier().fit(X, y)
 for name in ("cost", "root", "predecessor", "prototypes", "edges", "ids"):
     assert np.array_equal(getattr(clf.forest_, name), getattr(never.forest_, name)), name
-print("equal to the model that never saw the batch: cost, root, predecessor, prototypes, edges, ids")
+print(
+    "equal to the model that never saw the batch: cost, root, predecessor, prototypes, edges, ids"
+)
 
+# %%
+# The forest before, with the poison, and after
+# ---------------------------------------------
+
+figure, axes = plt.subplots(1, 3, figsize=(14, 4.4), layout="constrained")
+ForestDisplay.from_estimator(never, X, ax=axes[0])
+ForestDisplay.from_estimator(poisoned_clf, np.vstack((X, X_bad)), ax=axes[1])
+axes[1].scatter(*X_bad.T, s=60, facecolors="none", edgecolors="#222222", linewidths=0.8)
 ForestDisplay.from_estimator(clf, X, ax=axes[2])
 titles = ["before", "with 60 wrong labels (circled)", "after forget"]
 for ax, title, accuracy in zip(axes, titles, accuracies, strict=True):

@@ -42,7 +42,8 @@ print(f"the exponent: {models['opforest'].sharpness_:.1f}")
 # Reliability
 # -----------
 # Answers in bins of their probability; each dot has at least ten. On the diagonal, a probability means
-# what it says. Above it a model is too modest, below it too sure.
+# what it says. Above it a model is too modest, below it too sure. The answers that the forest is least
+# sure of, on the right, are the ones to look at.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 4.8), layout="constrained")
 left.plot([0, 1], [0, 1], color="#cccccc", lw=1)
@@ -56,9 +57,6 @@ for (name, p), color in zip(answers.items(), ["#3f90da", "#94a4a2", "#ffa90e"], 
 left.set(xlabel="probability of the answer", ylabel="share of right answers", aspect="equal",
          xlim=(0.2, 1.02), ylim=(0.2, 1.02))  # fmt: skip
 left.legend(frameon=False, loc="upper left")
-
-# %%
-# The answers it is least sure of are the ones to look at.
 
 p = answers["opforest"]
 unsure = p.max(axis=1).argsort()[:12]

@@ -23,11 +23,12 @@ y = np.repeat([0, 1], 6)
 # -------------------
 # The update report counts the cases.
 
-new = {
-    "Case 1: conquered by an ordinary\nexample of its class. It joins that tree": (4.0, 1.95),
-    "Case 2: conquered by a prototype\nof its class. Here it takes the prototype's place": (1.85, 1.3),
-    "Case 3: conquered by another class. It starts\na tree, and its conqueror's tree splits": (0.1, 2.3),
-}
+titles = [
+    "Case 1: conquered by an ordinary\nexample of its class. It joins that tree",
+    "Case 2: conquered by a prototype\nof its class. Here it takes the prototype's place",
+    "Case 3: conquered by another class. It starts\na tree, and its conqueror's tree splits",
+]
+new = [(4.0, 1.95), (1.85, 1.3), (0.1, 2.3)]
 
 
 def draw(ax, points, label, forest):
@@ -45,7 +46,7 @@ def draw(ax, points, label, forest):
 
 
 figure, axes = plt.subplots(2, 3, figsize=(13, 6.6), layout="constrained")
-for (title, point), (above, below) in zip(new.items(), axes.T, strict=True):
+for title, point, (above, below) in zip(titles, new, axes.T, strict=True):
     clf = OPFClassifier(update="opfi").fit(X, y)
     conqueror = clf.conquerors([point])[0][0]
     draw(above, X, y, clf.forest_)

@@ -66,9 +66,8 @@ def used_names(source):
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in alias:
             used.add(alias[node.id])
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if node.value.id in alias:
-                used.add(f"{alias[node.value.id]}.{node.attr}")
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) in alias:
+            used.add(f"{alias[node.value.id]}.{node.attr}")
     return used
 
 
