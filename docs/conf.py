@@ -85,7 +85,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "download_all_examples": False,
     "show_memory": False,
-    "thumbnail_size": (600, 400),
+    "thumbnail_size": (600, 320),
     "image_srcset": ["2x"],
     "show_signature": False,
     "write_computation_times": False,

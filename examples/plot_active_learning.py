@@ -56,7 +56,7 @@ grid = np.stack(
 )
 sure = active.margin(clf, grid.reshape(-1, 2)).reshape(200, 200)
 
-figure, axes = plt.subplots(1, 3, figsize=(14, 4.2), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.3), layout="constrained")
 ForestDisplay.from_estimator(clf, X[asked], ax=axes[0])
 axes[0].get_legend().remove()
 axes[0].set_title("The 60 examples asked about", fontsize=11)

@@ -22,7 +22,7 @@ X, truth = make_blobs(600, cluster_std=[1.0, 2.2, 0.5, 1.3], centers=[[0, 0], [8
 # ------------
 # For each ``k_max`` the number of neighbours with the smallest normalised cut is chosen.
 
-figure, axes = plt.subplots(1, 3, figsize=(14, 4.6), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.7), layout="constrained")
 for ax, k_max in zip(axes, (10, 20, 60), strict=True):
     found = OPFClustering(k_max).fit(X)
     score = adjusted_rand_score(truth, found.labels_)

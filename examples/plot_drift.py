@@ -53,7 +53,7 @@ for name, (right, known) in runs.items():
 # ------------------------------------
 
 figure, (above, below) = plt.subplots(
-    2, 1, figsize=(11, 6), sharex=True, layout="constrained", height_ratios=[2, 1]
+    2, 1, figsize=(10.5, 6.1), sharex=True, layout="constrained", height_ratios=[2, 1]
 )
 colors = ["#94a4a2", "#3f90da", "#e76300"]
 for (name, (right, known)), color in zip(runs.items(), colors, strict=True):

@@ -51,7 +51,7 @@ with opforest.Learner(path) as learner:
 # ------------------------------------
 # Whatever happened in between, the model is back. ``explain`` names the keys on the path.
 
-figure, axes = plt.subplots(1, 3, figsize=(14, 4.4), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.5), layout="constrained")
 with opforest.Learner(path) as learner:
     print(learner.explain(X[10] + 0.01))
     draw(axes[0], "with a wrong label", learner)

@@ -74,7 +74,7 @@ place = np.empty((len(texts), 2))
 for k, word in enumerate(words):
     mine = np.flatnonzero(meant == word)
     place[mine] = scale(D[np.ix_(mine, mine)]) * [1, 0.7] + [7 * (k % 3), 4.5 * (k // 3)]
-figure, ax = plt.subplots(figsize=(12, 6.5))
+figure, ax = plt.subplots(figsize=(10.5, 6))
 colors = ["#3f90da", "#e76300", "#bd1f01", "#717581", "#832db6", "#7a6b20"]
 for u, v in clf.forest_.edges:
     same = meant[u] == meant[v]

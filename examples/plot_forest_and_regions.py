@@ -36,7 +36,7 @@ for name, (X, y) in data.items():
 # Prototypes stand along the border between classes. Far from it, a few prototypes rule large
 # regions; where classes mix, there are many small trees.
 
-figure, axes = plt.subplots(1, 3, figsize=(14, 4.6), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.7), layout="constrained")
 for ax, (name, clf) in zip(axes, models.items(), strict=True):
     ForestDisplay.from_estimator(clf, data[name][0], ax=ax)
     ax.set_title(f"{name}: {len(clf.forest_.prototypes)} prototypes", fontsize=11)

@@ -55,7 +55,9 @@ for metric in metrics:
     clf = OPFClassifier(metric).fit(X[train], y[train])
     mistaken[metric] = test[clf.predict(X[test]) != y[test]]
 
-figure, axes = plt.subplots(1, 3, figsize=(14, 4), layout="constrained", width_ratios=[1, 1, 1.1])
+figure, axes = plt.subplots(
+    1, 3, figsize=(10.5, 3.2), layout="constrained", width_ratios=[1, 1, 1.1]
+)
 for label, (ax, image) in enumerate(zip(axes, images, strict=False)):
     ax.imshow(image)
     for metric, color, width in (("euclidean", "#ffffff", 3.5), ("squared_chord", "#ff2fa0", 1.5)):

@@ -56,7 +56,7 @@ for name, learn in models.items():
 assert accuracy["exact"] == accuracy["refit"]
 
 colors = dict(zip(models, ["#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6"], strict=True))
-figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.3), layout="constrained")
 for name in models:
     if name != "refit":
         left.plot(ends, 100 * np.array(accuracy[name]), color=colors[name], label=name)

@@ -47,7 +47,7 @@ search = GridSearchCV(
 ).fit(X, y)
 table = search.cv_results_["mean_test_score"].reshape(len(metrics), len(scalers))
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.4), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.1), layout="constrained")
 spread = X.std().sort_values()
 left.barh(spread.index, spread, color="#3f90da")
 left.set(xscale="log", xlabel="standard deviation (log scale)", title="Why: the features' spreads")

@@ -53,7 +53,7 @@ print(
 # The forest before, with the poison, and after
 # ---------------------------------------------
 
-figure, axes = plt.subplots(1, 3, figsize=(14, 4.4), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.5), layout="constrained")
 ForestDisplay.from_estimator(never, X, ax=axes[0])
 ForestDisplay.from_estimator(poisoned_clf, np.vstack((X, X_bad)), ax=axes[1])
 axes[1].scatter(*X_bad.T, s=60, facecolors="none", edgecolors="#222222", linewidths=0.8)

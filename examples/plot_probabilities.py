@@ -45,7 +45,7 @@ print(f"the exponent: {models['opforest'].sharpness_:.1f}")
 # what it says. Above it a model is too modest, below it too sure. The answers that the forest is least
 # sure of, on the right, are the ones to look at.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 4.8), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.6), layout="constrained")
 left.plot([0, 1], [0, 1], color="#cccccc", lw=1)
 for (name, p), color in zip(answers.items(), ["#3f90da", "#94a4a2", "#ffa90e"], strict=True):
     best, right_answer = p.max(axis=1), p.argmax(axis=1) == y_test

@@ -39,7 +39,7 @@ late.label(late.forest_.ids[seeds[1:]], truth[seeds[1:]])
 print("after: ", np.unique(late.transduction_))
 assert np.array_equal(late.forest_.root, clf.forest_.root)
 
-figure, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.3), layout="constrained")
 grid = np.meshgrid(np.linspace(-1.3, 2.2, 300), np.linspace(-0.8, 1.3, 200))
 answer = labelled.predict(np.column_stack([g.ravel() for g in grid])).reshape(200, 300)
 axes[0].contourf(*grid, answer, [-0.5, 0.5, 1.5], colors=["#c5ddf4", "#ffe5b6"])

@@ -48,7 +48,7 @@ for name, model in {"all": clf, "pruned": small, "swapped": better}.items():
 # ------------
 # The ids of the pruned model are those of the first, so its examples are easy to find.
 
-figure, axes = plt.subplots(1, 2, figsize=(11.5, 5), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.8), layout="constrained")
 for ax, model, name in zip(axes, (clf, small), ("all", "pruned"), strict=True):
     ForestDisplay.from_estimator(model, X[model.forest_.ids], ax=ax)
     share = np.mean(model.predict(X_test) == y_test)

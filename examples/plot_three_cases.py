@@ -45,7 +45,7 @@ def draw(ax, points, label, forest):
     ax.set(xticks=[], yticks=[], aspect="equal", xlim=(-0.3, 4.65), ylim=(0.1, 3.3))
 
 
-figure, axes = plt.subplots(2, 3, figsize=(13, 6.6), layout="constrained")
+figure, axes = plt.subplots(2, 3, figsize=(10.5, 5.7), layout="constrained")
 for title, point, (above, below) in zip(titles, new, axes.T, strict=True):
     clf = OPFClassifier(update="opfi").fit(X, y)
     conqueror = clf.conquerors([point])[0][0]
