@@ -27,9 +27,8 @@ for ax, k_max in zip(axes, (10, 20, 60), strict=True):
     found = OPFClustering(k_max).fit(X)
     score = adjusted_rand_score(truth, found.labels_)
     ClusterDisplay.from_estimator(found, X, ax=ax)
-    ax.set_title(
-        f"k_max = {k_max}: {len(found.roots_)} clusters, Rand index {score:.2f}", fontsize=11
-    )
+    title = f"k_max = {k_max}: {len(found.roots_)} clusters\nRand index {score:.2f}"
+    ax.set_title(title, fontsize=11)
     ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
 plt.show()
 

@@ -24,9 +24,8 @@ rng = np.random.default_rng(3)
 
 def misspell(word, slips):
     for _ in range(slips):
-        i = rng.integers(len(word) - 1)
-        a, b = word[i], word[i + 1]
-        other = rng.choice(list("aeiorstn"))
+        i, other = rng.integers(len(word) - 1), rng.choice(list("aeiorstn"))
+        a, b = word[i : i + 2]
         word = word[:i] + rng.choice([b, a + a + b, b + a, other + b]) + word[i + 2 :]
     return word
 
@@ -75,15 +74,13 @@ for k, word in enumerate(words):
     mine = np.flatnonzero(meant == word)
     place[mine] = scale(D[np.ix_(mine, mine)]) * [1, 0.7] + [7 * (k % 3), 4.5 * (k // 3)]
 figure, ax = plt.subplots(figsize=(10.5, 6))
+figure.subplots_adjust(0.04, 0, 0.96, 1)
 colors = ["#3f90da", "#e76300", "#bd1f01", "#717581", "#832db6", "#7a6b20"]
 for u, v in clf.forest_.edges:
-    same = meant[u] == meant[v]
-    ax.plot(*place[[u, v]].T, "-" if same else "--", color="#bbbbbb" if same else "#444444", lw=0.9)
+    style = {"color": "#bbbbbb"} if meant[u] == meant[v] else {"color": "#444444", "ls": "--"}
+    ax.plot(*place[[u, v]].T, lw=0.9, **style)
 for text, word, (x, y) in zip(texts, meant, place, strict=True):
-    box = {"fc": "white", "ec": "none", "pad": 0.6, "alpha": 0.75}
-    weight = "bold" if text == word else "normal"
-    ax.text(
-        x, y, text, color=colors[words.index(word)], weight=weight, ha="center", bbox=box, size=9
-    )
+    style = {"color": colors[words.index(word)], "weight": "bold" if text == word else "normal"}
+    ax.text(x, y, text, ha="center", va="center", backgroundcolor="#ffffffbb", **style)
 ax.set_axis_off()
 plt.show()

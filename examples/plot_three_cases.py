@@ -56,7 +56,7 @@ for title, point, (above, below) in zip(titles, new, axes.T, strict=True):
     report = clf.update_report_
     print(f"cases {report.case_1} {report.case_2} {report.case_3}, takeovers {report.takeovers}")
     draw(below, np.vstack((X, point)), np.append(y, 1), clf.forest_)
-    above.set_title(title, fontsize=11)
+    above.set_title(title, fontsize=9)
 axes[0, 0].set_ylabel("before")
 axes[1, 0].set_ylabel("after")
 plt.show()
