@@ -62,19 +62,14 @@ for text in ("prottype", "exmpel", "conqerur"):
 # Each word has a corner, in which classical scaling of the distances places its misspellings. The lines
 # are the spanning tree, dashed where it was cut between two words.
 
-
-def scale(D):
-    centre = np.eye(len(D)) - 1 / len(D)
-    value, vector = np.linalg.eigh(-0.5 * centre @ D**2 @ centre)
-    return vector[:, -2:] * np.sqrt(value[-2:])
-
-
 place = np.empty((len(texts), 2))
 for k, word in enumerate(words):
     mine = np.flatnonzero(meant == word)
-    place[mine] = scale(D[np.ix_(mine, mine)]) * [1, 0.7] + [7 * (k % 3), 4.5 * (k // 3)]
-figure, ax = plt.subplots(figsize=(10.5, 6))
-figure.subplots_adjust(0.04, 0, 0.96, 1)
+    centre = np.eye(len(mine)) - 1 / len(mine)
+    value, vector = np.linalg.eigh(-0.5 * centre @ D[np.ix_(mine, mine)] ** 2 @ centre)
+    place[mine] = vector[:, -2:] * np.sqrt(value[-2:]) * [1, 0.7] + [7 * (k % 3), 4.5 * (k // 3)]
+figure = plt.figure(figsize=(10.5, 6))
+ax = figure.add_axes((0.04, 0, 0.92, 1), frame_on=False, xticks=[], yticks=[])
 colors = ["#3f90da", "#e76300", "#bd1f01", "#717581", "#832db6", "#7a6b20"]
 for u, v in clf.forest_.edges:
     style = {"color": "#bbbbbb"} if meant[u] == meant[v] else {"color": "#444444", "ls": "--"}
@@ -82,5 +77,4 @@ for u, v in clf.forest_.edges:
 for text, word, (x, y) in zip(texts, meant, place, strict=True):
     style = {"color": colors[words.index(word)], "weight": "bold" if text == word else "normal"}
     ax.text(x, y, text, ha="center", va="center", backgroundcolor="#ffffffbb", **style)
-ax.set_axis_off()
 plt.show()
