@@ -6,6 +6,7 @@ The forest has nothing to tune, but distances need scales: a feature measured in
 measured in hundredths. So put a scaler in front. Which one, and which metric, a grid search can tell.
 """
 
+import tempfile
 import warnings
 
 import matplotlib.pyplot as plt
@@ -68,6 +69,7 @@ plt.show()
 # ``opforest.save`` takes pipelines of the usual scalers. What is loaded is an ``opforest.Pipeline``, whose
 # ``partial_fit``, ``forget`` and ``explain`` go through the same scaling.
 
-opforest.save(search.best_estimator_, "wine.opforest")
-model = opforest.load("wine.opforest")
+with tempfile.TemporaryDirectory() as folder:
+    opforest.save(search.best_estimator_, f"{folder}/wine.opforest")
+    model = opforest.load(f"{folder}/wine.opforest")
 print(model.forget([0]).explain(X.iloc[:1]))
