@@ -25,6 +25,7 @@ MODULES = {
     "opforest.plotting": ["ForestDisplay"],
     "opforest.river": ["OPFClassifier"],
     "opforest.scores": ["class_recall", "opf_accuracy"],
+    "opforest.tree_plotting": ["TreeDisplay"],
 }
 
 
