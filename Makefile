@@ -34,6 +34,7 @@ lint: $(VENV)/.lint
 # The site, in docs/_build/html: offline, all code run, warnings are errors, internal links checked.
 docs: $(VENV)/.docs
 	$(RUN) -W error docs/run_code.py
+	rm -rf docs/api/generated docs/_build/html/api/generated  # names that are gone
 	$(RUN) -m sphinx -q -b html -W --keep-going docs docs/_build/html
 	$(RUN) docs/check_links.py docs/_build/html
 
