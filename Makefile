@@ -1,5 +1,5 @@
 # Each target sets up what it needs in .venv by itself.
-.PHONY: demo reproduce test boundscheck lint bench wheel-test clean
+.PHONY: demo reproduce test boundscheck lint bench docs wheel-test clean
 .DELETE_ON_ERROR:
 
 # The first Python on the path that is recent enough; PYTHON=... overrides.
@@ -31,6 +31,13 @@ lint: $(VENV)/.lint
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports
 
+# The site, in docs/_build/html: offline, all code run, warnings are errors, internal links checked.
+docs: $(VENV)/.docs
+	$(RUN) -W error docs/run_code.py
+	rm -rf docs/api/generated docs/_build/html/api/generated  # names that are gone
+	$(RUN) -m sphinx -q -b html -W --keep-going docs docs/_build/html
+	$(RUN) docs/check_links.py docs/_build/html
+
 # Build both distributions, install the wheel into an empty environment, and use it there.
 wheel-test: $(VENV)/.test
 	rm -rf dist
@@ -54,9 +61,9 @@ $(VENV)/.reproduce: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 # A group of pyproject.toml each.
-$(VENV)/.test $(VENV)/.lint $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
 	$(RUN) -m pip install --quiet --editable . --group $*
 	@touch $@
 
 clean:
-	rm -rf $(VENV) dist .numba_cache .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf docs/_build docs/gallery docs/api/generated docs/api/backreferences $(VENV) dist .numba_cache .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache

@@ -95,7 +95,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         What the last call of ``partial_fit`` or ``forget`` did.
     n_features_in_ : int
         The number of features seen by ``fit``.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Their names, where ``fit`` was given a data frame whose column names are all strings.
 
     Notes

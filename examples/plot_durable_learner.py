@@ -1,0 +1,74 @@
+"""
+A learner that lasts
+====================
+
+``opforest.Learner`` keeps its examples in one SQLite file. When ``learn`` returns, they are on disk; when
+``forget`` returns, they are in no file any more. The model always is exactly the one fitted to the table.
+"""
+
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import make_moons
+
+import opforest
+from opforest.learner import KeyConflictError, StoreError
+from opforest.plotting import ForestDisplay
+
+X, y = make_moons(120, noise=0.15, random_state=3)
+labels = ["upper" if label == 0 else "lower" for label in y]
+keys = [f"point-{i}" for i in range(len(X))]
+folder = tempfile.TemporaryDirectory()
+path = Path(folder.name) / "moons.db"
+
+
+def draw(ax, title, learner):
+    """Draw the forest as it is now."""
+    _, points, _ = learner.rows()
+    ForestDisplay.from_estimator(learner.model, points, ax=ax)
+    ax.set_title(f"{title}: {len(learner.model.forest_)} examples", fontsize=11)
+    ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
+    ax.get_legend().remove()
+
+
+# %%
+# Learn, and learn again
+# ----------------------
+# A batch that is sent twice is learned once: keys tell. The same key with other content is an error.
+
+labels[10] = "lower" if labels[10] == "upper" else "upper"  # a typing error
+with opforest.Learner(path) as learner:
+    print("learned:", learner.learn(X, labels, keys=keys).learned)
+    print("again:  ", learner.learn(X, labels, keys=keys).learned)
+    try:
+        learner.learn(X[:1] + 1, labels[:1], keys=keys[:1])
+    except KeyConflictError as error:
+        print("error:  ", error)
+
+# %%
+# Open it tomorrow, correct and forget
+# ------------------------------------
+# Whatever happened in between, the model is back. ``explain`` names the keys on the path.
+
+figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.5), layout="constrained")
+with opforest.Learner(path) as learner:
+    print(learner.explain(X[10] + 0.01))
+    draw(axes[0], "with a wrong label", learner)
+    learner.correct("point-10", "upper" if labels[10] == "lower" else "lower")
+    draw(axes[1], "corrected", learner)
+    learner.forget(keys[60:])
+    draw(axes[2], "half of it forgotten", learner)
+    audit = learner.audit()
+print(audit)
+plt.show()
+
+# %%
+# A file that is no store says so.
+
+Path(folder.name, "notes.db").write_text("no store at all, but a text of some length")
+try:
+    opforest.Learner(Path(folder.name, "notes.db"))
+except StoreError as error:
+    print(str(error).replace(folder.name, "…"))
+folder.cleanup()

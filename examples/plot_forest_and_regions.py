@@ -1,0 +1,56 @@
+"""
+A forest and its regions
+========================
+
+An optimum-path forest joins the training examples by their minimum spanning tree and cuts every
+edge between two classes. The ends of the cut edges are the *prototypes*, drawn as stars. Each
+prototype conquers examples of its class along paths, drawn as thin lines, and a new point takes the
+label of whoever offers it the cheapest path: that is the colour of the background.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import make_moons
+
+from opforest import OPFClassifier
+from opforest.datasets import make_cone_torus, make_saturn
+from opforest.plotting import ForestDisplay
+
+# %%
+# Fit
+# ---
+# Three data sets, one classifier, nothing to tune. Each forest prints as one line.
+
+data = {
+    "two moons": make_moons(160, noise=0.22, random_state=1),
+    "cone and torus": make_cone_torus(220, random_state=4),
+    "saturn": make_saturn(200, random_state=2),
+}
+models = {}
+for name, (X, y) in data.items():
+    models[name] = OPFClassifier().fit(X, y)
+    print(f"{name:15} {models[name].forest_}")
+
+# %%
+# Look
+# ----
+# Prototypes stand along the border between classes. Far from it, a few prototypes rule large
+# regions; where classes mix, there are many small trees.
+
+figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.7), layout="constrained")
+for ax, (name, clf) in zip(axes, models.items(), strict=True):
+    ForestDisplay.from_estimator(clf, data[name][0], ax=ax)
+    ax.set_title(f"{name}: {len(clf.forest_.prototypes)} prototypes", fontsize=11)
+    ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
+    ax.get_legend().remove()
+plt.show()
+
+# %%
+# What the forest knows
+# ---------------------
+# ``forest_`` holds the whole model as arrays: the cost of each example, its predecessor and root,
+# the prototypes and the edges of the spanning tree.
+
+forest = models["two moons"].forest_
+farthest = forest.cost.argmax()
+print("dearest example:", farthest, "at cost", forest.cost[farthest].round(3))
+print("its prototype:  ", forest.root[farthest])

@@ -1,0 +1,50 @@
+"""
+Outliers: far from every hill
+=============================
+
+``OPFOutlier`` scores an example by the logarithm of its density among the nearest neighbours, and calls
+the lowest share of the training examples outliers.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import make_moons
+
+from opforest import OPFOutlier
+from opforest.metrics import resolve
+from opforest.neighbours import nearest_neighbours
+
+rng = np.random.default_rng(0)
+moons, _ = make_moons(380, noise=0.06, random_state=0)
+X = np.vstack((moons, rng.uniform([-2, -1.5], [3, 2], (20, 2))))
+
+# %%
+# Score
+# -----
+# ``contamination`` is the share of outliers that you expect.
+
+detector = OPFOutlier(k_max=20, contamination=0.05).fit(X)
+is_outlier = detector.predict(X) == -1
+print(f"{is_outlier.sum()} outliers, {is_outlier[380:].sum()} of them among the 20 that were added")
+
+# %%
+# The landscape
+# -------------
+
+x, y = np.meshgrid(np.linspace(-2.2, 3.2, 200), np.linspace(-1.7, 2.2, 160))
+score = detector.score_samples(np.column_stack((x.ravel(), y.ravel()))).reshape(x.shape)
+figure, ax = plt.subplots(figsize=(9, 5.6), layout="constrained")
+filled = ax.contourf(x, y, score, 18, cmap="YlGnBu", alpha=0.85)
+ax.contour(x, y, score, [detector.offset_], colors="#bd1f01", linewidths=1.6)
+ax.scatter(*X[~is_outlier].T, s=12, color="#222222", label="inside")
+ax.scatter(*X[is_outlier].T, s=44, color="#bd1f01", marker="X", edgecolors="white", label="outlier")
+figure.colorbar(filled, label="log density")
+ax.set(xticks=[], yticks=[])
+ax.legend(loc="upper right")
+plt.show()
+
+# %%
+# Nearest neighbours, by any metric, are at hand for scores of your own, too.
+
+near, distance = nearest_neighbours(X, 5, resolve("manhattan"))
+print("farthest from its fifth neighbour: example", distance[:, -1].argmax())

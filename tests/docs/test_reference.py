@@ -1,0 +1,115 @@
+"""Every public name is in the API reference and in an example."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = (ROOT / "docs" / "api" / "index.md").read_text("utf-8")
+
+#: Modules that people import from, and their public names where there is no ``__all__``.
+MODULES = {
+    "opforest": None,
+    "opforest.active": None,
+    "opforest.cluster_plotting": ["ClusterDisplay"],
+    "opforest.dask": None,
+    "opforest.datasets": None,
+    "opforest.experiments": None,
+    "opforest.io.libopf": None,
+    "opforest.learner": None,
+    "opforest.metrics": ["resolve"],
+    "opforest.neighbours": ["nearest_neighbours"],
+    "opforest.plotting": ["ForestDisplay"],
+    "opforest.river": ["OPFClassifier"],
+    "opforest.scores": ["class_recall", "opf_accuracy"],
+    "opforest.tree_plotting": ["TreeDisplay"],
+}
+
+
+def public_names():
+    """Yield module and name; one that is in the package itself counts there."""
+    first = set()
+    for module, names in MODULES.items():
+        if module.endswith((".dask", ".river")):
+            pytest.importorskip(module.split(".")[-1])
+        for name in names or importlib.import_module(module).__all__:
+            if f"{module}.{name}" in MODULES:
+                continue  # a module
+            if module != "opforest.learner" or name not in first:
+                yield module, name
+            first |= {name} if module == "opforest" else set()
+
+
+def listed():
+    """Return what the reference lists, by full name."""
+    module, found = "", set()
+    for line in REFERENCE.splitlines():
+        if match := re.match(r"\.\. (?:currentmodule|module):: (\S+)", line):
+            module = match[1]
+        elif match := re.fullmatch(r"   (\w+)", line):
+            found.add((module, match[1]))
+    return found
+
+
+def used_names(source):
+    """Yield module and name of what Python code takes from opforest and uses."""
+    tree = ast.parse(source)
+    alias, used = {}, set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("opforest"):
+            for name in node.names:
+                alias[name.asname or name.name] = f"{node.module}.{name.name}"
+        elif isinstance(node, ast.Import):
+            alias |= {n.asname or "opforest": n.name for n in node.names if n.name == "opforest"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in alias:
+            used.add(alias[node.id])
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) in alias:
+            used.add(f"{alias[node.value.id]}.{node.attr}")
+    return used
+
+
+def examples():
+    """Return the code of the gallery, and of each page as one text."""
+    code = [path.read_text("utf-8") for path in (ROOT / "examples").glob("*.py")]
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+        code.append("\n".join(blocks))
+    return code
+
+
+def test_every_public_name_is_in_the_reference():
+    assert set(public_names()) == listed()
+
+
+def test_every_public_name_is_used_in_an_example():
+    used = set().union(*map(used_names, examples()))
+    missing = [
+        f"{module}.{name}" for module, name in public_names() if f"{module}.{name}" not in used
+    ]
+    in_learner = {name.replace("opforest.learner.", "opforest.") for name in used}
+    assert [name for name in missing if name not in in_learner] == []
+
+
+def test_the_gallery_has_an_order_and_nothing_is_left_out():
+    tree = ast.parse((ROOT / "docs" / "conf.py").read_text("utf-8"))
+    (order,) = (
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and node.targets[0].id == "EXAMPLES"
+    )
+    assert sorted(order) == sorted(path.name for path in (ROOT / "examples").glob("plot_*.py"))
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 120
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_files_that_the_front_pages_link_to_are_there(page):
+    text = (ROOT / page).read_text("utf-8")
+    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text):
+        assert target.startswith("https://") or (ROOT / target).exists(), target
