@@ -49,7 +49,7 @@ if __name__ == "__main__":
 
 def test_no_folder_to_keep_it_in(monkeypatch, capsys):
     monkeypatch.setattr(ahead, "CACHE", False)
-    with pytest.raises(SystemExit, match="Let NUMBA_CACHE_DIR name a folder"):
+    with pytest.raises(SystemExit, match="Set NUMBA_CACHE_DIR to a writable folder"):
         ahead.main([])
 
 

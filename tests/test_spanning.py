@@ -61,5 +61,5 @@ def test_auto_probes():
 def test_errors():
     with pytest.raises(ValueError, match=r"one of \['auto', 'brute', 'kd_tree'\], got 'ball'"):
         OPFClassifier(algorithm="ball").fit([[0.0]], [0])
-    with pytest.raises(ValueError, match="no bounds for metric 'canberra'"):
+    with pytest.raises(ValueError, match="does not support metric 'canberra'"):
         OPFClassifier("canberra", algorithm="kd_tree").fit([[0.0]], [0])
