@@ -57,7 +57,7 @@ def test_labels_and_ids_that_cannot_be():
     for ids, label, message in [
         (9, "a", "ids must be those of known examples"),
         (0, "b", "example 0 has the label 'a' already"),
-        ([1, 1], ["a", "a"], "ids must be named once each"),
+        ([1, 1], ["a", "a"], "ids must be unique"),
         ([1, 2], ["a"], "y must be 2 labels"),
         (1, None, "y must be labels"),
     ]:
