@@ -103,7 +103,7 @@ def per_example(
 
 
 def against_size(d: int) -> dict[str, Line]:
-    """Return the lines of all updates, and of training anew."""
+    """Return the lines of all updates, and of refitting."""
     lines: dict[str, Line] = {name: {} for name in (*UPDATES, "retraining")}
     for n in SIZES:
         scene = set_up(n, d, np.float32)

@@ -17,7 +17,7 @@ START = 1000
 INSERTIONS = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
 CHECKPOINTS = 20
 BATCH = 2000
-FORGOTTEN = INSERTIONS // 100  #: so few that they are not forgotten by training anew
+FORGOTTEN = INSERTIONS // 100  #: few enough to be removed one by one
 BYTES_BAR = 800  #: for each example, with the room to grow
 
 

@@ -129,7 +129,7 @@ def _introduction(results: Results) -> Iterator[str]:
         "of T. All methods see the same splits.\n"
     )
     yield (
-        "**Methods.** *Incremental*: OPFI, the paper's algorithm. *Original*: training anew on all "
+        "**Methods.** *Incremental*: OPFI, the paper's algorithm. *Original*: refitting on all "
         "examples so far. *DIFT*: the paper's baseline; each new example becomes a prototype. "
         "*Exact*: our update, which gives exactly the model of retraining, bit for bit. "
         "*1-NN*: scikit-learn's nearest neighbour, a yardstick.\n"

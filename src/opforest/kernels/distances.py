@@ -2,7 +2,7 @@
 
 Points lie in tiles. A tile holds ``TILE`` points feature by feature, so that one instruction
 works on several points at once while each point's own sum still runs through its features in
-order: fast, and the same bits as measuring the pair alone. Metrics that must see whole vectors
+order: fast, and bit for bit equal to measuring the pair alone. Metrics that must see whole vectors
 read row-major points instead, and tables are looked up.
 """
 

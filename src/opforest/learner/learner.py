@@ -72,7 +72,7 @@ class Learner(Answering):
 
     What a preparation has learned from an example is forgotten as well: when one of the examples
     that it was learned from goes, or is corrected, it is learned anew from all that are left, and
-    the model is trained anew. That takes as long as ``fit``.
+    the model is refitted. That takes as long as ``fit``.
 
     Examples
     --------
@@ -394,7 +394,7 @@ class _Added(NamedTuple):
     ids: Array
     X: Array
     y: Array
-    memory: Memory | None  #: the model, where it was trained anew
+    memory: Memory | None  #: the model, if it was refitted
 
 
 def _founded(settings: Settings, rows: Array, until: int) -> Settings:

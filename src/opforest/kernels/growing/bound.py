@@ -1,4 +1,4 @@
-"""An upper bound of the largest edge between any two vertices, by which few edges can enter a tree.
+"""An upper bound on the largest edge between any two vertices; it excludes nearly all new edges.
 
 Write m(a, v) for the largest edge on the way from a to v in the minimum spanning tree. If t is the
 nearest vertex to a new one z, and the edge zv with v ≠ t enters the tree, then d(z, v) ≤ m(t, v):

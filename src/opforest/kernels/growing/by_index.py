@@ -13,13 +13,13 @@ from opforest.kernels.kdtree.fixed import STACK
 from opforest.kernels.kdtree.index import BUCKET, EFFORT, PAUSE
 from opforest.kernels.spanning.sets import find_group
 
-#: How many neighbours of a vertex that is gone are tried first.
+#: Neighbours of a removed vertex that are tried first.
 FEW_HEADS = 16
 
-#: Looking at all vertices takes as long as a search that looks at one in so many, and some more.
+#: A scan of all vertices takes as long as a search that looks at 1 in 24 of them, and at 64 more.
 SCANNED_PER_LOOK, FEW_LOOKS = 24, 64
 
-#: So many insertions look at all vertices, before a search is tried again.
+#: Insertions that scan all vertices before a search is tried again.
 PAUSE_BETWEEN_TRIALS = 64
 
 #: All vertices count.
@@ -78,7 +78,7 @@ def search_near(state, index, bound, z, kin, wanted, near, gaps, metric):
             rows[z], state.tally[0].longest, index, bound, kin, wanted, near, gaps, looks,
             2 * enough, lent[0], metric,
         )  # fmt: skip
-    stack[0] = least.shape[0]  # their last use, and not before they are free
+    stack[0] = least.shape[0]  # keeps both arrays alive until here
     room[EFFORT] += (16 * looks - room[EFFORT]) // 8  # sixteen times a moving average
     if room[EFFORT] > 16 * enough:
         room[PAUSE] = PAUSE_BETWEEN_TRIALS
@@ -158,7 +158,7 @@ def _list_within(
 
 @helper
 def _try_heads(rows, own, group, head, nowhere, metric):
-    """Return the best of a few edges between neighbours of the vertex that is gone."""
+    """Return the best of a few edges between neighbours of the removed vertex."""
     best = (np.int64(-1), np.int64(-1), nowhere)
     u = head[own]
     for i in range(min(head.shape[0], FEW_HEADS)):
@@ -187,7 +187,7 @@ def search_way_out(state, index, own, pieces, metric):
                 metric,
             )  # fmt: skip
         u = np.int64(state.vertices[u].link)
-    stack[0] = bound.shape[0]  # their last use, and not before they are free
+    stack[0] = bound.shape[0]  # keeps both arrays alive until here
     return best
 
 

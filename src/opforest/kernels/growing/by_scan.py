@@ -1,4 +1,4 @@
-"""What an update must find near a vertex that is gone, by looking at all others."""
+"""What an update must find near a removed vertex, by a scan of all others."""
 
 import numpy as np
 

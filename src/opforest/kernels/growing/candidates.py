@@ -1,4 +1,4 @@
-"""Which edges of a new vertex z may enter a minimum spanning tree, by a look at all vertices.
+"""Which edges of a new vertex z may enter a minimum spanning tree, by a scan of all vertices.
 
 Those are the edge to the nearest vertex t, the first of these by index, and the edges to all v with
 d(z, v) ≤ m(t, v), for which ``bound`` has an upper bound: a handful. Nothing but these is looked at

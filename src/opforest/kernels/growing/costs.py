@@ -66,7 +66,7 @@ def repair_costs(vertices, cost, doubtful, doubt, n_doubtful, new, n_new):
 
 @helper
 def _has_prototype(vertices, cost, v):
-    """Tell whether a prototype next to v offers what v costs: then it costs that for sure."""
+    """Tell whether a prototype next to v offers exactly the cost of v, which is then certain."""
     t, weight = np.int64(vertices[v].parent), vertices[v].weight
     next_one = np.int64(vertices[v].child)
     while True:

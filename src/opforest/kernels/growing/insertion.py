@@ -1,4 +1,4 @@
-"""Exact insertion: the forest that training anew on all examples would give.
+"""Exact insertion: the forest you would get by refitting on all examples.
 
 The whole minimum spanning tree is kept, edges between classes included. A new vertex changes it
 in a few places, and costs only near these and near the prototypes that came or went.
@@ -49,7 +49,7 @@ def _insert(state, index, bound, z, measured, metric, report):
     ends, n_ends = _insert_into_tree(vertices, tally, z, near, gaps, m)
     if one_class and tally.crossing > 0:
         eldest = tally.eldest
-        vertices[eldest].cuts -= 1  # it only stood in while there was one class
+        vertices[eldest].cuts -= 1  # the placeholder of a single class
         tally.prototypes -= vertices[eldest].cuts == 0
         ends = append(ends, n_ends, eldest)
         n_ends += 1

@@ -1,4 +1,4 @@
-"""The pieces that a tree falls into when a vertex is gone, and groups of those joined again."""
+"""The pieces that a tree falls into when a vertex is removed, and groups of pieces joined again."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Exact removal: the forest that training on the remaining examples would give.
+"""Exact removal: the forest you would get by refitting on the remaining examples.
 
 Without z the tree falls into pieces, one for each neighbour. All other edges stay; what is missing
 are the smallest edges between pieces, found in Borůvka's rounds. All pieces but the largest are
@@ -52,7 +52,7 @@ def _remove(state, index, bound, z, metric, report):
     safe = -1
     if not was_prototype:
         safe = _find_source(vertices, tally, cost, neighbours, lengths, k, own_cost)
-    tally.prototypes -= vertices[z].cuts > 0  # if it stood in where there is one class
+    tally.prototypes -= vertices[z].cuts > 0  # if it was the placeholder of a single class
     make_hole(vertices, tally, cost, z)
     new, n_new, side = join_pieces(state, index, bound, z, neighbours, lengths, k, metric)
     for i in range(0, n_new, 2):
@@ -64,7 +64,7 @@ def _remove(state, index, bound, z, metric, report):
             ends[n_ends] = neighbours[i]
             n_ends += 1
     if tally.crossing == 0 and not (one_class and z != eldest):
-        eldest = tally.eldest  # now it stands in
+        eldest = tally.eldest  # the placeholder of a single class
         tally.prototypes += vertices[eldest].cuts == 0
         vertices[eldest].cuts += 1
         new = append(new, n_new, eldest)
@@ -87,7 +87,7 @@ def _remove(state, index, bound, z, metric, report):
 def _list_doubts(
     vertices, tally, cost, own_cost, neighbours, lengths, safe, lost, new, side, ends, n_ends
 ):
-    """Return where costs may have risen, with z, which had this cost, out of the way.
+    """Return where costs may have risen after the removal of z, which had this cost.
 
     Behind a neighbour of z they have if z was on the way there and no way through a new edge is as
     good; and at prototypes that lost their last cut edge.
@@ -155,7 +155,7 @@ def cut_out(vertices, z):
 
 @helper
 def _find_source(vertices, tally, cost, neighbours, lengths, k, c):
-    """Return which neighbour of z, gone now, was on a way by which z was conquered at cost c.
+    """Return the neighbour through which the removed vertex z was conquered at cost c.
 
     Nobody in its piece was conquered through z alone: they are reached from where z was. Where
     several neighbours cost c, too, the one is looked for from which the cost rose to c.

@@ -1,4 +1,4 @@
-"""What an update must find near a vertex, with an index or by looking at all vertices.
+"""What an update must find near a vertex, by an index or by a scan of all vertices.
 
 The two kinds of index, ``Index`` and ``Flat``, are types, so each kernel is compiled for the one
 it is given.

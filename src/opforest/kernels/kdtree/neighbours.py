@@ -52,7 +52,7 @@ def _measure_leaf(out, x, columns, begin, metric):
 
 
 def measure_box(out, columns, begin, box, node, metric):
-    """Write distances than which a box is not nearer to ``LEAF`` points (compiled code only)."""
+    """Write lower bounds on the distances from ``LEAF`` points to a box (compiled code only)."""
 
 
 @overload(measure_box)
@@ -107,7 +107,7 @@ def find_nearest(tree, columns, leaves, near, reach, metric):
     lent = borrow((corner, stack, bound))
     for leaf in leaves:
         _search_from_leaf(leaf, tree, lists, reach, lent[0], lent[1], lent[2], metric)
-    # Their last use, and not before they are free.
+    # Keeps these arrays alive until here.
     gaps[0, 0] = scratch[0, 0] = corner[0] = stack[0] = bound[0] = 0
 
 
@@ -151,7 +151,7 @@ def _search_from_leaf(leaf, tree, lists, reach, corner, stack, bound, metric):
 
 @helper
 def _gap_between(a, b, box, corner, metric):
-    """Return a distance than which no points of two nodes are nearer to each other."""
+    """Return a lower bound on the distance between points of two nodes."""
     for k in range(box.shape[2]):
         corner[k] = max(box[a, LOW, k], min(box[b, LOW, k], box[a, HIGH, k]))
     return distance_to_box(corner, box, b, metric)
