@@ -24,8 +24,10 @@ FEW_TO_SPAN, FEW_TO_GROW = 8000, 10_000
 PROBES = 16
 
 #: Scans and Prim's algorithm look at many points at once, a search in a tree at one after another.
-#: So a tree is worthwhile if a search looks at less than this share of the points.
-SHARE_FOR_SEARCH, SHARE_FOR_SPANNING = 1 / 32, 1 / 150
+#: So a tree is worthwhile if a search looks at less than this share of the points. Prim's algorithm
+#: is faster where all points fit into this many bytes of cache.
+SHARE_FOR_SEARCH, SHARE_FOR_SPANNING = 1 / 32, 1 / 100
+CACHED_BYTES, SHARE_FOR_SPANNING_CACHED = 4_000_000, 1 / 150
 
 #: Prim's algorithm compares one point with all others, again and again. Matrix products are
 #: worthwhile above this many features, and this many bytes: more than the fast caches hold.
@@ -94,7 +96,8 @@ def span_between(rows: Array, split: int, metric: Metric, probed: Probe) -> Tree
 def _spans_by_tree(rows: Array, probed: Probe) -> bool:
     """Tell whether to use a k-d tree for spanning."""
     few = probed.share > 0 and len(rows) < FEW_TO_SPAN
-    return probed.share < SHARE_FOR_SPANNING and not few
+    cached = rows.nbytes < CACHED_BYTES
+    return probed.share < (SHARE_FOR_SPANNING_CACHED if cached else SHARE_FOR_SPANNING) and not few
 
 
 def have_estimates(rows: Array, metric: Metric) -> bool:
