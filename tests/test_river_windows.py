@@ -1,10 +1,6 @@
 """Windows: the last examples, exactly."""
 
 import pickle
-import re
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -154,13 +150,3 @@ def test_approximate_updates_have_no_window(update):
         model.forget_oldest()
     with pytest.raises(ValueError, match="count must be an integer of at least 0, got -1"):
         model.forget_oldest(-1)
-
-
-def test_the_examples_in_the_docs_print_what_they_say():
-    text = (Path(__file__).parents[1] / "docs" / "river.md").read_text("utf-8")
-    *_, code = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    (expected,) = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
-    )
-    assert result.stdout == expected, result.stderr

@@ -18,7 +18,7 @@ from opforest.io.tables import write_table
 pytest.importorskip("typer")
 
 COMMAND = (sys.executable, "-c", "from opforest.cli.main import main; main()")
-KILLS = 10
+KILLS = 15
 posix = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 
 
@@ -212,5 +212,5 @@ def test_kills_leave_the_old_model_or_the_new_one(tmp_path):
     assert report["update"]["old"] > 0
     for update in ("exact", "opfi"):
         assert report[update]["broken"] == []
-        assert report[update]["steps"] > 3
+        assert report[update]["steps"] > 1
         assert report[update]["same"]
