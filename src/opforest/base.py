@@ -176,9 +176,8 @@ class ForestEstimator(MetricEstimator):
             X, y = check_X_y(X, y, dtype=dtype, estimator=self)
         else:
             X, y = validate_data(self, X, y, dtype=dtype, reset=False)
-        with (
-            warnings.catch_warnings()
-        ):  # few examples of many classes look like regression to scikit-learn
+        # Few examples of many classes look like regression to scikit-learn.
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             check_labels(y)
         return X, y

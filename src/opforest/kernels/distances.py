@@ -34,8 +34,8 @@ TILE = 512
 #: Features measured between two looks at whether a tile can be left.
 STRIDE = 16
 
-#: Bytes of points that stay near the processor. There, four features at once are up to a fifth
-#: faster; beyond, memory delivers one feature after the other half as fast again as four at once.
+#: Bytes of points that fit into the cache. Within it, adding four features at once is up to a fifth
+#: faster; beyond it, reading one feature at a time is about one and a half times as fast.
 CACHED = 12 << 20
 
 
@@ -279,7 +279,7 @@ def _measure(out, x, u, rows, tile, vertex, limit, metric):
     # Of a pair, the point with the smaller index always comes first, so that even a user's
     # function that is not quite symmetric has one value for it.
     if is_separable(metric):
-        if isinstance(vertex, types.Array):  # fewer and fewer points
+        if isinstance(vertex, types.Array):  # Prim's algorithm, whose points become fewer
             return lambda out, x, u, rows, tile, vertex, limit, metric: _measure_tile(
                 out, x, tile, False, limit, metric
             )
