@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays as any_array
 
 from opforest.columns.data import Data, Expected, Reading
+from opforest.columns.describing import ID_NAMES
 from opforest.errors import DataFileError
 from opforest.io.tables import FORMATS, format_of, read_table, write_table
 
@@ -24,6 +25,9 @@ from table_files import ENDS, NAMED, NUMBERED, SINGLE, WRITTEN, write
 texts = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")),
                 min_size=1, max_size=6).map(str.strip).filter(bool)  # fmt: skip
 words = texts.filter(lambda text: not re.match(r"[+-]?\d", text) and text.isprintable())
+
+#: Names that say what a column is, so that no feature can have them.
+SPECIAL = {"label", "class", "target", "y", *ID_NAMES}
 
 
 @st.composite
@@ -36,13 +40,7 @@ def data_sets(draw, single=False, named=True, text=True):
     names = (
         draw(st.none() | st.lists(words, min_size=d, max_size=d, unique=True)) if named else None
     )
-    if names is not None and {name.lower() for name in names} & {
-        "label",
-        "class",
-        "target",
-        "id",
-        "y",
-    }:
+    if names is not None and {name.lower() for name in names} & SPECIAL:
         names = None
     labels = words if text and draw(st.booleans()) else st.integers(1, 9)
     y = np.array(draw(st.lists(labels, min_size=n, max_size=n)))
