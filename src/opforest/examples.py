@@ -446,13 +446,13 @@ class Examples:
         self._check_new(begin, end)
         return end
 
-    def stage_one(self, x: Array, label: int = 0) -> None:
-        """Stage one example like ``stage``, but faster, for streams.
+    def stage_one(self, x: Array) -> None:
+        """Stage one example like ``stage``, but faster, for streams; ``label_staged`` follows.
 
         ``measure_staged`` checks whether its distances are defined.
         """
         if self.metric.is_table:
-            self.stage(x[None], np.array([label]))
+            self.stage(x[None], np.zeros(1, np.int64))
             return
         (point,) = self.metric.embed(x[None])
         self.make_room(1)
@@ -460,12 +460,11 @@ class Examples:
         state.rows[end] = point
         if self.metric.is_separable:
             state.tiles[end // TILE, :, end % TILE] = point
-        self.label_staged(label)
         self.body.arrival[end] = end + self.body.removed
 
     def label_staged(self, label: int) -> None:
         """Give the one staged example its class."""
-        self.state.vertices[self.end]["label"] = label
+        self.state.vertices["label"][self.end] = label
 
     def _check_new(self, begin: int, end: int) -> None:
         if self.metric.may_be_undefined:

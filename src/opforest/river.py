@@ -212,7 +212,7 @@ class OPFClassifier(MiniBatchClassifier):
             Its label, which may be new; ``None`` if it has none, with ``semi_supervised``.
         """
         values, column = self._read(x)
-        code = self._code_with((y,))
+        code: dict[Any, int] = self._code if y in self._code else self._code_with((y,))
         update, forest = self._prepare()
         if forest is None:
             X, label = self._row(values)[None], self._labels_as((y,), code)
@@ -224,7 +224,7 @@ class OPFClassifier(MiniBatchClassifier):
             conqueror = self._meet(forest, values).conqueror
         else:
             self._stage(forest, values)
-        forest.examples.label_staged(int(self._labels_as((y,), code)[0]))
+        forest.examples.label_staged(code.get(y, UNLABELLED))
         before, known = self.__dict__, len(forest.examples)
         try:
             self._accept(forest, column, code)
@@ -476,9 +476,7 @@ class OPFClassifier(MiniBatchClassifier):
 
     def _row(self, values: tuple[float, ...]) -> Array:
         known = 1 if self._forest is None else self._forest.examples.n_features
-        row = np.zeros(max(known, len(values)))
-        row[: len(values)] = values
-        return row
+        return np.array(values + (0.0,) * (known - len(values)), np.float64)
 
     def _read_frame(self, X: "pd.DataFrame") -> tuple[Array, dict[FeatureName, int]]:
         if not X.columns.is_unique:
@@ -513,9 +511,7 @@ class OPFClassifier(MiniBatchClassifier):
     @staticmethod
     def _labels_as(labels: Iterable[Any], code: dict[ClfTarget, int]) -> Array:
         """Return the codes of labels, ``UNLABELLED`` for missing ones."""
-        return np.array(
-            [UNLABELLED if label is None or label != label else code[label] for label in labels]
-        )
+        return np.array([code.get(label, UNLABELLED) for label in labels])
 
     def _can_predict(self) -> bool:
         """Tell whether there are examples to predict with, and a label among them."""
@@ -605,6 +601,9 @@ class OPFClassifier(MiniBatchClassifier):
         self, forest: BaseForest | None, column: dict[FeatureName, int], code: dict[ClfTarget, int]
     ) -> None:
         """Keep what was learned, by one assignment."""
+        if forest is self._forest and column is self._column and code is self._code:
+            self._query = None
+            return
         labels = self._labels if code is self._code else list(code)
         learned = {"_forest": forest, "_column": column, "_code": code, "_labels": labels}
         self.__dict__ = {**vars(self), **learned, "_query": None}

@@ -2,8 +2,11 @@
 
 Without z the tree falls into pieces, one for each neighbour. All other edges stay; what is missing
 are the smallest edges between pieces, found in Borůvka's rounds. All pieces but the largest are
-walked through, by turns, so that the largest one need not be.
+walked through, by turns, so that the largest one need not be. Copies of z are set aside meanwhile:
+where they belong is known.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,6 +49,8 @@ def _remove(state, index, bound, z, metric, report):
     one_class = tally.crossing == 0
     eldest, label, own_cost = tally.eldest, vertices[z].label, cost[z]
     leave(index, bound, z, state.rows, vertices, cost)
+    aside = set_copies_aside(state.rows, vertices, z, metric)
+    lost_aside = _count_aside(vertices, tally, z, aside)
     neighbours, lengths, k = cut_out(vertices, z)
     for i in range(k):
         count_crossing(vertices, tally, z, neighbours[i], -1)
@@ -54,9 +59,12 @@ def _remove(state, index, bound, z, metric, report):
         safe = _find_source(vertices, tally, cost, neighbours, lengths, k, own_cost)
     tally.prototypes -= vertices[z].cuts > 0  # if it was the placeholder of a single class
     make_hole(vertices, tally, cost, z)
-    new, n_new, side = join_pieces(state, index, bound, z, neighbours, lengths, k, metric)
+    new, n_new, side = join_pieces(state, index, bound, aside, neighbours, lengths, k, metric)
     for i in range(0, n_new, 2):
         count_crossing(vertices, tally, new[i], new[i + 1], 1)
+    if aside.first >= 0:  # its copies may have made it a prototype
+        new = append(new, n_new, aside.eldest)
+        n_new += 1
     ends = np.empty(k + 1, np.int64)
     n_ends = 0
     for i in range(k):
@@ -69,12 +77,13 @@ def _remove(state, index, bound, z, metric, report):
         vertices[eldest].cuts += 1
         new = append(new, n_new, eldest)
         n_new += 1
-    lost = count_lost(vertices, tally, ends, n_ends) + was_prototype
+    lost = count_lost(vertices, tally, ends, n_ends) + lost_aside + was_prototype
     doubtful, doubt, m = _list_doubts(
         vertices, tally, cost, own_cost, neighbours[:k], lengths, safe, lost, new, side, ends,
         n_ends,
     )  # fmt: skip
     changed, n_changed = repair_costs(vertices, cost, doubtful, doubt, m, new, n_new)
+    changed, n_changed = _take_back(vertices, cost, aside, changed, n_changed)
     reprice(index, changed, n_changed, vertices, cost)
     tally.version += 1
     report.forgotten += 1
@@ -221,8 +230,11 @@ def _list_next(vertices, t, tail, i, stamp):
 
 
 @helper
-def join_pieces(state, index, bound, z, neighbours, lengths, k, metric):
-    """Join the pieces by their smallest edges; return the ends of these, and in which pieces."""
+def join_pieces(state, index, bound, aside, neighbours, lengths, k, metric):
+    """Join the pieces by their smallest edges; return the ends of these, and in which pieces.
+
+    Copies that are set aside belong to the piece of the eldest, but nobody searches from them.
+    """
     vertices, tally = state.vertices, state.tally[0]
     new, side = np.empty(2 * k + 2, np.int64), np.empty(2 * k, np.int64)
     n_new = 0
@@ -233,15 +245,13 @@ def join_pieces(state, index, bound, z, neighbours, lengths, k, metric):
     for i in range(k):
         state.gap[head[i]] = lengths[i]
     rest = _walk(vertices, state.gap, stamp, head.copy(), tail, walking)
-    note_pieces(index, vertices, stamp, rest, head, tail)
-    last, longest = tail.copy(), lengths[0] - lengths[0]
+    first, last, longest = head.copy(), tail.copy(), lengths[0] - lengths[0]
+    _mark_aside(vertices, aside, stamp, first)
+    note_pieces(index, vertices, stamp, rest, first, last)
     group = np.arange(k)
     pieces = Pieces(stamp, rest, group, head, tail)
     u, v, weight = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k, state.cost.dtype)
-    eldest = _eldest_of_copies(head, lengths, z)
-    if eldest >= 0:
-        n_new = _join_copies(state, pieces, lengths, z, eldest, new, side, metric)
-    groups = k - n_new // 2
+    groups = k
     while groups > 1:
         largest = find_group(group, rest)
         for i in range(k):
@@ -268,57 +278,106 @@ def join_pieces(state, index, bound, z, neighbours, lengths, k, metric):
     tally.longest = max(tally.longest, longest)
     for i in range(k):
         if i != rest:
-            raise_heights(bound, index, vertices, head[i], last[i], longest)
+            raise_heights(bound, index, vertices, first[i], last[i], longest)
     return new, n_new, side
 
 
-# Let z be the eldest of all vertices at distance 0 from it: then all of these are its neighbours,
-# for the edges from z come first among those of length 0. A copy c of z is as far from all others
-# as z is, so it is at distance 0 from just these, and has no other edge of length 0. Nor has
-# anybody behind it: that edge would have been in the tree instead of a longer or a later one. So
-# the smallest edge from c to another piece leads to the eldest of them.
 @helper
-def _eldest_of_copies(head, lengths, z):
-    """Return which neighbour is the eldest at distance 0; −1 if none is, or an elder than z."""
-    eldest = np.int64(-1)
-    for i in range(head.shape[0]):
-        if lengths[i] == 0:
-            if head[i] < z:
-                return np.int64(-1)
-            if eldest < 0 or head[i] < head[eldest]:
-                eldest = i
-    return eldest
+def _mark_aside(vertices, aside, stamp, first):
+    """Put copies that are set aside before the eldest of them, in its piece."""
+    if aside.first < 0:
+        return
+    mark = vertices[aside.eldest].mark
+    first[mark - stamp] = aside.first
+    v = aside.first
+    while v != aside.eldest:
+        vertices[v].mark = mark
+        if v == aside.last:
+            vertices[v].link = aside.eldest
+        v = np.int64(vertices[v].link)
+
+
+# Let z be the eldest of all vertices at distance 0 from it, and the next one, e, a copy of z. The
+# edges from z come first among those of length 0, and first among those of any other length that
+# lead to z or to a copy of it. So all copies hang on z and have no other edges; and without z they
+# hang on e and have no other edges. A copy that is a prototype makes one of e, too, and any other
+# costs what e costs, so nobody else needs them to find its own edges and costs.
+class Aside(NamedTuple):
+    """The copies of a vertex, taken out of the tree: a list, in which ``link`` leads on."""
+
+    eldest: int  #: the copy on which the others will hang, which has stayed in the tree
+    first: int  #: of the others; −1 if none are set aside
+    last: int
 
 
 @helper
-def _join_copies(state, pieces, lengths, z, eldest, new, side, metric):
-    """Join copies of z to the eldest vertex at distance 0; return the number of ends of edges.
+def set_copies_aside(rows, vertices, z, metric):
+    """Take the copies of z, if it is the eldest of them, out of the tree but for the next one."""
+    none = np.int64(-1)
+    eldest, has_more = none, False
+    t, length = np.int64(vertices[z].parent), vertices[z].weight
+    next_one = np.int64(vertices[z].child)
+    while True:
+        if t >= 0 and length == 0:
+            if t < z:
+                return Aside(none, none, none)
+            has_more = eldest >= 0
+            eldest = min(eldest, t) if has_more else t
+        if next_one < 0:
+            break
+        t, length = next_one, vertices[next_one].weight
+        next_one = np.int64(vertices[next_one].after)
+    if not has_more or not is_copy(rows, eldest, z, metric):
+        return Aside(none, none, none)
+    first, last = none, none
+    next_one = np.int64(vertices[z].child)
+    while next_one >= 0:
+        t = next_one
+        next_one = np.int64(vertices[t].after)
+        is_leaf = vertices[t].child < 0  # or the forest is that of a forged file
+        if t != eldest and vertices[t].weight == 0 and is_leaf and is_copy(rows, t, z, metric):
+            unlink(vertices, t)
+            vertices[t].link = first
+            first, last = t, t if last < 0 else last
+    return Aside(eldest, first, last)
 
-    What copies would find, the eldest of them finds: the others leave the lists of members.
-    """
-    _, _, group, head, tail = pieces
-    vertices = state.vertices
-    zero = lengths[eldest]
-    n_new = 0
-    first = np.int64(-1)  # the eldest copy
-    for i in range(head.shape[0]):
-        is_elder = first < 0 or head[i] < head[first]
-        if lengths[i] == 0 and is_elder and is_copy(state.rows, head[i], z, metric):
-            first = i
-    for i in range(head.shape[0]):
-        if i == eldest or lengths[i] != 0 or not is_copy(state.rows, head[i], z, metric):
-            continue
-        begin = head[i] if i == first else np.int64(vertices[head[i]].link)
-        if begin >= 0:
-            vertices[tail[eldest]].link = begin
-            tail[eldest] = tail[i]
-        group[i] = eldest
-        turn(vertices, head[i])
-        hang(vertices, head[i], head[eldest], zero)
-        new[n_new], new[n_new + 1] = head[i], head[eldest]
-        side[n_new], side[n_new + 1] = i, eldest
-        n_new += 2
-    return n_new
+
+@helper
+def _count_aside(vertices, tally, z, aside):
+    """Count edges between classes as if copies hung on the eldest; return prototypes lost."""
+    lost = 0
+    v = aside.first
+    while v >= 0:
+        was_prototype = vertices[v].cuts > 0
+        count_crossing(vertices, tally, z, v, -1)
+        count_crossing(vertices, tally, aside.eldest, v, 1)
+        lost += was_prototype and vertices[v].cuts == 0
+        v = np.int64(vertices[v].link) if v != aside.last else np.int64(-1)
+    return lost
+
+
+@helper
+def hang_copies(vertices, aside):
+    """Hang copies that were set aside on the eldest of them."""
+    v = aside.first
+    while v >= 0:
+        hang(vertices, v, aside.eldest, vertices[v].weight)
+        v = np.int64(vertices[v].link) if v != aside.last else np.int64(-1)
+
+
+@helper
+def _take_back(vertices, cost, aside, changed, n_changed):
+    """Hang copies on the eldest of them, and find their costs; return whose cost has changed."""
+    hang_copies(vertices, aside)
+    v = aside.first
+    while v >= 0:
+        found = cost[v] - cost[v] if vertices[v].cuts > 0 else cost[aside.eldest]
+        if cost[v] != found:
+            cost[v] = found
+            changed = append(changed, n_changed, v)
+            n_changed += 1
+        v = np.int64(vertices[v].link) if v != aside.last else np.int64(-1)
+    return changed, n_changed
 
 
 @helper

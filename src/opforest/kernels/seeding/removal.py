@@ -8,7 +8,13 @@ the smallest edges of the tree between them.
 import numpy as np
 
 from opforest._jit import borrow, helper, kernel
-from opforest.kernels.growing.removal import cut_out, join_pieces, make_hole
+from opforest.kernels.growing.removal import (
+    cut_out,
+    hang_copies,
+    join_pieces,
+    make_hole,
+    set_copies_aside,
+)
 from opforest.kernels.growing.surroundings import has_room, leave
 from opforest.kernels.growing.tree import precedes
 from opforest.kernels.heap import append
@@ -33,17 +39,14 @@ def _remove(state, index, bound, z, metric, report):
     vertices, cost, way, tally = state.vertices, state.cost, state.way, state.tally[0]
     was_seed, seeds = vertices[z].cuts > 0, tally.prototypes
     leave(index, bound, z, state.rows, vertices, cost)
+    aside = set_copies_aside(state.rows, vertices, z, metric)
     neighbours, lengths, k = cut_out(vertices, z)
-    top = np.empty(k + 1, np.int64)
-    n_tops = 0
-    for i in range(k):
-        if way[neighbours[i]] == z:
-            top[n_tops] = neighbours[i]
-            n_tops += 1
+    top, n_tops = _list_tops(vertices, way, z, neighbours, k, aside)
     make_hole(vertices, tally, cost, z)
     way[z] = -1
     tally.prototypes -= was_seed
-    join_pieces(state, index, bound, z, neighbours, lengths, k, metric)
+    join_pieces(state, index, bound, aside, neighbours, lengths, k, metric)
+    hang_copies(vertices, aside)
     changed = np.empty(16, np.int64)
     n_changed = 0
     if tally.prototypes > 0:
@@ -55,6 +58,24 @@ def _remove(state, index, bound, z, metric, report):
     report.forgotten += 1
     report.prototypes_lost += was_seed
     report.reconquered += n_changed
+
+
+@helper
+def _list_tops(vertices, way, z, neighbours, k, aside):
+    """Return the neighbours, and copies set aside, whose way led through z; and their number."""
+    top = np.empty(8, np.int64)
+    n_tops = 0
+    for i in range(k):
+        if way[neighbours[i]] == z:
+            top = append(top, n_tops, neighbours[i])
+            n_tops += 1
+    v = aside.first
+    while v >= 0:
+        if way[v] == z:
+            top = append(top, n_tops, v)
+            n_tops += 1
+        v = np.int64(vertices[v].link) if v != aside.last else np.int64(-1)
+    return top, n_tops
 
 
 @helper
