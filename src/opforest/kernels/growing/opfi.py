@@ -17,7 +17,7 @@ import numpy as np
 from opforest._jit import borrow, helper, kernel, overload
 from opforest.kernels.distances import TILE, between, count_tiles
 from opforest.kernels.growing.by_index import search_near
-from opforest.kernels.growing.candidates import OUT, measure_from, nearest_of
+from opforest.kernels.growing.candidates import OUT, is_copy, measure_from, nearest_of
 from opforest.kernels.growing.surroundings import enter, has_room, reprice_one
 from opforest.kernels.growing.tree import (
     add_edge,
@@ -143,8 +143,10 @@ def _scan_for_members(state, index, bound, root, z, p, measured, metric):
     near, gaps = np.empty(16, np.int64), np.empty(16, gap.dtype)
     t = nearest_of(state.bits, z)
     near[0], gaps[0] = t, gap[t]
-    gap[t] = OUT
     m = 1
+    if gaps[0] == 0 and is_copy(state.rows, t, z, metric):
+        return near, gaps, m
+    gap[t] = OUT
     for tile in range(count_tiles(z)):
         first, last = tile * TILE, min(tile * TILE + TILE, z)
         if _count_within(gap[first:last], cost[t], cost[first:last]) == 0:
