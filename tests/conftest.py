@@ -21,6 +21,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 for profile, is_fixed in (("fixed", True), ("search", False)):
     settings.register_profile(
         profile,
+        max_examples=50 if is_fixed else 200,
         deadline=None,  # the first example may compile a kernel
         derandomize=is_fixed,
         suppress_health_check=[HealthCheck.too_slow],

@@ -41,7 +41,7 @@ def synchronous():
 CUTS = st.lists(st.integers(0, 30), max_size=8)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(problem=learning_problems(), cuts=CUTS, other_cuts=CUTS)
 def test_any_blocks_give_the_model_of_one_machine(problem, cuts, other_cuts):
     """Blocks may be empty; those of the labels may be others."""

@@ -39,7 +39,7 @@ def assert_equals_oracle(clf, D, y, DQ, Q):
     assert np.array_equal(clf.classes_[proba.argmax(axis=1)], clf.predict(Q))
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(problem=learning_problems(), algorithm=st.sampled_from(["brute", "kd_tree"]))
 def test_euclidean_forest_equals_oracle(problem, algorithm):
     X, y, Q = problem

@@ -31,7 +31,7 @@ from streams import (
 # A stream and a batch.
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(problem=learning_problems())
 def test_exact_stream_equals_batch(problem):
     X, y, Q = (array.astype(np.float64) for array in problem)

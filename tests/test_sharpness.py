@@ -86,7 +86,7 @@ def assert_same_sharpness(a, b):
 # Against a plain search.
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(problem=learning_problems())
 def test_sharpness_and_probabilities(problem):
     X, y, Q = problem

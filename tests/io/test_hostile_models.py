@@ -314,7 +314,7 @@ REAL = st.sampled_from([1e300, 1e-300, -0.0, float("inf"), float("nan")])
 
 
 @given(data=st.data())
-@settings(max_examples=400)
+@settings(max_examples=150)
 def test_forged_numbers_are_refused_or_a_forest(saved, path, data):
     header, body = split(saved)
     for _ in range(data.draw(st.integers(1, 3))):
@@ -329,7 +329,7 @@ def test_forged_numbers_are_refused_or_a_forest(saved, path, data):
 
 
 @given(data=st.data())
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_forged_bytes_are_refused_or_a_forest(saved, path, data):
     content = bytearray(saved[:-32])
     for _ in range(data.draw(st.integers(1, 4))):
@@ -357,7 +357,7 @@ JSON = st.recursive(
 
 
 @given(data=st.data())
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_forged_entries_are_refused_or_a_forest(saved, path, data):
     header, body = split(saved)
     for _ in range(data.draw(st.integers(1, 2))):
@@ -376,7 +376,7 @@ def test_forged_entries_are_refused_or_a_forest(saved, path, data):
     n=st.integers(2, 30),
     algorithm=st.sampled_from(["brute", "kd_tree"]),
 )
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_a_forged_tree_that_is_not_minimal_does_no_harm(path, seed, n, algorithm):
     """No file can prove that its tree is minimal; so any other must be safe to go on with."""
     rng = np.random.default_rng(seed)

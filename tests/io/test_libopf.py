@@ -155,7 +155,7 @@ def test_binary_files_that_lie_are_refused(tmp_path):
 
 
 @given(noise=st.binary(max_size=300), prefix=st.sampled_from([0, 4, 12, 32, 60]))
-@settings(max_examples=2000)
+@settings(max_examples=800)
 def test_noise_is_refused_or_read_but_never_worse(tmp_path_factory, noise, prefix):
     path = tmp_path_factory.getbasetemp() / "noise_model"
     if not path.exists():
@@ -309,7 +309,7 @@ def test_models_that_lie_are_refused(tmp_path, incremental):
 
 @pytest.mark.parametrize("incremental", [False, True])
 @given(data=st.data())
-@settings(max_examples=1000)
+@settings(max_examples=400)
 def test_a_changed_model_is_refused_or_a_forest(tmp_path_factory, incremental, data):
     path = tmp_path_factory.getbasetemp() / f"changed_{incremental}"
     if not path.exists():

@@ -12,7 +12,7 @@ from opforest.kernels.distances import TILE
 from strategies import learning_problems
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(problem=learning_problems(max_n=40), start=st.integers(1, 40), data=st.data())
 def test_exact_equals_training_on_all_kinds_of_data(problem, start, data):
     X, y, Q = problem

@@ -177,7 +177,7 @@ class ChangingModel(RuleBasedStateMachine):
 
 
 TestChangingModel = ChangingModel.TestCase
-TestChangingModel.settings = settings(max_examples=100, stateful_step_count=10, deadline=None)
+TestChangingModel.settings = settings(max_examples=60, stateful_step_count=10, deadline=None)
 
 
 @njit

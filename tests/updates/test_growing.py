@@ -136,7 +136,7 @@ class GrowingDIFT(GrowingModel):
 TestGrowingModel = GrowingModel.TestCase
 TestGrowingOPFI = GrowingOPFI.TestCase
 TestGrowingDIFT = GrowingDIFT.TestCase
-for case, examples in ((TestGrowingModel, 60), (TestGrowingOPFI, 40), (TestGrowingDIFT, 20)):
+for case, examples in ((TestGrowingModel, 40), (TestGrowingOPFI, 25), (TestGrowingDIFT, 15)):
     case.settings = settings(max_examples=examples, stateful_step_count=15, deadline=None)
 del case
 

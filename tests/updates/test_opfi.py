@@ -10,7 +10,7 @@ from plain_opfi import PlainOPFI
 from strategies import learning_problems
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     problem=learning_problems(max_n=40, max_d=8),
     start=st.integers(1, 20),

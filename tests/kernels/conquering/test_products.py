@@ -60,7 +60,7 @@ def data(n, d, dtype, seed=0):
     return X[:n], cost, X[n:]
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(
     problem=learning_problems(max_n=40, max_d=40, queries=12),
     offset=st.sampled_from([0, 0, 1e3, 1e6, 1e9]),

@@ -21,7 +21,7 @@ def between(D, split):
 
 # One that is measured side by side, in both precisions; two more; one that must see whole vectors.
 @pytest.mark.parametrize("name", ["sqeuclidean", "chebyshev", "canberra", "braycurtis"])
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(problem=learning_problems(non_negative=True), where=st.floats(0, 1))
 def test_tree_between_two_blocks_equals_oracle(name, problem, where):
     X = np.vstack(problem[::2])

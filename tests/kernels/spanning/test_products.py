@@ -32,7 +32,7 @@ def span_both(X, others=2048, block=256, rough=1.0, n_jobs=1):
     return tree
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     problem=learning_problems(max_n=60, max_d=40, queries=1),
     offset=st.sampled_from([0, 0, 1e3, 1e6, 1e9]),
