@@ -210,7 +210,7 @@ def open_source(path: str) -> Iterator[Source]:
 @contextmanager
 def open_output(path: str) -> Iterator[IO[bytes]]:
     """Open a file that is written whole or not at all, or the standard output."""
-    from opforest.io.atomic import replacing
+    from opforest._atomic import replacing
 
     if path == STANDARD:
         sys.stdout.flush()
