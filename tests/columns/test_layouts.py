@@ -83,6 +83,8 @@ class TestLayouts:
         if pack is None:
             pack = pytest.importorskip("zstandard").compress
         assert read(tmp_path / f"a.csv{end}", pack(PLAIN.encode())).y.tolist() == ["x", "y"]
+        parts = pack(PLAIN[:13].encode()) + bytes(3000) + pack(PLAIN[13:].encode()) + bytes(4)
+        assert read(tmp_path / f"a.csv{end}", parts).y.tolist() == ["x", "y"]
         with pytest.raises(DataFileError, match="unpacked"):
             read(tmp_path / f"a.csv{end}", pack(PLAIN.encode() * 99)[:-9])
 
