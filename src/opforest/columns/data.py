@@ -117,7 +117,8 @@ class Reading:
     expected : Expected or None
         What a model expects.
     categories : bool
-        Whether features may be text; then they come in a ``polars.DataFrame``.
+        Whether features may be text; then they come in a ``polars.DataFrame``, where nothing may
+        be lost only if some are.
     needs_label : bool
         Whether to ask for the label where it is not clear, instead of having none.
     lossless : bool
@@ -184,10 +185,13 @@ def join(parts: Sequence[Data]) -> Data:
 
     if len(parts) == 1:
         return parts[0]
-    if hasattr(parts[0].X, "vstack"):
-        X = parts[0].X
-        for part in parts[1:]:
-            X = X.vstack(part.X)
+    if hasattr(parts[0].X, "columns"):
+        import polars as pl
+
+        X = pl.concat(
+            [part.X.rename(dict(zip(part.X.columns, parts[0].X.columns, strict=True)))
+             for part in parts], how="vertical_relaxed",
+        )  # fmt: skip
     else:
         X = np.concatenate([part.X for part in parts])
     y, ids = (together(getattr(part, name) for part in parts) for name in ("y", "ids"))

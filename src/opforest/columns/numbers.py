@@ -34,7 +34,7 @@ def to_data(
     columns = describe(frame, table.names, table.declared)
     chosen = [columns[k] for k in roles.features]
     teller = _Teller(table, first)
-    if reading.categories:
+    if reading.categories and (roles.text or not reading.lossless):
         X = _features(chosen, roles, reading, teller)
     else:
         X = _numbers(chosen, roles, reading, teller)
@@ -82,7 +82,7 @@ def _numbers(columns: list[Column], roles: Roles, reading: Reading, teller: _Tel
     X = np.ascontiguousarray(frame.to_numpy())
     X = X if X.flags.writeable else X.copy()
     if not reading.allow_missing:
-        _check_finite(X, columns, teller)
+        _check_finite(X, columns, teller, reading.expected is not None)
     _check_exact(X, columns, teller)
     return X
 
@@ -99,7 +99,7 @@ def _no_numbers(
     """Return the error about a column that holds no numbers; all of them, if it is text."""
     seen = roles.columns[column.number - 1].kind
     if reading.expected is None and seen in ("category", "text"):
-        return DataFileError(str(explain_text(roles)), teller.table.path)
+        return DataFileError(explain_text(roles, not reading.lossless), teller.table.path)
     if column.kind in ("other", "date"):
         reason = f"{column} must hold numbers, got {_type(column)}; --drop {column.option}"
         return DataFileError(reason, teller.table.path)
@@ -112,7 +112,7 @@ def _type(column: Column) -> str:
     return "dates" if column.kind == "date" else str(column.cells.dtype)
 
 
-def _check_finite(X: Array, columns: list[Column], teller: _Teller) -> None:
+def _check_finite(X: Array, columns: list[Column], teller: _Teller, is_trained: bool) -> None:
     if np.isfinite(X).all():
         return
     bad = ~np.isfinite(X)
@@ -124,10 +124,11 @@ def _check_finite(X: Array, columns: list[Column], teller: _Teller) -> None:
     if missing:
         names = listed([column.option for column in missing], 20)
         rows = int(np.isnan(X).any(axis=1).sum())
+        reason += f"; {rows} of {len(X)} rows have missing cells, in {names}: "
         reason += (
-            f"; {rows} of {len(X)} rows have missing cells, in {names}: --missing median fills "
-            "them, --missing drop leaves these rows out"
-        )
+            "the model was trained without --missing median, which would fill them" if is_trained
+            else "--missing median fills them, --missing drop leaves these rows out"
+        )  # fmt: skip
     raise teller.error(columns[k], i, reason)
 
 
@@ -161,7 +162,12 @@ def _features(columns: list[Column], roles: Roles, reading: Reading, teller: _Te
     """Return the features in a data frame: numbers as float64, all else as text."""
     series = []
     for k, column in enumerate(columns):
-        if k in roles.text:
+        if k in roles.text and reading.lossless and not column.is_text:
+            reason = f"{column} holds {_type(column)}, which would become text; --drop "
+            raise DataFileError(f"{reason}{column.option}", teller.table.path)
+        if k in roles.text and reading.lossless:
+            cells = column.cells.cast(pl.String)  # as it is written
+        elif k in roles.text:
             cells = column.words if column.is_text else column.cells.cast(pl.String)
         else:
             cells = pl.Series(_numbers([column], roles, reading, teller)[:, 0]).fill_nan(None)

@@ -40,6 +40,7 @@ _COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*", re.ASCII)
 _NUMBER = re.compile(NUMBER.replace("(?i:inf|infinity)", "(?i:inf|infinity|nan)"), re.ASCII)
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})", re.ASCII)
 _LEADING_ZERO = re.compile(r"[+-]*0\d", re.ASCII)
+_QUOTED = re.compile(r'"[^"]*"')
 _BLANK_LINE = re.compile(rb"^[ \t]*\r?\n", re.MULTILINE)
 
 Row = tuple[int, list[str]]  #: a line number and the cells
@@ -135,8 +136,10 @@ class Delimited:
         if dialect.delimiter == " ":
             block, mark = b"\n".join(b"\t".join(row) for line in block.splitlines()
                                      if (row := line.split())), b"\t"  # fmt: skip
-        elif dialect.is_padded and b'"' in block:
-            return None
+        elif b'"' in block:  # polars has no blanks beside quotes
+            beside = re.escape(mark) + rb' +"|" +' + re.escape(mark)
+            if dialect.is_padded or re.search(beside, block):
+                return None
         elif dialect.is_padded:
             block = re.sub(rb" *%b *" % re.escape(mark), mark, block)
         frame = self._read(block, mark)
@@ -321,11 +324,7 @@ def find_dialect(lines: list[str], reading: Reading, path: str) -> Dialect:
     elif tail:
         width -= 1
     cells = [[row[k].strip() for _, row in data if k < len(row)] for k in range(width)]
-    mark = delimiter + " "
-    padded = delimiter not in " \t" and any(mark in line for line in body) and any(
-        cell != cell.strip() for line in body[:50] if mark in line
-        for cell in line.rstrip("\r\n").split(delimiter)
-    )  # fmt: skip
+    padded = delimiter not in " \t" and f"{delimiter} " in _QUOTED.sub("", "".join(body[:50]))
     return Dialect(delimiter, names, width, tuple(map(_type, cells)), skipped, tail, has_commas,
                    padded)  # fmt: skip
 

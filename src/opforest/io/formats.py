@@ -79,6 +79,14 @@ FORMATS = {
 _SVM = re.compile(rb"\s*[+-]?[\d.]+(e[+-]?\d+)?(\s+(qid|\d+):\S+)+\s*(#|$)", re.IGNORECASE)
 _JSON = re.compile(rb'\s*\{\s*"')
 
+#: How files begin that are text, and no table; in lower case.
+_FOREIGN = {
+    re.compile(rb"<(!doctype|html|\?xml)"): "a web page or XML, and no table",
+    re.compile(rb"%pdf-"): "a PDF, and no table",
+    re.compile(rb'\[\s*[\[{"]|\{\s*\n'): "JSON, of which one object a line is read: "
+    "jq -c '.[]' FILE > lines.ndjson makes lines of a list",
+}
+
 
 def find_format(source: Source) -> str:
     """Return the format of a file: by how it begins, by its name, or by its first line."""
@@ -119,8 +127,11 @@ def _by_first_line(begin: bytes, name: str) -> str:
     if b"\0" in begin:
         reason = "the file is neither text nor of a known format; --format names one"
         raise DataFileError(reason, name)
-    text = begin.removeprefix(codecs.BOM_UTF8)
-    lines = [line.strip().lower() for line in text.splitlines() if line.strip()]
+    text = begin.removeprefix(codecs.BOM_UTF8).strip().lower()
+    for pattern, what in _FOREIGN.items():
+        if pattern.match(text):
+            raise DataFileError(f"the file is {what}", name)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     start = next((line for line in lines if not line.startswith(b"%")), b"")
     if start.startswith((b"@relation", b"@attribute")):
         return "arff"

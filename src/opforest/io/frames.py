@@ -1,6 +1,7 @@
 """Files that polars reads and writes by itself: Parquet, Arrow, NDJSON, Excel's; CSV it writes."""
 
 import glob
+import json
 import os
 import zipfile
 from collections.abc import Iterator
@@ -35,7 +36,25 @@ def read_arrow(path: str, name: str) -> Table:
 
 def read_ndjson(path: str, name: str) -> Table:
     """Return the table of a file with a JSON object a line."""
-    return _scan(lambda: pl.scan_ndjson(path, infer_schema_length=None), name)
+    try:
+        return _scan(lambda: pl.scan_ndjson(path, infer_schema_length=None), name)
+    except DataFileError:
+        _check_lines(path, name)
+        raise
+
+
+def _check_lines(path: str, name: str) -> None:
+    """Say which line is not an object in JSON."""
+    with open(path, "rb") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                is_object = not line.strip() or isinstance(json.loads(line), dict)
+            except (ValueError, RecursionError):
+                is_object = False
+            if not is_object:
+                shown = line[:40].decode("utf-8", "replace").strip()
+                reason = f"the line must be an object in JSON, got {shown!r}"
+                raise DataFileError(reason, name, number)
 
 
 def _scan(scan: Any, name: str) -> Table:
@@ -54,6 +73,8 @@ def _slices(lazy: Any, kept: list[int], name: str) -> Iterator[pl.DataFrame]:
         for batch in lazy.collect_batches(chunk_size=SOME, maintain_order=True):
             yield pl.DataFrame([batch.to_series(k).alias(str(i)) for i, k in enumerate(kept)])
             row += len(batch)
+    except (pl.exceptions.SchemaError, pl.exceptions.ColumnNotFoundError) as error:
+        raise unreadable(error, name, "the files of the folder differ in their columns") from None
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise unreadable(error, name, f"the file is damaged after {row} rows") from None
 

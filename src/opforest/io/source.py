@@ -51,9 +51,12 @@ PACKED: dict[bytes, tuple[str, Callable[[], Any]]] = {
 def unreadable(
     error: BaseException, name: str, what: str = "the file cannot be read"
 ) -> DataFileError:  # fmt: skip
-    """Return the error that says what another library found, in its first line."""
+    """Return the error that says what another library found, in its first line.
+
+    Advice that is meant for those who call the library is left out.
+    """
     first = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return DataFileError(f"{what}: {first}", name)
+    return DataFileError(f"{what}: {first.partition(', hint:')[0]}", name)
 
 
 def _unpack(packed: Any, make: Callable[[], Any], name: str) -> Iterator[bytes]:
@@ -148,11 +151,16 @@ class Source:
 
     def text(self) -> Any:
         """Return the content as a stream of UTF-8 without a mark at its beginning."""
+        stream = self.stream
         if self.begin.startswith(UTF_16):
-            return io.BufferedReader(_Parts(self._recode()), BUFFER)
-        if self.begin.startswith(codecs.BOM_UTF8):
-            self.stream.read(len(codecs.BOM_UTF8))
-        return self.stream
+            stream = io.BufferedReader(_Parts(self._recode()), BUFFER)
+        elif self.begin.startswith(codecs.BOM_UTF8):
+            stream.read(len(codecs.BOM_UTF8))
+        begin = stream.peek(BUFFER)
+        if b"\r" in begin and b"\n" not in begin:  # lines end as on very old computers
+            pieces = iter(lambda: stream.read1(BUFFER), b"")
+            return io.BufferedReader(_Parts(piece.replace(b"\r", b"\n") for piece in pieces))
+        return stream
 
     def _recode(self) -> Iterator[bytes]:
         try:

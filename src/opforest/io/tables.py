@@ -14,9 +14,9 @@ except ImportError as error:
     raise ImportError("data files need polars: pip install 'opforest[cli]'") from error
 
 from opforest.columns.data import ROWS, Data, Reading, Table, in_chunks
-from opforest.columns.describing import describe
+from opforest.columns.describing import describe, quote
 from opforest.columns.numbers import to_data
-from opforest.columns.roles import ID_NAME, LABEL_NAMES, Roles, choose_roles
+from opforest.columns.roles import ID_NAME, LABEL_NAMES, Roles, choose_roles, explain_no_features
 from opforest.errors import DataFileError
 from opforest.io.delimited import KNOWN, is_number
 from opforest.io.formats import FORMATS, find_format, format_of
@@ -61,7 +61,8 @@ def read_table(path: str | os.PathLike[str], reading: Reading | None = None) -> 
     """
     reading = reading or Reading()
     with ExitStack() as stack:
-        table, frame, roles = _read_whole(stack, path, reading)
+        table, frame = _read_whole(stack, path, reading)
+        roles = _choose(table, frame, reading)
         label = roles.label
         if label is not None and table.as_text and frame.dtypes[label].is_numeric():
             frame = _as_written(table, frame, [label])  # 007 is no 7
@@ -81,8 +82,9 @@ def read_columns(path: str | os.PathLike[str], reading: Reading | None = None) -
     Roles
         The columns, and which of them is what.
     """
+    reading = reading or Reading()
     with ExitStack() as stack:
-        return _read_whole(stack, path, reading or Reading())[2]
+        return _describe(*_read_whole(stack, path, reading), reading)
 
 
 def read_chunks(
@@ -141,10 +143,16 @@ def _text_labels(reading: Reading) -> bool | None:
     return reading.expected.text_labels if reading.expected else None
 
 
+def _describe(table: Table, frame: pl.DataFrame, reading: Reading) -> Roles:
+    columns = describe(frame, table.names, table.declared)
+    return choose_roles(columns, reading, table.path, apart=table.apart)
+
+
 def _choose(table: Table, frame: pl.DataFrame, reading: Reading) -> Roles:
     """Return the roles of the columns, by these rows, or ask."""
-    columns = describe(frame, table.names, table.declared)
-    roles = choose_roles(columns, reading, table.path, apart=table.apart)
+    roles = _describe(table, frame, reading)
+    if not roles.features:
+        raise DataFileError(explain_no_features(roles), table.path)
     if roles.label is None and reading.needs_label:
         default = "labels are needed here; --label names their column"
         raise DataFileError(roles.question or default, table.path)
@@ -153,8 +161,8 @@ def _choose(table: Table, frame: pl.DataFrame, reading: Reading) -> Roles:
 
 def _read_whole(
     stack: ExitStack, path: str | os.PathLike[str], reading: Reading
-) -> tuple[Table, pl.DataFrame, Roles]:
-    """Return a table, all its rows, and what its columns are."""
+) -> tuple[Table, pl.DataFrame]:
+    """Return a table, and all its rows."""
     table = _open(stack, path, reading, chunked=False)
     frames = list(table.frames)
     if not frames:
@@ -164,7 +172,7 @@ def _read_whole(
     late = [k for k, found in enumerate(kinds) if len(found) > 1]
     if late and table.as_text:
         frame = _as_written(table, frame, late)  # some turned out to hold text after all
-    return table, frame, _choose(table, frame, reading)
+    return table, frame
 
 
 def _as_written(table: Table, frame: pl.DataFrame, columns: list[int]) -> pl.DataFrame:
@@ -263,7 +271,9 @@ def _misfit(data: Data, kind: str) -> str | None:
         return "in LibSVM files, labels that are all 0 mean that there are none"
     if kind == "npy" and y is not None and (y.astype(X.dtype) != y).any():
         return f"labels are too large for {X.dtype}; NPZ can hold them"
-    if kind == "ndjson" and not is_frame and np.isinf(X).any():
+    has_infinity = (any(one.is_infinite().any() for one in X if one.dtype.is_float())
+                    if is_frame else np.isinf(X).any())  # fmt: skip
+    if kind == "ndjson" and has_infinity:
         return "JSON has no infinity; other formats do"
     if kind.startswith("libopf"):
         return _misfit_of_libopf(data)
@@ -282,7 +292,9 @@ def _misfit_of_names(data: Data, kind: str) -> str | None:
     place = LABEL_NAMES.index(label.lower()) if label.lower() in LABEL_NAMES else None
     for name in features:
         if name.lower() in (ID_NAME, *LABEL_NAMES[:place]):
-            return f"a feature called {name!r} would be read as an id or a label"
+            option = quote(name)
+            return (f"a feature called {name!r} would be read as an id or a label; --drop {option} "
+                    f"leaves it out, --label {option} makes it the label")  # fmt: skip
     if kind not in ("csv", "tsv"):
         return None
     if any(name != name.strip() or not name for name in names):
