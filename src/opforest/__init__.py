@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from opforest.evaluating import Round, learn_from_errors, prune
     from opforest.explanation import Explanation, Step
     from opforest.forest import Forest
-    from opforest.io.model_file import load, save
     from opforest.knn_classifier import OPFKNNClassifier
     from opforest.learner import Learner, StoreError
     from opforest.outlier import OPFOutlier
     from opforest.preparing.pipeline import Pipeline
     from opforest.preparing.preparation import Preparation
     from opforest.report import UpdateReport
+    from opforest.saving.model_file import load, save
     from opforest.semi_supervised import OPFSemiSupervised
 
 __all__ = [
@@ -65,9 +65,9 @@ __getattr__ = lazy(
         "UpdateReport": "opforest.report",
         "active": "opforest.active",
         "learn_from_errors": "opforest.evaluating",
-        "load": "opforest.io.model_file",
+        "load": "opforest.saving.model_file",
         "prune": "opforest.evaluating",
-        "save": "opforest.io.model_file",
+        "save": "opforest.saving.model_file",
     },
 )
 

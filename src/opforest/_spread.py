@@ -16,8 +16,11 @@ SCALE_FREE = ("canberra", "hamming", "precomputed")
 
 
 def warn_of_spreads(
-    X: npt.NDArray[Any], metric: str, names: Sequence[str] | None = None
-) -> None:  # fmt: skip
+    X: npt.NDArray[Any],
+    metric: str,
+    names: Sequence[str] | None = None,
+    remedy: str = "make_pipeline(StandardScaler(), OPFClassifier())",
+) -> None:
     """Warn, once, if features differ in spread more than a thousandfold, and name the worst."""
     if metric in SCALE_FREE or len(X) < 2 or X.shape[1] < 2:
         return
@@ -34,6 +37,5 @@ def warn_of_spreads(
                     for k in (largest, smallest))  # fmt: skip
     warn(
         f"features differ in spread: the deviation of {wide} is {ratio:.3g} times that of "
-        f"{narrow}, so distances hardly depend on the latter. Scale them: "
-        "make_pipeline(StandardScaler(), OPFClassifier()), or --scale standard on the command line."
+        f"{narrow}, so distances hardly depend on the latter. Scale them: {remedy}."
     )

@@ -32,6 +32,41 @@ class TestFiles:
         assert np.array_equal(data.X, iris.X.astype(np.float32))
         assert data.y.tolist() == (np.unique(iris.y, return_inverse=True)[1] + 1).tolist()
 
+    def test_text_goes_where_there_is_room(self, folder):
+        (folder / "a.csv").write_text(
+            "country,when,x,label\nNA,2020-01-02,1.5,a\n?,2020-01-03,,b\n q,,2.5,a\n"
+        )
+        for path, following in pairwise(["a.csv", "a.parquet", "a.ndjson", "a.arrow", "b.csv"]):
+            run("convert", path, following)
+        assert (folder / "b.csv").read_text() == (folder / "a.csv").read_text()
+        for name in ("a.npz", "a.dat", "a.svm", "a.arff"):
+            options = ("--round", "--encode-labels")
+            told = run("convert", "a.csv", name, *options, code=3).stderr
+            assert "has no room for features that are text; CSV has" in told
+        run("split", "a.csv", "c.csv", "d.csv", "--shares", "2,1")
+        run("merge", "c.csv", "d.csv", "--out", "e.csv")
+        lines = [sorted((folder / name).read_text().splitlines()) for name in ("a.csv", "e.csv")]
+        assert lines[0] == lines[1]
+        (folder / "f.csv").write_text("country,when,x,label\n1,2020-01-02,1.5,a\n")
+        assert (
+            "f.csv: feature 1 holds numbers, and text in a.csv"
+            in run("merge", "a.csv", "f.csv", "--out", "e.csv", code=3).stderr
+        )
+        told = run("normalize", "a.csv", "z.csv", code=3).stderr
+        assert "Add --drop country" in told
+
+    def test_typed_dates_do_not_become_text(self, folder):
+        import datetime
+
+        import polars as pl
+
+        day = datetime.date(2020, 1, 1)
+        frame = pl.DataFrame({"d": [day] * 2, "x": [1.0, 2.0], "label": ["a", "b"]})
+        frame.write_parquet("a.parquet")
+        told = run("convert", "a.parquet", "a.csv", code=3).stderr
+        assert "'d' holds dates, which would become text; --drop d" in told
+        assert not (folder / "a.csv").exists()
+
     def test_libopf_files_round_trip(self, folder):
         for name in ("cone-torus", "parkinsons"):
             path = LIBOPF / name / "training.dat"

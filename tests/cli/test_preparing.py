@@ -114,6 +114,18 @@ class TestPreparation:
         assert message in run("update", "m", "new.csv", code=3).stderr
         assert Path("m").read_bytes() == before
 
+    def test_cells_that_are_missing_have_a_place_and_a_remedy(self, mixed):
+        told = run("train", "mixed.csv", "m", "--encode", "onehot", code=3).stderr
+        assert "line 5" in told or "line 7" in told
+        assert "--missing median" in told
+        mixed.drop_nulls().write_csv("whole.csv")
+        run("train", "whole.csv", "m", "--encode", "onehot")
+        told = run("predict", "m", "mixed.csv", code=3).stderr
+        assert "the model was trained without --missing median" in told
+        mixed.filter(pl.col("small").is_not_null()).write_csv("words.csv")
+        told = run("predict", "m", "words.csv", code=3).stderr
+        assert "line 6: cells are missing in 'kind': train with --missing median or drop" in told
+
     def test_a_category_that_has_vanished(self, mixed):
         run("train", "train.csv", "m", *OPTIONS)
         mixed[40:].with_columns(kind=pl.lit("p")).write_csv("new.csv")

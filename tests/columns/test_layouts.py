@@ -35,6 +35,7 @@ class TestLayouts:
         [
             PLAIN,
             PLAIN.replace("\n", "\r\n"),
+            PLAIN.replace("\n", "\r"),
             "\ufeff" + PLAIN,
             PLAIN + "\n\n  \n",
             PLAIN.replace("\n", "\n\n"),
@@ -64,6 +65,16 @@ class TestLayouts:
         data = read(tmp_path / "a.csv", ',"width","class"\n' + rows)
         assert (data.feature_names, data.X.shape) == (("width",), (20, 1))
 
+    def test_blanks_beside_quotes_that_come_late(self, tmp_path):
+        rows = "1,2,x\n" * 1500 + '1, "3",  "y"\n1,"4", "z, "\n'
+        data = read(tmp_path / "a.csv", "a,b,class\n" + rows)
+        assert (data.X[-2:].tolist(), data.y[-2:].tolist()) == ([[1, 3], [1, 4]], ["y", "z,"])
+
+    def test_commas_in_quotes_are_read_by_polars(self, tmp_path, monkeypatch):
+        rows = "".join(f'"Smith, {k}",{k}.5,{"xy"[k % 2]}\n' for k in range(40))
+        monkeypatch.setattr("opforest.io.delimited.Delimited._slowly", None)
+        assert read(tmp_path / "a.csv", "name,a,class\n" + rows).X.shape == (40, 1)
+
     def test_true_and_false_are_numbers(self, tmp_path):
         data = read(tmp_path / "a.csv", "a,b,class\nTrue,1,x\nfalse,2,y\n")
         assert data.X.tolist() == [[1, 1], [0, 2]]
@@ -83,6 +94,8 @@ class TestLayouts:
         if pack is None:
             pack = pytest.importorskip("zstandard").compress
         assert read(tmp_path / f"a.csv{end}", pack(PLAIN.encode())).y.tolist() == ["x", "y"]
+        parts = pack(PLAIN[:13].encode()) + bytes(3000) + pack(PLAIN[13:].encode()) + bytes(4)
+        assert read(tmp_path / f"a.csv{end}", parts).y.tolist() == ["x", "y"]
         with pytest.raises(DataFileError, match="unpacked"):
             read(tmp_path / f"a.csv{end}", pack(PLAIN.encode() * 99)[:-9])
 
@@ -97,6 +110,9 @@ class TestLayouts:
         for path in tmp_path.iterdir():
             data = read_table(path)
             assert (data.X.tolist(), data.y.tolist()) == ([[1.5, 1], [2.5, 2]], ["x", "y"])
+        frame.rename({"a": "z"}).write_parquet(tmp_path / "parts" / "3.parquet")
+        with pytest.raises(DataFileError, match=r"differ in their columns: [^\n]*z$"):
+            read_table(tmp_path / "parts")
         (tmp_path / "none").mkdir()
         with pytest.raises(DataFileError, match=r"no file whose name ends in \.parquet"):
             read_table(tmp_path / "none")
@@ -141,7 +157,12 @@ class TestBadInput:
             ("a,b,class\n" + "1,2,x\n" * 1500 + "1,2\n", "line 1502: the row has 2 cells, but the"),
             ("a,b,class\n" + "1,2,x\n" * 1500 + "1,2,3,x\n", "line 1502: the row has 4 cells"),
             ("a,b,class\n1,2,x\n" + '1,"2,x\n' + "1,2,x\n" * 9, "line 3: .*quote is not closed"),
+            ('1, "2",x\n' + "1,2,x\n" * 1500 + '1,"2, 3", "y\n', "line 1502: .*is not closed"),
             (b"\x7fELF" + bytes(999), "neither text nor of a known format"),
+            ("<!DOCTYPE html>\n<p>404, sorry</p>\n", "a web page or XML, and no table"),
+            (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n", "a PDF, and no table"),
+            ('[{"a": 1, "class": "x"}, {"a": 2}]', "JSON, of which one object a line is read: jq"),
+            ('{\n  "a": 1\n}\n', "JSON, of which one object a line is read"),
             (b"a,b\n1,\x00\n", "neither text|NUL"),
             ("a,class\n" + "9" * 400 + ",x\n1,y\n", "column 1: column 'a' must hold finite"),
             ("a,class\n9007199254740993,x\n1,y\n", "9007199254740993, which float64 cannot hold"),
@@ -194,6 +215,12 @@ class TestBadInput:
         np.savez_compressed(tmp_path / "a.npz", X=np.zeros((1 << 16, 8)))
         with pytest.raises(DataFileError, match="times its size"):
             read_table(tmp_path / "a.npz")
+
+    @pytest.mark.parametrize("line", ['{"a": 1,', "1,2", "[1]", '{"a": 1} {"a": 2}'])
+    def test_lines_that_are_no_objects(self, tmp_path, line):
+        content = '{"a": 1, "class": "x"}\n\n' + line + "\n"
+        with pytest.raises(DataFileError, match="line 3: the line must be an object in JSON, got"):
+            read(tmp_path / "a.ndjson", content)
 
     def test_indices_of_libsvm(self, tmp_path):
         for index in (10**12, 10**30):

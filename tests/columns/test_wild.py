@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("polars")
 from data_files import SHARED_DATA
-from opforest.columns.data import Reading
+from opforest.columns.data import Expected, Reading
 from opforest.errors import DataFileError
 from opforest.io.tables import read_columns, read_table
 
@@ -179,3 +179,44 @@ class TestTwins:
         data = read_table(tmp_path / "a.csv", Reading(drop=("1",), header=True))
         assert data.feature_names == ("3", "2")
         assert any("1 is the column of that name, number 2" in note for note in data.notes)
+
+
+class TestNoFeatures:
+    """What became of all columns is said, and what to type."""
+
+    @pytest.mark.parametrize(
+        ("content", "told"),
+        [
+            ("IDS,label\n5,a\n", ["'label' is the label", "'IDS' is left out (an id: called so)",
+                                 "--keep IDS takes it in"]),
+            (table([RUNNING, DATES, WORDS], ["id", "when", "label"]),
+             ["'id' is the id", "'when' is left out (dates)", "--keep id takes it in"]),
+            (table([RUNNING, WORDS]), ["column 1 is left out (an id: running", "--keep 1"]),
+            (table([WORDS], ["label"]), ["--label names another column, or none"]),
+        ],
+    )  # fmt: skip
+    def test_it_is_said(self, tmp_path, content, told):
+        (tmp_path / "a.csv").write_text(content)
+        with pytest.raises(DataFileError, match="there is no column of features: ") as caught:
+            read_table(tmp_path / "a.csv", ASK)
+        assert all(part in str(caught.value) for part in told), str(caught.value)
+        assert read_columns(tmp_path / "a.csv").features == []  # info refuses nothing
+
+    def test_a_column_can_be_kept(self, tmp_path):
+        (tmp_path / "a.csv").write_text("IDS,label\n5,a\n")
+        assert read_table(tmp_path / "a.csv", Reading(keep=("IDS",))).X.tolist() == [[5]]
+
+
+@pytest.mark.parametrize(
+    ("reading", "told"),
+    [
+        (Reading(drop=("2-1",)), "2-1 means no columns: the smaller number comes first"),
+        (Reading(label="CLASS"), "did you mean 'class'?"),
+        (Reading(expected=Expected(1, ("A",), True)), "'A'; is 'a' the first of them?"),
+    ],
+)
+def test_columns_that_cannot_be_meant(tmp_path, reading, told):
+    (tmp_path / "a.csv").write_text("a,b,class\n1,2,x\n3,4,y\n")
+    with pytest.raises(DataFileError) as caught:
+        read_table(tmp_path / "a.csv", reading)
+    assert told in str(caught.value)

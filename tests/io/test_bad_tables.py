@@ -2,6 +2,7 @@
 
 import sys
 import zipfile
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -61,6 +62,8 @@ class TestErrors:
             ("@attribute a real\n@data\n1,2\n", "line 3: the row has 2 cells, but the header"),
             ("@attribute a real\n@data\n'1\n", "line 3: quotes must be closed"),
             ("@attribute a real\n@data\n{5 1}\n", "line 3: a sparse row must be"),
+            ("@attribute a real\n@data\n{\n", "line 3: a sparse row must be"),
+            ("@attribute a real\n@data\n{" + "9" * 5000 + " 1}\n", "line 3: a sparse row must be"),
             ("@attribute a real\n@attribute b {x}\n@data\n1,x\nz,x\n",
              "line 5, column 1: column 'a' must hold numbers, got 'z'"),
         ],
@@ -190,8 +193,8 @@ class TestErrors:
         assert read_table(write(tmp_path, "a,b,sort\n2,3,1\n"), reading).y.tolist() == ["1"]
 
 
-def test_what_is_missing_is_named(tmp_path, monkeypatch):
-    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+def test_what_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
+    monkeypatch.delitem(sys.modules, "opforest.io.tables")
     with pytest.raises(ImportError, match=r"opforest\[cli\]"):
-        read_table(tmp_path / "a.parquet")
+        import_module("opforest.io.tables")

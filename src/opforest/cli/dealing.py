@@ -60,12 +60,30 @@ def merge_parts(parts: Sequence[Data], names: Sequence[str]) -> Data:
             raise DataFileError(reason, name)
         if part.y is not None and first.y is not None and part.y.dtype.kind != first.y.dtype.kind:
             raise DataFileError(f"labels are not of the same kind as in {names[0]}", name)
-    if len({part.X.dtype for part in parts}) > 1:
-        parts = [replace(part, X=part.X.astype(np.float64)) for part in parts]
-    merged = join(parts)
+    merged = join(_alike(parts, names))
     if merged.ids is not None and len(np.unique(merged.ids)) < len(merged.ids):
         merged = replace(merged, ids=None)
     return merged
+
+
+def _alike(parts: Sequence[Data], names: Sequence[str]) -> Sequence[Data]:
+    """Return the parts with features in arrays of one type; in data frames, if some are text."""
+    if not any(hasattr(part.X, "columns") for part in parts):
+        dtype = np.result_type(*(part.X.dtype for part in parts))
+        return [replace(part, X=part.X.astype(dtype, copy=False)) for part in parts]
+    import polars as pl
+
+    frames = [part.X if hasattr(part.X, "columns") else pl.DataFrame(part.X).fill_nan(None)
+              for part in parts]  # fmt: skip
+    for k in range(frames[0].width):
+        known = [(frame.to_series(k).dtype == pl.String, name)
+                 for frame, name in zip(frames, names, strict=True)
+                 if frame.to_series(k).null_count() < len(frame)]  # fmt: skip
+        if other := [name for is_text, name in known if is_text != known[0][0]]:
+            has, had = ("numbers", "text") if known[0][0] else ("text", "numbers")
+            reason = f"feature {k + 1} holds {has}, and {had} in {known[0][1]}"
+            raise DataFileError(reason, other[0])
+    return [replace(part, X=frame) for part, frame in zip(parts, frames, strict=True)]
 
 
 def _check_names(first: Data, part: Data, name: str) -> None:

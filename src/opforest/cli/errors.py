@@ -55,9 +55,14 @@ def blame(path: str, data: Any = None) -> Iterator[None]:
     except (DataFileError, ModelFileError, StoreError):
         raise
     except ValueError as error:
+        from opforest.preparing.preparation import MissingCellError
+
         row, find = getattr(error, "row", None), getattr(data, "find_line", None)
         line = find(row) if row is not None and find is not None else None
-        raise DataFileError(str(error), path, line) from error
+        reason = str(error)
+        if isinstance(error, MissingCellError):
+            reason = f"cells are missing in {error.columns}: train with --missing median or drop"
+        raise DataFileError(reason, path, line) from error
 
 
 def require_folder(path: str) -> None:

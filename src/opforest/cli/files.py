@@ -37,7 +37,7 @@ def convert(
         from opforest.cli.models import kind_of_model
         from opforest.io.tables import find_output_format, read_table, write_table
 
-        reading = how.reading(allow_missing=True, lossless=True)
+        reading = how.reading(allow_missing=True, categories=True, lossless=True)
         if kind_of_model(data) and _convert_model(data, out, to, json):
             return
         kind = find_output_format(out, to)
@@ -45,7 +45,7 @@ def convert(
         codes = None
         if encode_labels:
             examples, codes = _encode(examples)
-        if round and kind.startswith("libopf"):
+        if round and kind.startswith("libopf") and not hasattr(examples.X, "columns"):
             examples = _round(examples)
         write_table(out, examples, kind)
         _tell(out, kind, examples, codes, json)

@@ -123,7 +123,7 @@ def _fit(learner: Any, examples: Any, y: Any, begin_phase: Any, more: Any = None
         y = np.concatenate((y.astype(object), np.full(len(more), None)))
     metric = classifier_of(learner).metric
     names = names or [f"column {k}" for k in (examples.layout or {}).get("features", ())] or None
-    warn_of_spreads(X, metric, names)
+    warn_of_spreads(X, metric, names, "--scale standard")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "features differ in spread")
         classifier_of(learner).fit(X, y)

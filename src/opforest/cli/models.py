@@ -44,7 +44,7 @@ def load_to_predict(path: str, jobs: int | None = None) -> Any:
     """Load a model file of any kind that predicts."""
     if kind_of_model(path) == "opforest":
         from opforest.density import DensityEstimator
-        from opforest.io.model_file import load
+        from opforest.saving.model_file import load
 
         model = load(path)
         estimator = classifier_of(model)
@@ -72,7 +72,7 @@ def load_model(path: str, jobs: int | None = None) -> Any:
     from opforest.classifier import OPFClassifier
     from opforest.errors import DataFileError, ModelFileError
     from opforest.io.libopf import read_model
-    from opforest.io.model_file import load
+    from opforest.saving.model_file import load
 
     check_jobs(jobs)
     try:
@@ -168,7 +168,7 @@ class Saved:
 
     def replace(self, model: "OPFClassifier") -> None:
         """Save a model over it, unless somebody else has done so."""
-        from opforest.io.model_file import save
+        from opforest.saving.model_file import save
 
         with _locked(os.path.dirname(os.path.realpath(self.path))):
             self.check()
@@ -209,9 +209,9 @@ def _locked(folder: str) -> Iterator[None]:
 
 def kind_of_model(path: str) -> str | None:
     """Return whose model a file holds, by how it begins: ``"opforest"``, ``"LibOPF"``, or none."""
-    from opforest.io.container import MAGIC
     from opforest.io.libopf import looks_like
     from opforest.io.source import STANDARD
+    from opforest.saving.container import MAGIC
 
     if path == STANDARD or (os.path.exists(path) and not os.path.isfile(path)):
         return None  # what comes from a pipe can be read once

@@ -27,10 +27,10 @@ def plot(
     with say_errors():
         import os
 
+        from opforest._atomic import replacing
         from opforest.cli.models import classifier_of, load_to_predict, reading_for
         from opforest.cli.output import print_facts
         from opforest.cluster_plotting import ClusterDisplay
-        from opforest.io.atomic import replacing
         from opforest.io.tables import read_table
         from opforest.plotting import ForestDisplay, require_matplotlib
 

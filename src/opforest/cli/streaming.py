@@ -133,7 +133,7 @@ class Journal:
             self._write([self.state], finished=True)
 
     def _write(self, states: list[State], *, finished: bool) -> None:
-        from opforest.io.atomic import replacing
+        from opforest._atomic import replacing
 
         noted = {
             "data": _whole_name(self.data),

@@ -34,7 +34,7 @@ def split(
         from opforest.cli.dealing import deal
 
         weights = _parse_shares(shares, len(out))
-        examples = _read(data, how.reading(allow_missing=True, lossless=True))
+        examples = _read(data, how.reading(allow_missing=True, categories=True, lossless=True))
         part = deal(examples.y, len(examples), weights, seed)
         _write_parts(out, examples, part, to, json)
 
@@ -60,7 +60,7 @@ def fold(
 
         if "{}" not in out:
             raise ValueError(f"OUT must have {{}} where the number of the fold goes, got {out!r}.")
-        examples = _read(data, how.reading(allow_missing=True, lossless=True))
+        examples = _read(data, how.reading(allow_missing=True, categories=True, lossless=True))
         if folds > len(examples):
             raise ValueError(f"--folds must be at most {len(examples)}, the number of examples.")
         part = deal_evenly(examples.y, len(examples), folds, seed)
@@ -86,7 +86,7 @@ def merge(
         from opforest.cli.dealing import merge_parts
         from opforest.io.tables import write_table
 
-        reading = how.reading(allow_missing=True, lossless=True)
+        reading = how.reading(allow_missing=True, categories=True, lossless=True)
         merged = merge_parts([_read(path, reading) for path in data], data)
         write_table(out, merged, to)
         _tell(out, merged, json)

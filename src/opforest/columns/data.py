@@ -1,6 +1,6 @@
 """Examples out of a file, whatever its format, and how a file is to be read."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
@@ -117,7 +117,8 @@ class Reading:
     expected : Expected or None
         What a model expects.
     categories : bool
-        Whether features may be text; then they come in a ``polars.DataFrame``.
+        Whether features may be text; then they come in a ``polars.DataFrame``, where nothing may
+        be lost only if some are.
     needs_label : bool
         Whether to ask for the label where it is not clear, instead of having none.
     lossless : bool
@@ -140,6 +141,41 @@ class Reading:
     may_lack_labels: bool = False
 
 
+@dataclass(frozen=True)
+class Table:
+    """A table that is being read, whatever its format.
+
+    Attributes
+    ----------
+    path : str
+        What errors call the file.
+    names : tuple of str or None
+        What it calls its columns.
+    frames : iterator of polars.DataFrame
+        The cells, some rows at a time; columns are called by their index.
+    apart : tuple of (int or None, int or None), or ()
+        The columns of label and id, where the format has places of their own for them.
+    declared : dict of int to str
+        The kinds of columns that the file declares: "category" or "number".
+    is_typed : bool
+        Whether text that looks like a number is text.
+    find_line : callable or None
+        ``find_line(row)`` returns the line of a row, counted from 0, in a text file.
+    as_text : callable or None
+        ``as_text(columns)`` returns these columns of the whole file in a data frame, as they are
+        written; None if they are cells of a type anyway, or cannot be read again.
+    """
+
+    path: str
+    names: tuple[str, ...] | None
+    frames: Iterator[Any]
+    apart: tuple[Any, ...] = ()
+    declared: Mapping[int, str] = field(default_factory=dict)
+    is_typed: bool = True
+    find_line: Callable[[int], int | None] | None = None
+    as_text: Callable[[Sequence[int]], Any] | None = None
+
+
 def join(parts: Sequence[Data]) -> Data:
     """Return the examples of all parts, which have the same columns."""
 
@@ -149,10 +185,13 @@ def join(parts: Sequence[Data]) -> Data:
 
     if len(parts) == 1:
         return parts[0]
-    if hasattr(parts[0].X, "vstack"):
-        X = parts[0].X
-        for part in parts[1:]:
-            X = X.vstack(part.X)
+    if hasattr(parts[0].X, "columns"):
+        import polars as pl
+
+        X = pl.concat(
+            [part.X.rename(dict(zip(part.X.columns, parts[0].X.columns, strict=True)))
+             for part in parts], how="vertical_relaxed",
+        )  # fmt: skip
     else:
         X = np.concatenate([part.X for part in parts])
     y, ids = (together(getattr(part, name) for part in parts) for name in ("y", "ids"))
@@ -160,21 +199,21 @@ def join(parts: Sequence[Data]) -> Data:
 
 
 def in_chunks(parts: Iterable[Any], size: int, skip: int) -> Iterator[tuple[int, Any]]:
-    """Yield data frames of this size, each with its first row's number; leave out the first rows.
+    """Yield data frames, each with the number of its first row, and leave out the first rows.
 
-    A part that is smaller is not waited for longer than to fill it up.
+    A frame has ``size`` rows or a multiple of that, what there is without waiting for more; only
+    the last one may have others.
     """
-    rest, row = None, 0
+    rest, row, most = None, 0, size * max(1, ROWS // size)
     try:
         for part in parts:
             rest = part if rest is None or len(rest) == 0 else _stack(rest, part)
             left_out = max(0, min(skip - row, len(rest)))
             rest, row = rest[left_out:], row + left_out
-            begin = 0
-            while len(rest) - begin >= size:
-                yield row + begin, rest[begin : begin + size]
-                begin += size
-            rest, row = rest[begin:], row + begin
+            whole = len(rest) // size * size
+            for begin in range(0, whole, most):
+                yield row + begin, rest[begin : min(begin + most, whole)]
+            rest, row = rest[whole:], row + whole
     except DataFileError:
         if rest is not None and len(rest):
             yield row, rest  # what comes before the error is wanted

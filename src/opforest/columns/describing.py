@@ -62,7 +62,8 @@ class Column:
 
     def __str__(self) -> str:
         """Return what an error calls it."""
-        return f"column {self.number if self.name is None else repr(self.name)}"
+        numbered = f"column {self.number}"  # is also what a column without a name is called
+        return numbered if self.name in (None, numbered) else f"column {self.name!r}"
 
     @property
     def option(self) -> str:

@@ -1,14 +1,13 @@
 """The numbers, labels and ids of a table, exactly or not at all."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from opforest._signals import undisturbed
-from opforest.columns.data import Array, Data, Reading
+from opforest.columns.data import Array, Data, Reading, Table
 from opforest.columns.describing import (
     MISSING_NUMBER,
     NUMERIC,
@@ -23,57 +22,19 @@ from opforest.errors import DataFileError
 EXACT = 2.0**53
 
 
-@dataclass
-class Table:
-    """Some rows of a table, before anything is made of them.
-
-    Attributes
-    ----------
-    frame : polars.DataFrame
-        The cells; the columns are called by their index.
-    names : tuple of str or None
-        What the file calls them.
-    path : str
-        What errors call the file.
-    apart : tuple of (int or None, int or None), or ()
-        The columns of label and id, where the format has places of their own for them.
-    declared : dict of int to str
-        The kinds of columns that the file declares: "category" or "number".
-    find_line : callable or None
-        ``find_line(row)`` returns the line of a row of the file, counted from 0.
-    is_typed : bool
-        Whether text that looks like a number is text.
-    as_text : callable or None
-        ``as_text(k)`` returns a column of the whole file as it is written.
-    """
-
-    frame: pl.DataFrame
-    names: tuple[str, ...] | None
-    path: str
-    apart: tuple[Any, ...] = ()
-    declared: Mapping[int, str] = field(default_factory=dict)
-    find_line: Callable[[int], int | None] | None = None
-    is_typed: bool = False
-    as_text: Callable[[int], pl.Series] | None = None
-
-    @property
-    def columns(self) -> list[Column]:
-        """What the columns are."""
-        return describe(self.frame, self.names, self.declared)
-
-
 @undisturbed  # polars would swallow an interrupt
 def to_data(
-    table: Table, roles: Roles, reading: Reading, first: int = 0, text: bool | None = None
-) -> Data:
-    """Return the examples of a table whose first row has the number ``first`` in its file.
+    table: Table, frame: pl.DataFrame, roles: Roles, reading: Reading, first: int = 0,
+    text: bool | None = None,
+) -> Data:  # fmt: skip
+    """Return the examples in some rows of a table, the first of which has the number ``first``.
 
     ``text`` tells whether labels are text, where that has been decided.
     """
-    columns = table.columns
+    columns = describe(frame, table.names, table.declared)
     chosen = [columns[k] for k in roles.features]
     teller = _Teller(table, first)
-    if reading.categories:
+    if reading.categories and (roles.text or not reading.lossless):
         X = _features(chosen, roles, reading, teller)
     else:
         X = _numbers(chosen, roles, reading, teller)
@@ -121,7 +82,7 @@ def _numbers(columns: list[Column], roles: Roles, reading: Reading, teller: _Tel
     X = np.ascontiguousarray(frame.to_numpy())
     X = X if X.flags.writeable else X.copy()
     if not reading.allow_missing:
-        _check_finite(X, columns, teller)
+        _check_finite(X, columns, teller, reading.expected is not None)
     _check_exact(X, columns, teller)
     return X
 
@@ -138,7 +99,7 @@ def _no_numbers(
     """Return the error about a column that holds no numbers; all of them, if it is text."""
     seen = roles.columns[column.number - 1].kind
     if reading.expected is None and seen in ("category", "text"):
-        return DataFileError(str(explain_text(roles)), teller.table.path)
+        return DataFileError(explain_text(roles, not reading.lossless), teller.table.path)
     if column.kind in ("other", "date"):
         reason = f"{column} must hold numbers, got {_type(column)}; --drop {column.option}"
         return DataFileError(reason, teller.table.path)
@@ -151,7 +112,7 @@ def _type(column: Column) -> str:
     return "dates" if column.kind == "date" else str(column.cells.dtype)
 
 
-def _check_finite(X: Array, columns: list[Column], teller: _Teller) -> None:
+def _check_finite(X: Array, columns: list[Column], teller: _Teller, is_trained: bool) -> None:
     if np.isfinite(X).all():
         return
     bad = ~np.isfinite(X)
@@ -163,10 +124,11 @@ def _check_finite(X: Array, columns: list[Column], teller: _Teller) -> None:
     if missing:
         names = listed([column.option for column in missing], 20)
         rows = int(np.isnan(X).any(axis=1).sum())
+        reason += f"; {rows} of {len(X)} rows have missing cells, in {names}: "
         reason += (
-            f"; {rows} of {len(X)} rows have missing cells, in {names}: --missing median fills "
-            "them, --missing drop leaves these rows out"
-        )
+            "the model was trained without --missing median, which would fill them" if is_trained
+            else "--missing median fills them, --missing drop leaves these rows out"
+        )  # fmt: skip
     raise teller.error(columns[k], i, reason)
 
 
@@ -176,7 +138,8 @@ def _check_exact(X: Array, columns: list[Column], teller: _Teller) -> None:
     for k in np.flatnonzero((np.abs(X) >= EXACT).any(axis=0) if len(X) else []).tolist():
         column, cells = columns[k], columns[k].cells
         if cells.dtype.is_float() and table.as_text is not None:
-            cells = table.as_text(column.number - 1)[teller.first : teller.first + len(X)]
+            written = table.as_text([column.number - 1]).to_series()
+            cells = written[teller.first : teller.first + len(X)]
         for i in np.flatnonzero(np.abs(X[:, k]) >= EXACT).tolist():
             cell = cells[i]
             if isinstance(cell, str):
@@ -199,7 +162,12 @@ def _features(columns: list[Column], roles: Roles, reading: Reading, teller: _Te
     """Return the features in a data frame: numbers as float64, all else as text."""
     series = []
     for k, column in enumerate(columns):
-        if k in roles.text:
+        if k in roles.text and reading.lossless and not column.is_text:
+            reason = f"{column} holds {_type(column)}, which would become text; --drop "
+            raise DataFileError(f"{reason}{column.option}", teller.table.path)
+        if k in roles.text and reading.lossless:
+            cells = column.cells.cast(pl.String)  # as it is written
+        elif k in roles.text:
             cells = column.words if column.is_text else column.cells.cast(pl.String)
         else:
             cells = pl.Series(_numbers([column], roles, reading, teller)[:, 0]).fill_nan(None)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import polars as pl
+
 from opforest._signals import undisturbed
 from opforest.columns.data import Expected, Reading
 from opforest.columns.describing import FEW_ROWS, NUMERIC, Column, listed, quote
@@ -108,15 +110,18 @@ def choose_roles(
         roles.features = _others(roles)
         if not reading.lossless:
             _leave_out_useless(roles, keep)
-    if not roles.features:
-        raise DataFileError("there is no column of features", path)
     if reading.categories and expected is not None:
         roles.text = expected.text
     elif reading.categories:
-        words = ("category", "text", "date")
         roles.text = frozenset(i for i, k in enumerate(roles.features)
-                               if columns[k].kind in words)  # fmt: skip
+                               if _holds_text(columns[k], reading.lossless))  # fmt: skip
     return roles
+
+
+def _holds_text(column: Column, lossless: bool) -> bool:
+    if lossless and column.is_text and column.kind in ("mixed", "empty"):
+        return bool((column.cells.cast(pl.String).str.strip_chars() != "").any())
+    return column.kind in ("category", "text", "date")
 
 
 def _others(roles: Roles) -> list[int]:
@@ -149,6 +154,9 @@ def _numbers(
             is_range = dash and first.isdecimal() and last.isdecimal()
             if is_range and not (names is not None and word in names):
                 low, high = (_find(end, None, n, path, roles) for end in (first, last))
+                if low > high:
+                    reason = f"{word} means no columns: the smaller number comes first"
+                    raise DataFileError(reason, path)
                 found += range(low, high + 1)
             else:
                 found.append(_find(word, names, n, path, roles))
@@ -170,14 +178,19 @@ def _find(
         if names is None:
             reason = f"columns have no names, only numbers from 1 to {n_columns}, got {column!r}"
             raise DataFileError(reason, path) from None
-        close = difflib.get_close_matches(column, names[:1000], n=1)
-        same = [name for name in names if name.lower() == column.lower()]
-        hint = f"; did you mean {(same or close)[0]!r}?" if same or close else ""
+        close = _closest(column, names)
+        hint = f"; did you mean {close!r}?" if close else ""
         reason = f"there is no column {column!r}, but {listed(list(map(repr, names)))}{hint}"
         raise DataFileError(reason, path) from None
     if number == 0 or not -n_columns <= number <= n_columns:
         raise DataFileError(f"columns have the numbers 1 to {n_columns}, got {number}", path)
     return number - 1 if number > 0 else n_columns + number
+
+
+def _closest(word: str, names: Sequence[str]) -> str | None:
+    """Return the name that may be meant."""
+    same = [name for name in names if name.lower() == word.lower()]
+    return next(iter(same or difflib.get_close_matches(word, names[:1000], n=1)), None)
 
 
 def _take_apart(
@@ -266,8 +279,7 @@ def _look_for_label(roles: Roles) -> None:
         column = columns[chosen]
         roles.label, roles.why = chosen, why
         roles.notes.append(
-            f"the label is {column}, {why}: {column.distinct} classes"
-            f"{also or ' (--label names another)'}"
+            f"the label is {column}, {why}: {_classes(column)}{also or ' (--label names another)'}"
         )
         return
     ordered = [*named, *(k for k in candidates if k in ends), *words,
@@ -283,8 +295,11 @@ def _ranks_of_names(columns: list[Column], left: list[int]) -> dict[int, int]:
 
 
 def _offers(columns: list[Column], chosen: list[int], most: int = 8) -> str:
-    return listed([f"--label {columns[k].option} ({columns[k].distinct} classes)"
-                   for k in chosen], most)  # fmt: skip
+    return listed([f"--label {columns[k].option} ({_classes(columns[k])})" for k in chosen], most)
+
+
+def _classes(column: Column) -> str:
+    return f"{column.distinct} {'class' if column.distinct == 1 else 'classes'}"
 
 
 def _question(columns: list[Column], candidates: list[int], left: list[int]) -> str:
@@ -329,8 +344,8 @@ def _match_names(
     place = {name: k for k, name in enumerate(names) if k != roles.label}
     missing = [name for name in wanted if name not in place]
     if missing:
-        close = difflib.get_close_matches(missing[0], list(place)[:1000], n=1)
-        hint = f"; is {close[0]!r} the first of them?" if close else ""
+        close = _closest(missing[0], list(place))
+        hint = f"; is {close!r} the first of them?" if close else ""
         raise DataFileError(
             "columns that the model was trained on are missing: "
             f"{listed(list(map(repr, missing)))}{hint}",
@@ -389,18 +404,32 @@ def _label_beside(
     roles.question = _question(columns, left, left) if left else ""
 
 
-def explain_text(roles: Roles) -> str:
+def explain_text(roles: Roles, may_encode: bool) -> str:
     """Say what is wrong with features that are not numbers, all of them, and what would help."""
     wrong = [roles.columns[k] for k in roles.features if roles.columns[k].kind not in NUMERIC
              and roles.columns[k].kind != "empty"]  # fmt: skip
     words = [column for column in wrong if column.kind in ("category", "text")]
     shown = listed([f"{column.option} ({column.distinct} values)" for column in words], 20)
-    many = [column for column in words if column.kind == "text"]
+    many = [column for column in words if column.kind == "text" or not may_encode]
     dropped = f" --drop {quote(','.join(c.name or str(c.number) for c in many))}" if many else ""
     few = " --encode onehot" if len(many) < len(words) else ""
-    missing = any(roles.columns[k].missing for k in roles.features)
+    missing = may_encode and any(roles.columns[k].missing for k in roles.features)
     advice = f"{few}{dropped}{' --missing median' if missing else ''}"
     return (
         f"{'these columns hold' if len(words) > 1 else 'this column holds'} text, which has no "
         f"distances: {shown}. Add{advice}"
     )
+
+
+def explain_no_features(roles: Roles) -> str:
+    """Say what became of all columns, and what to type where one of them is a feature."""
+    columns, label, ids = roles.columns, roles.label, roles.id
+    used = [] if label is None else [f"{columns[label]} is the label"]
+    used += [] if ids is None else [f"{columns[ids]} is the id"]
+    used += [f"{columns[k]} is left out ({why})" for k, why in roles.left_out.items()]
+    kept = [k for k, why in roles.left_out.items() if why.startswith("an id")]
+    kept += [] if ids is None else [ids]
+    advice = f"; --keep {columns[kept[-1]].option} takes it in" if kept else ""
+    if not roles.left_out and roles.why and not kept:
+        advice = "; --label names another column, or none"
+    return f"there is no column of features: {listed(used)}{advice}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from opforest.io.atomic import replacing
+from opforest._atomic import replacing
 
 #: Where files come from, by the folder they lie in. The authors' repository is named at one commit.
 SOURCES = {

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from opforest._atomic import replacing
 from opforest.experiments.protocol import Course
-from opforest.io.atomic import replacing
 
 RESULTS = "results.json"
 LISTS = ("known", "accuracy", "seconds", "prototypes")

@@ -1,1 +1,1 @@
-"""Layer 4: files, of data and of models."""
+"""Layer 4: data files."""

@@ -13,19 +13,19 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from opforest.columns.data import Data
+from opforest.columns.data import Data, Reading, Table
 from opforest.errors import DataFileError
-from opforest.io.delimited import decode, to_frame
-from opforest.io.formats import Opened
+from opforest.io.delimited import decode
+from opforest.io.frames import to_frame
+from opforest.io.source import Source
 
 _QUOTED = r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\""
 _ATTRIBUTE = re.compile(rf"@attribute\s+(?:{_QUOTED}|(\S+))\s+(.+)$", re.IGNORECASE)
 _CELL = re.compile(rf"\s*(?:{_QUOTED}|([^,'\"]*?))\s*(,|$)")
-_SPARSE = re.compile(rf"\s*(\d+)\s+(?:{_QUOTED}|([^,'\"\s]+))\s*(?:,|$)")
+_SPARSE = re.compile(rf"\s*(\d{{1,9}})\s+(?:{_QUOTED}|([^,'\"\s]+))\s*(?:,|$)")
 _SIMPLE = re.compile(r"[A-Za-z0-9_.+-]+$", re.ASCII)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _NUMERIC = ("numeric", "real", "integer")
-
 
 #: Rows that are made a data frame at a time.
 SOME = 2048
@@ -41,7 +41,7 @@ class Attribute(NamedTuple):
     is_text: bool
 
 
-def read_arff(source: Any, reading: Any, live: bool) -> Opened:
+def read_arff(source: Source, reading: Reading) -> Table:
     """Return the table in an ARFF file."""
     path = source.name
     numbered = ((i, decode(line, i, path)) for i, line in enumerate(source.text(), 1))
@@ -50,17 +50,16 @@ def read_arff(source: Any, reading: Any, live: bool) -> Opened:
 
     def frames() -> Iterator[pl.DataFrame]:
         rows = _rows(numbered, attributes, path, lines)
-        while some := list(islice(rows, 1 if live else SOME)):
+        while some := list(islice(rows, 1 if source.is_live else SOME)):
             yield pl.DataFrame({str(k): pl.Series(column, dtype=pl.String)
                                 for k, column in enumerate(zip(*some, strict=True))})  # fmt: skip
 
-    def find_line(row: int) -> int | None:
-        return lines[row] if row < len(lines) else None
-
     declared = {k: "category" if one.values else "number" for k, one in enumerate(attributes)
                 if one.values or not one.is_text}  # fmt: skip
-    return Opened(tuple(one.name for one in attributes), frames(), (), declared, find_line,
-                  is_typed=False)  # fmt: skip
+    return Table(
+        path, tuple(one.name for one in attributes), frames(), declared=declared, is_typed=False,
+        find_line=lambda row: lines[row] if row < len(lines) else None,
+    )  # fmt: skip
 
 
 def _read_header(numbered: Lines, path: str) -> list[Attribute]:
@@ -115,39 +114,32 @@ def _split(content: str, path: str, line: int) -> list[str]:
 
 def _rows(
     numbered: Lines, attributes: list[Attribute], path: str, lines: "array[int]"
-) -> Iterator[list[str | None]]:
-    declared = {k: {*one.values, "?"} for k, one in enumerate(attributes) if one.values}
+) -> Iterator[list[str]]:
+    known = {k: {*one.values, "?"} for k, one in enumerate(attributes) if one.values}
     for line, content in numbered:
         content = content.strip()
         if not content or content.startswith("%"):
             continue
-        sparse = content.startswith("{")
-        row = (_sparse_row if sparse else _dense_row)(content, attributes, path, line)
-        for k, values in declared.items():
+        if content.startswith("{"):
+            row = _sparse_row(content, attributes, path, line)
+        else:
+            row = _split(content, path, line)
+        if len(row) != len(attributes):
+            reason = f"the row has {len(row)} cells, but the header has {len(attributes)}"
+            raise DataFileError(reason, path, line)
+        for k, values in known.items():
             if row[k] not in values:
-                name, known = attributes[k].name, sorted(values - {"?"})
-                reason = f"column {name!r} must be one of {', '.join(known[:8])}, got {row[k]!r}"
+                name, allowed = attributes[k].name, ", ".join(sorted(values - {"?"})[:8])
+                reason = f"column {name!r} must be one of {allowed}, got {row[k]!r}"
                 raise DataFileError(reason, path, line, k + 1)
         lines.append(line)
         yield row
 
 
-def _dense_row(content: str, attributes: list[Attribute], path: str, line: int) -> list[str | None]:
-    row = _split(content, path, line)
-    if len(row) != len(attributes):
-        reason = f"the row has {len(row)} cells, but the header has {len(attributes)}"
-        raise DataFileError(reason, path, line)
-    return list(row)
-
-
-def _sparse_row(
-    content: str, attributes: list[Attribute], path: str, line: int
-) -> list[str | None]:
-    row: list[str | None] = [
-        attribute.values[0] if attribute.values else "0" for attribute in attributes
-    ]
+def _sparse_row(content: str, attributes: list[Attribute], path: str, line: int) -> list[str]:
+    row = [one.values[0] if one.values else "0" for one in attributes]
     inside, place = content[1:-1].strip(), 0
-    while place < len(inside):
+    while place < len(inside) or not content.endswith("}"):
         found = _SPARSE.match(inside, place)
         if not found or not content.endswith("}") or int(found[1]) >= len(row):
             reason = f"a sparse row must be {{index value, …}} of {len(row)} columns"

@@ -1,7 +1,9 @@
-"""NumPy's own files: NPY, a table of numbers, and NPZ, several arrays with names."""
+"""Files of arrays: NPY, a table of numbers; NPZ, several with names; and LibOPF's data sets."""
 
-import math
+import os
+import shutil
 import struct
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -10,9 +12,8 @@ from typing import IO, Any
 import numpy as np
 import polars as pl
 
-from opforest.columns.data import ROWS, Array, Data
+from opforest.columns.data import ROWS, Array, Data, Table
 from opforest.errors import DataFileError
-from opforest.io.formats import Opened
 from opforest.io.source import MANY_TIMES, MUCH, unreadable
 
 #: What the arrays of an NPZ file may be called.
@@ -24,27 +25,28 @@ KEYS = {
     "label_name": ("label_name",),
 }
 
-#: What a damaged archive, or one that is packed or locked in a way of its own, raises.
+#: What damaged files raise, and archives that are packed or locked in a way of their own.
 DAMAGED = (ValueError, EOFError, OverflowError, RuntimeError, struct.error, zlib.error,
            zipfile.BadZipFile, NotImplementedError)  # fmt: skip
 
-#: How to read what comes before the numbers, by the version of the format.
-_HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
 
-
-def read_npy(path: str, name: str) -> Opened:
+def read_npy(path: str, name: str) -> Table:
     """Return the table in an NPY file, which stays on disk until it is used."""
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError):
+        table = np.lib.format.open_memmap(path, "r")
+    except DAMAGED:
         raise DataFileError("the file is not an array of numbers in NumPy's format", name) from None
-    if not isinstance(array, np.ndarray):
-        raise DataFileError("the file must hold one array", name)
-    parts = (array[k : k + ROWS] for k in range(0, len(array) if array.ndim else 0, ROWS))
-    return Opened(_names(array), (_frame(part, name) for part in parts))
+    return Table(name, _names(table), _frames([table], name))
+
+
+def _frames(arrays: list[Array], path: str) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a table, and what else is known of each in further columns."""
+    table, *others = map(np.atleast_1d, arrays)
+    for begin in range(0, len(table), ROWS):
+        part = slice(begin, begin + ROWS)
+        frame = _frame(table[part], path)
+        columns = [_series(array[part], path) for array in others]
+        yield frame.with_columns(one.alias(str(frame.width + k)) for k, one in enumerate(columns))
 
 
 def _names(array: Any) -> tuple[str, ...] | None:
@@ -76,97 +78,68 @@ def _series(array: Array, path: str) -> pl.Series:
     return pl.Series(np.ascontiguousarray(array, array.dtype.newbyteorder("=")))
 
 
-class _Member:
-    """An array in an archive, which is read row by row, forwards."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    _whole: Array | None = None
-
-    def __init__(self, archive: zipfile.ZipFile, file: str) -> None:
-        self._stream, self._read = archive.open(file), 0
-        read_header = _HEADERS.get(np.lib.format.read_magic(self._stream))
-        by_column = True
-        if read_header is not None:
-            self.shape, by_column, self.dtype = read_header(self._stream)
-            if math.prod(self.shape) * self.dtype.itemsize > archive.getinfo(file).file_size:
-                raise ValueError(f"array {file!r} is cut short")
-        if read_header is None or (by_column and len(self.shape) > 1):  # rows are scattered
-            self._whole = np.lib.format.read_array(archive.open(file), allow_pickle=False)
-            self.shape, self.dtype = self._whole.shape, self._whole.dtype
-        if self.dtype.hasobject:
-            raise ValueError(f"array {file!r} holds objects, which are not read")
-
-    def rows(self, count: int) -> Array:
-        """Return the next rows; fewer at the end."""
-        begin = self._read
-        self._read = min(begin + count, self.shape[0] if self.shape else 0)
-        if self._whole is not None:
-            return self._whole[begin : self._read]
-        return self._take((self._read - begin, *self.shape[1:]))
-
-    def all(self) -> Array:
-        """Return the whole array."""
-        return self._take(self.shape) if self._whole is None else self._whole
-
-    def _take(self, shape: tuple[int, ...]) -> Array:
-        wanted = math.prod(shape) * self.dtype.itemsize
-        content = self._stream.read(wanted)
-        if len(content) < wanted:
-            raise ValueError("an array is cut short")
-        return np.frombuffer(content, self.dtype).reshape(shape)
-
-
-def check_archive(archive: zipfile.ZipFile, name: str) -> None:
+def check_archive(path: str, name: str) -> None:
     """Refuse an archive that unpacks to far more than it is."""
-    infos = archive.infolist()
-    whole, packed = (sum(getattr(info, size) for info in infos)
-                     for size in ("file_size", "compress_size"))  # fmt: skip
-    if whole > max(MUCH, MANY_TIMES * packed):
+    with zipfile.ZipFile(path) as archive:
+        whole = sum(info.file_size for info in archive.infolist())
+    if whole > max(MUCH, MANY_TIMES * os.path.getsize(path)):
         raise DataFileError(f"the archive unpacks to {whole} bytes, {MANY_TIMES} times its size "
                             "and more, which no table does", name)  # fmt: skip
 
 
-def read_npz(path: str, name: str) -> Opened:
+def read_npz(path: str, name: str) -> Table:
     """Return the arrays of an NPZ file as a table."""
     try:
-        archive = zipfile.ZipFile(path)
-        check_archive(archive, name)
-        members = {file.removesuffix(".npy"): _Member(archive, file)
-                   for file in archive.namelist() if file.endswith(".npy")}  # fmt: skip
-        return _open_members(members, name)
+        check_archive(path, name)
+        return _to_table(_unpack(path), name)
     except DataFileError:
         raise
     except DAMAGED as error:
         raise unreadable(error, name, "the archive cannot be read") from None
 
 
-def _open_members(members: dict[str, _Member], name: str) -> Opened:
-    if len(members) == 1 and not set(members) & set(KEYS["X"]):
-        (table,) = members.values()
-        return Opened(_names(table), _rows_of([table], name))
-    found = {part: next((members[key] for key in keys if key in members), None)
-             for part, keys in KEYS.items()}  # fmt: skip
-    X, y, ids = found["X"], found["y"], found["ids"]
-    if X is None or len(X.shape) != 2 or X.dtype.kind not in "biuf":
-        shapes = ", ".join(f"{key} {array.shape}" for key, array in members.items())
+def _unpack(path: str) -> dict[str, Array]:
+    """Return the arrays of an archive; they stay on disk until they are used."""
+    arrays: dict[str, Array] = {}
+    with (
+        zipfile.ZipFile(path) as archive,
+        # A map outlives the name of its file, where the system lets it.
+        tempfile.TemporaryDirectory(prefix="opforest-", ignore_cleanup_errors=True) as folder,
+    ):
+        for file in archive.namelist():
+            if file.endswith(".npy"):
+                copy = os.path.join(folder, str(len(arrays)))
+                with archive.open(file) as packed, open(copy, "wb") as stream:
+                    shutil.copyfileobj(packed, stream)
+                arrays[file.removesuffix(".npy")] = np.lib.format.open_memmap(copy, "r")
+    return arrays
+
+
+def _to_table(arrays: dict[str, Array], name: str) -> Table:
+    if len(arrays) == 1 and not set(arrays) & set(KEYS["X"]):
+        (table,) = arrays.values()
+        return Table(name, _names(table), _frames([table], name))
+    X, y, ids, titles, title = (
+        next((arrays[key] for key in keys if key in arrays), None) for keys in KEYS.values()
+    )
+    if X is None or X.ndim != 2 or X.dtype.kind not in "biuf":
+        shapes = ", ".join(f"{key} {array.shape}" for key, array in arrays.items())
         raise DataFileError(f"there must be a table of numbers called X, got {shapes}", name)
     for part in (y, ids):
         if part is not None and part.shape != X.shape[:1]:
             reason = f"labels and ids must be as many as the {X.shape[0]} examples"
             raise DataFileError(f"{reason}, got {part.shape}", name)
     d, names = X.shape[1], None
-    label, place = (None if y is None else d), (None if ids is None else d + (y is not None))
-    if found["feature_names"] is not None:
-        names = list(map(str, found["feature_names"].all().tolist()))
+    if titles is not None:
+        names = list(map(str, titles.tolist()))
         if len(names) != d:
             reason = f"there must be a name for each of {d} features, got {len(names)}"
             raise DataFileError(reason, name)
-        told = found["label_name"]
-        names += [_beside("label" if told is None else str(told.all()), names)] * (y is not None)
+        names += [_beside("label" if title is None else str(title), names)] * (y is not None)
         names += [_beside("id", names)] * (ids is not None)
+    places = (None if y is None else d), (None if ids is None else d + (y is not None))
     parts = [part for part in (X, y, ids) if part is not None]
-    return Opened(None if names is None else tuple(names), _rows_of(parts, name), (label, place))
+    return Table(name, None if names is None else tuple(names), _frames(parts, name), places)
 
 
 def _beside(name: str, names: list[str]) -> str:
@@ -174,18 +147,22 @@ def _beside(name: str, names: list[str]) -> str:
     return name if name not in names else _beside(f"{name} ", names)
 
 
-def _rows_of(members: list[_Member], name: str) -> Iterator[pl.DataFrame]:
-    try:
-        while len(rows := members[0].rows(ROWS)):
-            frame = _frame(rows, name)
-            for member in members[1:]:
-                column = _series(member.rows(ROWS), name)
-                frame = frame.with_columns(column.alias(str(frame.width)))
-            yield frame
-    except DataFileError:
-        raise
-    except DAMAGED as error:
-        raise unreadable(error, name, "the archive cannot be read") from None
+def read_libopf(path: str, name: str) -> Table:
+    """Return the samples of one of LibOPF's data sets as a table; labels 0 are none."""
+    from opforest.io import libopf
+
+    def samples() -> Iterator[tuple[Array, Array, Array]]:
+        try:
+            yield from libopf.read_samples(path, ROWS)
+        except DataFileError as error:
+            raise DataFileError(error.reason, name, error.line, error.column) from None
+
+    d, labelled = 0, False
+    for X, y, _ in samples():
+        d, labelled = X.shape[1], labelled or bool(y.any())
+    parts = ([X, y, ids] if labelled else [X, ids] for X, y, ids in samples())
+    frames = (frame for part in parts for frame in _frames(part, name))
+    return Table(name, None, frames, (d if labelled else None, d + labelled))
 
 
 def write_npy(stream: IO[bytes], data: Data, _: str) -> None:
@@ -201,3 +178,14 @@ def write_npz(stream: IO[bytes], data: Data, _: str) -> None:
     known: dict[str, Any] = {key: np.asarray(value) for key, value in arrays.items()
                              if value is not None}  # fmt: skip
     np.savez(stream, **known)
+
+
+def write_libopf(stream: IO[bytes], data: Data, kind: str) -> None:
+    """Write one of LibOPF's data sets."""
+    from opforest.io import libopf
+
+    y = np.zeros(len(data), np.int64) if data.y is None else data.y
+    try:
+        libopf.write_samples(stream, data.X, y, data.ids, text=kind == "libopf-text")
+    except ValueError as error:
+        raise DataFileError(str(error)) from error

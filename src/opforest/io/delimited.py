@@ -8,20 +8,20 @@ memory, or never end. Where polars cannot read a block, a second, slow look says
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from opforest._signals import undisturbed
-from opforest.columns.data import Data, Reading
+from opforest.columns.data import Reading, Table
 from opforest.columns.describing import MISSING_NUMBER, NUMBER
 from opforest.columns.roles import ID_NAME, LABEL_NAMES
 from opforest.errors import DataFileError
-from opforest.io.source import Source, open_source
+from opforest.io.source import Source
 
 #: Names that only a header has.
 KNOWN = {ID_NAME, *LABEL_NAMES[:3]}
@@ -40,6 +40,7 @@ _COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*", re.ASCII)
 _NUMBER = re.compile(NUMBER.replace("(?i:inf|infinity)", "(?i:inf|infinity|nan)"), re.ASCII)
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})", re.ASCII)
 _LEADING_ZERO = re.compile(r"[+-]*0\d", re.ASCII)
+_QUOTED = re.compile(r'"[^"]*"')
 _BLANK_LINE = re.compile(rb"^[ \t]*\r?\n", re.MULTILINE)
 
 Row = tuple[int, list[str]]  #: a line number and the cells
@@ -58,19 +59,34 @@ class Dialect(NamedTuple):
     is_padded: bool = False  #: whether blanks follow delimiters
 
 
-class Delimited:
-    """A table in text, read block by block."""
+def read_delimited(source: Source, reading: Reading) -> Table:
+    """Return the table in a text file."""
+    if reading.format == "tsv" and reading.delimiter is None:
+        reading = replace(reading, delimiter="\t")
+    file = Delimited(source, reading)
 
-    def __init__(self, source: Source, reading: Reading, live: bool, text: Any = ()) -> None:
-        self.name, self._live = source.name, live
-        self._path = None if source.is_live else source.path
-        self._stream = source.text()
-        head = _read_lines(self._stream, 2 if live else LINES)
+    def as_text(columns: Sequence[int]) -> pl.DataFrame:
+        with source.again() as fresh:
+            frames = Delimited(fresh, reading, columns).frames()
+            return pl.concat([frame[:, list(columns)] for frame in frames])
+
+    return Table(
+        source.name, file.dialect.names, file.frames(), is_typed=False, find_line=file.find_line,
+        as_text=None if source.is_live else as_text,
+    )  # fmt: skip
+
+
+class Delimited:
+    """A table in text, read block by block; columns of ``text`` are read as they are written."""
+
+    def __init__(self, source: Source, reading: Reading, text: Sequence[int] = ()) -> None:
+        self._source, self._stream, self.name = source, source.text(), source.name
+        head = _read_lines(self._stream, 2 if source.is_live else LINES)
         lines = [decode(line, i + 1, self.name) for i, line in enumerate(head)]
         found = find_dialect(lines, reading, self.name)
-        schema = [pl.String if live or k in text else kind for k, kind in enumerate(found.schema)]
+        schema = [pl.String if source.is_live or k in text else kind
+                  for k, kind in enumerate(found.schema)]  # fmt: skip
         self.dialect = found._replace(schema=tuple(schema))
-        self._first: pl.DataFrame | None = None
         self._error: DataFileError | None = None  # comes after the rows before it
         self._block = b"".join(head[self.dialect.skipped :])
         self._line, self._row = self.dialect.skipped, 0
@@ -84,7 +100,6 @@ class Delimited:
             frame = self._parse(block)
             self._block = block  # for find_line, while it is at hand
             if len(frame):
-                self._first = frame if self._first is None else self._first
                 yield frame
             if self._error is not None:
                 raise self._error
@@ -92,82 +107,74 @@ class Delimited:
             self._row += len(frame)
             self._block = rest
 
-    def sample(self) -> pl.DataFrame | None:
-        """Return the rows of the first block."""
-        return self._first
-
     def _complete(self) -> tuple[bytes, bytes]:
         """Return whole rows, and what comes after them."""
         block = self._block
-        while True:
-            more = self._stream.read1(BLOCK) if self._live else self._stream.read(BLOCK)
+        read = self._stream.read1 if self._source.is_live else self._stream.read
+        while more := read(BLOCK):
             block += more
-            if not more:
-                return block, b""
             end = _last_end(block)
             if end:
                 return block[:end], block[end:]
             if len(block) > LONGEST:
                 reason = f"a row is longer than {LONGEST >> 20} MB; is a quote not closed?"
                 raise DataFileError(reason, self.name, self._line + 1)
+        return block, b""
 
     # From text to columns.
 
     @undisturbed  # polars would swallow an interrupt
-    def _parse(self, original: bytes, block: bytes | None = None) -> pl.DataFrame:
-        dialect = self.dialect
-        block = original if block is None else block
+    def _parse(self, block: bytes) -> pl.DataFrame:
+        frame = self._quickly(block)
+        if frame is None:
+            return self._slowly(block)
+        return _with_points(frame) if self.dialect.has_commas else frame
+
+    def _quickly(self, block: bytes) -> pl.DataFrame | None:
+        """Return what polars reads, or None where it may be something else than what is there."""
+        dialect, mark = self.dialect, self.dialect.delimiter.encode()
         if dialect.delimiter == " ":
-            lines = (b"\t".join(line.split()) for line in block.splitlines())
-            block = b"\n".join(line for line in lines if line) + b"\n"
+            block, mark = b"\n".join(b"\t".join(row) for line in block.splitlines()
+                                     if (row := line.split())), b"\t"  # fmt: skip
+        elif b'"' in block:  # polars has no blanks beside quotes
+            beside = re.escape(mark) + rb' +"|" +' + re.escape(mark)
+            if dialect.is_padded or re.search(beside, block):
+                return None
         elif dialect.is_padded:
-            if b'"' in block:
-                return self._slowly(original)
-            block = re.sub(rb"(?m) *%b *" % re.escape(dialect.delimiter.encode()),
-                           dialect.delimiter.encode(), block)  # fmt: skip
-        types = [*dialect.schema, *([pl.String] if dialect.has_tail else [])]
-        for attempt in (types, [pl.String] * len(types)):
-            try:
-                frame = self._read(block, attempt)
-            except pl.exceptions.NoDataError:
-                return self._frame([])
-            except (pl.exceptions.PolarsError, ValueError):
-                continue
-            last = frame.get_column(str(len(types) - 1))
-            if last.null_count() == 0 or (dialect.has_tail and self._is_regular(block, frame)):
-                break
-            if b'"' in block:
-                return self._slowly(original)
-            if not self._is_regular(block, frame):
-                shorter = _BLANK_LINE.sub(b"", block)
-                if shorter == block:
-                    return self._slowly(original)
-                return self._parse(original, shorter) if shorter else self._frame([])
-            break
-        else:
-            return self._slowly(original)
+            block = re.sub(rb" *%b *" % re.escape(mark), mark, block)
+        frame = self._read(block, mark)
+        if frame is not None and b'"' not in block and not self._is_whole(frame, block, mark):
+            block = _BLANK_LINE.sub(b"", block)  # polars takes them for rows
+            frame = self._read(block, mark)
+        if frame is None or not self._is_whole(frame, block, mark):
+            return None
         if dialect.has_tail:
-            if (frame.get_column(str(dialect.width)).str.strip_chars() != "").any():
-                return self._slowly(original)
-            frame = frame.drop(str(dialect.width))
-        return _with_points(frame) if dialect.has_commas else frame
+            tail = frame.to_series(dialect.width)
+            return None if (tail.str.strip_chars() != "").any() else frame[:, : dialect.width]
+        return frame
 
-    def _read(self, block: bytes, types: list[Any]) -> pl.DataFrame:
-        separator = "\t" if self.dialect.delimiter == " " else self.dialect.delimiter
-        return pl.read_csv(
-            block, has_header=False, separator=separator,
-            quote_char=None if self.dialect.delimiter == " " else '"',
-            schema={str(k): kind for k, kind in enumerate(types)},
-            decimal_comma=self.dialect.has_commas,
-        )  # fmt: skip
+    def _read(self, block: bytes, mark: bytes) -> pl.DataFrame | None:
+        schema = [*self.dialect.schema, *[pl.String] * self.dialect.has_tail]
+        for kinds in (schema, [pl.String] * len(schema)):
+            with suppress(pl.exceptions.PolarsError, ValueError):
+                return pl.read_csv(
+                    block, has_header=False, separator=mark.decode(),
+                    quote_char=None if self.dialect.delimiter == " " else '"',
+                    schema={str(k): kind for k, kind in enumerate(kinds)},
+                    decimal_comma=self.dialect.has_commas, raise_if_empty=False,
+                )  # fmt: skip
+        return None
 
-    def _is_regular(self, block: bytes, frame: pl.DataFrame) -> bool:
-        """Tell whether all rows have the right number of delimiters; there are no quotes."""
-        mark = b"\t" if self.dialect.delimiter == " " else self.dialect.delimiter.encode()
-        wanted = self.dialect.width - 1 + self.dialect.has_tail
-        return b'"' not in block and block.count(mark) == wanted * len(frame) and not (
+    def _is_whole(self, frame: pl.DataFrame, block: bytes, mark: bytes) -> bool:
+        """Tell whether no row is short: polars fills it up with cells that are missing."""
+        if frame.to_series(-1).null_count() == 0:
+            return True
+        if b'"' in block:
+            return False
+        wanted = frame.width - 1
+        return block.count(mark) == wanted * len(frame) and not (
             wanted == 0 and _BLANK_LINE.search(block)
-        )  # fmt: skip
+        )
 
     def _slowly(self, block: bytes) -> pl.DataFrame:
         """Read a block row by row, and find what is wrong where it is."""
@@ -178,7 +185,10 @@ class Delimited:
             rows.extend(row for _, row in self._rows(lines, self._line))
         except DataFileError as error:
             self._error = error
-        return self._frame(rows)
+        columns = zip(*rows, strict=True) if rows else [()] * self.dialect.width
+        frame = pl.DataFrame({str(k): pl.Series(cells, dtype=pl.String)
+                              for k, cells in enumerate(columns)})  # fmt: skip
+        return _with_points(frame) if self.dialect.has_commas else frame
 
     def _rows(self, lines: Iterable[str], before: int) -> Iterator[Row]:
         width, tail = self.dialect.width, self.dialect.has_tail
@@ -187,29 +197,22 @@ class Delimited:
                 row = row[:-1]
             if len(row) != width:
                 what = "the first line" if self.dialect.names is None else "the header"
-                raise DataFileError(
-                    f"the row has {len(row)} cells, but {what} has {width}", self.name, line
-                )
+                reason = f"the row has {len(row)} cells, but {what} has {width}"
+                raise DataFileError(reason, self.name, line)
             yield line, row
-
-    def _frame(self, rows: list[list[str]]) -> pl.DataFrame:
-        columns = list(zip(*rows, strict=True)) if rows else [()] * self.dialect.width
-        frame = pl.DataFrame({str(k): pl.Series(cells, dtype=pl.String)
-                              for k, cells in enumerate(columns)})  # fmt: skip
-        return _with_points(frame) if self.dialect.has_commas else frame
 
     def find_line(self, row: int) -> int | None:
         """Return the line of a row of the file, counted from 0; None if that is gone."""
-        if self._path is not None:
-            with open_source(self._path) as source:
-                lines = (line.decode("utf-8", "replace") for line in source.text())
-                rows = self._rows(islice(lines, self.dialect.skipped, None), self.dialect.skipped)
-                return next(islice(rows, row, None), (None, []))[0]
-        if row < self._row:
-            return None
-        lines = (line.decode("utf-8", "replace") for line in io.BytesIO(self._block))
-        rows = self._rows(lines, self._line)
-        return next(islice(rows, row - self._row, None), (None, []))[0]
+        if self._source.is_live:
+            return self._find(row - self._row, io.BytesIO(self._block), self._line)
+        with self._source.again() as source:
+            before = self.dialect.skipped
+            return self._find(row, islice(source.text(), before, None), before)
+
+    def _find(self, row: int, lines: Iterable[bytes], before: int) -> int | None:
+        rows = self._rows((line.decode("utf-8", "replace") for line in lines), before)
+        found = next(islice(rows, row, None), None) if row >= 0 else None
+        return None if found is None else found[0]
 
 
 def _read_lines(stream: Any, most: int) -> list[bytes]:
@@ -321,11 +324,7 @@ def find_dialect(lines: list[str], reading: Reading, path: str) -> Dialect:
     elif tail:
         width -= 1
     cells = [[row[k].strip() for _, row in data if k < len(row)] for k in range(width)]
-    mark = delimiter + " "
-    padded = delimiter not in " \t" and any(mark in line for line in body) and any(
-        cell != cell.strip() for line in body[:50] if mark in line
-        for cell in line.rstrip("\r\n").split(delimiter)
-    )  # fmt: skip
+    padded = delimiter not in " \t" and f"{delimiter} " in _QUOTED.sub("", "".join(body[:50]))
     return Dialect(delimiter, names, width, tuple(map(_type, cells)), skipped, tail, has_commas,
                    padded)  # fmt: skip
 
@@ -435,38 +434,3 @@ def find_delimiter(lines: list[str]) -> str:
         if width > 1 and score > most:
             best, most = delimiter, score
     return best
-
-
-# Writing.
-
-
-def to_frame(data: Data, as_text: bool = False) -> pl.DataFrame:
-    """Return examples as a data frame: the id first, the label last.
-
-    As text, numbers are float64: float32 would be written with fewer digits.
-    """
-    names = list(data.feature_names or (f"f{k + 1}" for k in range(data.X.shape[1])))
-    if isinstance(data.X, pl.DataFrame):
-        columns = [column.alias(name) for name, column in zip(names, data.X, strict=True)]
-    else:
-        X = data.X.astype(np.float64) if as_text else data.X
-        columns = [pl.Series(name, column).fill_nan(None) for name, column in
-                   zip(names, X.T, strict=True)]  # fmt: skip
-    if data.ids is not None:
-        columns.insert(0, pl.Series(ID_NAME, data.ids))
-    if data.y is not None:
-        y = data.y.tolist() if data.y.dtype == object else data.y
-        columns.append(pl.Series(data.label_name or LABEL_NAMES[0], y))
-    return pl.DataFrame(columns)
-
-
-def write_frame(stream: IO[bytes], data: Data, kind: str) -> None:
-    """Write all examples as polars does: the id first, the label last; numbers keep all digits."""
-    frame = to_frame(data, as_text=kind not in ("parquet", "arrow"))
-    if kind in ("csv", "tsv"):
-        quotes: Any = "non_numeric" if frame.columns[0][0] in "#%;@{+\ufeff" else "necessary"
-        separator = "," if kind == "csv" else "\t"
-        frame.write_csv(stream, separator=separator, quote_style=quotes)
-    else:
-        write = {"parquet": "write_parquet", "arrow": "write_ipc", "ndjson": "write_ndjson"}[kind]
-        getattr(frame, write)(stream)

@@ -1,26 +1,12 @@
 """The formats of data files: one line each, which says all that is to be known of one."""
 
+import codecs
 import re
-from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from opforest.errors import DataFileError
-from opforest.io.source import Source
-
-
-class Opened(NamedTuple):
-    """A table that is about to be read."""
-
-    names: tuple[str, ...] | None  #: of the columns
-    frames: Iterator[Any]  #: data frames, whose columns are called by their index
-    apart: tuple[int | None, int | None] | tuple[()] = ()  #: places of label and id, if they have
-    declared: Mapping[int, str] = {}  #: kinds of columns, "category" or "number"
-    find_line: Callable[[int], int | None] | None = None  #: of a row, in a text file
-    again: Callable[[Any], Any] | None = None  #: reads all frames anew, now that text was found
-    as_text: Callable[[int], Any] | None = None  #: a column as it is written
-    sample: Callable[[], Any] | None = None  #: the first rows, where chunks may be smaller
-    is_typed: bool = True  #: whether text that looks like a number is text
+from opforest.io.source import UTF_16, Source
 
 
 class Format(NamedTuple):
@@ -35,7 +21,8 @@ class Format(NamedTuple):
     reader, writer : str
         ``"module:function"`` in this package; "" if there is none.
     reads : {"stream", "file"}
-        What the reader takes: a ``Source`` as it comes in, or the path of a file.
+        What the reader takes: a ``Source`` as it comes in and a ``Reading``, or the path and the
+        name of a file. It returns a ``Table``.
     magic : tuple of bytes
         How such files begin.
     keeps_names, keeps_ids, keeps_words : bool
@@ -55,7 +42,7 @@ class Format(NamedTuple):
     keeps_words: bool = True
     keeps_cells: bool = False
 
-    def function(self, what: str) -> Any:
+    def load(self, what: str) -> Any:
         """Return the reader or the writer."""
         module, name = what.split(":")
         return getattr(import_module(f"opforest.io.{module}"), name)
@@ -64,15 +51,15 @@ class Format(NamedTuple):
 FORMATS = {
     one.name: one
     for one in (
-        Format("csv", (".csv",), "tables:read_delimited", "delimited:write_frame", "stream",
+        Format("csv", (".csv",), "delimited:read_delimited", "frames:write_frame", "stream",
                keeps_cells=True),
-        Format("tsv", (".tsv", ".tab"), "tables:read_delimited", "delimited:write_frame", "stream",
+        Format("tsv", (".tsv", ".tab"), "delimited:read_delimited", "frames:write_frame", "stream",
                keeps_cells=True),
-        Format("parquet", (".parquet", ".pq"), "frames:read_parquet", "delimited:write_frame",
+        Format("parquet", (".parquet", ".pq"), "frames:read_parquet", "frames:write_frame",
                magic=(b"PAR1",), keeps_cells=True),
-        Format("arrow", (".arrow", ".feather", ".ipc"), "frames:read_arrow",
-               "delimited:write_frame", magic=(b"ARROW1",), keeps_cells=True),
-        Format("ndjson", (".ndjson", ".jsonl"), "frames:read_ndjson", "delimited:write_frame",
+        Format("arrow", (".arrow", ".feather", ".ipc"), "frames:read_arrow", "frames:write_frame",
+               magic=(b"ARROW1",), keeps_cells=True),
+        Format("ndjson", (".ndjson", ".jsonl"), "frames:read_ndjson", "frames:write_frame",
                keeps_cells=True),
         Format("excel", (".xlsx", ".xls", ".xlsb", ".ods"), "frames:read_excel",
                magic=(b"\xd0\xcf\x11\xe0",)),
@@ -82,15 +69,23 @@ FORMATS = {
         Format("arff", (".arff",), "arff:read_arff", "arff:write_arff", "stream"),
         Format("libsvm", (".libsvm", ".svm", ".svmlight"), "svm:read_svm", "svm:write_svm",
                "stream", keeps_names=False, keeps_ids=False, keeps_words=False),
-        Format("libopf", (".dat", ".opf"), "tables:read_libopf", "tables:write_libopf",
+        Format("libopf", (".dat", ".opf"), "arrays:read_libopf", "arrays:write_libopf",
                keeps_names=False, keeps_words=False),
-        Format("libopf-text", (".opf.txt",), "tables:read_libopf", "tables:write_libopf",
+        Format("libopf-text", (".opf.txt",), "arrays:read_libopf", "arrays:write_libopf",
                keeps_names=False, keeps_words=False),
     )
 }  # fmt: skip
 
 _SVM = re.compile(rb"\s*[+-]?[\d.]+(e[+-]?\d+)?(\s+(qid|\d+):\S+)+\s*(#|$)", re.IGNORECASE)
 _JSON = re.compile(rb'\s*\{\s*"')
+
+#: How files begin that are text, and no table; in lower case.
+_FOREIGN = {
+    re.compile(rb"<(!doctype|html|\?xml)"): "a web page or XML, and no table",
+    re.compile(rb"%pdf-"): "a PDF, and no table",
+    re.compile(rb'\[\s*[\[{"]|\{\s*\n'): "JSON, of which one object a line is read: "
+    "jq -c '.[]' FILE > lines.ndjson makes lines of a list",
+}
 
 
 def find_format(source: Source) -> str:
@@ -106,17 +101,15 @@ def find_format(source: Source) -> str:
         return "npz" if named != "excel" and b".xml" not in begin[:4096] else "excel"
     if named in ("arff", "libsvm", "ndjson", "tsv"):
         return named
-    if named is None or named.startswith("libopf"):
-        found = _libopf_kind(source, named)
-        if found:
-            return found
-    kind = _by_first_line(begin, source.name)
-    if named is not None and FORMATS[named].magic and kind == "csv":
-        return named
-    return named if named in ("csv", "npz", "excel") else kind
+    is_ours = named is None or named.startswith("libopf")
+    if is_ours and (found := _libopf_kind(source, named is not None)):
+        return found
+    kind = "csv" if begin.startswith(UTF_16) else _by_first_line(begin, source.name)
+    is_binary_by_name = named is not None and FORMATS[named].magic and kind == "csv"
+    return named if named and (is_binary_by_name or named in ("csv", "npz", "excel")) else kind
 
 
-def _libopf_kind(source: Source, named: str | None) -> str | None:
+def _libopf_kind(source: Source, is_named_so: bool) -> str | None:
     """Return the format of a file that is LibOPF's, or is said to be and holds no text."""
     from opforest.io import libopf
 
@@ -124,26 +117,27 @@ def _libopf_kind(source: Source, named: str | None) -> str | None:
     found = libopf.looks_like(source.path) if there else None
     if found == "text":
         return "libopf-text"
-    if found == "dataset" or (named is not None and found):
+    is_binary = b"\0" in source.begin and not source.begin.startswith(UTF_16)
+    if found == "dataset" or (is_named_so and (found or is_binary)):
         return "libopf"
-    is_binary = b"\0" in source.begin and not source.begin.startswith((b"\xff\xfe", b"\xfe\xff"))
-    return "libopf" if is_binary and (named is not None or source.is_live) else None
+    return "libopf" if is_binary and source.is_live else None
 
 
 def _by_first_line(begin: bytes, name: str) -> str:
-    if begin.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "csv"
-    lines = [line for line in begin.removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip()]
-    first = lines[0].strip().lower() if lines else b""
     if b"\0" in begin:
-        raise DataFileError("the file is neither text nor of a known format; --format names "
-                            "one", name)  # fmt: skip
-    starts = [line.strip().lower() for line in lines if not line.startswith(b"%")][:1]
-    if starts and starts[0].startswith((b"@relation", b"@attribute")):
+        reason = "the file is neither text nor of a known format; --format names one"
+        raise DataFileError(reason, name)
+    text = begin.removeprefix(codecs.BOM_UTF8).strip().lower()
+    for pattern, what in _FOREIGN.items():
+        if pattern.match(text):
+            raise DataFileError(f"the file is {what}", name)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    start = next((line for line in lines if not line.startswith(b"%")), b"")
+    if start.startswith((b"@relation", b"@attribute")):
         return "arff"
-    if _JSON.match(first):
+    if _JSON.match(start):
         return "ndjson"
-    return "libsvm" if _SVM.match(first) else "csv"
+    return "libsvm" if _SVM.match(start) else "csv"
 
 
 def format_of(path: str) -> str | None:

@@ -1,23 +1,26 @@
-"""Files that polars reads by itself: Parquet, Arrow, NDJSON, and Excel's."""
+"""Files that polars reads and writes by itself: Parquet, Arrow, NDJSON, Excel's; CSV it writes."""
 
 import glob
+import json
 import os
 import zipfile
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
+import numpy as np
 import polars as pl
 
+from opforest.columns.data import Data, Table
+from opforest.columns.roles import ID_NAME, LABEL_NAMES
 from opforest.errors import DataFileError
 from opforest.io.arrays import check_archive
-from opforest.io.formats import Opened
 from opforest.io.source import unreadable
 
 #: Rows that are read at a time.
 SOME = 65_536
 
 
-def read_parquet(path: str, name: str) -> Opened:
+def read_parquet(path: str, name: str) -> Table:
     """Return the table in a Parquet file, or in a folder of its parts."""
     files = sorted(glob.glob(os.path.join(glob.escape(path), "**", "*.parquet"), recursive=True)) \
         if os.path.isdir(path) else [path]  # fmt: skip
@@ -26,24 +29,42 @@ def read_parquet(path: str, name: str) -> Opened:
     return _scan(lambda: pl.scan_parquet(files, glob=False, hive_partitioning=False), name)
 
 
-def read_arrow(path: str, name: str) -> Opened:
+def read_arrow(path: str, name: str) -> Table:
     """Return the table in an Arrow or Feather file."""
     return _scan(lambda: pl.scan_ipc(path), name)
 
 
-def read_ndjson(path: str, name: str) -> Opened:
+def read_ndjson(path: str, name: str) -> Table:
     """Return the table of a file with a JSON object a line."""
-    return _scan(lambda: pl.scan_ndjson(path, infer_schema_length=None), name)
+    try:
+        return _scan(lambda: pl.scan_ndjson(path, infer_schema_length=None), name)
+    except DataFileError:
+        _check_lines(path, name)
+        raise
 
 
-def _scan(scan: Any, name: str) -> Opened:
+def _check_lines(path: str, name: str) -> None:
+    """Say which line is not an object in JSON."""
+    with open(path, "rb") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                is_object = not line.strip() or isinstance(json.loads(line), dict)
+            except (ValueError, RecursionError):
+                is_object = False
+            if not is_object:
+                shown = line[:40].decode("utf-8", "replace").strip()
+                reason = f"the line must be an object in JSON, got {shown!r}"
+                raise DataFileError(reason, name, number)
+
+
+def _scan(scan: Any, name: str) -> Table:
     try:
         lazy = scan()
         names = lazy.collect_schema().names()
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise unreadable(error, name) from None
     kept = [k for k, column in enumerate(names) if not column.startswith("__index_level_")]
-    return Opened(tuple(names[k] for k in kept), _slices(lazy, kept, name))
+    return Table(name, tuple(names[k] for k in kept), _slices(lazy, kept, name))
 
 
 def _slices(lazy: Any, kept: list[int], name: str) -> Iterator[pl.DataFrame]:
@@ -52,15 +73,16 @@ def _slices(lazy: Any, kept: list[int], name: str) -> Iterator[pl.DataFrame]:
         for batch in lazy.collect_batches(chunk_size=SOME, maintain_order=True):
             yield pl.DataFrame([batch.to_series(k).alias(str(i)) for i, k in enumerate(kept)])
             row += len(batch)
+    except (pl.exceptions.SchemaError, pl.exceptions.ColumnNotFoundError) as error:
+        raise unreadable(error, name, "the files of the folder differ in their columns") from None
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise unreadable(error, name, f"the file is damaged after {row} rows") from None
 
 
-def read_excel(path: str, name: str) -> Opened:
+def read_excel(path: str, name: str) -> Table:
     """Return the table in the only sheet of a workbook that has one."""
     if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            check_archive(archive, name)
+        check_archive(path, name)
     try:
         import fastexcel
     except ImportError as error:
@@ -78,4 +100,39 @@ def read_excel(path: str, name: str) -> Opened:
                             "as a file of its own", name)  # fmt: skip
     (sheet,) = full.values()
     names = tuple(sheet.columns)
-    return Opened(names, iter([sheet.rename({old: str(k) for k, old in enumerate(names)})]))
+    return Table(name, names, iter([sheet.rename({old: str(k) for k, old in enumerate(names)})]))
+
+
+# Writing.
+
+
+def to_frame(data: Data, as_text: bool = False) -> pl.DataFrame:
+    """Return examples as a data frame: the id first, the label last.
+
+    As text, numbers are float64: float32 would be written with fewer digits.
+    """
+    names = list(data.feature_names or (f"f{k + 1}" for k in range(data.X.shape[1])))
+    if isinstance(data.X, pl.DataFrame):
+        columns = [column.alias(name) for name, column in zip(names, data.X, strict=True)]
+    else:
+        X = data.X.astype(np.float64) if as_text else data.X
+        columns = [pl.Series(name, column).fill_nan(None) for name, column in
+                   zip(names, X.T, strict=True)]  # fmt: skip
+    if data.ids is not None:
+        columns.insert(0, pl.Series(ID_NAME, data.ids))
+    if data.y is not None:
+        y = data.y.tolist() if data.y.dtype == object else data.y
+        columns.append(pl.Series(data.label_name or LABEL_NAMES[0], y))
+    return pl.DataFrame(columns)
+
+
+def write_frame(stream: IO[bytes], data: Data, kind: str) -> None:
+    """Write all examples; numbers keep all their digits."""
+    frame = to_frame(data, as_text=kind not in ("parquet", "arrow"))
+    if kind in ("csv", "tsv"):
+        quotes: Any = "non_numeric" if frame.columns[0][0] in "#%;@{+\ufeff" else "necessary"
+        separator = "," if kind == "csv" else "\t"
+        frame.write_csv(stream, separator=separator, quote_style=quotes)
+    else:
+        write = {"parquet": "write_parquet", "arrow": "write_ipc", "ndjson": "write_ndjson"}[kind]
+        getattr(frame, write)(stream)

@@ -16,11 +16,11 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from opforest._atomic import replacing
 from opforest.errors import DataFileError
-from opforest.io.atomic import replacing
-from opforest.io.libopf_model import read_model, read_nodes, write_model
-from opforest.io.libopf_source import Source, kind_of_binary, open_source
 from opforest.metrics import Array
+from opforest.saving.libopf_model import read_model, read_nodes, write_model
+from opforest.saving.libopf_source import Source, kind_of_binary, open_source
 
 __all__ = [
     "DataFileError",

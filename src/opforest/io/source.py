@@ -1,18 +1,19 @@
-"""Where data comes from: a file, packed or not, or the standard input."""
+"""Where data comes from: a file, packed or not, or the standard input; and where it goes."""
 
 import bz2
 import codecs
-import gzip
 import io
 import lzma
 import os
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import IO, Any
 
+from opforest._atomic import replacing
 from opforest.errors import DataFileError
 
 #: What names the standard input, and the standard output.
@@ -20,42 +21,29 @@ STANDARD = "-"
 
 BUFFER = 1 << 16
 
+#: Bytes that are unpacked at a time: few, because each may become thousands.
+PIECE = 1 << 10
+
 #: A packed file may unpack to so many bytes, or to so many times its size, whichever is more.
 MUCH, MANY_TIMES = 1 << 27, 100
 
+#: How UTF-16 begins.
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
-def _zstandard(stream: Any) -> Any:
+
+def _zstandard() -> Any:
     try:
         import zstandard
     except ImportError as error:
         raise ImportError(".zst files need zstandard: pip install 'opforest[cli]'") from error
-    return _Zstandard(stream, zstandard.ZstdDecompressor().decompressobj)
+    return zstandard.ZstdDecompressor().decompressobj()
 
 
-class _Zstandard:
-    """What a stream holds that zstandard has packed, a little at a time; cut short is an error."""
-
-    def __init__(self, stream: Any, make: Callable[[], Any]) -> None:
-        self._stream, self._make, self._frame, self._rest = stream, make, make(), b""
-
-    def read(self, size: int) -> bytes:
-        while not self._rest and (packed := self._stream.read(1024)):
-            while packed:
-                self._rest += self._frame.decompress(packed)
-                packed = self._frame.unused_data if self._frame.eof else b""
-                if packed:
-                    self._frame = self._make()
-        if not self._rest and not self._frame.eof:
-            raise EOFError("it is cut short")
-        taken, self._rest = self._rest[:size], self._rest[size:]
-        return taken
-
-
-#: How packed files begin, how their names end, and what unpacks them.
-PACKED: dict[bytes, tuple[str, Callable[[Any], Any]]] = {
-    b"\x1f\x8b": (".gz", lambda stream: gzip.GzipFile(fileobj=stream)),
-    b"\xfd7zXZ\0": (".xz", lzma.LZMAFile),
-    b"BZh": (".bz2", bz2.BZ2File),
+#: How packed files begin, how their names end, and what unpacks a part of one.
+PACKED: dict[bytes, tuple[str, Callable[[], Any]]] = {
+    b"\x1f\x8b": (".gz", lambda: zlib.decompressobj(31)),
+    b"\xfd7zXZ\0": (".xz", lambda: lzma.LZMADecompressor(memlimit=MUCH)),
+    b"BZh": (".bz2", bz2.BZ2Decompressor),
     b"\x28\xb5\x2f\xfd": (".zst", _zstandard),
 }
 
@@ -63,60 +51,65 @@ PACKED: dict[bytes, tuple[str, Callable[[Any], Any]]] = {
 def unreadable(
     error: BaseException, name: str, what: str = "the file cannot be read"
 ) -> DataFileError:  # fmt: skip
-    """Return the error that says what another library found, in its first line."""
+    """Return the error that says what another library found, in its first line.
+
+    Advice that is meant for those who call the library is left out.
+    """
     first = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return DataFileError(f"{what}: {first}", name)
+    return DataFileError(f"{what}: {first.partition(', hint:')[0]}", name)
 
 
-class _Counted:
-    """A packed stream that counts what is read of it."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream, self.count = stream, 0
-
-    def read(self, size: int = -1) -> bytes:
-        content: bytes = self._stream.read(BUFFER if size is None or size < 0 else size)
-        self.count += len(content)
-        return content
-
-
-def _unpacking(packed: Any, unpack: Callable[[Any], Any], name: str) -> Callable[[Any], int]:
-    """Return a function that fills a buffer with what is packed, unless it is far too much."""
-    counted, taken = _Counted(packed), 0
-    unpacked = unpack(counted)
-
-    def fill(buffer: Any) -> int:
-        nonlocal taken
-        try:
-            content = unpacked.read(len(buffer))
-        except Exception as error:  # each library has errors of its own
-            if isinstance(error, MemoryError):
+def _unpack(packed: Any, make: Callable[[], Any], name: str) -> Iterator[bytes]:
+    """Yield what is packed, unless it is damaged, cut short, or far too much."""
+    unpacker, size, taken = make(), 0, 0
+    while more := packed.read(PIECE):
+        size += len(more)
+        while more:
+            if unpacker.eof:  # files may be several, one behind another, with zeros in between
+                more = more.lstrip(b"\0")
+                if not more:
+                    break
+                unpacker = make()
+            try:
+                part = unpacker.decompress(more)
+            except MemoryError:
                 raise
-            raise DataFileError(f"the file cannot be unpacked: {error}", name) from None
-        taken += len(content)
-        if taken > max(MUCH, MANY_TIMES * counted.count):
-            raise DataFileError(
-                f"the file unpacks to more than {MANY_TIMES} times its size, which no table does; "
-                "unpack it yourself if it is one",
-                name,
-            )
-        buffer[: len(content)] = content
-        return len(content)
+            except Exception as error:  # each library has errors of its own
+                raise unreadable(error, name, "the file cannot be unpacked") from None
+            taken += len(part)
+            if taken > max(MUCH, MANY_TIMES * size):
+                raise DataFileError(
+                    f"the file unpacks to more than {MANY_TIMES} times its size, which no table "
+                    "does; unpack it yourself if it is one",
+                    name,
+                )
+            yield part
+            more = unpacker.unused_data
+    if not unpacker.eof:
+        raise DataFileError("the file cannot be unpacked: it is cut short", name)
 
-    return fill
 
+class _Parts(io.RawIOBase):
+    """A raw stream of what an iterator yields."""
 
-class _Reader(io.RawIOBase):
-    """A raw stream made of a function that fills a buffer."""
-
-    def __init__(self, fill: Callable[[Any], int]) -> None:
-        self._fill = fill
+    def __init__(self, parts: Iterator[bytes]) -> None:
+        self._parts, self._rest = parts, memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        return self._fill(buffer)
+        taken = 0
+        while taken < len(buffer):
+            if not self._rest:
+                part = next(self._parts, None)
+                if part is None:
+                    break
+                self._rest = memoryview(part)
+            some = self._rest[: len(buffer) - taken]
+            buffer[taken : taken + len(some)] = some
+            self._rest, taken = self._rest[len(some) :], taken + len(some)
+        return taken
 
 
 class Source:
@@ -124,28 +117,29 @@ class Source:
 
     Attributes
     ----------
-    name : str
-        What errors call it.
+    path, name : str
+        Where it is, and what errors call it.
     begin : bytes
         Its first bytes, unpacked, which are still to be read.
+    is_packed : bool
+        Whether the file is not what is read.
     is_live : bool
-        Whether more may come in later, so that nothing must be read ahead.
+        Whether more may come in later, so that nothing must be read ahead, and nothing twice.
     stream : stream of bytes
         The content, unpacked.
     """
 
-    def __init__(self, path: str, stream: Any) -> None:
-        self.path, self.is_packed = path, False
+    def __init__(self, path: str, stream: Any, name: str) -> None:
+        self.path, self.name, self.is_packed = path, name, False
         self.is_live = path == STANDARD or not os.path.isfile(path)
-        self.name = "standard input" if path == STANDARD else path
         self.stream: Any = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
-        begin = bytes(self.stream.peek(BUFFER))
-        for magic, (_, unpack) in PACKED.items():
-            if begin.startswith(magic):
-                fill = _unpacking(self.stream, unpack, self.name)
-                self.stream = io.BufferedReader(_Reader(fill), BUFFER)
+        self.begin = bytes(self.stream.peek(BUFFER))
+        for magic, (_, make) in PACKED.items():
+            if self.begin.startswith(magic):
                 self.is_packed = True
-        self.begin = bytes(self.stream.peek(BUFFER)) if self.is_packed else begin
+                self.stream = io.BufferedReader(_Parts(_unpack(self.stream, make, name)), BUFFER)
+                self.begin = bytes(self.stream.peek(BUFFER))
+                return
 
     @property
     def file_name(self) -> str:
@@ -157,32 +151,28 @@ class Source:
 
     def text(self) -> Any:
         """Return the content as a stream of UTF-8 without a mark at its beginning."""
-        for mark, code in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
-            if self.begin.startswith(mark):
-                return io.BufferedReader(_Reader(self._recode(code)), BUFFER)
-        if self.begin.startswith(b"\xef\xbb\xbf"):
-            self.stream.read(3)
-        return self.stream
+        stream = self.stream
+        if self.begin.startswith(UTF_16):
+            stream = io.BufferedReader(_Parts(self._recode()), BUFFER)
+        elif self.begin.startswith(codecs.BOM_UTF8):
+            stream.read(len(codecs.BOM_UTF8))
+        begin = stream.peek(BUFFER)
+        if b"\r" in begin and b"\n" not in begin:  # lines end as on very old computers
+            pieces = iter(lambda: stream.read1(BUFFER), b"")
+            return io.BufferedReader(_Parts(piece.replace(b"\r", b"\n") for piece in pieces))
+        return stream
 
-    def _recode(self, code: str) -> Callable[[Any], int]:
-        decoder, rest = codecs.getincrementaldecoder(code)(), bytearray()
+    def _recode(self) -> Iterator[bytes]:
+        try:
+            for text in codecs.iterdecode(iter(lambda: self.stream.read1(BUFFER), b""), "utf-16"):
+                yield text.encode()
+        except UnicodeDecodeError as error:
+            reason = f"the file is not valid UTF-16: {error.reason}"
+            raise DataFileError(reason, self.name) from None
 
-        def fill(buffer: Any) -> int:
-            more = b"-"
-            while not rest and more:
-                more = self.stream.read(BUFFER // 4)
-                try:
-                    text = decoder.decode(more, final=not more)
-                except UnicodeDecodeError as error:
-                    reason = f"the file is not valid UTF-16: {error.reason}"
-                    raise DataFileError(reason, self.name) from None
-                rest.extend(text.encode("utf-8"))
-            taken = min(len(rest), len(buffer))
-            buffer[:taken] = rest[:taken]
-            del rest[:taken]
-            return taken
-
-        return fill
+    def again(self) -> AbstractContextManager["Source"]:
+        """Open the file once more."""
+        return open_source(self.path, self.name)
 
     @contextmanager
     def file(self) -> Iterator[str]:
@@ -198,20 +188,18 @@ class Source:
 
 
 @contextmanager
-def open_source(path: str) -> Iterator[Source]:
+def open_source(path: str, name: str | None = None) -> Iterator[Source]:
     """Open a data file, or the standard input for ``-``."""
     if path == STANDARD:
-        yield Source(path, sys.stdin.buffer)
+        yield Source(path, sys.stdin.buffer, name or "standard input")
         return
     with open(path, "rb", BUFFER) as stream:
-        yield Source(path, stream)
+        yield Source(path, stream, name or path)
 
 
 @contextmanager
 def open_output(path: str) -> Iterator[IO[bytes]]:
     """Open a file that is written whole or not at all, or the standard output."""
-    from opforest.io.atomic import replacing
-
     if path == STANDARD:
         sys.stdout.flush()
         yield sys.stdout.buffer

@@ -6,16 +6,16 @@ Its writer rounds to 16 digits and drops features that are 0 everywhere, so we w
 import io
 import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import polars as pl
 
-from opforest.columns.data import ROWS, Array, Data, Reading
+from opforest.columns.data import ROWS, Array, Data, Reading, Table
 from opforest.errors import DataFileError
-from opforest.io.formats import Opened
+from opforest.io.source import Source
 
 _ZERO = re.compile(rb"[+-]?(0+\.?0*|\.0+)")
 _INDEX = re.compile(rb"(?<!\S)(\d+):")
@@ -24,64 +24,47 @@ _INDEX = re.compile(rb"(?<!\S)(\d+):")
 CELLS, LARGEST = 1 << 26, 10**7
 
 
-def read_svm(source: Any, reading: Reading, live: bool) -> Opened:
+def read_svm(source: Source, reading: Reading) -> Table:
     """Return the table in a LibSVM file; all labels 0 mean that there are none.
 
     A file is read twice, because no part of it tells how many features there are, unless a model
     does.
     """
-    name, expected = source.name, reading.expected
-    if live and expected is not None:
-        d, has_labels = expected.n_features, True
-    else:
-        d, has_labels = _survey(source, name)
-        d = expected.n_features if expected is not None else d
-    numbers = array("q")  # the line of each row
-    rows = _frames(_lines(source, live), d, has_labels, numbers, name, live)
-    return Opened(None, rows, (d if has_labels else None, None), {},
-                  lambda row: numbers[row] if row < len(numbers) else None)  # fmt: skip
+    d, has_labels = (0, True) if source.is_live else _survey(source)
+    d = d if reading.expected is None else reading.expected.n_features
+    rows, numbers = _rows(source), array("q")  # the line of each row
+    size = 1 if source.is_live else max(1, min(ROWS, CELLS // d))
+
+    def frames() -> Iterator[pl.DataFrame]:
+        while chunk := list(islice(rows, size)):
+            X, y = _parse(chunk, d, source.name)
+            numbers.extend(number for number, _ in chunk)
+            frame = pl.DataFrame(X, schema=[str(k) for k in range(d)], orient="row")
+            yield frame.with_columns(pl.Series(str(d), y)) if has_labels else frame
+
+    return Table(source.name, None, frames(), (d if has_labels else None, None),
+                 find_line=lambda row: numbers[row] if row < len(numbers) else None)  # fmt: skip
 
 
-def _lines(source: Any, live: bool) -> Iterator[tuple[int, bytes]]:
-    if live:
-        yield from enumerate(source.stream, 1)
-        return
-    with open(source.path, "rb") as stream:
-        yield from enumerate(stream, 1)
+def _rows(source: Source) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that are more than a comment, with their numbers."""
+    lines = enumerate(source.text(), 1)
+    return ((i, line) for i, line in lines if line.split(b"#", 1)[0].strip())
 
 
-def _survey(source: Any, name: str) -> tuple[int, bool]:
+def _survey(source: Source) -> tuple[int, bool]:
     """Look through a file for its largest index and for labels, and keep nothing of it."""
     largest, has_labels = 1, False
-    with open(source.path, "rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if not _is_row(line):
-                continue
+    with source.again() as fresh:
+        for number, line in _rows(fresh):
             label, *features = line.split(b"#", 1)[0].split(None, 1)
             has_labels = has_labels or not _ZERO.fullmatch(label)
             for index in _INDEX.findall(features[0]) if features else ():
                 if len(index) > 18 or int(index) > LARGEST:
                     reason = f"the index {index[:20].decode()} is larger than {LARGEST}"
-                    raise DataFileError(reason, name, number)
+                    raise DataFileError(reason, source.name, number)
                 largest = max(largest, int(index))
     return largest, has_labels
-
-
-def _is_row(line: bytes) -> bool:
-    return bool(line.split(b"#", 1)[0].strip())
-
-
-def _frames(
-    lines: Iterable[tuple[int, bytes]], d: int, labelled: bool, numbers: "array[int]", name: str,
-    live: bool,
-) -> Iterator[pl.DataFrame]:  # fmt: skip
-    rows = (pair for pair in lines if _is_row(pair[1]))
-    size = 1 if live else max(1, min(ROWS, CELLS // d))
-    while chunk := list(islice(rows, size)):
-        X, y = _parse(chunk, d, name)
-        numbers.extend(number for number, _ in chunk)
-        frame = pl.DataFrame(X, schema=[str(k) for k in range(d)], orient="row")
-        yield frame.with_columns(pl.Series(str(d), y)) if labelled else frame
 
 
 def _parse(numbered: list[tuple[int, bytes]], d: int, name: str) -> tuple[Array, Array]:

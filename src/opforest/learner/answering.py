@@ -222,7 +222,7 @@ class Answering(OpenStore):
         """
         target = os.fspath(path)
         if format is None and target.endswith(".opforest"):
-            from opforest.io.model_file import save
+            from opforest.saving.model_file import save
 
             model = self.model
             if self._memory.is_empty:

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 
-from opforest.io.pipelines import steps_to_data
 from opforest.learner.answering import Answering
 from opforest.learner.changes import Batch, Change, Plan, make_plan
 from opforest.learner.errors import RowError, UnknownKeyError
@@ -21,6 +20,7 @@ from opforest.learner.store import Row
 from opforest.learner.values import GENERATED, Array, label_array, read_keys, read_labels
 from opforest.preparing.preparation import Preparation
 from opforest.report import UpdateReport
+from opforest.saving.pipelines import steps_to_data
 
 
 class Learner(Answering):

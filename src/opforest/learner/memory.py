@@ -9,12 +9,12 @@ import numpy as np
 
 from opforest.classifier import OPFClassifier
 from opforest.explanation import Explanation, explain
-from opforest.io.model_file import load, save
 from opforest.learner.rows import Rows, rows_of
 from opforest.learner.settings import Settings
 from opforest.learner.store import Row, Snapshot
 from opforest.learner.values import Array, label_array
 from opforest.report import UpdateReport
+from opforest.saving.model_file import load, save
 from opforest.semi_supervised import OPFSemiSupervised
 from opforest.updates.exact import WORTH_TRAINING
 

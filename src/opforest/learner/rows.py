@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from opforest.io.container import refuse_constant
-from opforest.io.pipelines import check_widths, steps_from_data, steps_to_data
 from opforest.learner.errors import RowError
 from opforest.learner.settings import Settings
 from opforest.learner.values import Array, read_cells, read_rows
 from opforest.preparing.preparation import Preparation, UnknownCategoryError
+from opforest.saving.container import refuse_constant
+from opforest.saving.pipelines import check_widths, steps_from_data, steps_to_data
 
 #: What a cell in a file may be.
 CELLS = (float, int, str, type(None))

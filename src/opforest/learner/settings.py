@@ -6,12 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from opforest.io.header import from_json, to_json
 from opforest.learner.errors import StoreError
 from opforest.learner.store import Store
 from opforest.learner.values import KINDS
 from opforest.metrics import resolve
 from opforest.preparing.preparation import ENCODE, SCALES
+from opforest.saving.header import from_json, to_json
 
 PRECISIONS = ("float64", "float32")
 

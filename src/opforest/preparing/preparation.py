@@ -281,12 +281,10 @@ class Preparation(TransformerMixin, BaseEstimator):
         if self.missing == "median":
             return
         dropped = set(text) if self.encode == "drop" else set()
-        wanting = [called[k] for k, column in enumerate(cells)
-                   if k not in dropped and _is_missing(column).any()]  # fmt: skip
+        wanting = {called[k]: int(missing.argmax()) for k, column in enumerate(cells)
+                   if k not in dropped and (missing := _is_missing(column)).any()}  # fmt: skip
         if wanting:
-            raise ValueError(
-                f"cells are missing in {', '.join(wanting)}: missing='median' fills them in."
-            )
+            raise MissingCellError(", ".join(wanting), min(wanting.values()))
 
     def _check_categories(self, cells: list[Array], called: list[str]) -> None:
         """Say which categories are new, all of them."""
@@ -303,6 +301,22 @@ class Preparation(TransformerMixin, BaseEstimator):
                     f"training: {', '.join(map(str, known[:8]))}{' …' if len(known) > 8 else ''}.",
                     int(unknown.argmax()), k,
                 )  # fmt: skip
+
+
+class MissingCellError(ValueError):
+    """A cell is missing, and nothing says what to do about it.
+
+    Attributes
+    ----------
+    columns : str
+        The names of all columns in which cells are missing.
+    row : int
+        Where the first one is.
+    """
+
+    def __init__(self, columns: str, row: int) -> None:
+        super().__init__(f"cells are missing in {columns}: missing='median' fills them in.")
+        self.columns, self.row = columns, row
 
 
 class UnknownCategoryError(ValueError):

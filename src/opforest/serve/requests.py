@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
-from opforest.io.container import refuse_constant
+from opforest.saving.container import refuse_constant
 from opforest.serve.limits import Limits
 from opforest.serve.problems import ProblemError
 

@@ -55,9 +55,7 @@ class Source:
 
     def content(self) -> bytes:
         """Return all of it."""
-        if self.path is None:
-            return self.head
-        with open(self.path, "rb") as stream:
+        with self._open() as stream:
             content = stream.read(self.size)
         if len(content) != self.size:
             raise self.error("it has become shorter while it was read.")

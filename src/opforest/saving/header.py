@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opforest.errors import ModelFileError
-from opforest.io.container import demand
 from opforest.metrics import Array, Metric, resolve
 from opforest.parts import Parts
+from opforest.saving.container import demand
 from opforest.semi_supervised import SEEDS
 from opforest.spanning import ALGORITHMS
 from opforest.updates import UPDATES

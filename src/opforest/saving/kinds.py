@@ -14,8 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from opforest.base import ForestEstimator
 from opforest.forest import BaseForest
-from opforest.io.container import demand
-from opforest.io.density_kinds import (
+from opforest.metrics import Array, Metric
+from opforest.report import UpdateReport
+from opforest.saving.container import demand
+from opforest.saving.density_kinds import (
     make_clustering,
     make_knn,
     make_outlier,
@@ -23,7 +25,7 @@ from opforest.io.density_kinds import (
     take_knn,
     take_outlier,
 )
-from opforest.io.header import (
+from opforest.saving.header import (
     Reader,
     Taken,
     give_names,
@@ -33,8 +35,6 @@ from opforest.io.header import (
     take_classes,
     take_names,
 )
-from opforest.metrics import Array, Metric
-from opforest.report import UpdateReport
 from opforest.sharpness import LEAST, MOST, Sharpness
 from opforest.spanning import check_algorithm
 

@@ -10,9 +10,12 @@ from typing import IO, Any
 from opforest.classifier import OPFClassifier
 from opforest.errors import ModelFileError
 from opforest.forest import BaseForest
-from opforest.io.container import demand, read_container, write_container
-from opforest.io.forest_arrays import put_together
-from opforest.io.header import (
+from opforest.kernels.growing.opfi import Lines
+from opforest.metrics import Array, Metric
+from opforest.parts import Model, Parts
+from opforest.saving.container import demand, read_container, write_container
+from opforest.saving.forest_arrays import put_together
+from opforest.saving.header import (
     Reader,
     check_jobs,
     check_unchanged,
@@ -21,11 +24,8 @@ from opforest.io.header import (
     to_json,
     write_parameters,
 )
-from opforest.io.kinds import KINDS, kind_of, read_sharpness
-from opforest.io.pipelines import join_pipeline, split_pipeline
-from opforest.kernels.growing.opfi import Lines
-from opforest.metrics import Array, Metric
-from opforest.parts import Model, Parts
+from opforest.saving.kinds import KINDS, kind_of, read_sharpness
+from opforest.saving.pipelines import join_pipeline, split_pipeline
 from opforest.updates import UPDATES
 
 #: The versions of the format: of a model alone, and of one with preparation before it.

@@ -27,8 +27,8 @@ from typing import IO, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from opforest._atomic import replacing
 from opforest.errors import ModelFileError
-from opforest.io.atomic import replacing
 
 Array = npt.NDArray[Any]
 

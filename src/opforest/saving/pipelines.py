@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 from opforest.errors import ModelFileError
-from opforest.io.container import demand
+from opforest.saving.container import demand
 
 #: Steps before the model, at the most.
 MANY_STEPS = 20

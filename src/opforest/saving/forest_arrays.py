@@ -11,11 +11,11 @@ import numpy as np
 
 from opforest._jit import is_jitted, specialise
 from opforest.forest import BaseForest
-from opforest.io.container import demand
 from opforest.kernels.distances import measure_edges
 from opforest.kernels.kdtree.fixed import build_kdtree
 from opforest.metrics import Array, CallableMetric, Metric
 from opforest.parts import Parts, read_only
+from opforest.saving.container import demand
 from opforest.seeded import SeededForest
 from opforest.spanning import SHARE_FOR_SEARCH, check_algorithm
 from opforest.updates import UPDATES

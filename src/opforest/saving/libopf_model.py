@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from opforest._atomic import replacing
 from opforest.classifier import OPFClassifier
 from opforest.forest import BaseForest
-from opforest.io.atomic import replacing
-from opforest.io.forest_arrays import find_tops, put_together
-from opforest.io.libopf_source import Source, find_nodes, kind_of_binary, open_source
-from opforest.io.model_file import fitted_classifier
 from opforest.kernels.distances import measure_edges
 from opforest.kernels.growing.opfi import Lines
 from opforest.metrics import Array, SquaredEuclidean, resolve
 from opforest.parts import Model, Parts
+from opforest.saving.forest_arrays import find_tops, put_together
+from opforest.saving.libopf_source import Source, find_nodes, kind_of_binary, open_source
+from opforest.saving.model_file import fitted_classifier
 from opforest.updates.approximate import as_approximate
 
 #: What LibOPF measures: 1e5 ln(1 + Σ (a − b)²).

@@ -11,7 +11,7 @@ from opforest import (
     OPFOutlier,
     OPFSemiSupervised,
 )
-from opforest.io.container import read_container, write_container
+from opforest.saving.container import read_container, write_container
 
 RNG = np.random.default_rng(0)
 X, Q = RNG.normal(size=(60, 3)), RNG.normal(size=(20, 3))

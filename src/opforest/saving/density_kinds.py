@@ -6,9 +6,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from opforest.hills import DensityForest, Grown
-from opforest.io.container import demand
-from opforest.io.forest_arrays import check_numbers
-from opforest.io.header import (
+from opforest.kernels.clustering.conquest import TOP, Hills
+from opforest.metrics import Array
+from opforest.saving.container import demand
+from opforest.saving.forest_arrays import check_numbers
+from opforest.saving.header import (
     Reader,
     Taken,
     check_unchanged,
@@ -20,8 +22,6 @@ from opforest.io.header import (
     take_names,
     to_json,
 )
-from opforest.kernels.clustering.conquest import TOP, Hills
-from opforest.metrics import Array
 from opforest.spanning import check_algorithm
 
 
