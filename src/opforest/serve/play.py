@@ -243,10 +243,8 @@ class Play:
 
     @staticmethod
     def _point(x: list[Any]) -> Array:
-        if len(x) != 2 or not {*map(type, x)} <= {int, float} or not np.isfinite(x).all():
-            raise RowError("'x' must be two finite numbers.")
-        if max(map(abs, x)) > 1e6:
-            raise RowError("'x' must be within a million.")
+        if len(x) != 2 or not {*map(type, x)} <= {int, float} or max(map(abs, x)) > 1e6:
+            raise RowError("'x' must be two numbers, neither above a million.")
         return np.array(x, float)
 
     def forget(self, key: str) -> None:
@@ -292,6 +290,7 @@ def describe_path(path: Explanation) -> dict[str, Any]:
     return {
         "label": path.label,
         "cost": path.cost,
+        "rival": None if path.rival is None else describe_path(path.rival),
         "steps": [
             {"index": step.index, "key": step.key, "label": step.label,
              "distance": step.distance, "cost": step.cost}
