@@ -56,7 +56,8 @@ class OpenStore:
 
     def _settle(self, wanted: Settings, metric: Any, told_again: dict[str, bool | None]) -> None:
         """Agree on the settings with the store."""
-        if self._store.get("metric") is None:  # new, or its maker was killed before this
+        is_blank = self._store.get("metric") is None and self._store.next_id() == 1
+        if is_blank:  # it is new, or its maker was killed before this
             if self._store.read_only:
                 raise StoreError(f"{self.path}: it is just being made: open it again in a moment.")
             with self._store.writing():

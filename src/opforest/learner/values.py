@@ -134,8 +134,10 @@ def as_text(label: Any) -> str:
 
 
 def label_array(values: list[Any], kind: str | None) -> Array:
-    """Return labels as models take them."""
+    """Return labels as models take them, given them, or what SQLite makes of them: 1 of True."""
     if None in values:
+        if kind == "boolean":
+            values = [None if value is None else bool(value) for value in values]
         return np.array(values, object)
     return np.array(values, KINDS[kind or "text"])
 

@@ -25,6 +25,7 @@ from starlette.staticfiles import StaticFiles
 
 from opforest import __version__
 from opforest.learner import Change, Learner
+from opforest.learner.values import label_array
 from opforest.serve import openapi
 from opforest.serve.events import Hub, Meter
 from opforest.serve.guard import Guard, Tokens
@@ -158,15 +159,17 @@ class Service:
 
     def stats(self) -> dict[str, Any]:
         """Return what the page shows of a store."""
+        stats, last = self.learner.stats(), self.learner._store.last(8)
+        labels = label_array([row.y for row in last], stats["labels"]).tolist()
         return {
-            **self.learner.stats(),
+            **stats,
             "version": __version__,
             "waiting": self.waiting,
             "play": self.play is not None,
             "history": self.learner._store.scores(200),
             "last": [
-                {"key": row.name, "label": row.y, "time": row.time}
-                for row in self.learner._store.last(8)
+                {"key": row.name, "label": label, "time": row.time}
+                for row, label in zip(last, labels, strict=True)
             ],
             "events": list(self.hub.recent)[-8:],
         }
@@ -306,16 +309,16 @@ def make_app(
                   description=openapi.DESCRIPTION)  # fmt: skip
     app.state.service = service
     _add_questions(app, service)
-    posts: dict[str, Answer] = {"/v1/predict": service.predict, "/v1/explain": service.explain}
+    changes: dict[str, Answer] = {
+        "/v1/learn": service.learn, "/v1/forget": service.forget, "/v1/correct": service.correct,
+    }  # fmt: skip
     if play:  # the three forests change together, or not at all
-        posts |= {
+        changes = {
             "/v1/play/start": service.start, "/v1/play/step": service.step,
             "/v1/play/learn": service.draw, "/v1/play/forget": service.drop,
             "/v1/play/explain": service.hover,
         }  # fmt: skip
-    else:
-        posts |= {"/v1/learn": service.learn, "/v1/forget": service.forget,
-                  "/v1/correct": service.correct}  # fmt: skip
+    posts = {**changes, "/v1/predict": service.predict, "/v1/explain": service.explain}
     for path, answer in posts.items():
         endpoint = _endpoint(service, path, answer)
         app.post(
@@ -401,8 +404,8 @@ def _add_questions(app: FastAPI, service: Service) -> None:
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     @app.get("/docs", include_in_schema=False)
-    async def docs() -> Response:
-        return HTMLResponse(openapi.page(app.openapi()))
+    async def docs(request: Request) -> Response:
+        return HTMLResponse(openapi.page(app.openapi(), str(request.base_url)))
 
     @app.get("/", include_in_schema=False)
     async def page() -> Response:

@@ -9,6 +9,8 @@ function headers(more = {}) {
 
 async function askForToken() {
   const dialog = document.getElementById("token");
+  if (token) dialog.querySelector("h2").textContent = "This token is not known";
+  document.getElementById("token-text").value = "";
   if (!dialog.open) dialog.showModal();
   await new Promise((done) => dialog.addEventListener("close", done, { once: true }));
   token = document.getElementById("token-text").value.trim();

@@ -204,7 +204,7 @@ export class ForestCanvas {
   }
 
   halo(context, x, y, r, style, alpha) {
-    context.globalAlpha = 0.75 * alpha;
+    context.globalAlpha = 0.6 * alpha;
     context.fillStyle = style;
     context.beginPath();
     context.arc(x, y, r, 0, 2 * Math.PI);

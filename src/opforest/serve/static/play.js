@@ -76,14 +76,15 @@ export function openPlay() {
         "Last, in µs": forest.last.micros ?? "–" };
       panel.numbers.replaceChildren(...Object.entries(facts).map(([term, value]) =>
         make("div", {}, make("dt", {}, term), make("dd", {}, String(value)))));
-      const [, before, rest] = /^(Case \d)?:?(.*)$/s.exec(forest.last.said || "Click, or play the stream.");
+      const [, before, rest] = /^(Case \d)?:?(.*)$/s.exec(forest.last.said || (next.length ? "Click, or play the stream." : "Click to learn the first example."));
       panel.said.replaceChildren(...(before ? [make("b", {}, before), ` ${rest.trim()[0].toUpperCase()}${rest.trim().slice(1)}`] : [rest]));
     }
     find("progress").value = next.length ? next.played / next.length : 0;
     find("step").disabled = find("run").disabled = next.played >= next.length;
     if (next.played >= next.length) stop();
     if (find("set").options.length === 0) {
-      find("set").append(...Object.entries(next.sets).map(([value, title]) => make("option", { value }, title)));
+      find("set").append(...Object.entries(next.sets).map(([label, sets]) => make("optgroup", { label },
+        ...Object.entries(sets).map(([value, title]) => make("option", { value }, title)))));
     }
     find("set").value = next.set;
   }

@@ -8,8 +8,8 @@ const find = (id) => document.getElementById(id);
 const count = (value) => Number(value).toLocaleString("en");
 
 function size(bytes) {
-  const unit = bytes > 1e9 ? ["GB", 1e9] : bytes > 1e6 ? ["MB", 1e6] : ["kB", 1e3];
-  return `${(bytes / unit[1]).toFixed(bytes / unit[1] < 10 ? 1 : 0)} ${unit[0]}`;
+  const [name, unit] = bytes > 1e9 ? ["GB", 1e9] : bytes > 1e6 ? ["MB", 1e6] : ["kB", 1e3];
+  return `${(bytes / unit).toFixed(bytes && bytes < 10 * unit ? 1 : 0)} ${name}`;
 }
 
 const DEEDS = { learn: "learned", correct: "corrected", forget: "forgotten" };
@@ -21,7 +21,7 @@ function summary(event) {
   const more = [
     report.prototypes_gained && `+${report.prototypes_gained} prototype${report.prototypes_gained === 1 ? "" : "s"}`,
     report.prototypes_lost && `−${report.prototypes_lost}`,
-    report.reconquered && `${count(report.reconquered)} cost${report.reconquered === 1 ? "" : "s"} anew`,
+    report.reconquered && `${count(report.reconquered)} cost${report.reconquered === 1 ? "" : "s"} changed`,
   ].filter(Boolean).join(", ");
   return make("li", {}, make("span", {}, `${count(done)} ${DEEDS[event.kind]}${names}`),
     make("span", { className: "soft" }, `${more || "no other changed"} · ${count(event.micros)} µs`));
@@ -75,16 +75,15 @@ export function openStore(first) {
       make("div", {}, make("span", {}, name), make("strong", {}, String(value)))));
     const most = Math.max(1, ...Object.values(stats.classes));
     find("bars").replaceChildren(...names.slice(0, 12).map((name) => {
-      const bar = make("span", { className: "track" });
-      bar.innerHTML = `<svg width="100%" height="10" preserveAspectRatio="none"><rect rx="5" height="10" width="${(100 * stats.classes[name]) / most}%"/></svg>`;
-      bar.firstChild.style.width = "100%";
+      const bar = make("progress", { max: most, value: stats.classes[name] });
       return make("li", { className: `k${codeOf(name) % 8}` },
-        make("span", { className: "name" }, drawn(codeOf(name)), make("b", {}, name)), bar,
+        make("span", { className: "name", title: name }, drawn(codeOf(name)), make("b", {}, name)), bar,
         make("span", { className: "count" }, count(stats.classes[name])));
-    }));
+    }), make("li", { className: "soft", hidden: names.length > 0 && names.length <= 12 }, names.length ? `and ${names.length - 12} more` : "None yet."));
     find("log").replaceChildren(...stats.events.slice().reverse().map(summary));
     if (!stats.events.length) find("log").replaceChildren(make("li", { className: "soft" }, "Nothing since the service was started."));
-    find("last").replaceChildren(...stats.last.map((row) =>
+    if (!stats.last.length) find("last").replaceChildren(make("li", { className: "soft" }, "None yet."));
+    else find("last").replaceChildren(...stats.last.map((row) =>
       make("li", {}, make("code", {}, row.key), row.label === null
         ? make("span", { className: "soft" }, "no label") : make("span", { className: `k${codeOf(row.label) % 8}` }, String(row.label)))));
     find("labels").hidden = !canvas.data?.is_plain || !canEdit();
