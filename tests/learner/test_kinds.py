@@ -211,8 +211,16 @@ def test_readers_hear_of_labels(half_known):
 def test_what_is_no_label(tmp_path, labels):
     with Learner(tmp_path / "a.db", semi_supervised=True) as learner:
         learner.learn([[0.0], [1], [5]], labels)
-        assert learner.rows()[2].tolist() == [labels[0], None, labels[2]]
+        assert repr(learner.rows()[2].tolist()) == repr([labels[0], None, labels[2]])
         assert learner.stats()["unlabelled"] == 1
+        before = learner.predict([[0.0], [5]]).tolist(), learner.stats()["classes"]
+        assert repr(before[0]) == repr(labels[::2])
+    with Learner(tmp_path / "a.db") as learner:  # trained on the table
+        assert repr((learner.predict([[0.0], [5]]).tolist(), learner.stats()["classes"])) == repr(
+            before
+        )
+        learner.learn([[2.0]], labels[:1])
+        assert learner.audit().ok
 
 
 def test_without_any_label_there_is_no_prediction(tmp_path):
@@ -462,5 +470,6 @@ def test_a_store_of_before_is_a_plain_one(tmp_path):
     with sqlite3.connect(path) as database:
         database.execute("DELETE FROM meta WHERE name = 'metric'")
     database.close()
-    with pytest.raises(StoreError, match="its settings cannot be"):
-        Learner(path, read_only=True)
+    for read_only in (True, False):
+        with pytest.raises(StoreError, match="its settings cannot be"):
+            Learner(path, read_only=read_only)

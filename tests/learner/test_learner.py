@@ -231,6 +231,7 @@ def test_labels_come_back_as_they_were(tmp_path, y, kind):
         ([[0.0, 1]], ["low"], [7], "must be text, got 7"),
         ([[0.0, 1]], ["low"], ["x", "y"], "a key for each row"),
         ([[0.0, 1], [0, 2]], ["low", "low"], ["x", "x"], "another example with the key 'x'"),
+        ([[0.0, 1], [0, 2]], ["low", "low"], ["x", "#9"], "the key of row 1 must not begin"),
         ([[1e200, 1]], ["low"], None, "largest|too large|overflow"),
     ],
 )
@@ -240,6 +241,28 @@ def test_bad_batches_change_nothing(learner, X, y, keys, message):
         learner.learn(X, y, keys)
     assert (learner.rows()[0], learner.model.forest_.cost.tolist()) == before
     assert learner.audit().ok
+
+
+@pytest.mark.parametrize("known", [[1, 2], [1.0, 2.0]])
+@pytest.mark.parametrize("y", [[10**400], [1.0, 10**400], [10**400, 0.5], [2**63], [1e300, 1]])
+def test_labels_beyond_all_numbers_are_refused(tmp_path, known, y):
+    with Learner(tmp_path / "a.db") as learner:
+        learner.learn([[0.0], [1.0]], known)
+        with pytest.raises(ValueError, match=r"label of row|labels must be of one kind"):
+            learner.learn([[3.0 + i] for i in range(len(y))], y)
+        assert learner.audit().ok
+        assert learner.learn([[3.0]], [2.0**62]).learned == 1
+        assert learner.audit().ok
+
+
+@pytest.mark.parametrize(
+    ("y", "names"), [([True, False], ["false", "true"]), ([2.0, -1.0], ["-1", "2"]),
+                     ([7, 10], ["7", "10"]), (["b", "True"], ["True", "b"])]
+)  # fmt: skip
+def test_stats_name_classes_as_json_does(y, names):
+    with Learner(":memory:") as learner:
+        learner.learn([[0.0], [1.0]], y)
+        assert list(learner.stats()["classes"]) == names
 
 
 def test_what_a_metric_does_not_measure_is_found_before_it_is_written(tmp_path):

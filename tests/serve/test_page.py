@@ -50,10 +50,9 @@ def store(tmp_path):
 class Page:
     """A page, and what went wrong on it."""
 
-    def __init__(self, browser, port, **more):
-        self.context = browser.new_context(
-            viewport={"width": 1300, "height": 850}, reduced_motion="reduce", **more
-        )
+    def __init__(self, browser, port, size=(1300, 850), **more):
+        viewport = dict(zip(("width", "height"), size, strict=True))
+        self.context = browser.new_context(viewport=viewport, reduced_motion="reduce", **more)
         self.page = self.context.new_page()
         self.errors = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
@@ -255,12 +254,17 @@ def test_a_service_that_goes_and_comes_back_is_found_again(browser, tmp_path):
     context.close()
 
 
-def test_a_token_is_asked_for_once(browser, store):
+def test_a_token_is_asked_for_until_it_is_known(browser, store):
     from opforest.serve.guard import Tokens
 
     tokens = Tokens("r" * 20, "w" * 20)
     with running(store, tokens=tokens) as port, Page(browser, port) as page:
         page.wait_for_selector("#token[open]")
+        assert page.inner_text("#token h2") == "A token is needed"
+        page.fill("#token-text", "wrong")
+        page.click("#token button")
+        wait(page, "document.querySelector('#token h2').textContent.includes('not known')")
+        assert page.input_value("#token-text") == ""
         page.fill("#token-text", "r" * 20)
         page.click("#token button")
         wait(page, "document.querySelector('#facts strong')?.textContent === '40'")
@@ -271,6 +275,86 @@ def test_a_token_is_asked_for_once(browser, store):
         wait(
             page, "document.getElementById('said').textContent.includes('may read, but not write')"
         )
+
+
+@pytest.mark.parametrize(
+    ("y", "new"),
+    [([True, False], None), ([1.0, 2.0], -5.0), ([10, 9], 3), (["b", "__proto__"], "Z")],
+)
+def test_classes_of_any_kind_have_colours_that_stay(browser, y, new):
+    learner = Learner(":memory:")
+    learner.learn([[0.0, 0.0], [1.0, 1.0]], y, ["first", "second"])
+    colours = """() => Object.fromEntries([...document.querySelectorAll('#last li')]
+        .map(li => [li.children[0].textContent, li.children[1].className]))"""
+    with running(learner) as port, Page(browser, port) as page:
+        page.wait_for_selector("#last li code")
+        before = page.evaluate(colours)
+        assert set(before.values()) == {"k0", "k1"}
+        page.check("#edit")
+        page.locator("#labels .pill").nth(1).click()
+        page.locator("#forest").click(position={"x": 5, "y": 5})
+        wait(page, "document.querySelector('#facts strong')?.textContent === '3'")
+        name = page.inner_text("#bars li:nth-child(2) b")
+        assert str(learner.rows()[2].tolist()[-1]).lower().removesuffix(".0") == name
+        if new is not None:  # it is sorted before the others
+            Client(port).post("/v1/learn", {"rows": [[2, 2]], "labels": [new]})
+            wait(page, "document.querySelector('#facts strong')?.textContent === '4'")
+            after = page.evaluate(colours)
+            assert {key: after[key] for key in before} == before
+            assert after["#4"] == "k2"
+
+
+def test_odd_names_are_shown_as_they_are_and_nothing_sticks_out(browser, tmp_path):
+    """No name is taken for HTML, and no long one makes the page wider than a phone."""
+    evil = "<img src=x onerror=document.title='evil'>"
+    names = [evil, "ж" * 200, "x" * 256, *(f"class {k}" for k in range(20))]
+    learner = Learner(tmp_path / ("a-long-name" * 15 + ".db"), feature_names=["a", evil])
+    X, twice = np.random.default_rng(0).random((2 * len(names), 2)), 2 * names
+    learner.learn(X, twice, [f"{name[:200]}{i}" for i, name in enumerate(twice)])
+    with (
+        running(learner) as port,
+        Page(browser, port, size=(390, 844), color_scheme="dark", has_touch=True) as page,
+    ):
+        client = Client(port)
+        client.post("/v1/learn", {"rows": [[0, 9]], "labels": [evil], "keys": [evil]})
+        client.post("/v1/learn", {"rows": [[1, 9]], "labels": [evil], "keys": ["x" * 256]})
+        wait(page, "document.querySelector('#facts strong')?.textContent === '48'")
+        page.check("#edit")
+        page.wait_for_selector("#labels .pill")
+        page.locator("#forest").hover(position={"x": 40, "y": 40})
+        page.wait_for_selector("#why .chip")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert evil in page.inner_text("#last")
+        assert evil in page.inner_text("#log")
+        assert "and 11 more" in page.inner_text("#bars")
+        assert page.title() == "opforest"
+        assert page.locator("main img, section img").count() == 0
+
+
+def test_no_click_is_lost_while_a_stream_is_played(browser, play_port):
+    with Page(browser, play_port) as page:
+        start(page, "moons")
+        page.locator("#speed").fill("20")
+        page.click("#run")
+        canvas = page.locator("#panel-exact canvas")
+        for k in range(8):
+            canvas.click(position={"x": 20 + 30 * k, "y": 12})
+        page.click("#run")
+        wait(page, "document.querySelector('#run').textContent.includes('Play')")
+        page.wait_for_timeout(300)
+        state = Client(play_port).get("/v1/play")
+        assert len(state["forests"]["exact"]["keys"]) == state["played"] + 8
+
+
+def test_a_finger_explains_where_nothing_hovers(browser, play_port):
+    phone = {"is_mobile": True, "has_touch": True}
+    with Page(browser, play_port, size=(390, 844), **phone) as page:
+        page.wait_for_selector("#panel-exact canvas")
+        start(page, "moons")
+        page.locator("#classes .pill", has_text="explain").tap()
+        page.locator("#panel-exact canvas").tap(position={"x": 100, "y": 100})
+        page.wait_for_selector("#path .chip")
+        assert number(page, "exact", "Examples") == "12"
 
 
 def test_the_page_is_small_and_complete():

@@ -215,8 +215,8 @@ def forget(
         wanted = list(keys or ())
         if keys_from is not None:
             is_standard = keys_from == "-"
-            text = sys.stdin.read() if is_standard else Path(keys_from).read_text("utf-8")
-            wanted += [line for line in text.splitlines() if line.strip()]
+            text = sys.stdin.read() if is_standard else Path(keys_from).read_text("utf-8-sig")
+            wanted += [line for line in text.split("\n") if line.strip()]
         if not wanted:
             raise ValueError("name the keys of the examples to forget, or --keys-from a file.")
         with _opened(store) as learner:

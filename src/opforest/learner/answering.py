@@ -15,7 +15,7 @@ from opforest.learner.opened import OpenStore
 from opforest.learner.rows import PreparedRows, learn_preparation
 from opforest.learner.settings import Settings
 from opforest.learner.store import MEMORY, Row
-from opforest.learner.values import Array
+from opforest.learner.values import Array, as_text
 
 
 class Answering(OpenStore):
@@ -87,7 +87,7 @@ class Answering(OpenStore):
             Probabilities, in the order of ``model.classes_``: of the classes that have examples.
         """
         memory, rows = self._queries(X)
-        return memory.model.predict_proba(rows)
+        return memory.predict_proba(rows)[2]
 
     def explain(self, x: npt.ArrayLike) -> Explanation:
         """Return the path that gives an example its label, with the keys of those on it.
@@ -106,7 +106,11 @@ class Answering(OpenStore):
         memory, rows = self._queries(one)
         if len(rows) != 1:
             raise ValueError(f"explain takes one example at a time, got {len(rows)}.")
-        path, number = memory.explain(rows[0])
+        return self._explain(memory, rows[0])[0]
+
+    def _explain(self, memory: Memory, x: Array) -> tuple[Explanation, dict[int, Array]]:
+        """Explain one example that is as the model measures it; return the points on the way."""
+        path, number, points = memory.explain(x)
         names = self._store.names_of(list(number.values()))
 
         def named(path: Explanation) -> Explanation:
@@ -116,7 +120,9 @@ class Answering(OpenStore):
             return replace(path, steps=tuple(steps))
 
         path = named(path)
-        return path if path.rival is None else replace(path, rival=named(path.rival))
+        if path.rival is not None:
+            path = replace(path, rival=named(path.rival))
+        return path, points
 
     # Looking.
 
@@ -140,12 +146,13 @@ class Answering(OpenStore):
         """Return what there is to say about the store, in values that JSON has."""
         memory, known = self._fresh(), self._settings
         prototypes = 0 if memory.is_empty else len(memory.model.forest_.prototypes)
-        files = [self.path, f"{self.path}-wal"] if self.path != MEMORY else []
+        file = self._store.file
+        files = [file, f"{file}-wal"] if file != MEMORY else []
         return {
             "store": self.path,
             "examples": len(memory),
             "prototypes": prototypes,
-            "classes": {str(k): memory.counts[k] for k in sorted({*memory.counts} - {None})},
+            "classes": {as_text(k): memory.counts[k] for k in sorted({*memory.counts} - {None})},
             "unlabelled": memory.counts[None],
             "features": known.n_features,
             "feature_names": None if known.feature_names is None else list(known.feature_names),

@@ -59,7 +59,7 @@ def make_plan(batch: Batch, known: Mapping[str, Row], replace: bool) -> Plan:
     """Find out which examples of a batch are new, which known, and which take another's place."""
     if batch.keys is None:
         return Plan(list(range(len(batch.content))), [], [], 0)
-    check_own([key for key in batch.keys if key not in known])
+    check_own(batch.keys, known)
     latest = {key: (row.x, row.y) for key, row in known.items()}
     place: dict[str, int] = {}  # of the last example with a key
     gone: dict[str, Row] = {}

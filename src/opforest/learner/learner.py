@@ -115,7 +115,7 @@ class Learner(Answering):
         wanted = _with_preparation(wanted, preparation)
         check_new(wanted, "euclidean" if metric is None else metric)
         told = {"score": score, "semi_supervised": semi_supervised}
-        super().__init__(os.fspath(path), wanted, metric, told, read_only)
+        super().__init__(os.fsdecode(path), wanted, metric, told, read_only)
 
     # Learning.
 

@@ -209,15 +209,24 @@ class Memory:
             labels: Array = learned.classes[learned.forest.classify(X)]
             return labels
 
-    def explain(self, x: Array) -> tuple[Explanation, dict[int, int]]:
-        """Return the path to one example, and the table's number of each index on it."""
+    def predict_proba(self, X: Array) -> tuple[Array, Array, Array]:
+        """Return labels, classes, and the probability of each class, all of one moment."""
+        learned = self.model._learned()
+        with learned.reading():
+            forest, classes = learned
+            cost, winner = forest.class_costs(X, len(classes))
+            return classes[winner], classes, forest.sharpness().shares(cost, winner)
+
+    def explain(self, x: Array) -> tuple[Explanation, dict[int, int], dict[int, Array]]:
+        """Return the path to one example, and for each index on it the table's number and point."""
         learned = self.model._learned()
         with learned.reading():
             path = explain(learned.forest, learned.classes.tolist(), x[None])
             steps = path.steps if path.rival is None else path.steps + path.rival.steps
             index = sorted({step.index for step in steps} - {-1})
-            ids = self.ids_of(learned.forest.ids[index])
-        return path, dict(zip(index, ids.tolist(), strict=True))
+            ids = self.ids_of(learned.forest.ids[index]).tolist()
+            points = learned.forest.points[index]
+        return path, dict(zip(index, ids, strict=True)), dict(zip(index, points, strict=True))
 
 
 def next_arrival(model: OPFClassifier) -> int:

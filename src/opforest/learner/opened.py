@@ -1,5 +1,6 @@
 """A store that is open, and the model that follows from it: kept up to date, whatever happens."""
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -36,6 +37,7 @@ class OpenStore:
         read_only: bool,
     ) -> None:  # fmt: skip
         self.path = path
+        self._process = os.getpid()
         self._lock = threading.RLock()
         self._is_closed = False
         self._store = Store(self.path, read_only, make=True)
@@ -54,7 +56,10 @@ class OpenStore:
 
     def _settle(self, wanted: Settings, metric: Any, told_again: dict[str, bool | None]) -> None:
         """Agree on the settings with the store."""
-        if self._store.is_new or (self._store.get("metric") is None and not self._store.read_only):
+        is_blank = self._store.get("metric") is None and self._store.next_id() == 1
+        if is_blank:  # it is new, or its maker was killed before this
+            if self._store.read_only:
+                raise StoreError(f"{self.path}: it is just being made: open it again in a moment.")
             with self._store.writing():
                 wanted.save(self._store)
             self._settings = wanted
@@ -165,6 +170,11 @@ class OpenStore:
     def _check_open(self) -> None:
         if self._is_closed:
             raise StoreError(f"{self.path}: the store has been closed.")
+        if self._process != os.getpid():
+            raise StoreError(
+                f"{self.path}: it was opened before this process was forked, and the two must not "
+                "share it. Open it again here; if another process writes, with read_only=True."
+            )
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
@@ -196,7 +206,7 @@ class OpenStore:
     def close(self) -> None:
         """Take a snapshot if that is worthwhile, and let go of the file."""
         with self._lock:
-            if self._is_closed:
+            if self._is_closed or self._process != os.getpid():
                 return
             try:
                 is_due = self._unsaved >= SNAPSHOT_AT_END and not self._store.read_only

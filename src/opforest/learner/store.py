@@ -111,7 +111,8 @@ class Store:
 
     def __init__(self, path: str, read_only: bool, make: bool) -> None:
         self.path, self.read_only = path, read_only
-        self.is_new = False
+        #: Where the file really is: one store has one lock, by whatever name it is opened.
+        self.file = path if path == MEMORY else os.path.realpath(path)
         self.commit_seconds = 0.0  #: what waiting for the disk took
         self.commits = 0
         self._log_is_due = False
@@ -139,6 +140,8 @@ class Store:
         path = Path(self.path)
         if path.is_dir():
             raise StoreError(f"{path}: it is a folder, not a store.")
+        if path.exists() and not path.is_file():
+            raise StoreError(f"{path}: it is not a file.")
         if not path.parent.is_dir():
             raise StoreError(f"{path}: there is no folder {path.parent}.")
         if not path.exists() and not make:
@@ -148,7 +151,7 @@ class Store:
 
     def _take_lock(self) -> None:
         """Be the only writer: a second file is locked, and freed when this process ends."""
-        lock = sqlite3.connect(f"{self.path}-lock", isolation_level=None, timeout=0,
+        lock = sqlite3.connect(f"{self.file}-lock", isolation_level=None, timeout=0,
                                check_same_thread=False)  # fmt: skip
         try:
             lock.execute("BEGIN EXCLUSIVE")
@@ -166,9 +169,9 @@ class Store:
         if self.path == MEMORY:
             target, mode = "file::memory:", ""
         else:
-            target = f"file:{quote(os.path.abspath(self.path))}"
+            target = f"file:{quote(self.file)}"
             mode = "?mode=ro" if self.read_only else "?mode=rwc"
-            folder = os.path.dirname(os.path.abspath(self.path))
+            folder = os.path.dirname(self.file)
             if self.read_only and not os.access(folder, os.W_OK) and not self._has_log():
                 mode += "&immutable=1"  # nobody can write, and SQLite could not make its files
         return sqlite3.connect(
@@ -176,7 +179,7 @@ class Store:
         )
 
     def _has_log(self) -> bool:
-        log = Path(f"{self.path}-wal")
+        log = Path(f"{self.file}-wal")
         return log.exists() and log.stat().st_size > 0
 
     def _prepare(self) -> None:
@@ -184,19 +187,20 @@ class Store:
         database = self._writer
         empty = not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         application = database.execute("PRAGMA application_id").fetchone()[0]
+        is_new = empty and application == 0
         if not self.read_only:
-            if empty and application == 0:
-                self.is_new = True
-            elif application == APPLICATION:
+            if application == APPLICATION:
                 self._check_format()
-            if self.is_new or application == APPLICATION:
+            if is_new or application == APPLICATION:
                 database.execute("PRAGMA secure_delete = ON")
                 database.execute("PRAGMA synchronous = FULL")
                 if self.path != MEMORY:
                     database.execute("PRAGMA journal_mode = WAL")
-            if self.is_new:
+            if is_new:
                 self._make_tables()
                 return
+        if is_new:
+            raise StoreError(f"{self.path}: it is empty: nobody has made a store of it yet.")
         if application != APPLICATION:
             raise StoreError(f"{self.path}: it is an SQLite database, but not an opforest store.")
         self._check_format()

@@ -1,6 +1,6 @@
 """Labels, keys and rows of features as a store keeps them, or what is wrong with those given."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,20 +90,29 @@ def _kind_of(values: list[Any], wanted: str | None) -> str | None:
     found = KIND_OF[types.pop()]
     if found == "integer" and wanted == "real":
         return wanted
-    if found == "real" and wanted == "integer" and all(float(v).is_integer() for v in values):
+    if found == "real" and wanted == "integer" and all(map(_is_whole, values)):
         return wanted
     return found
+
+
+def _is_whole(value: float) -> bool:
+    """Tell whether a number is a whole one that a float holds exactly."""
+    try:
+        return float(value).is_integer() and int(value) == float(value)
+    except OverflowError:
+        return False
 
 
 def _check_label(value: Any, kind: str, i: int) -> None:
     if kind == "text":
         _check_text(value, f"the label of row {i}", i)
-    elif kind == "integer" and not -(2**63) <= int(value) < 2**63:
+    elif kind in NUMBERS and not -(2**63) <= value < 2**63:
         raise RowError(f"the label of row {i} must fit into 64 bits, got {str(value)[:50]}.", i)
-    elif kind == "real" and not float(value).is_integer():
+    elif kind == "real" and not _is_whole(value):
         raise RowError(
-            f"the label of row {i} must name a class: text or a whole number, got {value}.", i
-        )
+            f"the label of row {i} must name a class: text or a whole number, got "
+            f"{str(value)[:50]}.", i
+        )  # fmt: skip
 
 
 def _check_text(text: str, what: str, i: int | None) -> None:
@@ -117,9 +126,18 @@ def _check_text(text: str, what: str, i: int | None) -> None:
         raise RowError(f"{what} must be valid Unicode.", i) from None
 
 
+def as_text(label: Any) -> str:
+    """Return a label as JSON would write it, where a name must be text: true, 7, cat."""
+    if type(label) is bool:
+        return str(label).lower()
+    return str(int(label)) if type(label) is float else str(label)
+
+
 def label_array(values: list[Any], kind: str | None) -> Array:
-    """Return labels as models take them."""
+    """Return labels as models take them, given them, or what SQLite makes of them: 1 of True."""
     if None in values:
+        if kind == "boolean":
+            values = [None if value is None else bool(value) for value in values]
         return np.array(values, object)
     return np.array(values, KINDS[kind or "text"])
 
@@ -141,10 +159,10 @@ def read_keys(keys: Any, n: int | None = None) -> list[str]:
     return values
 
 
-def check_own(keys: Sequence[str]) -> None:
-    """Raise an error if a key looks like one that is made here."""
+def check_own(keys: Sequence[str], known: Container[str]) -> None:
+    """Raise an error if a key that is not known looks like one that is made here."""
     for i, key in enumerate(keys):
-        if key.startswith(GENERATED):
+        if key.startswith(GENERATED) and key not in known:
             raise RowError(
                 f"the key of row {i} must not begin with {GENERATED!r}, as those do that are made "
                 f"for examples without a key, got {key!r}.", i

@@ -10,7 +10,9 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
+import numpy as np
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import (
     FileResponse,
     HTMLResponse,
@@ -23,6 +25,7 @@ from starlette.staticfiles import StaticFiles
 
 from opforest import __version__
 from opforest.learner import Change, Learner
+from opforest.learner.values import label_array
 from opforest.serve import openapi
 from opforest.serve.events import Hub, Meter
 from opforest.serve.guard import Guard, Tokens
@@ -34,8 +37,9 @@ from opforest.serve.view import Plane, draw_forest, find_plane
 
 STATIC = Path(__file__).parent / "static"
 
-#: Up to this many rows are predicted at once, without a thread of their own.
-FEW_ROWS = 64
+#: Rows times examples times features up to which predicting needs no thread of its own: by a scan
+#: that is a millisecond or two, in which nobody else is answered.
+QUICK = 2_000_000
 
 #: Planes that pages which are open now were given.
 PLANES = 64
@@ -88,6 +92,8 @@ class Service:
             "examples": len(self.learner),
         }
         report = {name: value for name, value in vars(change.report).items() if value}
+        if change.forgotten:
+            self.hub.forget(change.keys)
         if change.learned or change.replaced or change.forgotten or change.labelled:
             shown = [] if change.forgotten else list(change.keys[:3])
             self.hub.publish(kind, {**answer, "keys": shown, "report": report,
@@ -134,13 +140,15 @@ class Service:
             return {"labels": []}
 
         def ask() -> dict[str, Any]:
-            answer: dict[str, Any] = {"labels": self.learner.predict(table).tolist()}
-            if proba:
-                answer["classes"] = self.learner._fresh().model.classes_.tolist()
-                answer["probabilities"] = self.learner.predict_proba(table).tolist()
-            return answer
+            if not proba:
+                return {"labels": self.learner.predict(table).tolist()}
+            memory, found = self.learner._queries(table)
+            labels, classes, shares = memory.predict_proba(found)
+            return {"labels": labels.tolist(), "classes": classes.tolist(),
+                    "probabilities": shares.tolist()}  # fmt: skip
 
-        return ask() if len(table) <= FEW_ROWS else await asyncio.to_thread(ask)
+        is_quick = not proba and sum(map(len, table)) * len(self.learner) <= QUICK
+        return ask() if is_quick else await asyncio.to_thread(ask)
 
     async def explain(self, body: dict[str, Any]) -> dict[str, Any]:
         """Explain the label of one row."""
@@ -151,15 +159,17 @@ class Service:
 
     def stats(self) -> dict[str, Any]:
         """Return what the page shows of a store."""
+        stats, last = self.learner.stats(), self.learner._store.last(8)
+        labels = label_array([row.y for row in last], stats["labels"]).tolist()
         return {
-            **self.learner.stats(),
+            **stats,
             "version": __version__,
             "waiting": self.waiting,
             "play": self.play is not None,
             "history": self.learner._store.scores(200),
             "last": [
-                {"key": row.name, "label": row.y, "time": row.time}
-                for row in self.learner._store.last(8)
+                {"key": row.name, "label": label, "time": row.time}
+                for row, label in zip(last, labels, strict=True)
             ],
             "events": list(self.hub.recent)[-8:],
         }
@@ -182,7 +192,29 @@ class Service:
         ids = memory.ids_of(drawn.pop("ids")).tolist()
         names = self.learner._store.names_of(ids)
         keys = [names.get(id) for id in ids]
-        return {**drawn, "keys": keys, "plane": plane, "is_projected": not found.is_all}
+        metric, known = model.forest_.metric, self.learner.settings
+        is_plain = found.is_all and known.preparation is None and metric.keeps_points
+        return {**drawn, "keys": keys, "plane": plane, "is_projected": not found.is_all,
+                "is_plain": is_plain and known.n_features == 2}  # fmt: skip
+
+    def path(self, plane: int, x: float, y: float) -> dict[str, Any]:
+        """Explain a point of a plane that the page has seen before."""
+        memory = self.learner._fresh()
+        found = self._planes.get(plane)
+        if found is None or not memory.can_predict:
+            raise ProblemError(404, "this plane is not known any more: ask for the forest again.")
+        forest = memory.model.forest_
+        if not forest.metric.keeps_points:
+            raise ProblemError(422, "with this metric, no point of the plane is an example.")
+        with np.errstate(over="ignore"):
+            point = found.lift(np.array([x, y])).astype(forest.dtype)
+        if not np.isfinite(point).all():
+            raise ProblemError(422, "'x' and 'y' must be finite numbers, and not too large.")
+        path, rows = self.learner._explain(memory, point)
+        answer = describe_path(path)
+        for step in answer["steps"][:-1]:
+            step["at"] = found.project(rows[step["index"]].astype(float)).tolist()
+        return answer
 
     def metrics(self) -> str:
         """Return numbers for Prometheus."""
@@ -273,19 +305,20 @@ def make_app(
         await asyncio.to_thread(service.close)
 
     app = FastAPI(title="opforest", version=__version__, lifespan=life, docs_url=None,
-                  redoc_url=None, description=openapi.DESCRIPTION)  # fmt: skip
+                  redoc_url=None, redirect_slashes=False,
+                  description=openapi.DESCRIPTION)  # fmt: skip
     app.state.service = service
     _add_questions(app, service)
-    posts: dict[str, Answer] = {
-        "/v1/learn": service.learn, "/v1/predict": service.predict, "/v1/explain": service.explain,
-        "/v1/forget": service.forget, "/v1/correct": service.correct,
+    changes: dict[str, Answer] = {
+        "/v1/learn": service.learn, "/v1/forget": service.forget, "/v1/correct": service.correct,
     }  # fmt: skip
-    if play:
-        posts |= {
+    if play:  # the three forests change together, or not at all
+        changes = {
             "/v1/play/start": service.start, "/v1/play/step": service.step,
             "/v1/play/learn": service.draw, "/v1/play/forget": service.drop,
             "/v1/play/explain": service.hover,
         }  # fmt: skip
+    posts = {**changes, "/v1/predict": service.predict, "/v1/explain": service.explain}
     for path, answer in posts.items():
         endpoint = _endpoint(service, path, answer)
         app.post(
@@ -299,6 +332,11 @@ def make_app(
     @app.exception_handler(HTTPException)
     async def say(_: Request, error: HTTPException) -> Response:
         return ProblemError(error.status_code, str(error.detail)).response()
+
+    @app.exception_handler(RequestValidationError)
+    async def refuse(_: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        return ProblemError(422, f"{first['loc'][-1]!r:.50}: {first['msg']}.").response()
 
     @app.exception_handler(Exception)
     async def confess(_: Request, error: Exception) -> Response:
@@ -343,6 +381,13 @@ def _add_questions(app: FastAPI, service: Service) -> None:
     async def forest(plane: int | None = None) -> Response:
         return as_json(await asyncio.to_thread(service.forest, plane))
 
+    @ask("/v1/forest/path", "The path that explains a point of a plane that was drawn.")
+    async def path(plane: int, x: float, y: float) -> Response:
+        try:
+            return as_json(await asyncio.to_thread(service.path, plane, x, y))
+        except (ProblemError, ValueError) as error:
+            return as_problem(error).response()
+
     @ask("/v1/events", "Changes as they happen, as server-sent events.")
     async def events() -> Response:
         if service.hub.is_full:
@@ -359,8 +404,8 @@ def _add_questions(app: FastAPI, service: Service) -> None:
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     @app.get("/docs", include_in_schema=False)
-    async def docs() -> Response:
-        return HTMLResponse(openapi.page(app.openapi()))
+    async def docs(request: Request) -> Response:
+        return HTMLResponse(openapi.page(app.openapi(), str(request.base_url)))
 
     @app.get("/", include_in_schema=False)
     async def page() -> Response:

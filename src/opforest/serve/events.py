@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import Counter, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 #: Events that a slow listener may lag behind, before it is dropped and has to ask anew.
@@ -40,6 +40,12 @@ class Hub:
                 queue.put_nowait(None)
             else:
                 queue.put_nowait(text)
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """Leave no key of what was forgotten among the recent events."""
+        gone = set(keys)
+        for event in self.recent:
+            event["keys"] = [key for key in event["keys"] if key not in gone]
 
     def close(self) -> None:
         """Send everybody home."""

@@ -7,7 +7,7 @@ from typing import Any
 DESCRIPTION = (
     "An optimum-path forest on a table of examples. What was learned is on disk when the answer "
     "comes; what was forgotten is in no file. Errors are problem details (RFC 9457), with the row "
-    "and the column that is wrong."
+    "and the column that is wrong. Where tokens are needed, send Authorization: Bearer TOKEN."
 )
 
 #: Text and null only where the store prepares rows.
@@ -58,12 +58,12 @@ def body_of(path: str) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-def page(described: dict[str, Any]) -> str:
-    """Return the description as a page."""
+def page(described: dict[str, Any], url: str) -> str:
+    """Return the description as a page; ``url`` is where the service is reached."""
     parts = []
     for path, methods in described["paths"].items():
         for method, operation in methods.items():
-            parts.append(_part(path, method.upper(), operation))
+            parts.append(_part(path, method.upper(), operation, url.rstrip("/")))
     return PAGE.format(
         version=html.escape(described["info"]["version"]),
         description=html.escape(DESCRIPTION),
@@ -71,7 +71,7 @@ def page(described: dict[str, Any]) -> str:
     )
 
 
-def _part(path: str, method: str, operation: dict[str, Any]) -> str:
+def _part(path: str, method: str, operation: dict[str, Any], url: str) -> str:
     name = f'<span class="method">{method}</span> <code>{html.escape(path)}</code>'
     lines = [f"<section><h2>{name}</h2>"]
     lines.append(f"<p>{html.escape(operation.get('summary') or '')}</p>")
@@ -87,7 +87,7 @@ def _part(path: str, method: str, operation: dict[str, Any]) -> str:
         lines.append(f"<p>Members: {', '.join(names)}.</p>")
         lines.append(
             f"<pre>curl -H 'Content-Type: application/json' -d '{example}' "
-            f"http://127.0.0.1:8765{html.escape(path)}</pre>"
+            f"{html.escape(url + path)}</pre>"
         )
     return "\n".join([*lines, "</section>"])
 

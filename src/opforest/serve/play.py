@@ -50,14 +50,20 @@ def _seeded(make: Callable[..., tuple[Array, Array]]) -> Callable[[int, int], tu
 #: The streams: what people call them, and what makes them of a number and a seed.
 SETS: dict[str, tuple[str, Callable[[int, int], tuple[Array, Array]]]] = {
     "moons": ("Two moons", make_moons),
-    "base1": ("Base1, of the paper", _seeded(make_base)),
-    "lithuanian": ("Lithuanian, of the paper", _seeded(make_lithuanian)),
-    "circle": ("Circle vs Gaussian, of the paper", _seeded(make_circle_vs_gaussian)),
-    "cone": ("Cone-Torus, of the paper", _seeded(make_cone_torus)),
-    "saturn": ("Saturn, of the paper", _seeded(make_saturn)),
-    "drift": ("Drift, with a window that forgets", make_drift),
-    "empty": ("Nothing: draw it yourself", lambda n, seed: (np.empty((0, 2)), np.empty(0, int))),
+    "drift": ("Drift, with a window", make_drift),
+    "empty": ("Draw it yourself", lambda n, seed: (np.empty((0, 2)), np.empty(0, int))),
+    "base1": ("Base1", _seeded(make_base)),
+    "lithuanian": ("Lithuanian", _seeded(make_lithuanian)),
+    "circle": ("Circle vs Gaussian", _seeded(make_circle_vs_gaussian)),
+    "cone": ("Cone-Torus", _seeded(make_cone_torus)),
+    "saturn": ("Saturn", _seeded(make_saturn)),
 }  # fmt: skip
+
+#: How a page groups them.
+GROUPS = {
+    "To begin with": ("moons", "drift", "empty"),
+    "Of the paper": ("base1", "lithuanian", "circle", "cone", "saturn"),
+}
 
 CASES = {
     "case_1": "Case 1: an example of its own class conquers it, and it joins that tree.",
@@ -126,7 +132,7 @@ class Rival:
             self.X.append(x)
             self.y.append(label)
         self.correct, self.total = score
-        self.last = {"said": "It cannot forget, so it learned all the others anew.", "key": None}
+        self.last = {"said": "It cannot forget, so it learned all others anew.", "key": None}
 
 
 class Exact(Rival):
@@ -174,7 +180,7 @@ class Exact(Rival):
         self._look(*parts)
         self.last = {
             "micros": round(1e6 * change.seconds),
-            "said": "Forgotten: the forest is what training on the others gives.",
+            "said": "Forgotten: exactly the forest you would get by refitting without it.",
             "key": None,
         }
 
@@ -243,10 +249,8 @@ class Play:
 
     @staticmethod
     def _point(x: list[Any]) -> Array:
-        if len(x) != 2 or not {*map(type, x)} <= {int, float} or not np.isfinite(x).all():
-            raise RowError("'x' must be two finite numbers.")
-        if max(map(abs, x)) > 1e6:
-            raise RowError("'x' must be within a million.")
+        if len(x) != 2 or not {*map(type, x)} <= {int, float} or max(map(abs, x)) > 1e6:
+            raise RowError("'x' must be two numbers, neither above a million.")
         return np.array(x, float)
 
     def forget(self, key: str) -> None:
@@ -265,12 +269,13 @@ class Play:
         """Return all that the page draws."""
         return {
             "set": self.name,
-            "sets": {name: title for name, (title, _) in SETS.items()},
+            "sets": {group: {name: SETS[name][0] for name in names}
+                     for group, names in GROUPS.items()},
             "seed": self.seed,
             "played": self.played,
             "length": len(self.X),
             "forests": {name: self._state(forest) for name, forest in self.forests.items()},
-        }
+        }  # fmt: skip
 
     def _state(self, forest: Rival) -> dict[str, Any]:
         drawn: dict[str, Any] = {"examples": 0, "points": [], "bounds": self.plane.bounds}
@@ -292,6 +297,7 @@ def describe_path(path: Explanation) -> dict[str, Any]:
     return {
         "label": path.label,
         "cost": path.cost,
+        "rival": None if path.rival is None else describe_path(path.rival),
         "steps": [
             {"index": step.index, "key": step.key, "label": step.label,
              "distance": step.distance, "cost": step.cost}

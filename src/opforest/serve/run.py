@@ -3,9 +3,12 @@
 import socket
 from typing import Any
 
+import h11
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from opforest.serve.problems import ProblemError
 
 #: Seconds that requests under way have to finish when the service is told to stop.
 GRACE = 30
@@ -15,16 +18,43 @@ CONNECTIONS = 1000
 
 
 def impatient(seconds: float) -> type[H11Protocol]:
-    """Return a protocol that hangs up on who connects and does not say what they want."""
+    """Return a protocol that hangs up on clients who take too long to say what they want.
+
+    The head of a request must be there within ``seconds`` of the connection, or of the answer
+    before it. (How long its body may take is up to ``requests.read_body``.)
+    """
 
     class Impatient(H11Protocol):
+        patience: Any = None
+
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self.loop.call_later(seconds, self._lose_patience)
+            self._wait()
 
-        def _lose_patience(self) -> None:
-            if self.cycle is None and not self.transport.is_closing():
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            self.patience.cancel()
+            self._wait()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self.patience.cancel()
+            super().connection_lost(exc)
+
+        def _wait(self) -> None:
+            self.patience = self.loop.call_later(seconds, self._lose_patience, self.cycle)
+
+        def _lose_patience(self, last: Any) -> None:
+            if self.cycle is last and not self.transport.is_closing():
                 self.transport.close()
+
+        def send_400_response(self, msg: str) -> None:
+            """Answer what is no HTTP at all in JSON, too."""
+            answer = ProblemError(400, msg).response()
+            head = h11.Response(status_code=400, headers=[*answer.raw_headers,
+                                                          (b"connection", b"close")])  # fmt: skip
+            for event in (head, h11.Data(data=bytes(answer.body)), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event))
+            self.transport.close()
 
     return Impatient
 

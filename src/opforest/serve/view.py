@@ -6,11 +6,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opforest.classifier import OPFClassifier
+from opforest.forest import BaseForest
 from opforest.learner.values import Array
 
 #: Examples that a page draws at the most, and columns and rows of the grid of regions.
 MOST_POINTS = 2000
 GRID = (160, 120)
+
+#: Features of distances that may be measured to find the regions, about a second's work. Up to so
+#: many features a k-d tree measures few of them, and a Python function is so many times slower.
+WORK, FEW_FEATURES, SLOWER = 5e9, 8, 1000
+
+#: With a smaller part of the columns of the grid, regions are not drawn.
+LEAST = 0.2
 
 #: What is left free around the points.
 MARGIN = 0.08
@@ -36,10 +44,9 @@ class Plane(NamedTuple):
         """Return the examples that are at these coordinates of the plane."""
         return points @ self.axes + self.centre
 
-    def grid(self) -> Array:
+    def grid(self, columns: int, rows: int) -> Array:
         """Return the points whose classes make up the regions, from the top left, row by row."""
         left, bottom, right, top = self.bounds
-        columns, rows = GRID
         x = left + (np.arange(columns) + 0.5) / columns * (right - left)
         y = top - (np.arange(rows) + 0.5) / rows * (top - bottom)
         return np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
@@ -71,14 +78,27 @@ def bounds_of(points: Array) -> tuple[float, float, float, float]:
     return left, bottom, right, top
 
 
-def draw_regions(model: OPFClassifier, plane: Plane) -> str:
-    """Return the class of each point of the grid, a byte each."""
-    grid = plane.lift(plane.grid()).astype(model.forest_.dtype)
+def choose_grid(forest: BaseForest) -> tuple[int, int]:
+    """Return columns and rows of the grid: fewer if all took long; none if too few were left."""
+    metric = forest.metric
+    if not metric.keeps_points:  # what is on the plane is no example, but made of some
+        return 0, 0
+    if forest.n_features <= FEW_FEATURES and not metric.is_table:
+        return GRID
+    each = len(forest) * forest.n_features * (SLOWER if metric.is_table else 1)
+    share = min(1.0, float(np.sqrt(WORK / (each * GRID[0] * GRID[1]))))
+    return (int(share * GRID[0]), int(share * GRID[1])) if share >= LEAST else (0, 0)
+
+
+def draw_regions(forest: BaseForest, plane: Plane, grid: tuple[int, int]) -> str:
+    """Return the class of each point of a grid, a byte each; nothing if there is no telling."""
+    if 0 in grid:
+        return ""
     try:
-        code = model._learned().forest.classify(grid)
+        code = forest.classify(plane.lift(plane.grid(*grid)).astype(forest.dtype))
     except ValueError:  # of some points on the plane the metric has no distances
-        code = np.full(len(grid), 255)
-    return base64.b64encode(code.astype(np.uint8).tobytes()).decode()
+        return ""
+    return base64.b64encode(np.minimum(code, 255).astype(np.uint8).tobytes()).decode()
 
 
 def draw_forest(model: OPFClassifier, plane: Plane) -> dict[str, Any]:
@@ -93,7 +113,8 @@ def draw_forest(model: OPFClassifier, plane: Plane) -> dict[str, Any]:
         points = plane.project(np.asarray(forest.points[chosen], np.float64))
         label, prototypes = forest.label, forest.prototypes
         predecessor, edges = forest.predecessor, forest.edges
-        ids, regions = forest.ids[chosen], draw_regions(model, plane)
+        grid = choose_grid(forest)
+        ids, regions = forest.ids[chosen], draw_regions(forest, plane, grid)
     place = np.full(n + 1, -1)
     place[chosen] = np.arange(len(chosen))
     cut = edges[label[edges[:, 0]] != label[edges[:, 1]]]
@@ -107,7 +128,7 @@ def draw_forest(model: OPFClassifier, plane: Plane) -> dict[str, Any]:
         "prototypes": [v for v in place[prototypes].tolist() if v >= 0],
         "predecessor": place[predecessor[chosen]].tolist(),
         "cut": cut[(cut >= 0).all(axis=1)].tolist(),
-        "grid": GRID,
+        "grid": grid,
         "regions": regions,
         "ids": ids,
     }

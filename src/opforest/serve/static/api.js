@@ -9,6 +9,8 @@ function headers(more = {}) {
 
 async function askForToken() {
   const dialog = document.getElementById("token");
+  if (token) dialog.querySelector("h2").textContent = "This token is not known";
+  document.getElementById("token-text").value = "";
   if (!dialog.open) dialog.showModal();
   await new Promise((done) => dialog.addEventListener("close", done, { once: true }));
   token = document.getElementById("token-text").value.trim();
@@ -36,14 +38,26 @@ export async function call(path, body) {
   return answer;
 }
 
-// Calls `tell` for each event, and `renew` whenever some may have been missed.
+// Asks one thing at a time: while an answer is awaited, only the newest question waits.
+export function latest(ask) {
+  let isAsking = false, next = null;
+  return async (...question) => {
+    next = question;
+    if (isAsking) return;
+    isAsking = true;
+    for (let now = next; now; now = next) { next = null; await ask(...now).catch(() => {}); }
+    isAsking = false;
+  };
+}
+
+// Calls `tell` for each event, and `renew` whenever some may have been missed: every second, if too
+// many are listening already.
 export async function follow(tell, renew) {
   for (;;) {
     try {
       const response = await fetch("/v1/events", { headers: headers() });
-      if (!response.ok) throw new Error(response.statusText);
-      offline.hidden = true;
       await renew();
+      if (!response.ok) throw new Error(response.statusText);
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";
       for (;;) {
@@ -56,8 +70,8 @@ export async function follow(tell, renew) {
           if (data) tell(JSON.parse(data.slice(6)));
         }
       }
-    } catch {
-      offline.hidden = false;
+    } catch (error) {
+      if (error instanceof TypeError) offline.hidden = false; // what fetch calls a lost connection
     }
     await new Promise((done) => setTimeout(done, 1000));
   }

@@ -204,7 +204,7 @@ export class ForestCanvas {
   }
 
   halo(context, x, y, r, style, alpha) {
-    context.globalAlpha = 0.75 * alpha;
+    context.globalAlpha = 0.6 * alpha;
     context.fillStyle = style;
     context.beginPath();
     context.arc(x, y, r, 0, 2 * Math.PI);
@@ -244,7 +244,7 @@ export class ForestCanvas {
     if (!this.path || !this.path.at) return;
     const k = this.code(this.path.label);
     const end = this.toScreen(this.path.at, width, height);
-    const way = [...this.path.steps.slice(0, -1).map((step) => place[step.place ?? step.index]), end].filter(Boolean);
+    const way = [...this.path.steps.slice(0, -1).map((step) => (step.at ? this.toScreen(step.at, width, height) : place[step.index])), end];
     for (let i = 1; i < way.length; i++) {
       this.line(context, way[i - 1], way[i], colour.halo, 7, 0.9);
       this.line(context, way[i - 1], way[i], colour.classes[k % 8], 3.4, 1);

@@ -5,13 +5,10 @@ import { openPlay } from "./play.js";
 import { openStore } from "./store.js";
 
 async function open() {
-  try {
-    const stats = await call("/v1/stats");
-    document.getElementById("version").textContent = `opforest ${stats.version}`;
-    await (stats.play ? openPlay() : openStore(stats));
-  } catch {
-    setTimeout(open, 1000);
-  }
+  const stats = await call("/v1/stats").catch(() => null);
+  if (!stats) { setTimeout(open, 1000); return; }
+  document.getElementById("version").textContent = `opforest ${stats.version}`;
+  (stats.play ? openPlay : openStore)(stats);
 }
 
 open();

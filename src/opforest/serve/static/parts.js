@@ -20,6 +20,9 @@ export function drawn(code, isPrototype) {
 
 export const number = (value, digits = 3) => (value === 0 ? "0" : Number(value).toPrecision(digits).replace(/\.?0+$/, ""));
 
+// What a click does where nothing can hover, besides learning an example of a class.
+export const EXPLAIN = "explain";
+
 // Radio buttons, one for each class; returns what is chosen.
 export function chooser(fieldset, names, codeOf, legend) {
   const before = fieldset.querySelector("input:checked")?.value;
@@ -28,9 +31,9 @@ export function chooser(fieldset, names, codeOf, legend) {
     const input = make("input", { type: "radio", name: fieldset.id, value: String(i) });
     input.checked = before === undefined ? i === 0 : before === String(i);
     const label = make("span", { className: `k${codeOf(name) % 8}` });
-    label.innerHTML = glyph(codeOf(name));
+    if (name !== EXPLAIN) label.innerHTML = glyph(codeOf(name));
     label.append(make("b", {}, String(name)));
-    fieldset.append(make("label", { className: "pill", title: `Class ${name}` }, input, label));
+    fieldset.append(make("label", name === EXPLAIN ? { className: "pill touch" } : { className: "pill", title: `Class ${name}` }, input, label));
   });
   return () => names[Number(fieldset.querySelector("input:checked")?.value ?? 0)];
 }
@@ -42,10 +45,11 @@ export function tell(place, path, codeOf, nameOf) {
   const steps = path.steps;
   const middle = steps.length > 9 ? [...steps.slice(0, 4), null, ...steps.slice(-4)] : steps;
   const code = codeOf(path.label);
-  place.append(make("strong", { className: `k${code % 8}` }, `Class ${path.label}`), ` at cost ${number(path.cost)}: `);
+  const rival = path.rival ? ` (class ${path.rival.label} at ${number(path.rival.cost)})` : "";
+  place.append(make("strong", { className: `k${code % 8}` }, `Class ${path.label}`), ` at cost ${number(path.cost)}${rival}: `);
   middle.forEach((step, i) => {
-    if (i) place.append(step && steps.indexOf(step) > 0 ? `→ ${number(step.distance)} →` : "→");
-    if (!step) { place.append(`… ${steps.length - 8} more steps …`); return; }
+    if (!step) { place.append(`→ … ${steps.length - 8} more steps … `); return; }
+    if (i) place.append(`→ ${number(step.distance)} →`);
     const isLongest = step.distance === path.cost && step.distance > 0;
     const name = step.index < 0 ? "here" : nameOf(step);
     const chip = make("span", { className: isLongest ? "chip longest" : "chip" }, drawn(code, i === 0), name);

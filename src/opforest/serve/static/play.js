@@ -1,8 +1,8 @@
 // Three forests on one stream.
 
-import { call, waitForReturn } from "./api.js";
+import { call, latest, waitForReturn } from "./api.js";
 import { ForestCanvas } from "./draw.js";
-import { chooser, make, tell } from "./parts.js";
+import { chooser, EXPLAIN, make, tell } from "./parts.js";
 
 const FORESTS = {
   opfi: ["OPFI", "the algorithm of Ponti & Riva"],
@@ -13,42 +13,36 @@ const HOVER = "Point at a forest, and the path that explains the point appears h
 const codeOf = (label) => Math.max(0, Number(label) - 1);
 const find = (id) => document.getElementById(id);
 
-export async function openPlay() {
+export function openPlay() {
   const panels = {};
-  let state = null, timer = null, busy = false, hovering = 0, chosen = () => 1;
+  let state = null, timer = null, queue = Promise.resolve(), pending = 0, chosen = () => 1;
 
-  const ask = async (path, body) => {
-    if (busy) return;
-    busy = true;
-    try {
-      show(await call(`/v1/play/${path}`, body));
-    } catch (error) {
-      say(error.message);
-    } finally {
-      busy = false;
-    }
+  const ask = (path, body) => { // no click is lost: they wait for each other
+    pending += 1;
+    queue = queue.then(() => call(`/v1/play/${path}`, body)).then(show, (error) => say(error.message)).then(() => { pending -= 1; });
+    return queue;
   };
   const say = (text) => { for (const panel of Object.values(panels)) panel.said.textContent = text; };
 
-  function click(x, y, key) {
-    if (key !== null) ask("forget", { key });
+  function click(name, x, y, key) {
+    if (chosen() === EXPLAIN) hover(name, x, y);
+    else if (key !== null) ask("forget", { key });
     else ask("learn", { x: [x, y], label: Number(chosen()) });
   }
 
-  async function hover(name, x, y) {
-    const turn = ++hovering;
+  const hover = latest(async (name, x, y) => {
     if (x === null || timer) {
       for (const panel of Object.values(panels)) panel.canvas.setPath(null);
-      if (x === null) find("path").textContent = HOVER;
+      find("path").textContent = timer ? "" : HOVER;
       return;
     }
-    if (busy) return;
-    const paths = await call("/v1/play/explain", { x: [x, y] }).catch(() => null);
-    if (!paths || turn !== hovering) return;
+    await queue;
+    const paths = await call("/v1/play/explain", { x: [x, y] });
+    if (pending) return; // it is of forests that are changing
     for (const [other, panel] of Object.entries(panels)) panel.canvas.setPath(paths[other] && { ...paths[other], at: [x, y] });
     const keys = state.forests[name].keys;
     tell(find("path"), paths[name], codeOf, (step) => keys[step.index]);
-  }
+  });
 
   for (const [name, [title, subtitle]] of Object.entries(FORESTS)) {
     const canvas = make("canvas", { tabIndex: 0, role: "img" });
@@ -59,7 +53,7 @@ export async function openPlay() {
     find("panels").append(make("article", { className: name === "exact" ? "panel main" : "panel", id: `panel-${name}` },
       make("header", {}, make("h2", {}, `${title} `, make("small", {}, subtitle))),
       make("div", { className: "stage" }, canvas), numbers, said));
-    panels[name] = { numbers, said, canvas: new ForestCanvas(canvas, { code: codeOf, click, hover: (x, y) => hover(name, x, y) }) };
+    panels[name] = { numbers, said, canvas: new ForestCanvas(canvas, { code: codeOf, click: (...place) => click(name, ...place), hover: (...place) => hover(name, ...place) }) };
     const tab = make("button", { type: "button", value: name }, title);
     find("tabs").append(tab);
   }
@@ -82,14 +76,15 @@ export async function openPlay() {
         "Last, in µs": forest.last.micros ?? "–" };
       panel.numbers.replaceChildren(...Object.entries(facts).map(([term, value]) =>
         make("div", {}, make("dt", {}, term), make("dd", {}, String(value)))));
-      const [, before, rest] = /^(Case \d)?:?(.*)$/s.exec(forest.last.said || "Click, or play the stream.");
+      const [, before, rest] = /^(Case \d)?:?(.*)$/s.exec(forest.last.said || (next.length ? "Click, or play the stream." : "Click to learn the first example."));
       panel.said.replaceChildren(...(before ? [make("b", {}, before), ` ${rest.trim()[0].toUpperCase()}${rest.trim().slice(1)}`] : [rest]));
     }
     find("progress").value = next.length ? next.played / next.length : 0;
     find("step").disabled = find("run").disabled = next.played >= next.length;
     if (next.played >= next.length) stop();
     if (find("set").options.length === 0) {
-      find("set").append(...Object.entries(next.sets).map(([value, title]) => make("option", { value }, title)));
+      find("set").append(...Object.entries(next.sets).map(([label, sets]) => make("optgroup", { label },
+        ...Object.entries(sets).map(([value, title]) => make("option", { value }, title)))));
     }
     find("set").value = next.set;
   }
@@ -118,10 +113,10 @@ export async function openPlay() {
     else return;
     event.preventDefault();
   });
-  chosen = chooser(find("classes"), [1, 2, 3, 4], codeOf, "A click learns");
+  chosen = chooser(find("classes"), [1, 2, 3, 4, EXPLAIN], codeOf, "A click learns");
   const renew = async () => show(await call("/v1/play"));
-  await renew();
   find("path").textContent = HOVER;
   find("play").hidden = false;
+  renew().catch(() => {});
   waitForReturn(renew);
 }

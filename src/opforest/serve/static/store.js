@@ -1,6 +1,6 @@
 // A store in use: its forest, growth, accuracy, classes, the last examples and what they changed.
 
-import { call, follow } from "./api.js";
+import { call, follow, latest } from "./api.js";
 import { colours, fitToScreen, ForestCanvas } from "./draw.js";
 import { chooser, drawn, make, tell } from "./parts.js";
 
@@ -8,8 +8,8 @@ const find = (id) => document.getElementById(id);
 const count = (value) => Number(value).toLocaleString("en");
 
 function size(bytes) {
-  const unit = bytes > 1e9 ? ["GB", 1e9] : bytes > 1e6 ? ["MB", 1e6] : ["kB", 1e3];
-  return `${(bytes / unit[1]).toFixed(bytes / unit[1] < 10 ? 1 : 0)} ${unit[0]}`;
+  const [name, unit] = bytes > 1e9 ? ["GB", 1e9] : bytes > 1e6 ? ["MB", 1e6] : ["kB", 1e3];
+  return `${(bytes / unit).toFixed(bytes && bytes < 10 * unit ? 1 : 0)} ${name}`;
 }
 
 const DEEDS = { learn: "learned", correct: "corrected", forget: "forgotten" };
@@ -21,15 +21,16 @@ function summary(event) {
   const more = [
     report.prototypes_gained && `+${report.prototypes_gained} prototype${report.prototypes_gained === 1 ? "" : "s"}`,
     report.prototypes_lost && `−${report.prototypes_lost}`,
-    report.reconquered && `${count(report.reconquered)} cost${report.reconquered === 1 ? "" : "s"} anew`,
+    report.reconquered && `${count(report.reconquered)} cost${report.reconquered === 1 ? "" : "s"} changed`,
   ].filter(Boolean).join(", ");
   return make("li", {}, make("span", {}, `${count(done)} ${DEEDS[event.kind]}${names}`),
     make("span", { className: "soft" }, `${more || "no other changed"} · ${count(event.micros)} µs`));
 }
 
-export async function openStore(first) {
-  let stats = first, plane = null, names = [], waiting = false, chosen = () => null, hovering = 0;
-  const codeOf = (label) => Math.max(0, names.indexOf(String(label)));
+export function openStore(first) {
+  let stats = first, plane = null, waiting = false, took = 0, chosen = () => null;
+  const codes = new Map(); // a class keeps its colour as long as the page is open
+  const codeOf = (label) => codes.get(String(label)) ?? codes.set(String(label), codes.size).get(String(label));
   find("tagline").textContent = first.store;
 
   const ask = async (path, body) => {
@@ -41,31 +42,30 @@ export async function openStore(first) {
     }
   };
   const canEdit = () => find("edit").checked;
-  const isPlain = () => stats.features === 2 && !stats.preparation; // a point of the plane is an example
   const canvas = new ForestCanvas(find("forest"), {
     code: codeOf,
     click: (x, y, key) => {
-      if (!canEdit()) find("said").textContent = "To learn and forget by clicks, tick the box first.";
+      if (!canEdit()) {
+        find("said").textContent = "To learn and forget by clicks, tick the box first.";
+        hover(x, y);
+      }
       else if (key !== null) ask("/v1/forget", { keys: [key] });
-      else if (isPlain() && chosen() !== undefined) ask("/v1/learn", { rows: [[x, y]], labels: [typed(chosen())] });
-      else find("said").textContent = stats.preparation ? "Examples of a store that prepares them come by the API." : "Examples of a store with more than two features come by the API.";
+      else if (canvas.data?.is_plain && String(typed(chosen())) === chosen()) ask("/v1/learn", { rows: [[x, y]], labels: [typed(chosen())] });
+      else find("said").textContent = "A point of this plane is no whole example: examples of this store come by the API.";
     },
-    hover: async (x, y) => {
-      const turn = ++hovering;
-      if (x === null || !isPlain()) { canvas.setPath(null); find("why").replaceChildren(); return; }
-      const path = await call("/v1/explain", { row: [x, y] }).catch(() => null);
-      if (!path || turn !== hovering) return;
-      const place = new Map((canvas.data?.keys || []).map((key, i) => [key, i]));
-      for (const step of path.steps) step.place = place.get(step.key);
-      canvas.setPath({ ...path, at: [x, y] });
-      tell(find("why"), path, codeOf, (step) => step.key ?? `example ${step.index}`);
-    },
+    hover: (x, y) => hover(x, y),
   });
-  const typed = (name) => (stats.labels === "text" ? name : stats.labels === "boolean" ? name === "True" : Number(name));
+  const hover = latest(async (x, y) => {
+    if (x === null || plane === null) { canvas.setPath(null); find("why").replaceChildren(); return; }
+    const path = await call(`/v1/forest/path?plane=${plane}&x=${x}&y=${y}`);
+    canvas.setPath({ ...path, at: [x, y] });
+    tell(find("why"), path, codeOf, (step) => step.key ?? `example ${step.index}`);
+  });
+  const typed = (name) => (stats.labels === "text" ? name : stats.labels === "boolean" ? name === "true" : Number(name));
 
   function showStats() {
-    const known = Object.keys(stats.classes);
-    names = [...names.filter((name) => known.includes(name)), ...known.filter((name) => !names.includes(name))].sort();
+    const names = Object.keys(stats.classes);
+    names.forEach(codeOf);
     const facts = {
       Examples: count(stats.examples), Prototypes: count(stats.prototypes), Features: stats.features ?? "–",
       Metric: stats.metric, "On disk": size(stats.bytes_on_disk), "In memory": size(stats.bytes_in_memory),
@@ -75,21 +75,19 @@ export async function openStore(first) {
       make("div", {}, make("span", {}, name), make("strong", {}, String(value)))));
     const most = Math.max(1, ...Object.values(stats.classes));
     find("bars").replaceChildren(...names.slice(0, 12).map((name) => {
-      const bar = make("span", { className: "track" });
-      bar.innerHTML = `<svg width="100%" height="10" preserveAspectRatio="none"><rect rx="5" height="10" width="${(100 * stats.classes[name]) / most}%"/></svg>`;
-      bar.firstChild.style.width = "100%";
+      const bar = make("progress", { max: most, value: stats.classes[name] });
       return make("li", { className: `k${codeOf(name) % 8}` },
-        make("span", { className: "name" }, drawn(codeOf(name)), make("b", {}, name)), bar,
+        make("span", { className: "name", title: name }, drawn(codeOf(name)), make("b", {}, name)), bar,
         make("span", { className: "count" }, count(stats.classes[name])));
-    }));
+    }), make("li", { className: "soft", hidden: names.length > 0 && names.length <= 12 }, names.length ? `and ${names.length - 12} more` : "None yet."));
     find("log").replaceChildren(...stats.events.slice().reverse().map(summary));
     if (!stats.events.length) find("log").replaceChildren(make("li", { className: "soft" }, "Nothing since the service was started."));
-    find("last").replaceChildren(...stats.last.map((row) =>
+    if (!stats.last.length) find("last").replaceChildren(make("li", { className: "soft" }, "None yet."));
+    else find("last").replaceChildren(...stats.last.map((row) =>
       make("li", {}, make("code", {}, row.key), row.label === null
         ? make("span", { className: "soft" }, "no label") : make("span", { className: `k${codeOf(row.label) % 8}` }, String(row.label)))));
-    find("labels").hidden = !isPlain() || !canEdit();
+    find("labels").hidden = !canvas.data?.is_plain || !canEdit();
     chosen = chooser(find("labels"), names.slice(0, 8), codeOf, "A click learns");
-    find("version").textContent = `opforest ${stats.version}`;
     showAccuracy();
   }
 
@@ -127,22 +125,24 @@ export async function openStore(first) {
   }
 
   async function renew() {
+    const begin = performance.now();
     stats = await call("/v1/stats");
     showStats();
     const forest = await call(plane === null ? "/v1/forest" : `/v1/forest?plane=${plane}`);
     plane = forest.plane;
     const shown = forest.points.length < forest.examples ? `${count(forest.points.length)} of ${count(forest.examples)} examples, evenly by age` : "";
     const where = forest.is_projected ? "on the plane of the first two principal axes, as they were when this page was opened; regions are those of the plane" : "";
-    find("seen").textContent = [shown, where].filter(Boolean).join("; ");
+    find("seen").textContent = forest.examples ? [shown, where].filter(Boolean).join("; ") : "appears here as soon as examples with labels are learned";
     canvas.show(forest);
+    showStats(); // now that it is known what a click can learn
+    took = performance.now() - begin;
   }
 
   find("edit").addEventListener("change", showStats);
   find("store").hidden = false;
-  await renew();
   follow(() => { // several events at once are one look
     if (waiting) return;
     waiting = true;
-    setTimeout(() => { waiting = false; renew().catch(() => {}); }, 150);
+    setTimeout(() => { waiting = false; renew().catch(() => {}); }, Math.max(150, 3 * took));
   }, renew);
 }

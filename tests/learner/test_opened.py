@@ -1,0 +1,114 @@
+"""Who may open a store, by which name, and in which process."""
+
+import multiprocessing
+import os
+import sqlite3
+
+import pytest
+
+from opforest import Learner, StoreError
+
+
+@pytest.fixture
+def path(tmp_path):
+    with Learner(tmp_path / "a.db") as learner:
+        learner.learn([[0.0], [1.0]], ["low", "high"], ["a", "b"])
+    return tmp_path / "a.db"
+
+
+def test_a_store_by_another_name_has_the_same_writer(path, tmp_path):
+    (tmp_path / "link.db").symlink_to(path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "far.db").symlink_to(path)
+    with Learner(path) as learner:
+        for name in ("link.db", "folder/far.db", "folder/../a.db"):
+            with pytest.raises(StoreError, match="another process is learning into this store"):
+                Learner(tmp_path / name)
+        learner.learn([[2.0]], ["high"])
+        with Learner(tmp_path / "link.db", read_only=True) as reader:
+            assert len(reader) == 3
+            learner.learn([[3.0]], ["high"])
+            assert len(reader) == 4
+            assert reader.stats()["bytes_on_disk"] == learner.stats()["bytes_on_disk"]
+    with Learner(tmp_path / "folder" / "far.db") as learner:
+        assert len(learner) == 4
+    assert not list((tmp_path / "folder").glob("*-*"))  # nothing lies beside the link
+
+
+def test_a_store_stays_where_it_is_when_the_folder_changes(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    with Learner("a.db") as learner:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        learner.learn([[2.0]], ["high"])
+        assert learner.stats()["bytes_on_disk"] > 0
+    assert not list((tmp_path / "elsewhere").iterdir())
+    with Learner(os.fsencode(path)) as learner:
+        assert len(learner) == 3
+
+
+def try_all(learner, pipe):
+    """Say what becomes of a learner in a process that was forked."""
+    said = []
+    for call in (lambda: learner.learn([[9.0]], ["low"]), lambda: learner.predict([[0.0]]),
+                 lambda: learner.forget("a"), learner.close):  # fmt: skip
+        try:
+            call()
+            said.append(None)
+        except StoreError as error:
+            said.append(str(error))
+    pipe.send(said)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_must_open_the_store_itself(path):
+    fork = multiprocessing.get_context("fork")
+    with Learner(path) as learner:
+        ours, theirs = fork.Pipe()
+        child = fork.Process(target=try_all, args=(learner, theirs))
+        child.start()
+        *said, closed = ours.recv()
+        child.join()
+        assert all("before this process was forked" in text for text in said)
+        assert closed is None
+        learner.learn([[2.0]], ["high"])
+        with pytest.raises(StoreError, match="another process is learning"):
+            Learner(path)  # it is still ours
+        assert learner.audit().ok
+    with Learner(path) as learner:
+        assert learner.rows()[0] == ["a", "b", "#3"]
+
+
+def test_what_is_not_made_yet_cannot_be_read(tmp_path):
+    path = tmp_path / "new.db"
+    path.touch()
+    with pytest.raises(StoreError, match="nobody has made a store of it yet"):
+        Learner(path, read_only=True)
+    with Learner(path):  # its maker is killed before the settings are there
+        database = sqlite3.connect(path)
+        database.execute("DELETE FROM meta")
+        database.commit()
+        database.close()
+    with pytest.raises(StoreError, match="just being made"):
+        Learner(path, read_only=True)
+    with Learner(path) as learner:
+        learner.learn([[0.0]], ["low"])
+    with Learner(path, read_only=True) as learner:
+        assert len(learner) == 1
+
+
+def test_a_pipe_is_no_store(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreError, match="it is not a file"):
+        Learner(tmp_path / "pipe")
+
+
+def test_probabilities_and_classes_are_of_one_moment(path):
+    with Learner(path) as learner:
+        memory, rows = learner._queries([[0.1], [0.9]])
+        labels, classes, shares = memory.predict_proba(rows)
+        assert labels.tolist() == learner.predict([[0.1], [0.9]]).tolist()
+        assert classes.tolist() == learner.model.classes_.tolist()
+        assert shares.tolist() == learner.predict_proba([[0.1], [0.9]]).tolist()
+        assert shares.tolist() == learner.model.predict_proba([[0.1], [0.9]]).tolist()
