@@ -109,7 +109,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
-    "secondary_sidebar_items": {"**": ["page-toc"], "gallery/*": []},  # code needs the room
+    "secondary_sidebar_items": ["page-toc"],
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
