@@ -61,4 +61,4 @@ print("its prototype:  ", forest.root[farthest])
 # In a notebook, an explanation is a table, and for two features a picture: the path to the point
 # (a ring), and the dashed path by which the other class would have conquered it.
 
-models["two moons"].explain([0.6, 0.1])
+models["two moons"].explain([0.2, 0.5])
