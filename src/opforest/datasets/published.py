@@ -25,8 +25,8 @@ class Published(NamedTuple):
     about: str
 
 
-#: The published data sets by name, in the order of the paper's Table 1: a named tuple each, with the
-#: file, its numbers of examples, features and classes, the number of subsets, and a description.
+#: The published data sets by name, in the order of the paper's Table 1. Each is a named tuple with
+#: the file, the numbers of examples, features, classes and subsets, and a description.
 PUBLISHED = {
     "Base1": Published(
         DataFile("opfi", "base1.opf",
