@@ -55,7 +55,7 @@ def semi_supervised(X: np.ndarray, y: np.ndarray, given: np.ndarray) -> list[Row
 
     def inserted(kind: str) -> float:
         model, label = copy.deepcopy(models[kind][0]), models[kind][1]
-        model.partial_fit(more[:1], label[:1])  # has room then
+        model.partial_fit(more[:1], label[:1])  # make room to grow
         return cpu_seconds(
             lambda: [model.partial_fit(more[i : i + 1], label[i : i + 1]) for i in range(COUNT)]
         )
@@ -105,7 +105,7 @@ def clustering(rng: np.random.Generator) -> list[Row]:
     if find_spec("fast_hdbscan"):
         import fast_hdbscan
 
-        fast_hdbscan.HDBSCAN(min_cluster_size=20).fit(X[:5000])  # compiles
+        fast_hdbscan.HDBSCAN(min_cluster_size=20).fit(X[:5000])  # compile first
         fast = clock(lambda: fast_hdbscan.HDBSCAN(min_cluster_size=20).fit(X))
     rows.append(Row(f"clustering {SIZE}×2, k_max = 20, of fast_hdbscan",
                     None if fast is None else ours / fast, bar=3.0, sense="at most",

@@ -12,7 +12,8 @@ from opforest import OPFClassifier
 LIBOPF_BARS = {2: 12, 64: 6}
 OPFYTHON_BAR = 500
 
-#: Dense Prim always; or Borůvka's rounds with a k-d tree where a probe shows that they pay.
+#: ``brute`` always uses dense Prim; ``auto`` uses Borůvka's rounds and a k-d tree where a probe
+#: shows that they are worthwhile.
 ALGORITHMS = ("brute", "auto")
 
 
@@ -20,7 +21,7 @@ def measure() -> list[Row]:
     small, label = strips(2000)
     for dtype in (np.float32, np.float64):
         for algorithm in ALGORITHMS:
-            fit_seconds(small.astype(dtype), label, algorithm)  # compiles
+            fit_seconds(small.astype(dtype), label, algorithm)  # compile first
     rows = [row for d, bar in LIBOPF_BARS.items() for row in against_libopf(d, bar)]
     return [*rows, against_opfython()]
 

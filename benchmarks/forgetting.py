@@ -12,7 +12,7 @@ from opforest import OPFClassifier
 
 SIZE = 100_000
 FEATURES = (2, 3)
-NUMPY_BAR = 0.5  #: of a NumPy pass
+NUMPY_BAR = 0.5  #: as a share of a NumPy pass
 COUNT = 200
 WINDOW = 10_000
 STEPS = 2000
@@ -21,7 +21,7 @@ REPEATS = 3
 
 def measure() -> list[Row]:
     X, y = strips(20_000)
-    one_by_one(OPFClassifier().fit(X.astype(np.float64), y), np.arange(5))  # compiles
+    one_by_one(OPFClassifier().fit(X.astype(np.float64), y), np.arange(5))  # compile first
     rows = [row for d in FEATURES for row in against_numpy(d)]
     return [*rows, *(window_step(d) for d in FEATURES)]
 
@@ -33,7 +33,7 @@ def against_numpy(d: int) -> list[Row]:
     chosen = np.random.default_rng(1).choice(SIZE, COUNT, replace=False)
 
     def seconds(forget: Callable[[OPFClassifier, np.ndarray], object]) -> float:
-        twin = copy.deepcopy(model).forget(np.setdiff1d(np.arange(COUNT), chosen)[:1])  # has room
+        twin = copy.deepcopy(model).forget(np.setdiff1d(np.arange(COUNT), chosen)[:1])  # make room
         return cpu_seconds(lambda: forget(twin, chosen)) / COUNT
 
     ways = {"calls for one each": one_by_one, "one call for all": OPFClassifier.forget}
@@ -70,7 +70,7 @@ def window_step(d: int) -> Row:
         examples = [next(fresh) for _ in range(steps)]
         return cpu_seconds(lambda: [model.learn_one(*example) for example in examples])
 
-    learn(2 * WINDOW)  # fills the window
+    learn(2 * WINDOW)  # fill the window
     seconds = best_of(REPEATS, step=lambda: learn(STEPS) / STEPS)["step"]
     return Row(case, 1e6 * seconds, "µs", note=f"{type(model.forest.examples.body.index).__name__}")
 

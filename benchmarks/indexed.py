@@ -10,9 +10,9 @@ from insertion import BATCH, REPEATS, Line, per_example, set_up, slope
 SIZE = 100_000
 LATER = 10  #: batches after the first one
 
-#: By number of features: how many times cheaper than a NumPy pass over as many examples as that.
+#: By number of features: how many times cheaper than a NumPy pass over ``SIZE`` examples.
 NUMPY_BARS = {2: 50, 3: 30}
-LEARN_ONE_BAR = 0.1  #: of such a pass
+LEARN_ONE_BAR = 0.1  #: as a share of such a pass
 LEARN_ONE_CALLS = 2000
 
 SLOPE_SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -23,7 +23,7 @@ SLOPE_BARS = {2: 0.25, 3: 0.25, 6: 0.5}  #: by number of features
 def measure() -> list[Row]:
     for dtype in (np.float32, np.float64):
         scene = set_up(2000, 2, dtype, "kd_tree")
-        per_example(scene, scene.by("exact"))  # compiles
+        per_example(scene, scene.by("exact"))  # compile first
     rows = [
         row
         for d, bar in NUMPY_BARS.items()
@@ -82,7 +82,7 @@ def learn_one() -> Row:
         examples = [next(fresh) for _ in range(LEARN_ONE_CALLS)]
         return cpu_seconds(lambda: [model.learn_one(*example) for example in examples])
 
-    learn()  # compiles, and makes room to grow
+    learn()  # compile, and make room to grow
     best = best_of(REPEATS, learn=learn, numpy=partial(numpy_pass, X[:SIZE]))
     seconds = best["learn"] / LEARN_ONE_CALLS
     note = f"{1e6 * seconds:.1f} of {1e6 * best['numpy']:.0f} µs"

@@ -21,16 +21,16 @@ REPEATS = 3
 LARGEST_FIT = 30_000
 
 SLOPE_BAR = 1.05
-UPPER_PART = 10_000  #: where fixed costs no longer count, but the data leave the fast caches
+UPPER_PART = 10_000  #: from here on fixed costs do not count, but data leave the fast caches
 
-#: Of a pass by NumPy over as many examples as this, by number of features.
+#: The bars with this many examples, by number of features, as shares of a NumPy pass over them.
 NUMPY_SIZE = 100_000
 NUMPY_BARS = {
     "exact": {2: 0.02, 4: 0.04, 6: 0.12, 8: 0.12, 10: 0.12, 16: 0.13, 32: 0.13, 64: 0.2},
     "opfi": {2: 0.05, 10: 0.09},
 }
 SMALL_SIZE, SMALL_BAR = 30_000, 0.17  #: the same with 64 features
-FIT_BAR = 1000  #: times cheaper than ``fit`` with as many examples as this:
+FIT_BAR = 1000  #: how many times cheaper than ``fit`` on ``FIT_SIZE`` examples
 FIT_SIZE = 20_000
 
 Line = dict[int, float]  #: seconds by number of examples
@@ -51,7 +51,7 @@ class Scene(NamedTuple):
 def measure() -> list[Row]:
     for dtype in (np.float32, np.float64):
         scene = set_up(1000, 2, dtype)
-        per_example(scene, scene.by(*UPDATES))  # compiles
+        per_example(scene, scene.by(*UPDATES))  # compile first
     rows, lines = [], {}
     for d in FEATURES:
         lines[d] = against_size(d)

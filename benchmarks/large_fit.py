@@ -13,12 +13,12 @@ from opforest.kernels.spanning.prim import Tree
 from opforest.metrics import resolve
 from opforest.spanning import probe, span_best
 
-MST_BAR = 3  #: times the time of quitefastmst, at the most
+MST_BAR = 3  #: at most this many times the time of quitefastmst
 
 #: The same for normal data, by number of examples and features.
 NORMAL_BARS = {(250_000, 2): 1.3, (100_000, 6): 1.5, (100_000, 8): 1.5}
 
-#: How many times faster than what is measured with so many examples and extrapolated.
+#: How many times faster than each of them, measured with fewer examples and extrapolated by n².
 PRIM_BAR, PRIM_SIZE = 100, 30_000
 LIBOPF_BAR, LIBOPF_SIZE = 2000, 20_000
 REPEATS = 3
@@ -29,7 +29,7 @@ EUCLIDEAN = resolve("euclidean", None)
 def measure() -> list[Row]:
     X, y = strips(20_000)
     for algorithm in ("auto", "brute"):
-        fit_seconds(X.astype(np.float64), y, algorithm)  # compiles
+        fit_seconds(X.astype(np.float64), y, algorithm)  # compile first
     name, *data = skin()
     X, y = strips(250_000)
     rng = np.random.default_rng(1)

@@ -160,7 +160,7 @@ def http_rows(folder: Path, X: np.ndarray, y: np.ndarray) -> list[Row]:
             taken.append(process.memory())
     memory = (taken[1] - taken[0]) / (N - HALF)
     with Process("store", str(path)) as ours, Process("neighbours", str(table)) as theirs:
-        asyncio.run(load(ours.port, True))  # all is compiled and warm
+        asyncio.run(load(ours.port, True))  # compile and warm up
         asyncio.run(load(theirs.port, False))
         for learning in (False, True):
             runs = {"opforest": [], "1-NN": []}
@@ -210,7 +210,7 @@ def learning_rows(folder: Path, X: np.ndarray, y: np.ndarray) -> list[Row]:
                     rates[size] / rates[1], bar=BATCHING if size == 100 else None,
                     note=f"{rates[size]:.0f} a second, {100 * share:.0f} % waiting for the disk")
             )  # fmt: skip
-        learner.forget("#9")  # compiles
+        learner.forget("#9")  # compile first
         keys = [f"#{1 + i}" for i in range(3)]
         begin = time.perf_counter()
         for key in keys:

@@ -11,12 +11,12 @@ from opforest import OPFClassifier
 
 MB_BAR = 100
 
-#: Bytes for each example in a model with an index, after so many; and after more in batches.
+#: Bytes for each example in a model with an index: fitted, and after growing in batches.
 KEPT_BAR, KEPT_SIZE = 400, 100_000
 GROWN_BAR, GROWTH, BATCH = 800, 50_000, 5000
 
 WINDOW = 10_000
-WINDOW_BAR = 1.01  #: times the peak between 2 and 3 windows, between 4 and 5
+WINDOW_BAR = 1.01  #: the peak between 4 and 5 windows, relative to that between 2 and 3
 
 FIT = """
 import contextlib, json, sys
@@ -29,7 +29,7 @@ def megabytes(field):
 
 X = np.random.default_rng(0).random((int(sys.argv[1]), 2))
 y = (4 * X[:, 0]).astype(int) % 2
-OPFClassifier().fit(X[:100], y[:100])  # loads the kernels
+OPFClassifier().fit(X[:100], y[:100])  # load the kernels
 with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as reset:
     reset.write("5")  # the peak; where that is forbidden, the result can only be too large
 before = megabytes("VmRSS")
@@ -48,7 +48,7 @@ def fit_peak() -> Row:
         return Row(case, unit="MB", bar=MB_BAR, sense="at most", note="needs Linux's /proc")
     with tempfile.TemporaryDirectory() as cache:
         env = {"OPFOREST_CACHE": "1", "NUMBA_CACHE_DIR": cache}
-        in_fresh_process(FIT, "50000", **env)  # compiles all that it needs
+        in_fresh_process(FIT, "50000", **env)  # compile first
         before, peak = in_fresh_process(FIT, "50000", **env)
     note = f"{before:.0f} MB before, {peak:.0f} MB at the peak"
     return Row(case, peak - before, "MB", MB_BAR, "at most", note=note)

@@ -78,7 +78,7 @@ from opfython.models import SupervisedOPF
 
 with np.load(sys.argv[1]) as data:
     X, y = data["X"], data["y"]
-SupervisedOPF().fit(X[:100], y[:100])  # compiles
+SupervisedOPF().fit(X[:100], y[:100])  # compile first
 start = time.process_time()
 SupervisedOPF().fit(X, y)
 print(json.dumps([time.process_time() - start, version("opfython")]))

@@ -12,14 +12,14 @@ from opforest import OPFClassifier
 #: How many times faster than LibOPF.
 LIBOPF_BARS = {"base1": 5, "SpamBase2": 1.5}
 
-#: Times the time of 1-NN, at the most.
+#: At most this many times the time of 1-NN.
 NEAREST_BARS = {
     "base1": 1, "Skin": 1, "ntl": 1, "SpamBase2": 1.5, "produce": 1.5, "mpeg7_BAS": 1.5,
 }  # fmt: skip
 ALGORITHMS = ("brute", "kd_tree", "ball_tree", "auto")
 
 REPEATS = 7
-TRIAL = 5000  #: queries that tell which algorithm is the best for 1-NN
+TRIAL = 5000  #: with this many queries we find the best algorithm for 1-NN
 
 
 def measure() -> list[Row]:
@@ -65,7 +65,7 @@ def on_halves(name: str, X: np.ndarray, y: np.ndarray) -> list[Row]:
         for dtype in ("float32", "float64"):
             train, test = X[:half].astype(dtype), X[half:].astype(dtype)
             ours = OPFClassifier().fit(train, y[:half])
-            ours.predict(test)  # compiles
+            ours.predict(test)  # compile first
             case = f"{name} {dtype}"
             if name in LIBOPF_BARS:
                 rows.append(against_libopf(case, ours, test, peer, LIBOPF_BARS[name]))

@@ -18,10 +18,11 @@ QUERIES = 1000
 SETS = ("digits", "base1", "ntl", "CTG", "SpamBase2", "strips 100000")
 STREAMS = ("Phishing", "ImageSegments", "Bananas")
 
-#: Times the time of 1000 queries; times the time that shares of inverse costs take.
+#: At most this many times: the time of ``class_costs`` of 1000 queries to find the sharpness; the
+#: time of shares of inverse costs to use it, and to use it in a stream.
 FIND_BAR, USE_BAR, STREAM_BAR = 1.1, 1.05, 1.2
 
-#: The probabilities of version 0.1.0, by the kernel of today.
+#: The probabilities of version 0.1.0, computed by today's kernel.
 INVERSE = Sharpness(1.0, 0.0, 0, 0)
 
 
@@ -85,7 +86,7 @@ def streams() -> list[Row]:
 
 def in_stream(name: str, stream: list[Any]) -> Row:
     """Compare the time in ``predict_proba_one``, all renewals included, over a whole stream."""
-    asked(stream[:1500], find_sharpness)  # compiles
+    asked(stream[:1500], find_sharpness)  # compile first
     best = best_of(
         2, proba=partial(asked, stream, find_sharpness), inverse=partial(asked, stream, never)
     )

@@ -72,7 +72,7 @@ def measure() -> list[Row]:
         frame.write_csv(long)
         read = in_fresh_process(READ, wide, OMP_NUM_THREADS="2")
         out = str(folder / "labels")
-        seconds_of(COMMAND, "train", long, model)  # compiles what is not compiled yet
+        seconds_of(COMMAND, "train", long, model)  # compile first
         seconds_of(COMMAND, "predict", model, long, "--out", out)
         by_hand, command = BY_HAND, COMMAND
         trained = best_of(

@@ -12,7 +12,7 @@ from opforest import OPFClassifier
 N, D, BLOCK = 50_000, 10, 12_500
 N_WORKERS = 2
 SPEED_BAR = 1.5  #: times as fast as one thread
-TRAFFIC_BAR = 1.0  #: times the bytes of the model of docs/scaling.md, at the most
+TRAFFIC_BAR = 1.0  #: at most this many times the bytes that docs/scaling.md predicts
 REPEATS = 5
 
 #: The names of our tasks.
@@ -40,7 +40,7 @@ def on(client, case: str) -> list[Row]:
     blocks = client.persist(da.from_array(X, chunks=(BLOCK, D)))
     local, remote = OPFClassifier(), DaskOPFClassifier(client=client)
     for model, data in ((local, X), (remote, blocks)):
-        model.fit(data[::2], y[::2])  # compiles
+        model.fit(data[::2], y[::2])  # compile first
     before = Counts(client)
     best = best_of(
         REPEATS,
@@ -104,7 +104,7 @@ def _seconds_in_tasks(dask_scheduler) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    os.environ["DASK_DISTRIBUTED__ADMIN__LOW_LEVEL_LOG_LENGTH"] = "100000"  # of transfers
+    os.environ["DASK_DISTRIBUTED__ADMIN__LOW_LEVEL_LOG_LENGTH"] = "100000"  # transfers
     main(
         "scaling",
         __doc__,

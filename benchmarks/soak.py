@@ -1,6 +1,6 @@
 """A million insertions on data like Skin, compared with ``fit`` at 20 checkpoints, then forgetting.
 
-It takes some minutes and is no part of ``run.py``: ``python benchmarks/soak.py``. Another number
+It takes some minutes and is not part of ``run.py``: ``python benchmarks/soak.py``. Another number
 of insertions may be given: ``python benchmarks/soak.py 50000``.
 """
 
@@ -23,7 +23,7 @@ BYTES_BAR = 800  #: for each example, with the room to grow
 
 def measure() -> list[Row]:
     begin, (X, y) = time.perf_counter(), examples(START + INSERTIONS)
-    fit(X[:START], y[:START]).partial_fit(X[:1], y[:1]).forget([0])  # compiles
+    fit(X[:START], y[:START]).partial_fit(X[:1], y[:1]).forget([0])  # compile first
     model = fit(X[:START], y[:START])
     mismatches = inserting = 0
     for end in np.linspace(START, len(X), CHECKPOINTS + 1).astype(int)[1:]:

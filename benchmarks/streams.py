@@ -28,7 +28,7 @@ def measure() -> list[Row]:
 
     streams = {name: list(getattr(datasets, name)()) for name in STREAMS}
     for make in contestants(scaled=False).values():
-        test_then_train(make(), streams["Phishing"][:100])  # compiles
+        test_then_train(make(), streams["Phishing"][:100])  # compile first
     rows = []
     for name, stream in streams.items():
         rows += race(f"{name}, scaled", stream, contestants(scaled=True))
@@ -99,7 +99,7 @@ def windows(stream: Stream) -> list[Row]:
         PEER: lambda: KNNClassifier(engine=SWINN(maxlen=WINDOW, seed=0)),
         "river Hoeffding tree": HoeffdingTreeClassifier,
     }
-    right = test_then_train(ours(), stream[: WINDOW + PART])  # compiles
+    right = test_then_train(ours(), stream[: WINDOW + PART])  # compile first
     case = f"Shuttle, window {WINDOW}"
     return [
         *race(case, stream, makes, repeats=1, times=WINDOW_BAR),
@@ -133,7 +133,7 @@ if __name__ == "__main__":
         "Examples per second of processor time, on one thread; every example is predicted, then"
         f" learned.\nBest of {REPEATS} in turn; reading and compiling are left out. The bar is the"
         f" speed of river's SWINN,\n{WINDOW_BAR} times it on Shuttle. Scaled means that river's"
-        " StandardScaler stands before every model\nalike. river's are"
+        " StandardScaler is in front of every model.\nriver's are"
         " KNNClassifier(engine=LazySearch(window_size=500)) and\nKNNClassifier(engine="
         "SWINN(seed=0)), which remember the last 500 and 1000 examples;"
         f" opforest remembers all. On Shuttle, raw and run once,\nall remember the last {WINDOW}"

@@ -9,13 +9,13 @@ from common import Row, best_of, cpu_seconds, load, main
 
 from opforest import OPFClassifier
 
-#: ``auto`` may take so many times the time of the better algorithm.
+#: ``auto`` may take this many times the time of the better algorithm.
 BAR = 1.3
 ALGORITHMS = ("auto", "kd_tree", "brute")
 REPEATS = 3
 BATCH, QUERIES = 200, 1000
 
-#: Forgetting the first of many copies, of the time of ``fit``.
+#: The time to forget the first of many copies, as a share of that of ``fit``.
 COPIES, COPIES_BAR = (12_000, 48_000), 0.1
 FORGOTTEN = 50
 

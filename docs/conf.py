@@ -16,6 +16,8 @@ import compile_cache  # noqa: E402
 os.environ.setdefault("NUMBA_CACHE_DIR", str(compile_cache.FOLDER))
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+from sphinx.pycode import ModuleAnalyzer  # noqa: E402
+
 import opforest  # noqa: E402
 
 project = "opforest"
@@ -119,6 +121,8 @@ html_sidebars = {
     "changelog": [],
     "contributing": [],
     "libopf": [],
+    "experiments": [],
+    "reproduction/report": [],
 }
 
 
@@ -130,6 +134,14 @@ def skip_foreign_members(app, what, name, member, skip, options):
     return True if is_foreign else skip
 
 
+def describe_published(app, what, name, obj, options, lines):
+    """Describe ``PUBLISHED`` by the comment in its module, which autodoc does not look into."""
+    if name == "opforest.datasets.PUBLISHED":
+        comments = ModuleAnalyzer.for_module("opforest.datasets.published").find_attr_docs()
+        lines[:] = comments["", "PUBLISHED"]
+
+
 def setup(app):
     """Connect the events."""
     app.connect("autodoc-skip-member", skip_foreign_members)
+    app.connect("autodoc-process-docstring", describe_published)

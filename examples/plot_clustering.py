@@ -14,8 +14,9 @@ from sklearn.metrics import adjusted_rand_score
 from opforest import OPFClustering
 from opforest.cluster_plotting import ClusterDisplay
 
-X, truth = make_blobs(600, cluster_std=[1.0, 2.2, 0.5, 1.3], centers=[[0, 0], [8, 3], [2, 7], [9, 10]],
-                      random_state=0)  # fmt: skip
+X, truth = make_blobs(
+    600, cluster_std=[1.0, 2.2, 0.5, 1.3], centers=[[0, 0], [8, 3], [2, 7], [9, 10]], random_state=0
+)
 
 # %%
 # Three scales

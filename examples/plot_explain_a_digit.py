@@ -44,9 +44,10 @@ def draw_path(axes, why, x):
         ax.set_title(f"{digit}\n{length}", size=10)
 
 
-figure, axes = plt.subplots(1, len(why.steps), figsize=(1.5 * len(why.steps), 2.1))
+n = len(why.steps)
+figure, axes = plt.subplots(1, n, figsize=(1.3 * n, 2.3), layout="constrained")
 draw_path(axes, why, x)
-figure.suptitle(f"A {why.label} at cost {why.cost:.1f}, the longest step", y=1.05)
+figure.suptitle(f"A {why.label} at cost {why.cost:.1f}, the longest step")
 plt.show()
 
 # %%

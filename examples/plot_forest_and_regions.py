@@ -54,3 +54,11 @@ forest = models["two moons"].forest_
 farthest = forest.cost.argmax()
 print("dearest example:", farthest, "at cost", forest.cost[farthest].round(3))
 print("its prototype:  ", forest.root[farthest])
+
+# %%
+# Why?
+# ----
+# In a notebook, an explanation is a table, and for two features a picture: the path to the point
+# (a ring), and the dashed path by which the other class would have conquered it.
+
+models["two moons"].explain([0.2, 0.5])

@@ -39,10 +39,8 @@ for label, image in enumerate(images):
         y.append(label)
         corners.append((row, column))
 X, y, corners = np.array(X), np.array(y), np.array(corners)
-halves = [
-    train_test_split(np.arange(len(y)), test_size=0.5, stratify=y, random_state=seed)
-    for seed in range(5)
-]
+places = np.arange(len(y))
+halves = [train_test_split(places, stratify=y, test_size=0.5, random_state=k) for k in range(5)]
 
 # %%
 # One line for each metric
@@ -51,8 +49,8 @@ halves = [
 
 warnings.filterwarnings("ignore", "features differ in spread")
 
-metrics = ["chebyshev", "euclidean", "cosine", "manhattan", "braycurtis", "chi_squared",
-           "squared_chi_squared", "squared_chord"]  # fmt: skip
+metrics = ["chebyshev", "euclidean", "cosine", "manhattan", "braycurtis", "chi_squared"]
+metrics += ["squared_chi_squared", "squared_chord"]
 mistaken = {metric: [] for metric in metrics}
 for metric in metrics:
     for train, test in halves:
@@ -60,16 +58,13 @@ for metric in metrics:
         mistaken[metric].append(test[clf.predict(X[test]) != y[test]])
 mean = {metric: np.mean([len(wrong) for wrong in mistaken[metric]]) for metric in metrics}
 
-figure, axes = plt.subplots(
-    1, 3, figsize=(10.5, 3.2), layout="constrained", width_ratios=[1, 1, 1.1]
-)
+figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.2), layout="constrained")
 for label, (ax, image) in enumerate(zip(axes, images, strict=False)):
     ax.imshow(image)
     for metric, color, width in (("euclidean", "#ffffff", 3.5), ("squared_chord", "#ff2fa0", 1.5)):
         wrong = mistaken[metric][0]
         for row, column in corners[wrong[y[wrong] == label]]:
-            box = plt.Rectangle((column, row), 16, 16, fill=False, ec=color, lw=width)
-            ax.add_patch(box)
+            ax.add_patch(plt.Rectangle((column, row), 16, 16, fill=False, ec=color, lw=width))
     ax.set_title(f"{names[label]}: mistaken patches", fontsize=11)
     ax.set_axis_off()
 order = sorted(metrics, key=lambda metric: -mean[metric])

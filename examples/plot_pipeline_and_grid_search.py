@@ -38,8 +38,12 @@ print(f"as the numbers come: {raw.mean():.1%}\nstandardised:        {scaled.mean
 # ---------------------------
 # A plain scikit-learn search. All 16 combinations are trained on four folds and tested on the fifth.
 
-scalers = {"none": "passthrough", "standard": StandardScaler(), "robust": RobustScaler(),
-           "min-max": MinMaxScaler()}  # fmt: skip
+scalers = {
+    "none": "passthrough",
+    "standard": StandardScaler(),
+    "robust": RobustScaler(),
+    "min-max": MinMaxScaler(),
+}
 metrics = ["euclidean", "manhattan", "chebyshev", "canberra"]
 search = GridSearchCV(
     make_pipeline(StandardScaler(), OPFClassifier()),

@@ -54,8 +54,13 @@ for (name, p), color in zip(answers.items(), ["#3f90da", "#94a4a2", "#ffa90e"], 
     said = [best[bins == b].mean() for b in full]
     true = [right_answer[bins == b].mean() for b in full]
     left.plot(said, true, "o-", color=color, label=name)
-left.set(xlabel="probability of the answer", ylabel="share of right answers", aspect="equal",
-         xlim=(0.2, 1.02), ylim=(0.2, 1.02))  # fmt: skip
+left.set(
+    xlabel="probability of the answer",
+    ylabel="share of right answers",
+    aspect="equal",
+    xlim=(0.2, 1.02),
+    ylim=(0.2, 1.02),
+)
 left.legend(frameon=False, loc="upper left")
 
 p = answers["opforest"]

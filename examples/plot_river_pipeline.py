@@ -45,8 +45,14 @@ figure, ax = plt.subplots(figsize=(10, 4.6), layout="constrained")
 for (name, curve), color in zip(curves.items(), ["#3f90da", "#e76300", "#717581"], strict=True):
     ax.plot(curve, color=color, lw=2)
     shift = {"Hoeffding tree": -8, "naive Bayes": 8}.get(name, 0)
-    ax.annotate(f"{name}, {curve[-1]:.1f} %", (len(curve), curve[-1]), (6, shift),
-                textcoords="offset points", va="center", color=color)  # fmt: skip
+    ax.annotate(
+        f"{name}, {curve[-1]:.1f} %",
+        (len(curve), curve[-1]),
+        (6, shift),
+        textcoords="offset points",
+        va="center",
+        color=color,
+    )
 ax.set(xlabel="examples seen", ylabel="accuracy so far, %", ylim=(40, 100), xlim=(0, 3100))
 ax.spines[["top", "right"]].set_visible(False)
 plt.show()

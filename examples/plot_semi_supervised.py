@@ -46,8 +46,10 @@ axes[0].contourf(*grid, answer, [-0.5, 0.5, 1.5], colors=["#c5ddf4", "#ffe5b6"])
 axes[0].scatter(*X.T, s=8, color="#222222", alpha=0.35)
 axes[0].scatter(*X[seeds].T, s=150, color=["#3f90da", "#ffa90e"], marker="*", edgecolors="#222222")
 ForestDisplay.from_estimator(clf, X, ax=axes[1])
-titles = [f"OPFClassifier on two labels: {np.mean(labelled.predict(X) == truth):.1%}",
-          f"OPFSemiSupervised on all: {np.mean(clf.transduction_ == truth):.1%}"]  # fmt: skip
+titles = [
+    f"OPFClassifier on two labels: {np.mean(labelled.predict(X) == truth):.1%}",
+    f"OPFSemiSupervised on all: {np.mean(clf.transduction_ == truth):.1%}",
+]
 for ax, title in zip(axes, titles, strict=True):
     ax.set_title(title, fontsize=11)
     ax.set(xticks=[], yticks=[], xlabel="", ylabel="", xlim=(-1.15, 2.1), ylim=(-0.7, 1.15))

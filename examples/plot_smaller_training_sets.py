@@ -24,8 +24,9 @@ X_eval, X_test, y_eval, y_test = train_test_split(
 clf = OPFClassifier().fit(X, y)
 
 # %%
-# Both return a new classifier and what they did in each round
-# -------------------------------------------------------------
+# Prune, and learn from errors
+# ----------------------------
+# Both return a new classifier, and what they did in each round.
 
 small, rounds = opforest.prune(clf, X_eval, y_eval, loss=0.01)
 print("prune:", *(f"{r.examples} examples {r.accuracy:.1%}" for r in rounds), sep="\n  ")

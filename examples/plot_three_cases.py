@@ -40,8 +40,13 @@ def draw(ax, points, label, forest):
             ax.annotate("", points[v], points[u], arrowprops=arrow)
     for v, point in enumerate(points):
         star = v in forest.prototypes
-        ax.plot(*point, "*" if star else markers[label[v]], ms=17 if star else 8,
-                color=colors[label[v]], mec="#222222" if star else "none")  # fmt: skip
+        ax.plot(
+            *point,
+            "*" if star else markers[label[v]],
+            ms=17 if star else 8,
+            color=colors[label[v]],
+            mec="#222222" if star else "none",
+        )
     ax.set(xticks=[], yticks=[], aspect="equal", xlim=(-0.3, 4.65), ylim=(0.1, 3.3))
 
 

@@ -1,4 +1,4 @@
-"""What models are compared by: array by array, to the bit."""
+"""Comparing models: all arrays must be equal, bit for bit."""
 
 import pickle
 from contextlib import contextmanager

@@ -97,7 +97,7 @@ def test_garbage_is_collected_again_afterwards():
     assert not gc.isenabled()
     watcher.on_end(ours)
     assert gc.isenabled()
-    gc.disable()  # by the user
+    gc.disable()  # as a user might
     try:
         watcher.on_start(ours)
         watcher.on_end(ours)

@@ -221,7 +221,7 @@ def test_the_plain_classifier_learns_on(client):
     local.partial_fit(X[200:], y[200:])
     assert_same_model(local, OPFClassifier().fit(X, y), X[:50] + 0.5)
     assert_same_model(clf, OPFClassifier().fit(X[:200], y[:200]), X[:50] + 0.5)
-    lazy = clf.predict_proba(in_blocks(X, (150, 150)))  # of the model as it is now
+    lazy = clf.predict_proba(in_blocks(X, (150, 150)))  # asks the model as it is now
     clf.partial_fit(X[200:], y[200:])
     assert_same_model(clf, local, X[:50] + 0.5)
     now = clf.predict_proba(in_blocks(X, (150, 150)))
@@ -322,7 +322,7 @@ COPIES, BYTES_PER_ROW, BYTES_PER_EDGE = 2.1, 200, 60
 def test_memory_of_a_task(d):
     blocks = [np.random.default_rng(i).normal(size=(5000, d)) for i in range(2)]
     metric = resolve("euclidean")
-    opforest_span([block[:10] for block in blocks], [0, 10], metric, "auto")  # loads the kernels
+    opforest_span([block[:10] for block in blocks], [0, 10], metric, "auto")  # load the kernels
     tracemalloc.start()
     peaks = []
     for _ in range(3):  # other threads, of Dask's own, may allocate meanwhile

@@ -30,7 +30,8 @@ def dist(tmp_path_factory):
     """A folder with the source distribution and the wheel."""
     if DIST:
         return ROOT / DIST
-    pytest.importorskip("hatchling", reason="building needs hatchling, of the group 'test'")
+    for needed in ("hatchling", "hatch_fancy_pypi_readme"):
+        pytest.importorskip(needed, reason=f"building needs {needed}, of the group 'test'")
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
@@ -86,6 +87,22 @@ def test_the_metadata(in_wheel):
     assert set(metadata.get_all("Provides-Extra")) >= {"plot", "cli", "river", "dask", "serve"}
     (name,) = (name for name in in_wheel if name.endswith("entry_points.txt"))
     assert "opforest = opforest.cli.main:main" in in_wheel[name].decode()
+
+
+def test_the_readme_on_the_index_has_pictures_and_links_that_lead_somewhere(in_wheel):
+    (name,) = (name for name in in_wheel if name.endswith("dist-info/METADATA"))
+    metadata = Parser().parsestr(in_wheel[name].decode())
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    here = (ROOT / "README.md").read_text("utf-8")
+    shown = metadata.get_payload()
+    home, tag = "opforest/opforest", f"v{opforest.__version__}"
+    targets = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", shown)
+    assert len(targets) == len(re.findall(r"\[[^\]]*\]\(", here))
+    for is_picture, target in targets:
+        site = "raw.githubusercontent.com" if is_picture else "github.com"
+        path = f"{home}/{tag}/" if is_picture else f"{home}/blob/{tag}/"
+        assert target.startswith(f"https://{site}/{path}"), target
+        assert (ROOT / target.partition(path)[2].partition("#")[0]).exists(), target
 
 
 def test_the_source_distribution_has_everything_that_is_shown(in_sdist):

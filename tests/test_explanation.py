@@ -81,6 +81,25 @@ def test_the_rival_makes_the_cheapest_offer_of_all_other_classes(seed, n_classes
         assert way.cost == pytest.approx(steps.max())
 
 
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
+@given(st.integers(0, 2**32), st.sampled_from([1, 2, 5, 40]))
+def test_conqueror_and_rival_are_the_first_by_offer_cost_and_index(algorithm, seed, n_classes):
+    X, y = squares(120, 2, n_classes, seed)
+    clf = OPFClassifier(algorithm=algorithm).fit(X, y).forget([5]).forget([17])  # leaves holes
+    x = np.random.default_rng(seed + 1).integers(0, 8, 2).astype(float)
+    forest = clf.forest_
+    offer = np.maximum(forest.cost, np.sqrt(((forest.points - x) ** 2).sum(axis=1)))
+    order = np.lexsort((np.arange(118), forest.cost, offer))
+    path = clf.explain(x)
+    assert path.conqueror == order[0]
+    others = order[forest.label[order] != forest.label[order[0]]]
+    if len(others) == 0:
+        assert path.rival is None
+        return
+    assert path.rival.conqueror == others[0]
+    assert path.rival.label == y[forest.ids[others[0]]]
+
+
 def test_classes_without_examples_are_no_rivals():
     clf = OPFClassifier("gaussian").fit([[0.0], [1.0], [5.0]], ["a", "a", "b"])
     clf.partial_fit([[1.5]], ["a"], classes=["c"]).forget([2])

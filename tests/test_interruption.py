@@ -27,7 +27,7 @@ class Injector:
 
     def __init__(self, error, at):
         self.error, self.at = error, at
-        self.lines = []  # that have been reached
+        self.lines = []  # those that were reached
 
     def __enter__(self):
         sys.settrace(self.trace)
@@ -233,7 +233,7 @@ def test_real_signals_during_every_kernel():
     )
     assert result.returncode == 0, result.stderr[-3000:]
     interrupted, _ = map(int, result.stdout.split())
-    assert interrupted >= times  # of ten times as many
+    assert interrupted >= times  # it was tried ten times as often
 
 
 ALARM = """

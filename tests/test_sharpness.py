@@ -256,9 +256,8 @@ def test_units_do_not_matter_and_powers_hardly():
         assert scaled.sharpness_ == plain_clf.sharpness_
         assert np.array_equal(scaled.predict_proba(Q * scale), plain_clf.predict_proba(Q))
     squared = OPFClassifier("sqeuclidean").fit(X[:300], y[:300])
-    assert squared.sharpness_ == pytest.approx(
-        plain_clf.sharpness_ / 2, rel=1e-3
-    )  # but for the floor
+    # The floor makes them differ a little.
+    assert squared.sharpness_ == pytest.approx(plain_clf.sharpness_ / 2, rel=1e-3)
 
 
 def test_logarithms_tell_where_probabilities_cannot():
@@ -391,7 +390,7 @@ def test_streams_find_it_anew_when_enough_has_changed(searches, tmp_path):
             found.append(i)
             batch = OPFClassifier().fit(model.forest.points, model.forest.label)
             assert model.sharpness == pytest.approx(batch.sharpness_)
-            searches.pop()  # that of the batch
+            searches.pop()  # the batch's own search
         model.learn_one(x, int(x["a"] + x["b"] > 1))
         if i == 100:
             model = pickle.loads(pickle.dumps(model))

@@ -87,7 +87,7 @@ def _join(joined: list[list[tuple[int, float]]]) -> int:
     for i, before in enumerate(order.parent.tolist()):
         if before >= 0:
             depth[i] = depth[before] + order.length[i]
-    radius = float(depth.mean()) * len(centres) / 5  # of a circle with room for all trees
+    radius = float(depth.mean()) * len(centres) / 5  # enough for a circle of all trees
     for centre in centres:
         joined[centre].append((len(joined), radius))
     joined.append([(centre, radius) for centre in centres])

@@ -20,6 +20,7 @@ from opforest._threads import parts_of, share
 from opforest.kernels.conquering.kdtree import ANY
 from opforest.kernels.conquering.scan import (
     Ranking,
+    find_conquerors,
     measure_staged,
     offer_to_staged,
     rank,
@@ -351,6 +352,18 @@ class Examples:
             known.ravel(), lambda i: f"query {i // len(classes)} and a training example"
         )
         return np.maximum(winner, 0), offer
+
+    def find_rival(self, queries: Array, code: int) -> Array | None:
+        """Return the vertices of other classes that make the cheapest offers; None without any."""
+        state, label = self.state, self.state.vertices["label"][: self.end]
+        if np.isin(label, (code, FORGOTTEN)).all():
+            return None
+        others = unranked(state, self.end)
+        others = others._replace(cost=np.where(label == code, np.inf, others.cost))
+        winner: Array
+        winner, offer = find_conquerors(queries, state.rows, others, self.metric.kernel)
+        self.metric.check_defined(offer, lambda i: f"query {i} and a training example")
+        return winner
 
     def distances_to(self, vertex: int, queries: Array) -> Array:
         """Return the reduced distances from queries to one vertex."""

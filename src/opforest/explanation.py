@@ -226,8 +226,7 @@ def explain(
         The path.
     """
     with forest.examples.lock.reading():
-        first, *others = [_describe(forest, classes, X, path)
-                          for path in forest.trace(X, len(classes))]  # fmt: skip
+        first, *others = [_describe(forest, classes, X, path) for path in forest.trace(X)]
         rival = others[0] if others else None
         view = first.view
         if view is not None and view.places is not None:
@@ -252,14 +251,15 @@ def _with_surroundings(
     """Add the examples around two paths, or some of them if there are many."""
     paths = [view.places, None if rival is None or rival.view is None else rival.view.places]
     places = np.concatenate([path for path in paths if path is not None])
-    points = forest.points.astype(np.float64)
+    columns = np.ascontiguousarray(forest.points.T, np.float64)  # NumPy reduces rows far faster
     with np.errstate(over="ignore"):
-        span = np.ptp(np.concatenate((points, places)), axis=0)
+        span = np.ptp(np.hstack((columns, places.T)), axis=1)
     if not np.isfinite(span).all():  # too large to draw, which only a function can measure
         return view._replace(places=None)
     low, high = places.min(axis=0), places.max(axis=0)
     reach = np.maximum(0.6 * (high - low), 0.12 * span)
-    near = np.flatnonzero((abs(points - (low / 2 + high / 2)) <= reach).all(axis=1))
+    middle = (low / 2 + high / 2)[:, None]
+    near = np.flatnonzero((abs(columns - middle) <= reach[:, None]).all(axis=0))
     near = near[:: max(1, -(-len(near) // MOST_AROUND))]
     called = tuple(map(str, names)) or ("feature 0", "feature 1")
-    return view._replace(around=points[near], codes=forest.label[near], names=called)
+    return view._replace(around=columns[:, near].T, codes=forest.label[near], names=called)

@@ -197,21 +197,20 @@ class BaseForest(ABC):
         return found
 
     @consistent
-    def trace(self, X: Array, n_classes: int) -> list[Path]:
+    def trace(self, X: Array) -> list[Path]:
         """Return the path that conquers the one row of ``X``, and the best one of another class.
 
         The second one is missing where all examples are of one class.
         """
         examples, state = self.examples, self.examples.state
-        queries = examples.queries(X)
-        (winner,), (offer,) = examples.find_by_class(queries, n_classes)
-        code = np.flatnonzero(np.isfinite(offer))
-        best = code[np.lexsort((winner[code], state.cost[winner[code]], offer[code]))[:2]]
+        queries, label = examples.queries(X), state.vertices["label"]
+        first, _ = examples.find(queries)
+        rival = examples.find_rival(queries, label[first[0]])
         (predecessor, _), model = self.paths(), examples.model()
         paths = []
-        for k in best.tolist():
-            last_step = examples.distances_to(winner[k], queries)
-            path = place_among(living(state), winner[k : k + 1]).tolist()
+        for winner in (first,) if rival is None else (first, rival):
+            last_step = examples.distances_to(winner[0], queries)
+            path = place_among(living(state), winner).tolist()
             while predecessor[path[-1]] >= 0:
                 path.append(predecessor[path[-1]])
             index = np.array(path[::-1])
@@ -219,7 +218,8 @@ class BaseForest(ABC):
             steps = model.weight[np.where(model.parent[after] == before, after, before)]
             distance = np.concatenate(([0], steps, last_step)).astype(model.weight.dtype)
             cost = np.maximum.accumulate(distance)
-            paths.append(Path(k, index, self.to_units(distance), self.to_units(cost)))
+            code = int(label[winner[0]])
+            paths.append(Path(code, index, self.to_units(distance), self.to_units(cost)))
         return paths
 
     @consistent

@@ -104,6 +104,21 @@ def test_the_gallery_has_an_order_and_nothing_is_left_out():
     assert sorted(order) == sorted(path.name for path in (ROOT / "examples").glob("plot_*.py"))
 
 
+def test_the_readme_counts_the_examples():
+    (count,) = re.findall(r"gallery of (\d+) examples", (ROOT / "README.md").read_text("utf-8"))
+    assert int(count) == len(list((ROOT / "examples").glob("plot_*.py"))) >= 14
+
+
+def test_every_benchmark_is_described_and_every_command_behind_a_number_exists():
+    text = (ROOT / "benchmarks" / "README.md").read_text("utf-8")
+    scripts = {path.name for path in (ROOT / "benchmarks").glob("*.py")} - {"common.py", "peers.py"}
+    assert [name for name in sorted(scripts) if f"`{name}`" not in text] == []
+    _, numbers = text.split("## Where each number")
+    named = set(re.findall(r"\b(?:benchmarks|docs|examples)/\w+\.(?:py|md)\b", numbers))
+    assert len(named) > 20
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 120
 

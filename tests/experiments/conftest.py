@@ -17,7 +17,7 @@ def offline(monkeypatch, tmp_path):
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
     """A finished experiment with every method, and its folder."""
-    from opforest.experiments.report import write_report  # which needs matplotlib
+    from opforest.experiments.report import write_report  # it needs matplotlib
 
     folder = tmp_path_factory.mktemp("finished")
     with pytest.MonkeyPatch.context() as patch:

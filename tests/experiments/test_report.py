@@ -148,4 +148,4 @@ class TestCases:
             before.check()
             after.check()
             assert len(after) == len(before) + 1
-        assert len(after.prototypes) == len(before.prototypes) + 2  # of the last: a tree splits
+        assert len(after.prototypes) == len(before.prototypes) + 2  # in case (c) a tree splits

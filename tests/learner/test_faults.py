@@ -326,7 +326,7 @@ for name in ("a.db", "new.db"):
 
 
 def test_a_damaged_file_is_never_a_wrong_model(tmp_path):
-    """Whatever byte is wrong: an error that says so, or the very model as it was."""
+    """Whatever byte is wrong: an error that says so, or exactly the model as it was."""
     path = tmp_path / "a.db"
     X, y, keys = some(400)
     with Learner(path) as learner:

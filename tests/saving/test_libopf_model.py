@@ -66,7 +66,7 @@ def test_a_golden_model_is_written_as_libopf_wrote_it(golden, tmp_path):
     n, _, d = np.frombuffer(theirs, "<i4", 3)
     nodes = [np.frombuffer(raw, "<i4", n * (7 + d), 32).reshape(n, -1) for raw in (ours, theirs)]
     assert len(ours) == len(theirs)
-    for column in (1, 3, 4, 5, 6, *range(7, 7 + d)):  # labels, costs bit by bit, features
+    for column in (1, 3, 4, 5, 6, *range(7, 7 + d)):  # labels, costs bit for bit, features
         assert np.array_equal(nodes[0][:, column], nodes[1][:, column])
     assert np.array_equal(nodes[0][:, 2] < 0, nodes[1][:, 2] < 0)  # prototypes
 

@@ -1,4 +1,4 @@
-"""Forgetting: what is left is what training on the rest would give, with an index or without."""
+"""Forgetting gives the model refitted on the rest, with an index or without."""
 
 import pickle
 from contextlib import nullcontext

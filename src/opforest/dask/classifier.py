@@ -359,7 +359,7 @@ def opforest_answer(
 def _train(
     local: OPFClassifier, X: Collection, y: Collection, client: distributed.Client | None
 ) -> None:
-    """Make a classifier that is not fitted yet learn from blocks."""
+    """Fit a new classifier to blocks."""
     metric = _check_parameters(local)
     matrix = _as_matrix(X)
     validate_data(local, _features_of(X, matrix), skip_check_array=True)
@@ -377,9 +377,9 @@ def _train(
 def _load(
     points: list[Delayed], y: Collection, client: distributed.Client | None
 ) -> tuple[list[Delayed], list[int], Array]:
-    """Return blocks of points that are at hand, their sizes, and the labels on this machine."""
+    """Return blocks of points, computed by now, their sizes, and the labels, fetched to here."""
     labels = [delayed(y)] if is_dask_collection(y) else []
-    kept = persist([*points, *labels], client)  # at once, for both may be read from one file
+    kept = persist([*points, *labels], client)  # together: both may be read from one file
     points, labels = kept[: len(points)], kept[len(points) :]
     sizes = compute([delayed(len)(block) for block in points], client)
     (y,) = compute(labels, client) or (y,)
@@ -421,7 +421,7 @@ def _as_matrix(X: Collection) -> da.Array:
 
 
 def _features_of(X: Collection, matrix: da.Array) -> Any:
-    """Return no examples, but with the features of X and their names."""
+    """Return an empty table with the features of X and their names."""
     return X._meta if hasattr(X, "columns") else np.empty((0, matrix.shape[1]))
 
 

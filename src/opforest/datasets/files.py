@@ -1,4 +1,4 @@
-"""Where data files lie, and how they get there: downloaded, checked, or not at all."""
+"""Finding data files, or downloading them; either way they are checked."""
 
 import hashlib
 import os
@@ -12,27 +12,27 @@ from typing import Any, NamedTuple
 
 from opforest._atomic import replacing
 
-#: Where files come from, by the folder they lie in. The authors' repository is named at one commit.
+#: Where to download files from, by their folder. The authors' repository is pinned to a commit.
 SOURCES = {
     "opfi": "https://raw.githubusercontent.com/maponti/opf-incremental/"
     "e51c2c7491e9b6403ed8993a1aa9d01787d332ab/bin/bases/",
     "uci": "https://archive.ics.uci.edu/ml/machine-learning-databases/00229/",
 }
 
-#: Names a folder with data files.
+#: The environment variable that names a folder with data files.
 VARIABLE = "OPFOREST_DATA"
 
-#: Seconds without an answer after which a download is given up.
+#: A download is given up after this many seconds without an answer.
 TIMEOUT = 20.0
 
-#: Seconds after which a download is given up, however steadily it comes in.
+#: A download is given up after this many seconds, however steadily it comes in.
 PATIENCE = 600.0
 
 CHUNK, LARGEST = 1 << 16, 1 << 26
 
 
 class DataFile(NamedTuple):
-    """A file that data comes in."""
+    """A file with a data set."""
 
     folder: str  #: a key of ``SOURCES``
     name: str
@@ -77,8 +77,8 @@ def obtain(file: DataFile, home: Path, download: bool) -> Path:
             return path
     for path, digest in found.items():
         raise ValueError(
-            f"{path} must have the SHA-256 {file.sha256}, got {digest}. Remove it, and it is "
-            "downloaded anew."
+            f"{path} must have the SHA-256 {file.sha256}, got {digest}. Remove it, and it will "
+            "be downloaded again."
         )
     if not download:
         raise DownloadError(f"{file.name} is neither in {home} nor in its folder {file.folder}.")
@@ -101,12 +101,12 @@ def _download(file: DataFile, path: Path) -> None:
     """Write a file whole and checked, or not at all."""
     there = next(folder for folder in path.parents if folder.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
-        raise _unwritable(path.parent, f"{there} is not a folder to write into")
+        raise _unwritable(path.parent, f"{there} is not a writable folder")
     try:
         content = _fetch(file.url)
         found = hashlib.sha256(content).hexdigest()
         if found != file.sha256:
-            raise ValueError(f"what came has the SHA-256 {found}, not {file.sha256}")
+            raise ValueError(f"the file that came has the SHA-256 {found}, not {file.sha256}")
     except (OSError, HTTPException, ValueError) as error:
         unanswered = isinstance(error, urllib.error.URLError | TimeoutError | ConnectionError)
         kind = UnreachableError if unanswered else DownloadError
@@ -125,20 +125,20 @@ def _download(file: DataFile, path: Path) -> None:
 
 def _unwritable(folder: Path, reason: object) -> DownloadError:
     return DownloadError(
-        f"{folder} cannot be written: {reason}. Name another folder by data_home or {VARIABLE}."
+        f"{folder} cannot be written to: {reason}. Name another folder by data_home or {VARIABLE}."
     )
 
 
 def _fetch(url: str) -> bytes:
-    """Return what an address has; no data set is larger than ``LARGEST``."""
+    """Return the content of an address; no data set is larger than ``LARGEST``."""
     content, deadline = bytearray(), monotonic() + PATIENCE
     with _open(url) as answer:
         while chunk := answer.read(CHUNK):
             content += chunk
             if len(content) > LARGEST:
-                raise ValueError(f"more than {LARGEST} bytes came")
+                raise ValueError(f"it has more than {LARGEST} bytes")
             if monotonic() > deadline:
-                raise TimeoutError(f"it had not come after {PATIENCE:.0f} seconds")
+                raise TimeoutError(f"it took more than {PATIENCE:.0f} seconds")
         wanted = answer.headers.get("Content-Length")
         if wanted is not None and len(content) < int(wanted):
             raise ValueError(f"it was cut off after {len(content)} of {wanted} bytes")

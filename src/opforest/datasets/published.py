@@ -21,11 +21,12 @@ class Published(NamedTuple):
     n_samples: int
     n_features: int
     n_classes: int
-    n_subsets: int  #: that the paper deals its training half into
+    n_subsets: int  #: into which the paper deals its training half
     about: str
 
 
-#: The published data sets, in the order of the paper's Table 1.
+#: The published data sets by name, in the order of the paper's Table 1. Each is a named tuple with
+#: the file, the numbers of examples, features, classes and subsets, and a description.
 PUBLISHED = {
     "Base1": Published(
         DataFile("opfi", "base1.opf",
@@ -85,7 +86,7 @@ PUBLISHED = {
     "SpamBase": Published(
         DataFile("opfi", "SpamBase2.opf",
                  "d8a709598bd74e8db995509a9a444051f68c0e5bd7f8ab9ad94d25ef407c015a"),
-        4600, 40, 2, 100, "mails; the paper's text says 4601 of 56 features",
+        4600, 40, 2, 100, "e-mails; the paper's text says 4601, with 56 features",
     ),
     "MPEG7-B": Published(
         DataFile("opfi", "mpeg7_BAS.opf",
@@ -110,19 +111,19 @@ def load_published(
 ) -> Any:
     """Load one of the fourteen data sets of the paper on OPF-Incremental.
 
-    The file is looked for in ``data_home`` and in the folders ``opfi`` and ``uci`` below it, and
-    else downloaded: from the authors' repository, Skin from that of UCI. It is compared with a
-    SHA-256 either way. Duplicates stay.
+    The file is looked for in ``data_home`` and in the folders ``opfi`` and ``uci`` below it. If it
+    is not there, it is downloaded: Skin from the UCI repository, all others from the authors'. Its
+    SHA-256 is checked in any case. Duplicates are kept.
 
     Parameters
     ----------
     name : str
         ``"Base1"``, ``"Base2"``, ``"Base3"``, ``"C-vs-G"``, ``"Lithu"``, ``"Cone-Torus"``,
         ``"Saturn"``, ``"CTG"``, ``"NTL"``, ``"Parkinsons"``, ``"Produce"``, ``"SpamBase"``,
-        ``"MPEG7-B"`` or ``"Skin"``; small letters will do.
+        ``"MPEG7-B"`` or ``"Skin"``, in upper or lower case.
     data_home : path, default=None
-        The folder with the files. By default what the environment variable ``OPFOREST_DATA``
-        names, or ``opforest`` in the user's cache folder.
+        The folder with the files. By default, the one that the environment variable
+        ``OPFOREST_DATA`` names, or ``opforest`` in the user's cache folder.
     download_if_missing : bool, default=True
         Whether to download a file that is not there.
     return_X_y : bool, default=False

@@ -1,4 +1,4 @@
-"""Data with the shapes of the paper's synthetic sets: seeded, of any size."""
+"""Generators of data with the shapes of the paper's synthetic sets, in any size."""
 
 from numbers import Integral
 from typing import Any
@@ -30,7 +30,7 @@ def make_base(
     Parameters
     ----------
     n_samples : int, default=10_000
-        The number of points; as many in each strip, give or take one.
+        The number of points; the same number in each strip, give or take one.
     kind : {1, 2, 3}, default=1
         The classes of the strips: 1, 2, 1, 2; 1, 2, 3, 4; or 1, 2, 1, 3.
     random_state : int, RandomState or None, default=None
@@ -60,12 +60,12 @@ def make_base(
 
 
 def make_lithuanian(n_samples: int = 1000, *, random_state: Seed = None) -> tuple[Array, Array]:
-    """Make four Lithuanian classes: two pairs of sickles that lie one in another, with noise.
+    """Make four Lithuanian classes: two pairs of nested sickles, with noise.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        The number of points; as many in each class, give or take one.
+        The number of points; the same number in each class, give or take one.
     random_state : int, RandomState or None, default=None
         The seed.
 
@@ -94,7 +94,7 @@ def make_lithuanian(n_samples: int = 1000, *, random_state: Seed = None) -> tupl
 def make_circle_vs_gaussian(
     n_samples: int = 600, *, random_state: Seed = None
 ) -> tuple[Array, Array]:
-    """Make the unit circle, evenly spaced, around a Gaussian cloud: five points to one.
+    """Make a Gaussian cloud and the unit circle around it, evenly spaced.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def make_cone_torus(n_samples: int = 400, *, random_state: Seed = None) -> tuple
     rng = check_random_state(random_state)
     y = _classes(n_samples, (92, 99, 209))
     in_cone, in_torus, in_cloud = np.bincount(y, minlength=4)[1:]
-    reach = 0.17 * rng.beta(2, 2, in_cone)  # seen from above: a disc, thinner towards its rim
+    reach = 0.17 * rng.beta(2, 2, in_cone)  # from above, a disc that thins out towards its rim
     cone = (0.375, 0.21) + reach[:, None] * _direction(rng.uniform(0, 2 * np.pi, in_cone))
     angle = np.pi * rng.uniform(size=in_torus)
     radius = 0.325 + 0.035 * rng.uniform(-1, 1, in_torus)
@@ -163,7 +163,7 @@ def make_cone_torus(n_samples: int = 400, *, random_state: Seed = None) -> tuple
 
 
 def make_saturn(n_samples: int = 200, *, random_state: Seed = None) -> tuple[Array, Array]:
-    """Make Saturn: the planet's outline and its ring, which cross four times, with little noise.
+    """Make Saturn: the planet's outline and its ring, which cross four times, with a little noise.
 
     Parameters
     ----------

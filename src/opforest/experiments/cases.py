@@ -1,4 +1,4 @@
-"""The paper's Figure 1: the three ways in which OPFI inserts an example, by the real algorithm."""
+"""The paper's Figure 1: the three ways in which OPFI inserts an example, as it really does."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,7 +47,7 @@ def insert(case: Case) -> tuple[Array, ApproximateForest, ApproximateForest]:
     before = prepare(model.forest_)
     model.partial_fit(points[-1:], label[-1:])
     if not getattr(model.update_report_, case.report):
-        raise AssertionError(f"{case.title!r} is drawn for another case: {model.update_report_}")
+        raise AssertionError(f"{case.title!r} does not show its case: {model.update_report_}")
     after = model.forest_
     assert isinstance(after, ApproximateForest)
     return points, before, after

@@ -51,10 +51,10 @@ def reproduce(
     report_only: bool = False,
     display: Callable[[], AbstractContextManager[Display]] = print_lines,
 ) -> Path:
-    """Run the experiment, write its report and return where that is.
+    """Run the experiment, write its report and return the path of that.
 
-    Options are as on the command line; those that make no sense are refused with a
-    ``ValueError`` of one line.
+    Options are those of the command line. Invalid ones raise a ``ValueError`` with a message of
+    one line.
     """
     require_matplotlib()
     if not out:
@@ -64,7 +64,7 @@ def reproduce(
         raise ValueError(f"--out must be a folder, got the file {out!r}.")
     if report_only:
         if datasets is not None or methods is not None or repeats is not None or quick:
-            raise ValueError("--report-only reports what the folder holds: name nothing to run.")
+            raise ValueError("--report-only runs nothing: leave out what names something to run.")
         return write_report(store.read(folder), folder)
     settings = Settings(
         datasets=_names(datasets, QUICK_SETS if quick else tuple(PUBLISHED)),

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Colours that can be told apart with any colour vision (Okabe & Ito), and line styles, which
-#: need no colours at all.
+#: Colours that people with any colour vision can tell apart (Okabe & Ito), and line styles for
+#: those who print without colours.
 STYLES: dict[str, dict[str, Any]] = {
     "opfi": {"color": "#0072B2", "linestyle": "-"},
     "original": {"color": "#222222", "linestyle": "-"},
@@ -26,7 +26,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "1nn": {"color": "#AA4499", "linestyle": (0, (6, 1.5, 1, 1.5))},
 }
 
-#: What the paper's Figure 2 shows; and which sets the others prefer.
+#: The data sets of the paper's Figure 2; those that figures of time prefer.
 SHOWN = {"Lithu": "Lithuanian", "C-vs-G": "Circle vs Gaussian", "NTL": "NTL", "Skin": "Skin"}
 LARGE_SETS = ("Skin", "SpamBase", "NTL", "Base1")
 
@@ -170,7 +170,7 @@ def _use_log_scale(ax: "Axes") -> None:
 def _label_lines(
     ax: "Axes", methods: Sequence[str], gap: float, texts: dict[str, str] = SHORT
 ) -> None:
-    """Write names at the right ends of lines, a gap apart, with hints to their lines."""
+    """Write names to the right of lines, at least a gap apart, each with a lead to its line."""
     drawn = {line.get_label(): np.asarray(line.get_path().vertices) for line in ax.lines}
     named = [method for method in methods if len(drawn[method])]
     if not named:
@@ -185,11 +185,11 @@ def _label_lines(
 
 
 def _spread(wanted: Array, gap: float) -> Array:
-    """Return the places nearest to those wanted, in the same order, a gap apart, from 0 to 1."""
+    """Return the places from 0 to 1 nearest to those wanted, in their order, a gap apart."""
     order = np.argsort(wanted, kind="stable")
     steps = gap * np.arange(len(wanted))
     places = np.empty_like(wanted)
-    # With the gaps taken out, places must only rise: the nearest such are the isotonic ones.
+    # Without the gaps, places need only be ascending; isotonic regression finds the nearest ones.
     top = max(0.0, 1 - steps[-1])
     places[order] = isotonic_regression(wanted[order] - steps, y_min=0, y_max=top) + steps
     return places

@@ -5,7 +5,7 @@ import os
 DEFAULT_JOBS = min(2, os.cpu_count() or 1)
 
 #: What is compared: the paper's algorithm, retraining, the paper's baseline, our exact update, and
-#: as a yardstick of ours the nearest neighbour.
+#: as a yardstick the nearest neighbour.
 METHODS = ("opfi", "original", "dift", "exact", "1nn")
 
 QUICK_SETS = ("C-vs-G", "Lithu", "Cone-Torus", "Saturn", "NTL", "Parkinsons")
@@ -15,7 +15,7 @@ HELP = {
     "datasets": "data sets, separated by commas (default: all that `opforest datasets` lists)",
     "methods": f"methods, separated by commas (default: all of {', '.join(METHODS)})",
     "repeats": "repetitions (default: 10)",
-    "seed": "what all random choices follow from (default: 0)",
+    "seed": "the seed of all random choices (default: 0)",
     "jobs": f"processes that share the work (default: {DEFAULT_JOBS}); results do not depend on it",
     "out": "the folder for results (default: results); a stopped run goes on in it",
     "data_home": "the folder with data (default: what OPFOREST_DATA names, or a cache folder)",

@@ -1,4 +1,4 @@
-"""The experiment of the paper: repeated hold-out, subset after subset learned and tested.
+"""The paper's protocol: repeated hold-out, with a test after each subset that is learned.
 
 Each repetition splits a data set in two halves, S to learn and T to test on, and deals S into
 subsets. A method learns the first subset, then includes the others one after another; after each,
@@ -59,8 +59,8 @@ def deal(y: Array, n_subsets: int, rng: np.random.Generator) -> list[Array]:
     """Deal examples into subsets that keep the class proportions, each in random order.
 
     Each subset gets the same number of a class, rounded down, but at least one while any is left;
-    the last subset gets all that remain. The last ones may be empty. Of the readings that we
-    tried, this one comes nearest to the published figures.
+    the last subset gets all that remain. The last ones may be empty. Of the ways we tried to
+    read the paper, this one comes nearest to the published figures.
 
     Examples
     --------

@@ -207,11 +207,11 @@ def _deviations(results: Results, cells: list[Cell]) -> Iterator[str]:
     narrower = [pair for pair in pairs if pair[1] > 1.5 * pair[2]]
     if wider or narrower:
         yield (
-            "**Deviations.** Of S₀, the published standard deviation is more than half as large "
-            f"again as ours for {_list_deviations(wider)}; ours is, for "
+            "**Deviations.** At S₀ the published standard deviation is more than 1.5 times ours "
+            f"for {_list_deviations(wider)}; ours is more than 1.5 times the published one for "
             f"{_list_deviations(narrower)}. A standard deviation over ten repetitions is itself "
-            "uncertain by a quarter, and S₀ of a small set holds a handful of examples, of which "
-            "accuracy depends by chance: the smaller the set, the larger both deviations are.\n"
+            "uncertain by a quarter. S₀ of a small set has a handful of examples, so its accuracy "
+            "is partly chance: the smaller the set, the larger both deviations are.\n"
         )
 
 
@@ -324,7 +324,7 @@ def _time(results: Results) -> Iterator[str]:
         "be fastest, for many examples of few features with a k-d tree, in about n log n: the "
         "quadratic time in the paper is that of LibOPF. *Incremental* takes at most time linear in "
         "n for each example, as the paper proves; here costs and a k-d tree tell what it need not "
-        "look at. *1-NN* builds its search tree anew.\n"
+        "look at. *1-NN* builds its search tree anew each time.\n"
     )
     elapsed = sum(run["elapsed"] for run in results.raw["runs"])
     yield (

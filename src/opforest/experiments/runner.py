@@ -1,4 +1,4 @@
-"""Running the experiment: what is left to do, longest first, on several processes."""
+"""Running what is left of the experiment, the longest jobs first, on several processes."""
 
 import json
 import os
@@ -277,7 +277,7 @@ def _share(tasks: list[_Task], jobs: int, watch: _Watch) -> Iterator[tuple[Job, 
     except BrokenProcessPool as error:
         raise ChildProcessError(
             "a process was ended from outside, perhaps for lack of memory. What was finished is "
-            "saved, and the same command goes on."
+            "saved; the same command goes on from there."
         ) from error
     except BaseException:
         for process in set(active_children()) - others:

@@ -51,8 +51,8 @@ def find_sources(
 ) -> tuple[list[DataSource], dict[str, str]]:
     """Return where the data sets come from, and why published ones are not available.
 
-    Those of the latter that have no generator have no source. Once a host cannot be reached, it
-    is not asked again.
+    A data set that is not available is generated if there is a generator, and else has no source.
+    A host that cannot be reached is not asked again.
     """
     sources, missing, unreachable = [], {}, dict[str, str]()
     for name in names:

@@ -24,7 +24,7 @@ class Job:
     method: str
 
     def __str__(self) -> str:
-        """Return what a progress display calls it."""
+        """Return its name in a progress display."""
         return f"{self.dataset} #{self.repetition + 1} {self.method}"
 
     def path(self, out: Path) -> Path:

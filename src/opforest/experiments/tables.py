@@ -1,4 +1,4 @@
-"""Table 1 in the paper's layout, ours beside the published figures."""
+"""Table 1 in the paper's layout, with our figures beside the published ones."""
 
 import csv
 import io
@@ -35,7 +35,7 @@ def markdown_table(
 
 
 def to_markdown(cells: Iterable[Cell]) -> str:
-    """Return the table as Markdown; published figures stand below ours, in small print."""
+    """Return the table as Markdown; published figures are below ours, in small print."""
     rows = [
         (f"**{dataset}**" if i == 0 else "", NAMES[row[0].method], *map(_markdown_cell, row))
         for dataset, group in rows_of(cells)
@@ -60,7 +60,7 @@ def to_csv(cells: Iterable[Cell]) -> str:
 
 
 def to_latex(cells: Iterable[Cell]) -> str:
-    """Return the table as LaTeX; published figures stand beside ours, in parentheses."""
+    """Return the table as LaTeX; published figures are beside ours, in parentheses."""
     lines = [
         r"\begin{tabular}{llr|rrr|rr}",
         r"\hline",

@@ -44,7 +44,7 @@ def vertex_type(dtype: Any) -> np.dtype[Any]:
         ("home", np.int32),  # its place in an index
         ("link", np.int32),  # scratch: the next vertex in a list, or −1
         ("mark", np.int64),  # scratch: stamped where a walk has passed
-        ("weight", dtype),  # of the edge to the parent
+        ("weight", dtype),  # the length of the edge to the parent
     ]
     return np.dtype(fields, align=True)
 
@@ -53,7 +53,7 @@ def vertex_type(dtype: Any) -> np.dtype[Any]:
 def tally_type(dtype: Any) -> np.dtype[Any]:
     """Return the record of what is true of a whole forest, with weights of this type."""
     fields = [
-        ("size", np.int64),  # of vertices, holes included
+        ("size", np.int64),  # the number of vertices, holes included
         ("holes", np.int64),
         ("eldest", np.int64),  # the first vertex that is no hole
         ("crossing", np.int64),  # edges between classes

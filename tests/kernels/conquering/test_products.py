@@ -1,4 +1,4 @@
-"""Conquerors by matrix products and by the scan: the same bits."""
+"""Conquerors by matrix products and by the scan are identical."""
 
 import warnings
 from unittest.mock import patch

@@ -1,4 +1,4 @@
-"""With a k-d tree or without: the same bits."""
+"""With a k-d tree and without, results are identical."""
 
 import warnings
 

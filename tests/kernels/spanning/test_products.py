@@ -1,4 +1,4 @@
-"""Spanning trees by matrix products and by Prim's algorithm: the same bits."""
+"""Spanning trees by matrix products and by Prim's algorithm are identical."""
 
 import warnings
 from unittest.mock import patch

@@ -131,7 +131,7 @@ def _judge(product, bits, block, chosen, asking, rows, found, metric):
     first, vertex, cost, _, _ = block
     for k in range(chosen.shape[0]):
         i = chosen[k]
-        least = product[k]  # that each vertex might offer
+        least = product[k]  # a lower bound on each vertex's offer
         _add_norms(least, asking.norm[i], block.norm, cost)
         lowest = smallest(bits[k], found.bits[i])
         if lowest == found.bits[i]:  # no offer is smaller, and ties go to those before

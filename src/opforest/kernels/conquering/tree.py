@@ -37,7 +37,7 @@ def as_tree(parent, weight) -> Tree:
 def _order(parent, order):
     """Write the vertices of a rooted tree, parents before children."""
     n = parent.shape[0]
-    start = np.zeros(n + 3, np.int64)  # by parent plus one, for the root's is −1
+    start = np.zeros(n + 3, np.int64)  # indexed by parent + 1: the root's parent is −1
     for v in range(n):
         start[parent[v] + 3] += 1
     for v in range(n + 1):

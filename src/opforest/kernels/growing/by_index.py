@@ -78,7 +78,7 @@ def search_near(state, index, bound, z, kin, wanted, near, gaps, metric):
             rows[z], state.tally[0].longest, index, bound, kin, wanted, near, gaps, looks,
             2 * enough, lent[0], metric,
         )  # fmt: skip
-    stack[0] = least.shape[0]  # keeps both arrays alive until here
+    stack[0] = least.shape[0]  # this keeps both arrays alive until here
     room[EFFORT] += (16 * looks - room[EFFORT]) // 8  # sixteen times a moving average
     if room[EFFORT] > 16 * enough:
         room[PAUSE] = PAUSE_BETWEEN_TRIALS
@@ -187,7 +187,7 @@ def search_way_out(state, index, own, pieces, metric):
                 metric,
             )  # fmt: skip
         u = np.int64(state.vertices[u].link)
-    stack[0] = bound.shape[0]  # keeps both arrays alive until here
+    stack[0] = bound.shape[0]  # this keeps both arrays alive until here
     return best
 
 

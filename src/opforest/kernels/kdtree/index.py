@@ -64,11 +64,11 @@ def node_type(dtype):
     fields = [
         ("child", np.int32),  # the first of its two children; or −1 − bucket for a leaf
         ("above", np.int32),  # its parent, −1 for the root
-        ("count", np.int32),  # of its points
+        ("count", np.int32),  # how many points it has
         ("eldest", np.int32),  # the smallest vertex in it
         ("first", np.int32),  # the vertex with the smallest (cost, index)
         ("axis", np.int32),  # where its children are divided, and at which coordinate
-        ("landmark", np.int32),  # of one of its vertices
+        ("landmark", np.int32),  # the landmark of one of its vertices
         ("split", dtype),
         ("slack", dtype),  # no less than any height in it, and than the table from its landmark
         ("classes", np.uint64),  # a bit for each class in it, modulo 64

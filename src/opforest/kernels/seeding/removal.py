@@ -120,7 +120,7 @@ def _join(vertices, cost, tally, way, top, changed):
     is_joined = np.zeros(k + 1, np.bool_)
     is_joined[k] = True
     n_joined = 0
-    while n_joined < n_taken:  # from the rest outwards
+    while n_joined < n_taken:  # work outwards from the rest
         for i in range(n_taken):
             a, b = side[i]
             if is_joined[a] == is_joined[b]:

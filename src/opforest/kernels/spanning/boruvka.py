@@ -50,7 +50,7 @@ def span_sparse(rows, tree, metric, n_jobs=1) -> Tree | None:
     Copies of a point are a star around the first of them, with edges of weight 0; so one point
     stands for them all. Where distinct points are at distance 0 too, that is not so.
     """
-    bits = (rows + 0).view(f"u{rows.itemsize}")  # and a negative zero is a zero
+    bits = (rows + 0).view(f"u{rows.itemsize}")  # adding 0 makes −0.0 a 0.0
     first = _first_of_copies(bits)
     chosen = np.flatnonzero(first == np.arange(len(rows)))
     if len(chosen) < len(rows):

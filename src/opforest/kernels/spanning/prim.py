@@ -64,7 +64,7 @@ def span(rows, metric) -> Tree:
     grow = specialise(_grow, metric)
     steps = max(1, WORK_PER_CALL // rows.size)
     for begin in range(0, n - 1, steps):
-        advance(1 - (1 - begin / n) ** 2)  # of all distances
+        advance(1 - (1 - begin / n) ** 2)  # the share of distances that are done
         grow(rows, tree, frontier, begin, min(begin + steps, n - 1), metric)
     return tree
 
