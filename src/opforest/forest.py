@@ -8,10 +8,11 @@ from joblib import effective_n_jobs
 
 from opforest._progress import phase
 from opforest._tree_html import forest_html
-from opforest.examples import Examples, consistent
+from opforest.examples import Examples
 from opforest.kernels.conquering.tree import as_tree, conquer, count_cuts, trace_paths
 from opforest.kernels.spanning.prim import Tree
 from opforest.kernels.vertices import FORGOTTEN
+from opforest.known import consistent
 from opforest.metrics import Array, Metric
 from opforest.parts import Model, Parts, label_only, living, place_among, read_only
 from opforest.sharpness import Sharpness, find_sharpness

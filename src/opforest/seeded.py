@@ -4,11 +4,12 @@ from typing import Self
 
 import numpy as np
 
-from opforest.examples import Examples, consistent
+from opforest.examples import Examples
 from opforest.forest import Forest, demand
 from opforest.kernels.conquering.tree import as_tree
 from opforest.kernels.seeding.spread import UNLABELLED, spread_labels
 from opforest.kernels.spanning.prim import Tree
+from opforest.known import consistent
 from opforest.metrics import Array
 from opforest.parts import Model, Parts
 

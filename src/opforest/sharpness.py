@@ -12,12 +12,12 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from opforest._jit import specialise
-from opforest.examples import FEW_CLASSES, Examples
 from opforest.kernels.conquering.others import offer_of_nearest, offer_to_each_other
 from opforest.kernels.conquering.scan import rank
 from opforest.kernels.conquering.shares import find_exponent, log_share_costs, share_costs
 from opforest.kernels.kdtree.index import Index
 from opforest.kernels.vertices import FORGOTTEN, copied
+from opforest.known import FEW_CLASSES, KnownExamples
 from opforest.metrics import Array
 from opforest.parts import living
 from opforest.searching import Searcher, TreeSearch, find_in_parts, search_ranking
@@ -58,17 +58,17 @@ class Sharpness(NamedTuple):
         shares: Array = log_share_costs(cost, winner, self.exponent, self.floor)
         return shares
 
-    def is_of(self, examples: Examples) -> bool:
+    def is_of(self, examples: KnownExamples) -> bool:
         """Tell whether the forest has not changed since."""
         return self.changes == count_changes(examples)
 
-    def is_due(self, examples: Examples) -> bool:
+    def is_due(self, examples: KnownExamples) -> bool:
         """Tell whether enough has changed for a stream to find it anew."""
         patience = max(SHARE_CHANGED * self.size, CHANGES_FOR_EACH * min(self.size, JUDGED))
         return count_changes(examples) - self.changes >= patience
 
 
-def count_changes(examples: Examples) -> int:
+def count_changes(examples: KnownExamples) -> int:
     """Return how many examples have come and gone; every change increases this number.
 
     In a forest of seeds, labels come, too; a seed that goes counts for more than its label did.
@@ -82,13 +82,13 @@ def count_changes(examples: Examples) -> int:
 
 
 def find_sharpness(
-    examples: Examples, to_units: Callable[[Array], Array], n_jobs: int | None = None
+    examples: KnownExamples, to_units: Callable[[Array], Array], n_jobs: int | None = None
 ) -> Sharpness:
     """Find the sharpness of a forest, which no thread may change meanwhile.
 
     Parameters
     ----------
-    examples : Examples
+    examples : KnownExamples
         Those of the forest.
     to_units : callable
         Converts reduced distances to the metric's own units.
@@ -128,7 +128,7 @@ def fit_exponent(cost: Array, own: Array) -> tuple[float, float]:
     return float(find_exponent(apart, own, LEAST, MOST)), floor
 
 
-def choose(examples: Examples) -> Array:
+def choose(examples: KnownExamples) -> Array:
     """Return the vertices to judge: all, or ``JUDGED`` of them, evenly spread."""
     n, vertex = len(examples), living(examples.state)
     count = min(n, JUDGED)
@@ -137,7 +137,7 @@ def choose(examples: Examples) -> Array:
 
 
 def offers_of_others(
-    examples: Examples, chosen: Array, own: Array, n_jobs: int | None = None
+    examples: KnownExamples, chosen: Array, own: Array, n_jobs: int | None = None
 ) -> Array:
     """Return what each class offers to vertices, themselves left out, in reduced units.
 
@@ -164,7 +164,7 @@ def offers_of_others(
     return offer
 
 
-def _offers_to_prototypes(examples: Examples, vertex: Array, n_jobs: int | None) -> Array:
+def _offers_to_prototypes(examples: KnownExamples, vertex: Array, n_jobs: int | None) -> Array:
     """Return what the others of their classes offer prototypes; infinity if there are none."""
     state = examples.state
     offer = np.full(len(vertex), np.inf, state.rows.dtype)
@@ -182,7 +182,7 @@ def _offers_to_prototypes(examples: Examples, vertex: Array, n_jobs: int | None)
 class _SearchWithout:
     """Searches a class as if some vertices were not there."""
 
-    def __init__(self, examples: Examples, left_out: Array) -> None:
+    def __init__(self, examples: KnownExamples, left_out: Array) -> None:
         self.examples = examples
         self.state = examples.state
         if len(left_out):  # a label that nobody looks for hides them

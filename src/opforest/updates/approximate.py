@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from opforest.examples import Examples, consistent
+from opforest.examples import Examples
 from opforest.forest import BaseForest, Forest, demand
 from opforest.kernels.growing.opfi import Lines
+from opforest.known import consistent
 from opforest.metrics import Array
 from opforest.parts import Model, Parts, read_only
 from opforest.sharpness import Sharpness
