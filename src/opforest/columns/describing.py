@@ -62,7 +62,7 @@ class Column:
 
     def __str__(self) -> str:
         """Return what an error calls it."""
-        numbered = f"column {self.number}"  # is also what a column without a name is called
+        numbered = f"column {self.number}"  # a column without a name is called so as well
         return numbered if self.name in (None, numbered) else f"column {self.name!r}"
 
     @property

@@ -188,7 +188,7 @@ def _open(
 ) -> Table:  # fmt: skip
     """Return the table in a file, which is open as long as the stack.
 
-    What comes in bit by bit is read so in chunks, and copied to disk first where it is not.
+    What comes in bit for bit is read so in chunks, and copied to disk first where it is not.
     """
     path = os.fspath(path)
     if os.path.isdir(path):
