@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from opforest._progress import phase
 from opforest.base import check_labels, encode, encode_known
 from opforest.density import DensityEstimator, Measured, require_share
-from opforest.hills import grow
+from opforest.hills import DensityForest, grow
 from opforest.metrics import Array, Metric
 from opforest.scores import opf_accuracy
 
@@ -142,8 +142,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
                 accuracies = self._judge(measured, code, other, truth)
             k = 1 + int(accuracies.argmax()) if len(accuracies) else 1
             grown = grow(measured.graph, min(k, measured.graph.k_max), code)
-        learned = {"_forest_": measured.forest(grown), "classes_": classes, "_code_": code}
-        self.__dict__ = {**vars(self), **learned, "accuracies_": accuracies}
+        self._accept(measured.forest(grown), classes, code, accuracies)
         return self
 
     def predict(self, X: npt.ArrayLike) -> Array:
@@ -162,6 +161,13 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         X = self._check_new(X)
         labels: Array = self.classes_[self._code_[self._forest_.conquerors(X, self.n_jobs)]]
         return labels
+
+    def _accept(
+        self, forest: DensityForest, classes: Array, code: Array, accuracies: Array
+    ) -> None:
+        """Keep what was learned."""
+        learned = {"_forest_": forest, "classes_": classes, "_code_": code}
+        self.__dict__ = {**vars(self), **learned, "accuracies_": accuracies}
 
     def _judge_held_out(self, X: Array, code: Array, metric: Metric) -> Array:
         """Return the accuracies of forests of some of the examples on the others."""

@@ -15,6 +15,8 @@ def test_cluster_prints_labels_and_saves_a_model(folder):
     assert labels == model.labels_.tolist()
     answers = run("predict", "hills.opforest", "train.csv")
     assert len(answers.stdout.split()) == len(labels)
+    answers = json.loads(run("predict", "hills.opforest", "train.csv", "--json").stdout)
+    assert answers["classes"] == list(range(len(model.roots_)))
     facts = json.loads(run("cluster", "train.csv", "--k-max", "10", "--json").stdout)
     assert facts["labels"] == labels
     assert facts["k"] == model.k_

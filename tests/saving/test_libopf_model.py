@@ -134,7 +134,7 @@ def test_models_that_lie_are_refused(tmp_path, incremental):
                 read_model(lie)
     if not incremental:
         density = content[:16] + np.array(3, "<i4").tobytes() + content[20:]
-        with pytest.raises(DataFileError, match="model of densities"):
+        with pytest.raises(DataFileError, match="a density is not"):
             read_model(density)
 
 
@@ -154,6 +154,8 @@ def test_a_changed_model_is_refused_or_a_forest(tmp_path_factory, incremental, d
         clf = read_model(numbers.tobytes())
     except DataFileError:
         return
+    if not isinstance(clf, OPFClassifier):
+        return  # as test_libopf_density.py tries it
     clf.forest_.check()
     clf.partial_fit([[0.0, 0.0]], [1]).predict([[1.0, 1.0]])
 

@@ -55,7 +55,7 @@ def _convert_model(path: str, out: str, to: options.Format | None, as_json: bool
     """Convert a model, unless its examples are wanted, and return whether that was done."""
     import opforest
     from opforest.cli.learn import describe
-    from opforest.cli.models import kind_of_model, load_model, require_no_data
+    from opforest.cli.models import kind_of_model, load_model, load_to_predict, require_no_data
     from opforest.cli.output import print_facts
     from opforest.io.formats import format_of
     from opforest.io.libopf import write_model
@@ -71,7 +71,7 @@ def _convert_model(path: str, out: str, to: options.Format | None, as_json: bool
         )
     if out == STANDARD:
         raise ValueError("a model is written to a file, not to the standard output.")
-    model = load_model(path)
+    model = load_to_predict(path) if kind == "LibOPF" else load_model(path)
     if kind == "opforest" and hasattr(model, "steps"):
         raise ValueError(f"{path} prepares its data, which LibOPF's models cannot: no conversion.")
     if kind == "opforest":
@@ -79,7 +79,8 @@ def _convert_model(path: str, out: str, to: options.Format | None, as_json: bool
     else:
         require_no_data(out)
         opforest.save(model, out)
-    print_facts({"file": out, **describe(model)}, as_json)
+    facts = describe(model) if hasattr(model, "forest_") else _describe_densities(model)
+    print_facts({"file": out, **facts}, as_json)
     return True
 
 

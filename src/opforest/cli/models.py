@@ -42,17 +42,14 @@ def make_semi_supervised(model: "OPFClassifier") -> "OPFClassifier":
 
 def load_to_predict(path: str, jobs: int | None = None) -> Any:
     """Load a model file of any kind that predicts."""
-    if kind_of_model(path) == "opforest":
-        from opforest.density import DensityEstimator
-        from opforest.saving.model_file import load
+    from opforest.density import DensityEstimator
 
-        model = load(path)
-        estimator = classifier_of(model)
-        if isinstance(estimator, DensityEstimator):
-            check_jobs(jobs)
-            estimator.n_jobs = jobs
-            return model
-    return load_model(path, jobs)
+    check_jobs(jobs)
+    model = _load(path)
+    if not isinstance(classifier_of(model), DensityEstimator):
+        return _checked(model, path, jobs)
+    classifier_of(model).n_jobs = jobs
+    return model
 
 
 def check_jobs(jobs: int | None) -> None:
@@ -69,16 +66,26 @@ def require_no_data(path: str) -> None:
 
 def load_model(path: str, jobs: int | None = None) -> Any:
     """Load a model file, ours or LibOPF's: a classifier, or a pipeline that ends with one."""
-    from opforest.classifier import OPFClassifier
+    check_jobs(jobs)
+    return _checked(_load(path), path, jobs)
+
+
+def _load(path: str) -> Any:
     from opforest.errors import DataFileError, ModelFileError
     from opforest.io.libopf import read_model
     from opforest.saving.model_file import load
 
-    check_jobs(jobs)
     try:
-        model = read_model(path) if kind_of_model(path) == "LibOPF" else load(path)
+        return read_model(path) if kind_of_model(path) == "LibOPF" else load(path)
     except DataFileError as error:
         raise ModelFileError(str(error)) from error
+
+
+def _checked(model: Any, path: str, jobs: int | None) -> Any:
+    """Return the model, if it is a classifier that has learned."""
+    from opforest.classifier import OPFClassifier
+    from opforest.errors import ModelFileError
+
     classifier = classifier_of(model)
     if not isinstance(classifier, OPFClassifier):
         if type(classifier).__module__ == "opforest.river":

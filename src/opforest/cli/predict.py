@@ -133,7 +133,7 @@ def write_json(answers: Iterator[dict[str, Any]], classifier: "OPFClassifier") -
     """Yield one object, piece by piece."""
     from dataclasses import asdict
 
-    classes = json_format.dumps(classifier.classes_.tolist(), ensure_ascii=False)
+    classes = json_format.dumps(_possible(classifier), ensure_ascii=False)
     yield f'{{"classes": {classes}, "predictions": ['
     separator = ""
     for answer in answers:
@@ -144,6 +144,16 @@ def write_json(answers: Iterator[dict[str, Any]], classifier: "OPFClassifier") -
             yield separator + json_format.dumps(one, ensure_ascii=False)
             separator = ",\n"
     yield "]}\n"
+
+
+def _possible(model: Any) -> list[Any]:
+    """Return all answers that a model can give."""
+    from opforest.cli.models import classifier_of
+
+    estimator = classifier_of(model)
+    if hasattr(estimator, "classes_"):
+        return list(estimator.classes_.tolist())
+    return list(range(len(estimator.roots_))) if hasattr(estimator, "roots_") else [-1, 1]
 
 
 @options.reads_data
@@ -159,11 +169,22 @@ def evaluate(
     Example: opforest evaluate iris.opforest test.csv
     """
     with say_errors():
-        from opforest.cli.models import labels_of, load_model, reading_for, usable
+        from opforest.cli.models import (
+            classifier_of,
+            labels_of,
+            load_to_predict,
+            reading_for,
+            usable,
+        )
         from opforest.cli.output import counting, print_json, tell
+        from opforest.errors import ModelFileError
         from opforest.io.tables import read_chunks
 
-        classifier = load_model(model, jobs)
+        classifier = load_to_predict(model, jobs)
+        estimator = classifier_of(classifier)
+        if not hasattr(estimator, "classes_"):
+            name = type(estimator).__name__
+            raise ModelFileError(f"{model}: it is an {name}, whose answers are no labels.")
         reading = reading_for(classifier, how, needs_label=True)
         truth: list[Any] = []
         answers: list[Any] = []

@@ -19,7 +19,8 @@ import numpy.typing as npt
 from opforest._atomic import replacing
 from opforest.errors import DataFileError
 from opforest.metrics import Array
-from opforest.saving.libopf_model import read_model, read_nodes, write_model
+from opforest.saving.libopf_model import read_model, write_model
+from opforest.saving.libopf_nodes import read_nodes
 from opforest.saving.libopf_source import Source, kind_of_binary, open_source
 
 __all__ = [

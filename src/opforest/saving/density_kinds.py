@@ -46,7 +46,7 @@ def _read(model: Any, header: Reader, arrays: dict[str, Array]) -> DensityForest
     check_numbers(metric, rows, vectors)
     demand(n, "it has no examples.")
     hills, scale = Hills(*(take(arrays, name) for name in Hills._fields)), take(arrays, "scale")
-    _check_hills(hills, scale, n, k)
+    check_hills(hills, scale, n, k)
     model.n_features_in_ = (rows if vectors is None else vectors).shape[1]
     give_names(model, header)
     own = tuple(np.require(array, requirements=("C", "W")) for array in hills)
@@ -54,7 +54,8 @@ def _read(model: Any, header: Reader, arrays: dict[str, Array]) -> DensityForest
     return DensityForest(metric, rows, vectors, model.algorithm, Grown(k, Hills(*own), scale))
 
 
-def _check_hills(hills: Hills, scale: Array, n: int, k: int) -> None:
+def check_hills(hills: Hills, scale: Array, n: int, k: int) -> None:
+    """Raise a ``ModelFileError`` unless these could be the hills of n examples."""
     for name, array in hills._asdict().items():
         expected = np.int64 if name in ("root", "predecessor") else np.float64
         demand(array.shape == (n,) and array.dtype == expected, f"array {name!r} is none of its.")
@@ -103,8 +104,7 @@ def make_knn(model: Any, header: Reader, arrays: dict[str, Array], _: Any) -> No
     demand(code.shape == (len(forest),) and code.dtype == np.int64, "its labels are invalid.")
     demand(((code >= 0) & (code < len(classes))).all(), "an example is of no class.")
     demand(accuracies.ndim == 1 and accuracies.dtype == np.float64, "its accuracies are invalid.")
-    learned = {"_forest_": forest, "classes_": classes, "_code_": code}
-    model.__dict__ = {**vars(model), **learned, "accuracies_": accuracies}
+    model._accept(forest, classes, code, accuracies)
 
 
 def take_outlier(model: Any) -> Taken:

@@ -1,20 +1,24 @@
-"""Models of LibOPF and of opf-incremental, from and to a classifier."""
+"""Models of LibOPF and of opf-incremental, from and to estimators."""
 
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from opforest._atomic import replacing
 from opforest.classifier import OPFClassifier
+from opforest.clustering import OPFClustering
 from opforest.forest import BaseForest
 from opforest.kernels.distances import measure_edges
 from opforest.kernels.growing.opfi import Lines
+from opforest.knn_classifier import OPFKNNClassifier
 from opforest.metrics import Array, SquaredEuclidean, resolve
 from opforest.parts import Model, Parts
 from opforest.saving.forest_arrays import find_tops, put_together
-from opforest.saving.libopf_source import Source, find_nodes, kind_of_binary, open_source
+from opforest.saving.libopf_density import with_densities
+from opforest.saving.libopf_nodes import Nodes, read_nodes
+from opforest.saving.libopf_source import kind_of_binary, open_source
 from opforest.saving.model_file import fitted_classifier
 from opforest.updates.approximate import as_approximate
 
@@ -23,20 +27,9 @@ METRIC = "log_squared_euclidean"
 SCALE = 1e5
 
 
-class Nodes(NamedTuple):
-    """What a model of LibOPF says of its nodes."""
-
-    position: Array
-    truth: Array  #: the label that the example came with
-    label: Array  #: of its prototype
-    pred: Array  #: the predecessor, −1 for a prototype
-    cost: Array
-    pair: Array  #: of prototypes in an incremental model; −1 for none
-    X: Array
-    order: Array  #: by rising cost, in which LibOPF looks for conquerors
-
-
-def read_model(source: str | os.PathLike[str] | bytes) -> OPFClassifier:
+def read_model(
+    source: str | os.PathLike[str] | bytes,
+) -> OPFClassifier | OPFClustering | OPFKNNClassifier:
     """Read a model of LibOPF (``classifier.opf``) or of opf-incremental.
 
     A model of LibOPF does not hold the tree that it was made from. So its examples are trained
@@ -45,6 +38,10 @@ def read_model(source: str | os.PathLike[str] | bytes) -> OPFClassifier:
     the file are kept, and the model grows by ``update="opfi"``. Its examples are then in the
     order by cost in which LibOPF looks for conquerors, if that order settles ties otherwise.
 
+    Models of ``opf_cluster`` and ``opfknn_train`` hold densities and paths, which are kept as they
+    are. Clusters are numbered by their roots, not as in the file. What is not in the file is empty:
+    ``cuts_``, ``accuracies_``.
+
     Parameters
     ----------
     source : path or bytes
@@ -52,8 +49,9 @@ def read_model(source: str | os.PathLike[str] | bytes) -> OPFClassifier:
 
     Returns
     -------
-    OPFClassifier
-        The classifier, with the metric ``"log_squared_euclidean"``.
+    OPFClassifier, OPFClustering or OPFKNNClassifier
+        The model, with the metric ``"log_squared_euclidean"``. Those of ``opf_cluster`` are
+        clusterings, those of ``opfknn_train`` classifiers by densities.
 
     Raises
     ------
@@ -79,7 +77,10 @@ def read_model(source: str | os.PathLike[str] | bytes) -> OPFClassifier:
         found = "it is another file of LibOPF" if kind else opened.explain_size()
         raise opened.error(f"it is not a LibOPF model: {found}.")
     nodes = read_nodes(opened, kind)
+    header = opened.head[12:32]
     try:
+        if kind == "model" and (any(header[4:8]) or nodes.density.any()):
+            return with_densities(nodes, header, METRIC)
         if kind == "model":
             trained = OPFClassifier(METRIC).fit(nodes.X.astype(np.float64), nodes.truth)
             if _is_that_of(nodes, trained.forest_):
@@ -87,46 +88,6 @@ def read_model(source: str | os.PathLike[str] | bytes) -> OPFClassifier:
         return _with_paths(_ranked(nodes))
     except ValueError as error:
         raise opened.error(f"it is a model that contradicts itself: {error}") from error
-
-
-def read_nodes(source: Source, kind: str) -> Nodes:
-    """Return the nodes of a model of this kind, if each could be one."""
-    n, n_labels, d = source.counts
-    raw = np.frombuffer(source.content(), "<i4")
-    if kind == "model":
-        numbers, order = raw[8 : 8 + n * (7 + d)].reshape(n, 7 + d), raw[-n:]
-        if raw[4] != 0 or numbers[:, 5:7].any():
-            raise source.error(
-                f"it is a model of densities by {raw[4]} neighbours, as of opf_cluster or "
-                "opfknn_train, and does not say which examples are neighbours. Read its examples "
-                f"by read_dataset and cluster them again: OPFClustering({raw[4]}, k_min={raw[4]}, "
-                "allow_single_cluster=True, metric='log_squared_euclidean')."
-            )
-        features, pair = numbers[:, 7:], np.full(n, -1)
-    else:
-        begin, order = find_nodes(source), raw[-n:]
-        if begin is None:
-            raise source.error("its lists of neighbours do not fit into it.")
-        numbers = raw[begin[:, None] + np.arange(8)]
-        features = raw[(begin + 8 + numbers[:, 7])[:, None] + np.arange(d)]
-        pair = np.where(numbers[:, 2] < 0, numbers[:, 6], -1).astype(np.int64)
-    position, truth, pred, label = numbers[:, :4].T.astype(np.int64)
-    cost = np.ascontiguousarray(numbers[:, 4]).view("<f4").astype(np.float32)
-    X = np.ascontiguousarray(features).view("<f4").astype(np.float32)
-    source.check_samples(X, truth, n_labels)
-    source.check_samples(X, label, n_labels)
-    if not ((cost >= 0) & np.isfinite(cost)).all():
-        raise source.error("a cost is negative or not finite.")
-    if not ((pred >= -1) & (pred < n)).all():
-        raise source.error("a predecessor is not a node.")
-    if not np.array_equal(np.sort(order), np.arange(n)):
-        raise source.error(
-            "its order by cost does not name each node once. LibOPF writes such models when it is "
-            "trained on a single class."
-        )
-    if not ((pair >= -1) & (pair < n)).all():
-        raise source.error("the pair of a prototype is not a node.")
-    return Nodes(position, truth, label, pred, cost, pair, X, order.astype(np.int64))
 
 
 def write_model(
