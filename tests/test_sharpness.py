@@ -10,15 +10,17 @@ import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris, load_wine, make_moons
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 import opforest
+import oracle
 import plain_probabilities as plain
 from comparing import insertions_only
 from measuring import COMMON
-from opforest import OPFClassifier, forest, sharpness
+from opforest import OPFClassifier, OPFSemiSupervised, forest, sharpness
 from opforest.kernels.distances import measure_block
 from opforest.sharpness import LEAST, Sharpness
 from strategies import learning_problems
@@ -59,10 +61,30 @@ def offers_by_hand(clf, at_most=1000):
     return units, [label[i] for i in some]
 
 
+def offers_to_unlabelled(clf, X, y, at_most):
+    """By class, what labelled examples would be offered if their own label had not been given."""
+    D, seeds = oracle.table(X, oracle.squared_euclidean), np.flatnonzero(y >= 0)
+    some = seeds[plain.chosen(len(seeds), at_most)]
+    offers = []
+    for i in some.tolist():
+        given = [-1 if j == i else int(label) for j, label in enumerate(y)]
+        row = [math.inf] * len(clf.classes_)
+        if max(given) >= 0:
+            label, _, cost, _ = oracle.seeded(D, given)
+            row = plain.offers_without(i, cost.tolist(), label, D.tolist(), len(clf.classes_))
+        offers.append(row)
+    units = clf.forest_.to_units(np.array(offers, X.dtype)).astype(float).tolist()
+    return units, y[some].tolist()
+
+
 def assert_right(clf, at_most=1000):
     """Compare with what a plain search finds."""
+    assert_right_for(clf, *offers_by_hand(clf, at_most))
+
+
+def assert_right_for(clf, offers, own):
     found = clf.forest_.sharpness()
-    offers, own = plain.judged(*offers_by_hand(clf, at_most))
+    offers, own = plain.judged(offers, own)
     floor = plain.floor_of(offers)
     assert found.floor == floor
     if all(len({max(c, floor) for c in row if c < math.inf}) == 1 for row in offers):
@@ -102,6 +124,54 @@ def test_sharpness_and_probabilities(problem):
         assert ((found == found.max(axis=1, keepdims=True)).sum(axis=1) == 1).all()
         assert np.array_equal(clf.classes_[found.argmax(axis=1)], clf.predict(Q))
     np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
+@settings(max_examples=60)
+@given(problem=learning_problems(), kept=st.lists(st.booleans(), min_size=1, max_size=24))
+def test_labels_are_left_out_where_few_are_given(algorithm, problem, kept):
+    X, y, Q = problem
+    y = np.where(np.resize(kept, len(y)), y, -1)
+    if (y == -1).all():
+        y[0] = 0
+    y = np.searchsorted(np.unique(y[y >= 0]), y, side="right") - 1  # no class without a label
+    limit, sharpness.JUDGED = sharpness.JUDGED, 7
+    try:
+        clf = OPFSemiSupervised(algorithm=algorithm).fit(X, y)
+        assert_right_for(clf, *offers_to_unlabelled(clf, X, y, 7))
+        grown = OPFSemiSupervised(algorithm=algorithm)
+        for i in range(len(X)):
+            grown.partial_fit(X[i : i + 1], [-1], classes=clf.classes_)
+        for i in np.flatnonzero(y >= 0):
+            grown.label(i, y[i]).sharpness_  # noqa: B018
+        assert_same_sharpness(clf, grown)
+        assert np.array_equal(clf.predict_proba(Q), grown.predict_proba(Q))
+    finally:
+        sharpness.JUDGED = limit
+
+
+@pytest.mark.parametrize("metric", ["canberra", "precomputed"])
+def test_labels_are_left_out_by_any_metric(metric):
+    rng = np.random.default_rng(0)
+    points = rng.integers(1, 9, (60, 2)).astype(float)
+    D = oracle.table(points, oracle.canberra)
+    y = np.where(np.arange(60) % 4 == 0, (points.sum(axis=1) > 9).astype(int), -1)
+    clf = OPFSemiSupervised(metric).fit(D if metric == "precomputed" else points, y)
+    offers = []
+    for i in np.flatnonzero(y >= 0):
+        label, _, cost, _ = oracle.seeded(D, np.where(np.arange(60) == i, -1, y))
+        offers.append(plain.offers_without(i, cost.tolist(), label, D.tolist(), 2))
+    assert_right_for(clf, offers, y[y >= 0].tolist())
+
+
+def test_inferred_labels_are_no_evidence():
+    """Two clouds that overlap, with few labels: no forest is to be sure there."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 600)
+    X = rng.normal(size=(600, 2)) + truth[:, None]
+    y = np.where(np.arange(600) < 30, truth, -1)
+    clf = OPFSemiSupervised().fit(X[:400], y[:400])
+    assert log_loss(truth[400:], clf.predict_proba(X[400:])) < 0.8
 
 
 @pytest.mark.parametrize("metric", [*COMMON, "topsoe", "precomputed", "python", "jitted"])

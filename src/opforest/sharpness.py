@@ -3,6 +3,9 @@
 The probability of class k is proportional to c_k ** −e, where c_k is its cheapest offer. The
 exponent e maximises the leave-one-out likelihood of the known examples. So there is nothing to
 tune; docs/probabilities.md explains the rest.
+
+In a forest of seeds, only given labels are evidence: inferred ones agree with their neighbours by
+construction. There, labels are left out one by one instead of examples.
 """
 
 from collections.abc import Callable
@@ -16,6 +19,7 @@ from opforest.kernels.conquering.others import offer_of_nearest, offer_to_each_o
 from opforest.kernels.conquering.scan import rank
 from opforest.kernels.conquering.shares import find_exponent, log_share_costs, share_costs
 from opforest.kernels.kdtree.index import Index
+from opforest.kernels.seeding.unknown import free_seeds, offer_of_other_trees
 from opforest.kernels.vertices import FORGOTTEN, copied
 from opforest.known import FEW_CLASSES, KnownExamples
 from opforest.metrics import Array
@@ -76,7 +80,7 @@ def count_changes(examples: KnownExamples) -> int:
     came = examples.end + examples.body.removed
     gone = came - len(examples)
     labels = 0
-    if len(examples.state.way):
+    if has_seeds(examples):
         labels = gone + int(examples.state.tally[0]["prototypes"])
     return came + gone + labels
 
@@ -101,10 +105,11 @@ def find_sharpness(
         The sharpness of the forest as it is now.
     """
     exponent, floor = UNTOLD, 0.0
-    if len(examples):
-        chosen = choose(examples)
+    chosen = choose(examples)
+    if len(chosen):
         own = examples.state.vertices["label"][chosen].astype(np.int64)
-        cost = to_units(offers_of_others(examples, chosen, own, n_jobs)).astype(np.float64)
+        offers_left = offers_without_label if has_seeds(examples) else offers_of_others
+        cost = to_units(offers_left(examples, chosen, own, n_jobs)).astype(np.float64)
         exponent, floor = fit_exponent(cost, own)
     return Sharpness(exponent, floor, count_changes(examples), len(examples))
 
@@ -128,11 +133,19 @@ def fit_exponent(cost: Array, own: Array) -> tuple[float, float]:
     return float(find_exponent(apart, own, LEAST, MOST)), floor
 
 
+def has_seeds(examples: KnownExamples) -> bool:
+    """Tell whether labels have spread from seeds."""
+    return len(examples.state.way) > 0
+
+
 def choose(examples: KnownExamples) -> Array:
-    """Return the vertices to judge: all, or ``JUDGED`` of them, evenly spread."""
+    """Return the vertices to judge: all, or all seeds, or ``JUDGED`` of them, evenly spread."""
     n, vertex = len(examples), living(examples.state)
+    if has_seeds(examples):
+        vertex = np.flatnonzero(examples.state.vertices["cuts"][: examples.end] > 0)
+        n = len(vertex)
     count = min(n, JUDGED)
-    place = np.arange(count) * n // count
+    place = np.arange(count) * n // max(count, 1)
     return place if vertex is None else vertex[place]
 
 
@@ -145,23 +158,56 @@ def offers_of_others(
     comes from another example of its class. So its own class need not be searched, and only
     prototypes need a second look.
     """
-    state, queries = examples.state, examples.state.rows[chosen]
-    label = state.vertices["label"][: examples.end]
-    classes = np.unique(label[label != FORGOTTEN])
-    place, cost = np.arange(len(chosen)), state.cost[chosen]
-    if examples.body.lines is None and len(classes) <= FEW_CLASSES:
-        offer = np.full((len(chosen), classes[-1] + 1), np.inf, state.rows.dtype)
-        for code in classes.tolist():
-            other = np.flatnonzero(own != code)
-            if len(other):
-                offer[other, code] = examples.find(queries[other], code, n_jobs)[1]
+    place, cost = np.arange(len(chosen)), examples.state.cost[chosen]
+    winner, offer = _offers_by_class(examples, chosen, own, n_jobs)
+    if winner is None:
         offer[place, own] = cost
         itself = np.flatnonzero(cost == 0)
     else:
-        winner, offer = examples.find_by_class(queries, classes[-1] + 1, n_jobs)
         itself = np.flatnonzero((winner[place, own] == chosen) & (cost == 0))
     offer[itself, own[itself]] = _offers_to_prototypes(examples, chosen[itself], n_jobs)
     return offer
+
+
+def offers_without_label(
+    examples: KnownExamples, chosen: Array, own: Array, n_jobs: int | None = None
+) -> Array:
+    """Return what each class would offer to seeds whose own label were unknown, in reduced units.
+
+    The tree of such a seed would be part of another one, the label of which it would get. All
+    other costs and labels stay as they are.
+    """
+    state, kernel = examples.state, examples.metric.kernel
+    _, offer = _offers_by_class(examples, chosen, own, n_jobs)
+    tree = np.full(examples.end, -1, np.int32)
+    label, cost = own.copy(), np.full(len(chosen), np.inf, offer.dtype)
+    free_seeds(state, chosen, tree, label, cost)
+    place = np.arange(len(chosen))
+    offer[place, own] = np.inf
+    offer[place, label] = cost
+    wrong = np.flatnonzero(label != own)
+    found = np.empty(len(wrong), offer.dtype)
+    search = specialise(offer_of_other_trees, kernel)
+    search(state, chosen[wrong], wrong, tree, found, kernel)
+    offer[wrong, own[wrong]] = found
+    return offer
+
+
+def _offers_by_class(
+    examples: KnownExamples, chosen: Array, own: Array, n_jobs: int | None
+) -> tuple[Array | None, Array]:
+    """Return what each class offers to vertices, and who, if own classes were searched, too."""
+    state, queries = examples.state, examples.state.rows[chosen]
+    label = state.vertices["label"][: examples.end]
+    classes = np.unique(label[label != FORGOTTEN])
+    if examples.body.lines is not None or len(classes) > FEW_CLASSES:
+        return examples.find_by_class(queries, classes[-1] + 1, n_jobs)
+    offer = np.full((len(chosen), classes[-1] + 1), np.inf, state.rows.dtype)
+    for code in classes.tolist():
+        other = np.flatnonzero(own != code)
+        if len(other):
+            offer[other, code] = examples.find(queries[other], code, n_jobs)[1]
+    return None, offer
 
 
 def _offers_to_prototypes(examples: KnownExamples, vertex: Array, n_jobs: int | None) -> Array:
