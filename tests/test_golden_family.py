@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from data_files import GOLDEN
+from data_files import GOLDEN, PUBLISHED_DATA, at_hand, read_dat
 from opforest import (
     OPFClassifier,
     OPFClustering,
@@ -15,45 +15,66 @@ from opforest import (
 )
 from opforest.scores import opf_accuracy
 
-SETS = ("CircleGaussian", "cone-torus", "data1", "parkinsons")
+SETS = ("CircleGaussian", "cone-torus", "data1", "parkinsons", "produce300")
 METRIC = "log_squared_euclidean"
 FILTERS = ("height", "area", "volume")
+
+#: Why a clustering, by set and run, is not LibOPF's.
+LEVELLING = "LibOPF levels domes by densities rounded to integers, and in one component only"
+CLUSTERS = {
+    ("CircleGaussian", 0): "25 densities tie, and the order in LibOPF's heap decides",
+    **{("CircleGaussian", run): LEVELLING for run in (3, 4, 6)},
+    **{("data1", run): LEVELLING for run in (3, 6, 7)},
+    **{("parkinsons", run): LEVELLING for run in (3, 6, 7)},
+}
+
+#: Why the clusters of new examples are others, although those of the known ones are the same.
+ANSWERS = {
+    ("CircleGaussian", 1): "LibOPF rounds two distances, 1889.7456 and 1889.7472, to the same",
+    **{("cone-torus", run): LEVELLING for run in (3, 4)},
+}
 
 
 @pytest.fixture(params=SETS)
 def folder(request):
+    if request.param == "produce300" and not at_hand("produce.opf"):
+        pytest.skip("produce.opf of the paper's data is not at hand")
     return GOLDEN / "family" / request.param
 
 
 def read(folder, name):
+    golden = np.load(folder / f"{name}.npz")
+    if folder.name == "produce300":  # the first fifty of six classes
+        X, y = read_dat(PUBLISHED_DATA / "opfi" / "produce.opf")
+        some = np.concatenate([np.flatnonzero(y == label)[:50] for label in range(1, 7)])
+        return X[some].astype(np.float32), y[some].astype(int), golden
     data = np.load(folder / "data.npz")
-    return data["X"], data["y"].astype(int), np.load(folder / f"{name}.npz")
+    return data["X"], data["y"].astype(int), golden
 
 
-def test_every_k_of_opf_cluster_is_found(folder):
-    """LibOPF's own slip aside (arcs that leak from one k into the next): ``mended``.
+def is_same_partition(a, b):
+    return len(set(zip(a, b, strict=True))) == len(set(a)) == len(set(b))
 
-    Partitions are equal where nothing ties. LibOPF levels domes by densities rounded to integers
-    and in one component only, so those of area and volume are others; k = 5 on CircleGaussian and
-    the grid data1 have ties, which hang on the inner order of its heap.
-    """
+
+def test_clusters(folder):
+    """LibOPF's own slip aside (arcs that leak from one k into the next): ``mended``."""
     X, _, golden = read(folder, "cluster")
     for r, (k_max, mode, amount) in enumerate(golden["runs"]):
+        run = (folder.name, r)
         filter = FILTERS[int(mode)] if amount else None
         model = OPFClustering(
             int(k_max), filter=filter, amount=float(amount), allow_single_cluster=True,
             metric=METRIC,
         ).fit(X[golden["train"]])  # fmt: skip
-        assert model.k_ == golden[f"mended_r{r}_bestk"]
-        agreement = adjusted_rand_score(golden[f"mended_r{r}_label"], model.labels_)
-        if filter in (None, "height") and (folder.name, k_max) != ("CircleGaussian", 5):
-            assert agreement == 1
-            np.testing.assert_allclose(model.density_, golden[f"r{r}_dens"], rtol=1e-2) if golden[
-                f"r{r}_bestk"
-            ] == model.k_ else None
-            answers = model.predict(X[golden["test"]])
-            assert adjusted_rand_score(golden[f"mended_r{r}_test"], answers) > 0.98
-        assert agreement > 0.5
+        assert model.k_ == golden[f"mended_r{r}_bestk"], run
+        if golden[f"r{r}_bestk"] == model.k_:
+            np.testing.assert_allclose(model.density_, golden[f"r{r}_dens"], rtol=5e-5)
+        label, answer = golden[f"mended_r{r}_label"], golden[f"mended_r{r}_test"]
+        assert is_same_partition(label, model.labels_) == (run not in CLUSTERS), run
+        found = model.predict(X[golden["test"]])
+        is_same = is_same_partition([*label, *answer], [*model.labels_, *found])
+        assert is_same == (run not in CLUSTERS | ANSWERS), run
+        assert adjusted_rand_score(label, model.labels_) > 0.5, run
 
 
 def test_opf_semi_spreads_the_same_labels(folder):
@@ -68,7 +89,7 @@ def test_opf_semi_spreads_the_same_labels(folder):
         assert np.array_equal(model.transduction_, golden[f"{split}_label"])
         agree = (model.predict(X[test]) == golden[f"{split}_test_label"]).mean()
         if (folder.name, split) == ("data1", "s13"):
-            assert agree > 0.99
+            assert 0.99 < agree < 1
         else:
             np.testing.assert_allclose(model.forest_.cost, golden[f"{split}_cost"], rtol=2e-3)
             assert agree == 1
@@ -83,18 +104,19 @@ def test_opfknn(folder):
         model = OPFKNNClassifier(k_max, metric=METRIC)
         model.fit(X[train], y[train], evaluation=(X[held_out], y[held_out]))
         agree = (model.predict(X[test]) == golden[f"mended_k{k_max}_test"]).mean()
-        if model.k_ == golden[f"mended_k{k_max}_bestk"]:
+        is_same_k = model.k_ == golden[f"mended_k{k_max}_bestk"]
+        assert is_same_k == (folder.name not in ("data1", "parkinsons"))
+        if is_same_k:
             density = golden[f"mended_k{k_max}_dens"]
             np.testing.assert_allclose(model.density_, density, rtol=1e-3)
             assert agree == 1
-        else:
-            assert folder.name in ("data1", "parkinsons")
-            assert agree > 0.95
+        assert agree > 0.95
         best = model.accuracies_.max()
         assert best == opf_accuracy(y[held_out], model.predict(X[held_out]))
 
 
-def test_pruning(folder):
+@pytest.mark.parametrize("loss", [0, 0.01, 0.05])
+def test_pruning(folder, loss):
     """Equal costs make equal offers, and LibOPF's heap decides whose offer counts: it keeps others.
 
     The 569 examples of data1 have 12 different costs, and still only 18 when noise leaves no two
@@ -104,25 +126,29 @@ def test_pruning(folder):
     X, y, golden = read(folder, "prune")
     train, held_out, test = (golden[name] for name in ("train", "eval", "test"))
     clf = OPFClassifier(METRIC).fit(X[train], y[train])
-    smaller, history = prune(clf, X[held_out], y[held_out])
-    assert 100 * history[0].accuracy == pytest.approx(golden["mended_t0_accuracies"][0], abs=0.01)
-    assert 100 * history[-1].accuracy == pytest.approx(golden["mended_t0_accuracies"][-1], abs=0.01)
-    assert np.array_equal(smaller.predict(X[test]), golden["mended_t0_test"])
-    kept = train[smaller.forest_.ids]
-    if folder.name == "parkinsons":
-        assert np.array_equal(np.sort(kept), np.sort(golden["mended_t0_kept"]))
-    assert len(kept) < 1.4 * len(golden["mended_t0_kept"])
+    smaller, history = prune(clf, X[held_out], y[held_out], loss=loss)
+    accuracies = golden[f"mended_t{loss}_accuracies"]
+    assert 100 * history[0].accuracy == pytest.approx(accuracies[0], abs=0.01)
+    assert 100 * history[-1].accuracy == pytest.approx(accuracies[-1], abs=0.01)
+    assert np.array_equal(smaller.predict(X[test]), golden[f"mended_t{loss}_test"])
+    kept, theirs = train[smaller.forest_.ids], golden[f"mended_t{loss}_kept"]
+    is_same = np.array_equal(np.sort(kept), np.sort(theirs))
+    assert is_same == (folder.name in ("parkinsons", "produce300"))
+    assert len(kept) < 1.4 * len(theirs)
 
 
 def test_learning(folder):
-    """``opf_learn`` swaps errors against examples of any class: only its beginning is ours."""
+    """``opf_learn`` swaps errors against examples of any class, drawn by C's rand(): only its
+    beginning is ours, and what follows from the examples that it ends with."""
     X, y, golden = read(folder, "learn")
     train, held_out, test = (golden[name] for name in ("train", "eval", "test"))
     clf = OPFClassifier(METRIC).fit(X[train], y[train])
     better, history = learn_from_errors(clf, X[held_out], y[held_out], random_state=0)
     for seed in golden["seeds"]:
-        accuracies = golden[f"seed{seed}_accuracies"]
+        accuracies, ids = golden[f"seed{seed}_accuracies"], golden[f"seed{seed}_ids"]
         assert 100 * history[0].accuracy == pytest.approx(accuracies[0], abs=0.01)
-    assert max(step.accuracy for step in history) > history[0].accuracy
+        assert 100 * history[-1].accuracy == pytest.approx(accuracies[-1], abs=0.01)
+        theirs = OPFClassifier(METRIC).fit(X[ids], y[ids]).predict(X[test])
+        assert np.array_equal(theirs, golden[f"seed{seed}_test"])
     theirs = opf_accuracy(y[test], golden["seed1_test"])
     assert opf_accuracy(y[test], better.predict(X[test])) > theirs - 0.02
