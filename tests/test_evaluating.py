@@ -76,15 +76,60 @@ def test_pruning_keeps_what_conquers(problem, loss):
     assert snapshot(clf) == before
 
 
-@settings(max_examples=40)
-@given(problem=learning_problems(max_n=16), mode=st.sampled_from(["swap", "add"]))
-def test_learning_from_errors(problem, mode):
+def learned(D, y, n, mode, rounds):
+    """The training set that is best, and how right each one was."""
+    random = np.random.RandomState(0)
+    chosen, queries, history = list(range(n)), list(range(n, len(y))), []
+    while True:
+        chosen = sorted(chosen)
+        roots, cost = train(D[np.ix_(chosen, chosen)], y[chosen])
+        winner, _ = oracle.conquerors(cost, D[np.ix_(queries, chosen)])
+        wrong = [i for i, w in enumerate(winner) if y[chosen[w]] != y[queries[i]]]
+        answers = [y[chosen[w]] for w in winner]
+        history.append((oracle.opf_accuracy(y[queries], answers), list(chosen)))
+        if not wrong:
+            break
+        if mode == "add":
+            chosen += [queries[i] for i in wrong]
+            queries = [q for i, q in enumerate(queries) if i not in wrong]
+            if not queries:
+                history.append((None, sorted(chosen)))
+                break
+            continue
+        if len(history) > rounds:
+            break
+        swapped = set(roots)
+        for i in wrong:
+            options = [p for p in range(n) if p not in swapped and y[chosen[p]] == y[queries[i]]]
+            if options:
+                place = options[random.randint(len(options))]
+                chosen[place], queries[i] = queries[i], chosen[place]
+                swapped.add(place)
+        if len(swapped) == len(roots):
+            break
+    best = history[-1]
+    if mode == "swap":
+        best = max(history, key=lambda entry: round(entry[0], 9))  # the first of equals
+    return best[1], [accuracy for accuracy, _ in history if accuracy is not None]
+
+
+@settings(max_examples=60)
+@given(
+    problem=learning_problems(max_n=16),
+    mode=st.sampled_from(["swap", "add"]),
+    rounds=st.sampled_from([0, 1, 10]),
+)
+def test_learning_from_errors(problem, mode, rounds):
     X, y, Q = problem
     truth = np.resize(y, len(Q))
     clf = OPFClassifier().fit(X, y)
     before = snapshot(clf)
-    better, history = learn_from_errors(clf, Q, truth, mode=mode, random_state=0)
+    better, history = learn_from_errors(clf, Q, truth, mode=mode, rounds=rounds, random_state=0)
     assert snapshot(clf) == before
+    D = oracle.table(np.concatenate((X, Q)), oracle.squared_euclidean)
+    expected, accuracies = learned(D, np.append(y, truth), len(X), mode, rounds)
+    assert better.forest_.ids.tolist() == expected
+    assert [step.accuracy for step in history] == pytest.approx(accuracies)
     everything, labels = np.concatenate((X, Q)), np.append(y, truth)
     kept = better.forest_.ids
     fresh = OPFClassifier().partial_fit(everything[kept], labels[kept], classes=clf.classes_)

@@ -20,7 +20,7 @@ def test_estimator_checks(estimator, check):
 @settings(max_examples=60)
 @given(problem=learning_problems(max_n=20), k_max=st.integers(1, 8))
 def test_scores_are_logarithms_of_densities(problem, k_max):
-    X, _, _ = problem
+    X, _, Q = problem
     if len(X) < 2:
         return
     model = OPFOutlier(k_max).fit(X)
@@ -35,6 +35,14 @@ def test_scores_are_logarithms_of_densities(problem, k_max):
         with np.errstate(divide="ignore"):
             assert scores[i] == pytest.approx(np.log(mean), abs=1e-9)
     assert np.array_equal(model.predict(X), OPFOutlier(k_max).fit_predict(X))
+    DQ = np.sqrt(oracle.table(X, oracle.squared_euclidean, Q).astype(float))
+    scores = model.score_samples(Q)
+    for i, row in enumerate(DQ):
+        near = sorted(row)[1:] if min(row) == 0 else sorted(row)  # a copy is taken for itself
+        mean = np.mean([np.exp(-d / unit) if unit else float(d == 0) for d in near[:k]])
+        with np.errstate(divide="ignore"):
+            assert scores[i] == pytest.approx(np.log(mean), abs=1e-9) or mean < 1e-300
+    assert model.predict(Q).tolist() == [-1 if s < model.offset_ else 1 for s in scores]
 
 
 def test_far_examples_are_told_apart():

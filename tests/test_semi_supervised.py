@@ -66,6 +66,29 @@ def test_labels_costs_and_ways_are_those_of_kruskal_with_seeds(problem, kept, al
     assert (clf.classes_[clf.predict_proba(Q).argmax(axis=1)] == clf.predict(Q)).all()
 
 
+@settings(max_examples=60)
+@given(problem=learning_problems(), kept=st.lists(st.booleans(), min_size=1, max_size=24))
+def test_libopf_s_way_is_a_supervised_forest_of_labels_spread_from_prototypes(problem, kept):
+    X, y, Q = problem
+    y = some_missing(y, kept)
+    if (y == -1).all():
+        y[0] = 1
+    clf = OPFSemiSupervised("sqeuclidean", seeds="prototypes").fit(X, y)
+    D, known = oracle.table(X, oracle.squared_euclidean), np.flatnonzero(y >= 0)
+    alone = oracle.prototypes(oracle.kruskal(D[np.ix_(known, known)]), y[known])
+    given_label = np.full(len(y), -1)
+    given_label[known[alone]] = y[known[alone]]
+    label, *_ = oracle.seeded(D, given_label)
+    roots = oracle.prototypes(oracle.kruskal(D), label)
+    cost = oracle.costs(D, roots)
+    assert clf.transduction_.tolist() == label
+    assert clf.forest_.prototypes.tolist() == roots
+    assert np.array_equal(clf.forest_.cost, cost)
+    winner, offer = oracle.conquerors(cost, oracle.table(X, oracle.squared_euclidean, Q))
+    assert clf.predict(Q).tolist() == [label[i] for i in winner]
+    assert np.array_equal(clf.conquerors(Q)[1], offer)
+
+
 class ChangingModel(RuleBasedStateMachine):
     """Learns, labels and forgets, sleeps and fails, twice: by k-d tree and by brute force."""
 
