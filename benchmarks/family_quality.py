@@ -1,37 +1,85 @@
-"""How good the family is: 5 % labelled on the paper's sets, and clusters of standard shapes.
+"""How good the family is, beside others: the tables of docs/family.md.
 
-Run it by hand: python benchmarks/family_quality.py. It prints the tables of docs/family.md.
+Run it by hand, whole or in parts: python benchmarks/family_quality.py [--sets NAME ...] [TABLE ...]
+Tables are semi, probabilities, clusters, knn, smaller, active, outliers. The data are the paper's
+sets, standardised. Those that are not at hand are left out.
 """
 
+import argparse
 import warnings
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from common import load
 from sklearn.cluster import HDBSCAN
 from sklearn.datasets import make_blobs, make_circles, make_moons
-from sklearn.metrics import adjusted_rand_score
+from sklearn.ensemble import IsolationForest
+from sklearn.metrics import adjusted_rand_score, roc_auc_score
+from sklearn.model_selection import train_test_split
+from sklearn.neighbors import KNeighborsClassifier, LocalOutlierFactor
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 
-from opforest import OPFClassifier, OPFClustering, OPFSemiSupervised
+from opforest import (
+    OPFClassifier,
+    OPFClustering,
+    OPFKNNClassifier,
+    OPFOutlier,
+    OPFSemiSupervised,
+    active,
+    learn_from_errors,
+    prune,
+)
 
-SETS = ("saturn", "CircleGaussian", "cone-torus", "L", "base1", "parkinsons")
+SMALL = ("saturn", "CircleGaussian", "cone-torus", "L", "parkinsons")
+SETS = (*SMALL, "CTG", "produce", "mpeg7_BAS", "ntl", "SpamBase2", "base1", "base2", "base3")
 RUNS = 20
 
+#: Labels that a person is asked for, at most.
+LABELS = 32
 
-def semi_supervised() -> None:
-    print("| set | OPFSemiSupervised | its seeds=prototypes | OPFClassifier | LabelSpreading | "
-          "LabelPropagation |\n|---|---|---|---|---|---|")  # fmt: skip
-    for name in SETS:
-        data = load(name)
-        if data is None:
-            continue
-        X, y = data
-        X, y = StandardScaler().fit_transform(X), np.unique(y, return_inverse=True)[1]
-        scores = np.array([one_run(X, y, np.random.default_rng(seed)) for seed in range(RUNS)])
-        means = 100 * scores.mean(axis=0)
-        cells = [f"**{m:.1f}**" if m == means.max() else f"{m:.1f}" for m in means]
-        print(f"| {name} | {' | '.join(cells)} |")
+
+def table(
+    sets: tuple[str, ...],
+    columns: tuple[str, ...],
+    run: Callable[[np.ndarray, np.ndarray, int], list[float]],
+    best: int = 0,
+    form: str = "{:.1f}",
+) -> None:
+    """Print the mean of what each run on each set returns; the best of the first few is bold."""
+    print(f"| set | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")
+    rows = []
+    for name, X, y in data(sets):
+        rows.append(np.mean([run(X, y, seed) for seed in range(RUNS)], axis=0))
+        print(f"| {name} | {' | '.join(cells(rows[-1], best, form))} |", flush=True)
+    print(f"| mean | {' | '.join(cells(np.mean(rows, axis=0), best, form))} |\n")
+
+
+def cells(values: np.ndarray, best: int, form: str) -> list[str]:
+    said = [form.format(value) for value in values]
+    most = max(said[:best], key=float) if best else None
+    return [f"**{text}**" if i < best and text == most else text for i, text in enumerate(said)]
+
+
+def data(sets: tuple[str, ...]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    for name in sets:
+        found = load(name)
+        if found is not None:
+            X, y = found
+            yield name, StandardScaler().fit_transform(X), np.unique(y, return_inverse=True)[1]
+
+
+def right(model: object, X: np.ndarray, y: np.ndarray) -> float:
+    return 100 * float((model.predict(X) == y).mean())  # type: ignore[attr-defined]
+
+
+# Semi-supervised.
+
+
+def semi(sets: tuple[str, ...]) -> None:
+    names = ("OPFSemiSupervised", "seeds=prototypes", "OPFClassifier", "LabelSpreading",
+             "LabelPropagation")  # fmt: skip
+    table(sets, names, semi_run, best=5)
 
 
 def split(
@@ -47,47 +95,42 @@ def split(
     return train, test, given
 
 
-def one_run(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> list[float]:
-    train, test, given = split(X, y, rng, 0.05)
+def semi_run(X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
+    train, test, given = split(X, y, np.random.default_rng(seed), 0.05)
     known = given >= 0
-    answers = [
+    models = [
         OPFSemiSupervised().fit(X[train], given),
         OPFSemiSupervised(seeds="prototypes").fit(X[train], given),
         OPFClassifier().fit(X[train][known], given[known]),
         LabelSpreading(kernel="knn", n_neighbors=7).fit(X[train], given),
         LabelPropagation(kernel="knn", n_neighbors=7).fit(X[train], given),
     ]
-    return [float((model.predict(X[test]) == y[test]).mean()) for model in answers]
+    return [right(model, X[test], y[test]) for model in models]
 
 
-def calibration() -> None:
-    """Print log loss and calibration error of probabilities with 5 % and 20 % labelled."""
-    print("| set, labelled | OPFSemiSupervised | OPFClassifier on the labelled | LabelSpreading |\n"
-          "|---|---|---|---|")  # fmt: skip
-    for name in SETS:
-        data = load(name)
-        if data is None:
-            continue
-        X, y = data
-        X, y = StandardScaler().fit_transform(X), np.unique(y, return_inverse=True)[1]
-        for share in (0.05, 0.2):
-            runs = [probabilities(X, y, np.random.default_rng(seed), share) for seed in range(RUNS)]
-            means = np.array(runs).mean(axis=0)
-            cells = [f"{loss:.2f}, {error:.2f}" for loss, error in means]
-            print(f"| {name}, {share:.0%} | {' | '.join(cells)} |")
+def probabilities(sets: tuple[str, ...]) -> None:
+    """Print log losses, then calibration errors, with 5 % labelled and with 20 %."""
+    models = ("OPFSemiSupervised", "OPFClassifier", "LabelSpreading")
+    columns = (*(f"loss of {name}" for name in models), *(f"error of {name}" for name in models))
+    for share in (0.05, 0.2):
+        print(f"{share:.0%} labelled")
+
+        def run(X: np.ndarray, y: np.ndarray, seed: int, share: float = share) -> list[float]:
+            return probabilities_run(X, y, seed, share)
+
+        table(sets, columns, run, form="{:.2f}")
 
 
-def probabilities(
-    X: np.ndarray, y: np.ndarray, rng: np.random.Generator, share: float
-) -> list[tuple[float, float]]:
-    train, test, given = split(X, y, rng, share)
+def probabilities_run(X: np.ndarray, y: np.ndarray, seed: int, share: float) -> list[float]:
+    train, test, given = split(X, y, np.random.default_rng(seed), share)
     known = given >= 0
     models = [
         OPFSemiSupervised().fit(X[train], given),
         OPFClassifier().fit(X[train][known], given[known]),
         LabelSpreading(kernel="knn", n_neighbors=7).fit(X[train], given),
     ]
-    return [judge(np.nan_to_num(model.predict_proba(X[test])), y[test]) for model in models]
+    scores = [judge(np.nan_to_num(model.predict_proba(X[test])), y[test]) for model in models]
+    return [*(loss for loss, _ in scores), *(error for _, error in scores)]
 
 
 def judge(share: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
@@ -97,6 +140,9 @@ def judge(share: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
     bins = np.minimum((10 * sure).astype(int), 9)
     error = sum(abs((sure - right)[bins == b].sum()) for b in range(10)) / len(truth)
     return float(loss), float(error)
+
+
+# Clusters.
 
 
 def shapes() -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -116,7 +162,7 @@ def shapes() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     }
 
 
-def clusters() -> None:
+def clusters(_: tuple[str, ...]) -> None:
     import fast_hdbscan
 
     print("| shape | OPFClustering(k_max=100) | its best k_max | HDBSCAN | fast_hdbscan |\n"
@@ -135,8 +181,101 @@ def clusters() -> None:
               f"{others[1]:.2f} |")  # fmt: skip
 
 
+# The others.
+
+
+def knn(sets: tuple[str, ...]) -> None:
+    table(sets, ("OPFKNNClassifier", "1-NN", "OPFClassifier", "k"), knn_run, best=3)
+
+
+def knn_run(X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
+    train, test = halves(X, y, seed)
+    mine = OPFKNNClassifier().fit(X[train], y[train])
+    models = (mine, KNeighborsClassifier(1), OPFClassifier())
+    return [*(right(m.fit(X[train], y[train]), X[test], y[test]) for m in models), mine.k_]
+
+
+def halves(X: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    train, test = train_test_split(np.arange(len(y)), test_size=0.5, stratify=y, random_state=seed)
+    return train, test
+
+
+def smaller(sets: tuple[str, ...]) -> None:
+    """Print what learn_from_errors and prune do with a third to train and one to evaluate on."""
+    columns = ("a third", "learn_from_errors", "two thirds", "prune", "kept by prune, %")
+    table(sets, columns, smaller_run)
+
+
+def smaller_run(X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
+    everyone = np.arange(len(y))
+    train, rest = train_test_split(everyone, train_size=1 / 3, stratify=y, random_state=seed)
+    judged, test = train_test_split(rest, test_size=0.5, stratify=y[rest], random_state=seed)
+    clf = OPFClassifier().fit(X[train], y[train])
+    better, _ = learn_from_errors(clf, X[judged], y[judged], random_state=seed)
+    both = OPFClassifier().fit(X[np.append(train, judged)], y[np.append(train, judged)])
+    pruned, _ = prune(clf, X[judged], y[judged])
+    scores = [right(model, X[test], y[test]) for model in (clf, better, both, pruned)]
+    return [*scores, 100 * len(pruned.forest_) / len(train)]
+
+
+def asking(sets: tuple[str, ...]) -> None:
+    """Print accuracies after a person has labelled examples chosen by chance, and by margin."""
+    table(sets, ("by chance", "one by one", "four at once", "four, spread"), asking_run, best=4)
+
+
+def asking_run(X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
+    train, test = halves(X, y, seed)
+    X, y, X_test, y_test = X[train], y[train], X[test], y[test]
+    rng = np.random.default_rng(seed)
+    first = [rng.choice(np.flatnonzero(y == c)) for c in np.unique(y)]
+    scores = []
+    for many, spread in ((0, False), (1, False), (4, False), (4, True)):
+        given = np.full(len(y), -1)
+        given[first] = y[first]
+        clf = OPFSemiSupervised().fit(X, given)
+        free = np.setdiff1d(np.arange(len(y)), first)
+        while (left := LABELS - (len(y) - len(free))) > 0:
+            if many == 0:
+                asked = rng.choice(free, left, replace=False)
+            else:
+                asked = free[active.query(clf, X[free], min(many, left), spread=spread)]
+            clf.label(asked, y[asked])
+            free = np.setdiff1d(free, asked)
+        scores.append(right(clf, X_test, y_test))
+    return scores
+
+
+def outliers(sets: tuple[str, ...]) -> None:
+    """Print areas under the ROC curve: the largest class, and a twentieth as many others."""
+    columns = ("OPFOutlier", "LocalOutlierFactor", "IsolationForest")
+    table(sets, columns, outliers_run, best=3, form="{:.3f}")
+
+
+def outliers_run(X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
+    rng = np.random.default_rng(seed)
+    is_usual = y == np.bincount(y).argmax()
+    usual, others = np.flatnonzero(is_usual), np.flatnonzero(~is_usual)
+    some = rng.choice(others, min(len(others), max(1, len(usual) // 20)), replace=False)
+    X, truth = X[np.append(usual, some)], np.repeat([1, 0], [len(usual), len(some)])
+    return [
+        float(roc_auc_score(truth, OPFOutlier().fit(X).score_samples(X))),
+        float(roc_auc_score(truth, LocalOutlierFactor().fit(X).negative_outlier_factor_)),
+        float(roc_auc_score(truth, IsolationForest(random_state=seed).fit(X).score_samples(X))),
+    ]
+
+
+TABLES = {"semi": semi, "probabilities": probabilities, "clusters": clusters, "knn": knn,
+          "smaller": smaller, "active": asking, "outliers": outliers}  # fmt: skip
+
+#: Those that ask a person after each label take small sets only.
+SETS_OF = {"active": SMALL}
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    for table in (semi_supervised, calibration, clusters):
-        table()
-        print()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TABLES))
+    parser.add_argument("--sets", nargs="+")
+    asked = parser.parse_args()
+    for name in asked.tables or TABLES:
+        print(f"{name}\n")
+        TABLES[name](tuple(asked.sets or SETS_OF.get(name, SETS)))

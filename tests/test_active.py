@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 import oracle
-from opforest import OPFClassifier, OPFSemiSupervised, active
+from opforest import OPFClassifier, OPFKNNClassifier, OPFSemiSupervised, active
 from strategies import learning_problems
 
 
@@ -51,3 +51,5 @@ def test_classes_without_examples_and_bad_counts():
     assert active.margin(clf, [[0.5]]).tolist() == [1.0]
     with pytest.raises(ValueError, match="n_instances must be"):
         active.query(clf, [[0.5]], 0)
+    with pytest.raises(ValueError, match=r"must have class_costs, .* got OPFKNNClassifier"):
+        active.query(OPFKNNClassifier().fit([[0.0], [1.0]], [0, 1]), [[0.5]])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_moons
 
-from opforest import OPFClustering, OPFSemiSupervised
+from opforest import OPFClustering, OPFOutlier, OPFSemiSupervised
 from opforest.cluster_plotting import ClusterDisplay
 from opforest.plotting import ForestDisplay
 
@@ -28,6 +28,8 @@ def test_many_features_one_feature_and_wrong_ones():
     ClusterDisplay.from_estimator(OPFClustering(5).fit(wide[:, :1]), wide[:, :1])
     with pytest.raises(ValueError, match="X must hold the 40 examples"):
         ClusterDisplay.from_estimator(OPFClustering(5).fit(wide), wide[:, :3])
+    with pytest.raises(ValueError, match="must be an OPFClustering, got OPFOutlier"):
+        ClusterDisplay.from_estimator(OPFOutlier().fit(wide), wide)
 
 
 def test_what_is_labelled_and_what_was_inferred():

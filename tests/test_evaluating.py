@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import oracle
 from comparing import assert_same_model, snapshot
@@ -168,8 +170,13 @@ def test_bad_input():
             function(clf, X, [0, 1, 7])
         with pytest.raises(ValueError, match="update='exact'"):
             function(OPFClassifier(update="opfi").fit(X, y), X, y)
-        with pytest.raises(ValueError, match="labelled examples"):
-            function(OPFSemiSupervised().fit(X, y), X, y)
+        for seeds in ("labelled", "prototypes"):
+            with pytest.raises(ValueError, match="got OPFSemiSupervised"):
+                function(OPFSemiSupervised(seeds=seeds).fit(X, y), X, y)
+        with pytest.raises(ValueError, match="Of a pipeline, pass the last step"):
+            function(make_pipeline(StandardScaler(), clf), X, y)
+        with pytest.raises(ValueError, match="forgotten all examples"):
+            function(OPFClassifier().fit(X, y).forget([0, 1, 2]), X, y)
     with pytest.raises(ValueError, match="mode must be one of"):
         learn_from_errors(clf, X, y, mode="drop")
     with pytest.raises(ValueError, match="loss must be"):

@@ -54,5 +54,7 @@ def test_bad_input():
     X, y = [[0.0], [1.0], [2.0]], [0, 1, 1]
     with pytest.raises(ValueError, match="evaluation set has the class 5"):
         OPFKNNClassifier().fit(X, y, evaluation=(X, [0, 1, 5]))
+    with pytest.raises(ValueError, match="evaluation must be a pair"):
+        OPFKNNClassifier().fit(X, y, evaluation=np.array(X))
     with pytest.raises(ValueError, match="held_out must be"):
         OPFKNNClassifier(held_out=2).fit(X, y)

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -288,6 +289,8 @@ def test_without_unlabelled_examples_it_is_the_nearest_neighbour():
         [0.0, np.nan, 1.0, np.nan],
         np.array([0, None, 1, None], object),
         np.array([0, -1, 1, np.nan], object),
+        pd.Series([0, None, 1, None], dtype="Int64"),
+        pd.Series([0, pd.NA, 1, pd.NA], dtype=object),
     ],
 )
 def test_what_stands_for_no_label(y):
@@ -305,6 +308,9 @@ def test_text_labels_and_classes_that_come_late():
     assert clf.classes_.tolist() == ["a", "b", "c"]
     assert clf.transduction_.tolist() == ["b", "c", "a", "a"]
     assert clf.explain([5.9]).label == "a"
+    words = pd.Series(["b", None, "a", None], dtype="string")
+    clf = OPFSemiSupervised().fit([[0.0], [1.0], [5.0], [6.0]], words)
+    assert clf.transduction_.tolist() == ["b", "b", "a", "a"]
 
 
 def test_bad_input_is_refused_before_anything_changes():

@@ -48,6 +48,11 @@ def margin(clf: OPFClassifier, X: npt.ArrayLike) -> Array:
     >>> active.margin(clf, [[2.0], [2.5], [3.0]])
     array([0. , 0.5, 1. ])
     """
+    if not hasattr(clf, "class_costs"):
+        raise ValueError(
+            "clf must have class_costs, as OPFClassifier, OPFSemiSupervised and an "
+            f"opforest.Pipeline of either have, got {type(clf).__name__}."
+        )
     cost = clf.class_costs(X).astype(np.float64)
     if cost.shape[1] < 2:
         return np.zeros(len(cost))

@@ -80,6 +80,9 @@ class ClusterDisplay:
             Where to draw; by default in a new figure.
         """
         require_matplotlib()
+        if not isinstance(estimator, OPFClustering):
+            name = type(estimator).__name__
+            raise ValueError(f"estimator must be an OPFClustering, got {name}.")
         check_is_fitted(estimator, "_forest_")
         points: Array = check_array(X, dtype=np.float64, input_name="X")
         n, d = len(estimator.labels_), estimator.n_features_in_

@@ -109,16 +109,14 @@ class OPFClustering(ClusterMixin, DensityEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.k_max = k_max
+        super().__init__(
+            k_max, metric=metric, metric_params=metric_params, algorithm=algorithm, n_jobs=n_jobs,
+            verbose=verbose,
+        )  # fmt: skip
         self.k_min = k_min
         self.filter = filter
         self.amount = amount
         self.allow_single_cluster = allow_single_cluster
-        self.metric = metric
-        self.metric_params = metric_params
-        self.algorithm = algorithm
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(self, X: npt.ArrayLike, y: object = None) -> Self:
         """Find the clusters of the examples.

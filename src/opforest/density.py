@@ -1,6 +1,6 @@
 """Layer 3: what the estimators that learn densities share."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -33,13 +33,27 @@ class Measured(NamedTuple):
 class DensityEstimator(MetricEstimator):
     """The base of estimators that learn the densities of examples from their nearest neighbours.
 
-    A subclass has the parameters ``k_max``, ``metric``, ``metric_params``, ``algorithm``,
-    ``n_jobs`` and ``verbose``, and keeps what it has learned in ``_forest_``.
+    A subclass may have more parameters, and keeps what it has learned in ``_forest_``.
     """
 
-    k_max: int
-
     _forest_: DensityForest
+
+    def __init__(
+        self,
+        k_max: int = 20,
+        *,
+        metric: str | Callable[..., float] = "euclidean",
+        metric_params: Mapping[str, Any] | None = None,
+        algorithm: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.k_max = k_max
+        self.metric = metric
+        self.metric_params = metric_params
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @property
     def density_(self) -> Array:

@@ -23,6 +23,7 @@ from opforest.metrics import Array
 from opforest.parts import Parts, label_only, taken
 from opforest.scores import opf_accuracy
 from opforest.searching import search_ranking
+from opforest.semi_supervised import OPFSemiSupervised
 
 #: Ways to learn from errors.
 MODES = ("swap", "add")
@@ -77,12 +78,17 @@ def _pool(
     clf: OPFClassifier, X: npt.ArrayLike, y: npt.ArrayLike
 ) -> tuple[_Pool, Array, Array]:  # fmt: skip
     """Return what a classifier knows and the evaluation set, and the indices of either."""
-    if not isinstance(clf, OPFClassifier) or getattr(clf, "update", "exact") != "exact":
-        raise ValueError(f"clf must be an OPFClassifier with update='exact', got {clf!r}.")
+    is_supervised = isinstance(clf, OPFClassifier) and not isinstance(clf, OPFSemiSupervised)
+    if not is_supervised or clf.update != "exact":
+        got = f"one with update={clf.update!r}" if is_supervised else type(clf).__name__
+        advice = ""
+        if hasattr(clf, "steps"):
+            advice = " Of a pipeline, pass the last step, and examples as that step gets them."
+        raise ValueError(f"clf must be an OPFClassifier with update='exact', got {got}.{advice}")
     check_is_fitted(clf, "forest_")
     forest = clf.forest_
-    if type(forest) is not Forest or len(forest) == 0:
-        raise ValueError("clf must have learned labelled examples, and not forgotten them all.")
+    if not isinstance(forest, Forest) or len(forest) == 0:
+        raise ValueError("clf has forgotten all examples: nothing is left to choose from.")
     X, y = clf._check_more(X, y)
     label = encode_known(y, clf.classes_)
     parts = forest.parts()
@@ -172,8 +178,8 @@ def learn_from_errors(
     history: list[Round] = []
     best: Forest | None = None
     while True:
-        forest, conqueror, accuracy = pool.judge(np.sort(chosen), queries)
         chosen = np.sort(chosen)
+        forest, conqueror, accuracy = pool.judge(chosen, queries)
         if best is None or mode == "add" or accuracy > max(r.accuracy for r in history):
             best = forest
         history.append(Round(len(chosen), accuracy))

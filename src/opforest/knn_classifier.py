@@ -32,19 +32,10 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
     held_out : float, default=0.3
         The share of each class that is held out to choose k, unless ``fit`` is given an evaluation
         set.
-    metric : str or callable, default="euclidean"
-        As for ``OPFClassifier``. Densities depend on the units of the metric;
-        ``"log_squared_euclidean"`` is the one of LibOPF.
-    metric_params : dict, default=None
-        As for ``OPFClassifier``.
     random_state : int, RandomState instance or None, default=0
         Decides which examples are held out.
-    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        How to find neighbours. The result does not depend on it.
-    n_jobs : int, default=None
-        The number of threads. The result does not depend on it.
-    verbose : int, default=0
-        Whether ``fit`` prints what it does, and how long it takes.
+    metric, metric_params, algorithm, n_jobs, verbose
+        As for ``OPFClustering``.
 
     Attributes
     ----------
@@ -95,14 +86,12 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.k_max = k_max
+        super().__init__(
+            k_max, metric=metric, metric_params=metric_params, algorithm=algorithm, n_jobs=n_jobs,
+            verbose=verbose,
+        )  # fmt: skip
         self.held_out = held_out
-        self.metric = metric
-        self.metric_params = metric_params
         self.random_state = random_state
-        self.algorithm = algorithm
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(
         self,
@@ -133,6 +122,8 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         check_labels(y)
         classes, code = encode(y, y[:0])
         if evaluation is not None:
+            if not isinstance(evaluation, tuple | list) or len(evaluation) != 2:
+                raise ValueError("evaluation must be a pair (X, y): examples and their labels.")
             other, truth = validate_data(self, *evaluation, dtype=X.dtype, reset=False)
             truth = encode_known(truth, classes)
         with self._learning(X, metric) as measured:

@@ -26,17 +26,8 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
         The largest number of neighbours to try. With n examples, at most n − 1 are tried.
     contamination : float, default=0.1
         The share of outliers among the training examples, above 0 and up to 0.5.
-    metric : str or callable, default="euclidean"
-        As for ``OPFClassifier``. Densities depend on the units of the metric;
-        ``"log_squared_euclidean"`` is the one of LibOPF.
-    metric_params : dict, default=None
-        As for ``OPFClassifier``.
-    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        How to find neighbours. The result does not depend on it.
-    n_jobs : int, default=None
-        The number of threads. The result does not depend on it.
-    verbose : int, default=0
-        Whether ``fit`` prints what it does, and how long it takes.
+    metric, metric_params, algorithm, n_jobs, verbose
+        As for ``OPFClustering``.
 
     Attributes
     ----------
@@ -78,13 +69,11 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.k_max = k_max
+        super().__init__(
+            k_max, metric=metric, metric_params=metric_params, algorithm=algorithm, n_jobs=n_jobs,
+            verbose=verbose,
+        )  # fmt: skip
         self.contamination = contamination
-        self.metric = metric
-        self.metric_params = metric_params
-        self.algorithm = algorithm
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(self, X: npt.ArrayLike, y: object = None) -> Self:
         """Learn the densities of the examples.

@@ -27,7 +27,7 @@ SEEDS = ("labelled", "prototypes")
 def split_labels(y: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
     """Return the labels of the labelled examples, and which examples are unlabelled.
 
-    −1, NaN and ``None`` mean unlabelled.
+    −1, NaN, ``None`` and pandas' ``NA`` mean unlabelled.
     """
     labels = np.asarray(y)
     if labels.dtype.kind == "U" and not isinstance(y, np.ndarray):
@@ -50,7 +50,7 @@ def split_labels(y: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
 
 
 def _is_missing(label: Any) -> bool:
-    if label is None:
+    if label is None or type(label).__name__ == "NAType":
         return True
     is_number = isinstance(label, int | float | np.number) and not isinstance(label, bool)
     return is_number and bool(label != label or label == UNLABELLED)
@@ -71,21 +71,13 @@ class OPFSemiSupervised(OPFClassifier):
 
     Parameters
     ----------
-    metric : str or callable, default="euclidean"
-        As for ``OPFClassifier``.
-    metric_params : dict, default=None
-        As for ``OPFClassifier``.
     seeds : {"labelled", "prototypes"}, default="labelled"
         ``"labelled"``: all labelled examples are seeds, and keep their labels (Amorim et al. 2016).
         ``"prototypes"``: what LibOPF's ``opf_semi`` does (Amorim et al. 2014), for comparison. Only
         the prototypes of a forest of the labelled examples are seeds, so even labelled examples may
         get another label. The model is the supervised forest of all examples with the resulting
         labels. Each change takes time linear in the number of examples.
-    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        As for ``OPFClassifier``.
-    n_jobs : int, default=None
-        As for ``OPFClassifier``.
-    verbose : int, default=0
+    metric, metric_params, algorithm, n_jobs, verbose
         As for ``OPFClassifier``.
 
     Attributes
@@ -97,7 +89,8 @@ class OPFSemiSupervised(OPFClassifier):
     forest_ : Forest
         What was learned. Its prototypes are the seeds, unless ``seeds="prototypes"``.
     sharpness_ : float
-        The exponent that turns costs into probabilities, as for ``OPFClassifier``.
+        The exponent that turns costs into probabilities, as for ``OPFClassifier``. It is found by
+        leaving out the given labels, one by one; inferred labels are no evidence.
     update_report_ : UpdateReport
         What the last call of ``partial_fit``, ``label`` or ``forget`` did.
     n_features_in_ : int
