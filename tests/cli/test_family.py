@@ -59,6 +59,24 @@ def test_train_with_unlabelled_examples(folder):
     refused = run("train", "train.csv", "x.opforest", "--unlabelled", "test.csv",
                   "--update", "opfi", code=2)  # fmt: skip
     assert "--unlabelled goes neither" in refused.stderr
+    refused = run("prune", "semi.opforest", "test.csv", "small.opforest", code=2)
+    assert "trained with --unlabelled or --update, and cannot be pruned" in refused.stderr
+    (folder / "gap.csv").write_text((folder / "train.csv").read_text() + "5,3,2,1,\n")
+    refused = run("train", "gap.csv", "x.opforest", "--label", "species", code=3)
+    assert "the label is missing; --unlabelled takes files" in refused.stderr
+
+
+def test_unlabelled_examples_may_be_in_several_files(folder):
+    rows = (folder / "test.csv").read_text().splitlines(keepends=True)
+    (folder / "a.csv").write_text("".join(rows[:30]))
+    (folder / "b.csv").write_text(rows[0] + "".join(rows[30:]))
+    for scale in ((), ("--scale", "standard")):
+        for name, files in (("one", ("test.csv",)), ("two", ("a.csv", "b.csv"))):
+            more = [word for file in files for word in ("--unlabelled", file)]
+            run("train", "train.csv", f"{name}.opforest", *more, *scale)
+        one, two = (run("predict", f"{name}.opforest", "iris.csv", "--costs").stdout
+                    for name in ("one", "two"))  # fmt: skip
+        assert one == two
 
 
 def test_unlabelled_examples_are_prepared_as_the_others(folder):

@@ -132,6 +132,10 @@ def prune(
         require_share("loss", loss)
         learner = models.load_model(model)
         classifier = models.classifier_of(learner)
+        if isinstance(classifier, opforest.OPFSemiSupervised) or classifier.update != "exact":
+            raise ValueError(
+                f"{model}: it was trained with --unlabelled or --update, and cannot be pruned."
+            )
         reading = models.reading_for(learner, how, needs_label=True)
         require_folder(smaller)
         require_no_data(smaller)

@@ -1,5 +1,6 @@
 """``opforest train`` and ``opforest update``."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Annotated, Any
@@ -25,9 +26,10 @@ def train(
         ),
     ] = None,
     unlabelled: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            metavar="DATA", help="more examples, without labels: the model is semi-supervised"
+            metavar="DATA",
+            help="more examples, without labels: the model is semi-supervised; may be repeated",
         ),
     ] = None,
     encode: options.EncodeOption = None,
@@ -58,7 +60,7 @@ def train(
         if distances is not None and (encode or missing or scale):
             raise ValueError("--distances are measured already: no --encode, --missing, --scale.")
         classifier = make_model(metric, params, update, jobs)
-        if unlabelled is not None:
+        if unlabelled:
             if distances is not None or classifier.update != "exact":
                 raise ValueError("--unlabelled goes neither with --distances nor with --update.")
             classifier = make_semi_supervised(classifier)
@@ -71,10 +73,12 @@ def train(
             read = read_table(data, reading)
             examples = models.usable(learner, read, data, may_drop=True)
             dropped = len(read) - len(examples)
-            y = models.labels_of(examples, data)
-            more = None
-            if unlabelled is not None:
-                more, left_out = _read_unlabelled(unlabelled, learner, examples, y, how)
+            advice = "; --unlabelled takes files of rows without labels"
+            y = models.labels_of(examples, data, advice)
+            more = []
+            for path in unlabelled or ():
+                part, left_out = _read_unlabelled(path, learner, examples, y, how)
+                more.append(part)
                 dropped += left_out
             begin = perf_counter()
             with blame(distances or data, examples):
@@ -96,10 +100,11 @@ def train(
         print_facts(facts, json)
 
 
-def _fit(learner: Any, examples: Any, y: Any, begin_phase: Any, more: Any = None) -> None:
+def _fit(learner: Any, examples: Any, y: Any, begin_phase: Any, more: Sequence[Any] = ()) -> None:
     """Fit a model; a warning of spreads calls features by their names.
 
-    What prepares the data learns from the examples with labels, and not from ``more`` without.
+    What prepares the data learns from the examples with labels, and not from those without, which
+    are ``more``, file by file.
     """
     import warnings
 
@@ -116,11 +121,10 @@ def _fit(learner: Any, examples: Any, y: Any, begin_phase: Any, more: Any = None
             X = step.fit_transform(X, y)
         models.remember_names(learner, examples)
         names = list(learner.steps[-2][1].get_feature_names_out())
-        if more is not None:
-            more = learner._prepared(more)
-    if more is not None:
-        X = np.concatenate((X, more))
-        y = np.concatenate((y.astype(object), np.full(len(more), None)))
+        more = [learner._prepared(part) for part in more]
+    if more:
+        X = np.concatenate((X, *more))
+        y = np.concatenate((y.astype(object), np.full(len(X) - len(y), None)))
     metric = classifier_of(learner).metric
     names = names or [f"column {k}" for k in (examples.layout or {}).get("features", ())] or None
     warn_of_spreads(X, metric, names, "--scale standard")

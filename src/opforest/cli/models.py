@@ -270,8 +270,8 @@ def count_learned(model: Any) -> int:
     return int(classifier.forest_.ids[-1]) + 1 if hasattr(classifier, "forest_") else 0
 
 
-def labels_of(data: "Data", path: str) -> "Array":
-    """Return the labels of examples, all of which must have one."""
+def labels_of(data: "Data", path: str, advice: str = "") -> "Array":
+    """Return the labels of examples, all of which must have one; or say so, with advice."""
     import numpy as np
 
     from opforest.errors import DataFileError
@@ -281,5 +281,5 @@ def labels_of(data: "Data", path: str) -> "Array":
     if data.y.dtype.kind == "U":
         missing = np.isin(data.y, NO_LABEL)
         if missing.any():
-            raise data.error_at(int(missing.argmax()), "the label is missing", path)
+            raise data.error_at(int(missing.argmax()), f"the label is missing{advice}", path)
     return data.y
