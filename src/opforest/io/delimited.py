@@ -125,7 +125,7 @@ class Delimited:
 
     @undisturbed  # polars would swallow an interrupt
     def _parse(self, block: bytes) -> pl.DataFrame:
-        frame = self._quickly(block)
+        frame = None if b"\0" in block else self._quickly(block)
         if frame is None:
             return self._slowly(block)
         return _with_points(frame) if self.dialect.has_commas else frame
@@ -231,6 +231,9 @@ def _read_lines(stream: Any, most: int) -> list[bytes]:
 
 def decode(line: bytes, number: int, path: str) -> str:
     """Return a line as text, or say which of its bytes is not."""
+    if b"\0" in line:
+        reason = "the line holds a NUL byte: the file is damaged, or of another --format"
+        raise DataFileError(reason, path, number)
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -296,9 +299,6 @@ def find_dialect(lines: list[str], reading: Reading, path: str) -> Dialect:
     body = lines[begin:]
     if not any(line.strip() for line in body):
         raise DataFileError("the file is empty", path)
-    if any("\0" in line for line in body):
-        reason = "the file holds NUL bytes, so it is not text; --format names its format"
-        raise DataFileError(reason, path)
     delimiter = reading.delimiter or find_delimiter(body)
     rows = _sample(body, delimiter, begin) or list(split_rows(body, delimiter, path, begin))
     if any(len(row) > MANY_COLUMNS for _, row in rows[:2]):
