@@ -30,7 +30,7 @@ KNOWN = {ID_NAME, *LABEL_NAMES[:3]}
 DELIMITERS = (",", "\t", ";", "|", " ")
 
 #: Bytes of a block; of the longest row; lines and bytes that are looked at to find out the dialect.
-BLOCK, LONGEST, LINES, SAMPLE = 1 << 24, 1 << 26, 1000, 1 << 20
+BLOCK, LONGEST, LINES, SAMPLE = 1 << 23, 1 << 26, 1000, 1 << 20
 
 #: Columns of a table in text.
 MANY_COLUMNS = 100_000
@@ -109,17 +109,21 @@ class Delimited:
 
     def _complete(self) -> tuple[bytes, bytes]:
         """Return whole rows, and what comes after them."""
-        block = self._block
-        read = self._stream.read1 if self._source.is_live else self._stream.read
-        while more := read(BLOCK):
-            block += more
+        block, stream = self._block, self._stream
+        while True:
+            if self._source.is_live:
+                more = [stream.read1(BLOCK)]
+            else:
+                more = [stream.read(BLOCK), stream.readline(LONGEST)]  # mostly, a row ends here
+            if not more[0]:
+                return block, b""
+            block = b"".join([block, *more])
             end = _last_end(block)
             if end:
                 return block[:end], block[end:]
             if len(block) > LONGEST:
                 reason = f"a row is longer than {LONGEST >> 20} MB; is a quote not closed?"
                 raise DataFileError(reason, self.name, self._line + 1)
-        return block, b""
 
     # From text to columns.
 
