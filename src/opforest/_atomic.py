@@ -1,5 +1,6 @@
 """Files that are written whole or not at all."""
 
+import errno
 import os
 import secrets
 import shutil
@@ -7,6 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
+
+#: What it is called that there is no more room.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -28,6 +32,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     file
         A binary stream.
     """
+    try:
+        with _beside(path) as stream:
+            yield stream
+    except Exception as error:  # polars has errors of its own
+        for code in FULL:
+            if os.strerror(code) in str(error):
+                raise OSError(code, os.strerror(code), os.fspath(path)) from error
+        raise
+
+
+@contextmanager
+def _beside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     target = Path(os.path.realpath(path))
     if target.is_char_device():
         with target.open("wb") as stream:

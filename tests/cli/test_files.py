@@ -1,5 +1,6 @@
 """``convert``, ``info`` and ``plot``, and what else reads and writes files."""
 
+import os
 from itertools import pairwise
 
 import numpy as np
@@ -136,3 +137,20 @@ class TestFiles:
         run("convert", "iris.opforest", *arguments, code=2)
         assert not (folder / "x.csv").exists()
         assert not (folder / "-").exists()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("train", "iris.csv", "/dev/full"),
+        ("convert", "iris.csv", "/dev/full", "--to", "csv"),
+        ("convert", "iris.csv", "/dev/full", "--to", "npz"),
+        ("convert", "iris.csv", "/dev/full", "--to", "parquet"),
+        ("convert", "iris.csv", "/dev/full", "--to", "arff"),
+        ("predict", "model", "iris.csv", "--out", "/dev/full"),
+    ],
+)
+def test_a_full_disk_is_named(folder, arguments):
+    run("train", "iris.csv", "model")
+    assert "error: /dev/full: No space left on device" in run(*arguments, code=2).stderr

@@ -156,7 +156,7 @@ class TestInfo:
             "label": ("category", "label"),
         }  # fmt: skip
         why = {one["name"]: one["why"] for one in told["columns"]}
-        assert why["kind"] == "needs --encode"
+        assert why["kind"] == "needs --encode and --missing"
         assert why["small"] == "needs --missing"
         assert why["no"] == "an id: running numbers"
         assert "running numbers" in run("info", "mixed.csv").stdout

@@ -7,8 +7,10 @@ import lzma
 import os
 import subprocess
 import sys
+import tarfile
 import time
 import tracemalloc
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -164,6 +166,7 @@ class TestBadInput:
             ('[{"a": 1, "class": "x"}, {"a": 2}]', "JSON, of which one object a line is read: jq"),
             ('{\n  "a": 1\n}\n', "JSON, of which one object a line is read"),
             (b"a,b\n1,\x00\n", "neither text|NUL"),
+            ("a,class\n" + "1,x\n2,y\n" * 9000 + "1,x\0\n", "line 18002: .* a NUL byte"),
             ("a,class\n" + "9" * 400 + ",x\n1,y\n", "column 1: column 'a' must hold finite"),
             ("a,class\n9007199254740993,x\n1,y\n", "9007199254740993, which float64 cannot hold"),
             ("a,class\n1.5,x\n9007199254740993,y\n", "9007199254740993, which float64 cannot hold"),
@@ -222,9 +225,21 @@ class TestBadInput:
         with pytest.raises(DataFileError, match="line 3: the line must be an object in JSON, got"):
             read(tmp_path / "a.ndjson", content)
 
+    def test_archives_of_other_files(self, tmp_path):
+        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+            archive.writestr("data.csv", PLAIN)
+        with pytest.raises(
+            DataFileError, match=r"it holds data\.csv, and no arrays; unpack it first"
+        ):
+            read_table(tmp_path / "a.zip")
+        with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
+            archive.add(tmp_path / "a.zip")
+        with pytest.raises(DataFileError, match="an archive of tar; unpack it first"):
+            read_table(tmp_path / "a.tar.gz")
+
     def test_indices_of_libsvm(self, tmp_path):
-        for index in (10**12, 10**30):
-            with pytest.raises(DataFileError, match=f"line 2: the index {str(index)[:9]}"):
+        for index in (10**7, 10**12, 10**30):
+            with pytest.raises(DataFileError, match=f"line 2: the index {str(index)[:8]}"):
                 read(tmp_path / "a.svm", f"1 1:2\n2 {index}:1\n")
 
     def test_nominal_values_are_declared(self, tmp_path):

@@ -100,6 +100,10 @@ class TestErrors:
             np.lib.format.write_array_header_1_0(
                 file, {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**9)}
             )
+        np.savez(tmp_path / "j.npz", X=np.ones((3, 0)))
+        np.savez(tmp_path / "k.npz", X=np.ones((2, 2)), y=np.array([b"\xff", b"b"]))
+        np.savez(tmp_path / "l.npz")
+        np.save(tmp_path / "m.npy", np.float64(1))
         (tmp_path / "f.npy").write_bytes(b"\x93NUMPY\x01\x00 and more")
         (tmp_path / "g.parquet").write_bytes(b"PAR1 and more PAR1")
         for path in sorted(tmp_path.iterdir()):

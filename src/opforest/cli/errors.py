@@ -37,7 +37,10 @@ def say_errors(stopped: str = "Stopped; nothing was changed.") -> Iterator[None]
             _fail("there is not enough memory for so many examples", BAD_DATA)
         except FileNotFoundError as error:
             _fail(_missing(error.filename) if error.filename else error, USAGE)
-        except (ValueError, ImportError, OSError) as error:
+        except OSError as error:
+            reason = error.strerror or str(error)
+            _fail(f"{error.filename}: {reason}" if error.filename else reason, USAGE)
+        except (ValueError, ImportError) as error:
             _fail(error, USAGE)
         except KeyboardInterrupt:
             sys.stderr.write(f"{stopped}\n")

@@ -224,7 +224,7 @@ def _describe_column(roles: Any, k: int) -> dict[str, Any]:
             if k in roles.left_out else "feature")  # fmt: skip
     why = roles.why if role == "label" else roles.left_out.get(k, "")
     if role == "feature" and column.kind in ("category", "text"):
-        why = "needs --encode"
+        why = "needs --encode" + (" and --missing" if column.missing else "")
     elif role == "feature" and column.kind not in (*NUMERIC, "empty"):
         why = "holds what is no number"
     elif role == "feature" and column.missing:

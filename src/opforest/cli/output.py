@@ -30,7 +30,9 @@ def print_table(
     table = Table(title=title, title_justify="left")
     for k, heading in enumerate(headings):
         is_number = bool(rows) and not isinstance(rows[0][k], str)
-        table.add_column(Text(heading), justify="right" if is_number else "left")
+        # Names are folded, not cut: people type them.
+        side: Any = "right" if is_number else "left"
+        table.add_column(Text(heading), justify=side, overflow="fold")
     for row in rows:
         table.add_row(*(Text(show(cell)) for cell in row))
     Console().print(table)

@@ -89,6 +89,8 @@ def choose_roles(
     apart : tuple, default=()
         Label and id, where the format has places of their own for them.
     """
+    if not columns:
+        raise DataFileError("there are no columns", path)
     names = None if columns[0].name is None else tuple(str(column.name) for column in columns)
     _check_names(names, path)
     roles = Roles(columns)

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from opforest.columns.data import ROWS, Array, Data, Table
+from opforest.columns.describing import listed
 from opforest.errors import DataFileError
 from opforest.io.source import MANY_TIMES, MUCH, unreadable
 
@@ -67,7 +68,10 @@ def _frame(array: Array, path: str) -> pl.DataFrame:
 
 def _series(array: Array, path: str) -> pl.Series:
     if array.dtype.kind == "S":
-        array = np.char.decode(array, "utf-8")
+        try:
+            array = np.char.decode(array, "utf-8")
+        except UnicodeDecodeError:
+            raise DataFileError("arrays of bytes must be text in UTF-8", path) from None
     if array.dtype.kind not in "biufU" or array.ndim != 1 or array.dtype.char == "g":
         reason = f"arrays must hold numbers or text, got {array.dtype} of shape {array.shape}"
         raise DataFileError(reason, path)
@@ -112,6 +116,10 @@ def _unpack(path: str) -> dict[str, Array]:
                 with archive.open(file) as packed, open(copy, "wb") as stream:
                     shutil.copyfileobj(packed, stream)
                 arrays[file.removesuffix(".npy")] = np.lib.format.open_memmap(copy, "r")
+        if not arrays:
+            held = listed(archive.namelist(), 3)
+            raise ValueError(f"it holds {held}, and no arrays; unpack it first" if held
+                             else "it holds nothing")  # fmt: skip
     return arrays
 
 

@@ -30,7 +30,7 @@ KNOWN = {ID_NAME, *LABEL_NAMES[:3]}
 DELIMITERS = (",", "\t", ";", "|", " ")
 
 #: Bytes of a block; of the longest row; lines and bytes that are looked at to find out the dialect.
-BLOCK, LONGEST, LINES, SAMPLE = 1 << 24, 1 << 26, 1000, 1 << 20
+BLOCK, LONGEST, LINES, SAMPLE = 1 << 23, 1 << 26, 1000, 1 << 20
 
 #: Columns of a table in text.
 MANY_COLUMNS = 100_000
@@ -109,23 +109,27 @@ class Delimited:
 
     def _complete(self) -> tuple[bytes, bytes]:
         """Return whole rows, and what comes after them."""
-        block = self._block
-        read = self._stream.read1 if self._source.is_live else self._stream.read
-        while more := read(BLOCK):
-            block += more
+        block, stream = self._block, self._stream
+        while True:
+            if self._source.is_live:
+                more = [stream.read1(BLOCK)]
+            else:
+                more = [stream.read(BLOCK), stream.readline(LONGEST)]  # mostly, a row ends here
+            if not more[0]:
+                return block, b""
+            block = b"".join([block, *more])
             end = _last_end(block)
             if end:
                 return block[:end], block[end:]
             if len(block) > LONGEST:
                 reason = f"a row is longer than {LONGEST >> 20} MB; is a quote not closed?"
                 raise DataFileError(reason, self.name, self._line + 1)
-        return block, b""
 
     # From text to columns.
 
     @undisturbed  # polars would swallow an interrupt
     def _parse(self, block: bytes) -> pl.DataFrame:
-        frame = self._quickly(block)
+        frame = None if b"\0" in block else self._quickly(block)
         if frame is None:
             return self._slowly(block)
         return _with_points(frame) if self.dialect.has_commas else frame
@@ -231,6 +235,9 @@ def _read_lines(stream: Any, most: int) -> list[bytes]:
 
 def decode(line: bytes, number: int, path: str) -> str:
     """Return a line as text, or say which of its bytes is not."""
+    if b"\0" in line:
+        reason = "the line holds a NUL byte: the file is damaged, or of another --format"
+        raise DataFileError(reason, path, number)
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -296,9 +303,6 @@ def find_dialect(lines: list[str], reading: Reading, path: str) -> Dialect:
     body = lines[begin:]
     if not any(line.strip() for line in body):
         raise DataFileError("the file is empty", path)
-    if any("\0" in line for line in body):
-        reason = "the file holds NUL bytes, so it is not text; --format names its format"
-        raise DataFileError(reason, path)
     delimiter = reading.delimiter or find_delimiter(body)
     rows = _sample(body, delimiter, begin) or list(split_rows(body, delimiter, path, begin))
     if any(len(row) > MANY_COLUMNS for _, row in rows[:2]):

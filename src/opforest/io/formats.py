@@ -124,6 +124,8 @@ def _libopf_kind(source: Source, is_named_so: bool) -> str | None:
 
 
 def _by_first_line(begin: bytes, name: str) -> str:
+    if begin[257:262] == b"ustar":
+        raise DataFileError("the file is an archive of tar; unpack it first", name)
     if b"\0" in begin:
         reason = "the file is neither text nor of a known format; --format names one"
         raise DataFileError(reason, name)

@@ -21,7 +21,7 @@ _ZERO = re.compile(rb"[+-]?(0+\.?0*|\.0+)")
 _INDEX = re.compile(rb"(?<!\S)(\d+):")
 
 #: Cells of a table, most of them 0, that are made at a time; the largest index.
-CELLS, LARGEST = 1 << 26, 10**7
+CELLS, LARGEST = 1 << 26, 100_000
 
 
 def read_svm(source: Source, reading: Reading) -> Table:
@@ -61,7 +61,7 @@ def _survey(source: Source) -> tuple[int, bool]:
             has_labels = has_labels or not _ZERO.fullmatch(label)
             for index in _INDEX.findall(features[0]) if features else ():
                 if len(index) > 18 or int(index) > LARGEST:
-                    reason = f"the index {index[:20].decode()} is larger than {LARGEST}"
+                    reason = f"the index {index[:20].decode()} is larger than {LARGEST}, the most"
                     raise DataFileError(reason, source.name, number)
                 largest = max(largest, int(index))
     return largest, has_labels
