@@ -318,8 +318,8 @@ for name in ("a.db", "new.db"):
 """)
         first, second, third = done.stdout.splitlines()
         assert first == "2", done.stderr
-        assert "may you write there?" in second
-        assert "may you write there?" in third
+        assert "permission to write there?" in second
+        assert "permission to write there?" in third
     finally:
         folder.chmod(0o755)
         shutil.rmtree(folder)

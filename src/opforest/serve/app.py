@@ -48,7 +48,7 @@ Answer = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 class Service:
-    """A learner and those who ask it: reading is immediate, changes wait in one queue."""
+    """A learner on the network: questions are answered at once, changes wait in one queue."""
 
     def __init__(self, learner: Learner, limits: Limits, play: Play | None) -> None:
         self.learner, self.limits, self.play = learner, limits, play
@@ -58,7 +58,7 @@ class Service:
         self._planes: dict[int, Plane] = {}
 
     async def change(self, do: Callable[[], Any]) -> Any:
-        """Do something in the one thread that writes, when it is its turn."""
+        """Do something in the one thread that writes, after all changes before it."""
         if self.waiting >= self.limits.waiting:
             raise ProblemError(503, f"{self.waiting} changes are waiting. Send it again later.")
         self.waiting += 1
@@ -82,7 +82,7 @@ class Service:
         )
 
     def _told(self, kind: str, change: Change) -> dict[str, Any]:
-        """Tell listeners of a change, and return it for the one who has made it."""
+        """Tell listeners of a change, and return the answer to the client who made it."""
         answer = {
             "learned": change.learned,
             "unchanged": change.unchanged,
@@ -103,7 +103,7 @@ class Service:
     # Changes.
 
     async def learn(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Learn rows."""
+        """Learn examples; they are on disk when the answer comes."""
         rows, labels, keys, replace = take(
             body, rows=(list,), labels=(list,), keys=(list, NoneType), replace=(bool, NoneType)
         )
@@ -119,7 +119,7 @@ class Service:
         return self._told("learn", change)
 
     async def forget(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Forget examples by their keys."""
+        """Forget examples by their keys, in the model and in all files."""
         keys, missing_ok = take(body, keys=(list,), missing_ok=(bool, NoneType))
         change = await self.change(lambda: self.learner.forget(keys, missing_ok=bool(missing_ok)))
         return self._told("forget", change)
@@ -133,7 +133,7 @@ class Service:
     # Questions.
 
     async def predict(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Predict rows."""
+        """Predict the label of each row, and the probability of each class if asked."""
         rows, proba = take(body, rows=(list,), proba=(bool, NoneType))
         table = self._rows(rows)
         if not table:
@@ -151,7 +151,7 @@ class Service:
         return ask() if is_quick else await asyncio.to_thread(ask)
 
     async def explain(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Explain the label of one row."""
+        """Explain the label of one row: the path to it, and the nearest rival."""
         (row,) = take(body, row=(list, dict))
         (table,) = self._rows([row])
         path = await asyncio.to_thread(self.learner.explain, table)
@@ -347,7 +347,7 @@ def make_app(
 
 
 def _endpoint(service: Service, path: str, answer: Answer) -> Callable[..., Any]:
-    """Return what reads a body, answers it in JSON, and counts."""
+    """Return an endpoint that reads a body, answers in JSON, and counts."""
 
     async def endpoint(request: Request) -> Response:
         begin = time.perf_counter()

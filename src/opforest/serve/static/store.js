@@ -98,7 +98,7 @@ export function openStore(first) {
     context.clearRect(0, 0, width, height);
     find("accuracy-note").textContent = stats.score === null
       ? "This store was made without --score."
-      : history.length ? `${(100 * stats.score.accuracy).toFixed(1)} % of ${count(stats.score.total)} examples were predicted rightly before they were learned.`
+      : history.length ? `${(100 * stats.score.accuracy).toFixed(1)} % of ${count(stats.score.total)} examples were predicted correctly before they were learned.`
         : "No example has been predicted before it was learned yet.";
     find("accuracy").parentElement.hidden = history.length < 2;
     if (history.length < 2) return;
