@@ -1,7 +1,9 @@
 """The service: what is asked by HTTP, and who answers it."""
 
 import asyncio
+import itertools
 import json
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +30,7 @@ from opforest.learner import Change, Learner
 from opforest.learner.values import label_array
 from opforest.serve import openapi
 from opforest.serve.events import Hub, Meter
-from opforest.serve.guard import Guard, Tokens
+from opforest.serve.guard import HEADERS, Guard, Tokens
 from opforest.serve.limits import Limits
 from opforest.serve.play import Play, describe_path
 from opforest.serve.problems import ProblemError, as_problem
@@ -56,6 +58,7 @@ class Service:
         self.waiting = 0
         self._writer = ThreadPoolExecutor(1, "opforest-writer")
         self._planes: dict[int, Plane] = {}
+        self._numbers, self._numbering = itertools.count(1), threading.Lock()
 
     async def change(self, do: Callable[[], Any]) -> Any:
         """Do something in the one thread that writes, after all changes before it."""
@@ -180,14 +183,15 @@ class Service:
         model = memory.model
         if not memory.can_predict:
             return {"examples": 0, "points": [], "plane": None}
-        if plane is None or plane not in self._planes:
+        found = None if plane is None else self._planes.get(plane)
+        if found is None:
             points = model.forest_.points
             step = max(1, len(points) // 5000)
-            plane = max(self._planes, default=0) + 1
-            self._planes[plane] = find_plane(points[::step].astype(float))
-            while len(self._planes) > PLANES:
-                del self._planes[min(self._planes)]
-        found = self._planes[plane]
+            found = find_plane(points[::step].astype(float))
+            with self._numbering:  # pages are drawn in threads
+                plane = next(self._numbers)
+                self._planes[plane] = found
+                self._planes.pop(plane - PLANES, None)
         drawn = draw_forest(model, found)
         ids = memory.ids_of(drawn.pop("ids")).tolist()
         names = self.learner._store.names_of(ids)
@@ -340,7 +344,9 @@ def make_app(
 
     @app.exception_handler(Exception)
     async def confess(_: Request, error: Exception) -> Response:
-        return as_problem(error).response()
+        response = as_problem(error).response()
+        response.headers.update(HEADERS)  # the guard does not see what is answered here
+        return response
 
     app.add_middleware(Guard, tokens=tokens, hosts=hosts)
     return app
