@@ -239,7 +239,7 @@ def test_other_stores_want_labels(tmp_path):
         pytest.raises(RowError, match="Only a semi-supervised store"),
     ):
         learner.learn([[0.0]], [None])
-    with pytest.raises(StoreError, match="semi_supervised=False, which stays so"):
+    with pytest.raises(StoreError, match="semi_supervised=False, which cannot be changed"):
         Learner(tmp_path / "a.db", semi_supervised=True)
 
 
@@ -382,7 +382,7 @@ def test_a_fitted_pipeline_stays_as_it_is(tmp_path):
         assert learner.audit().ok
     with Learner(tmp_path / "a.db", preparation=pipeline) as learner:
         assert learner.audit().ok
-    with pytest.raises(StoreError, match=r"its preparation is \{\}, which stays so"):
+    with pytest.raises(StoreError, match=r"its preparation is \{\}, which cannot be changed"):
         Learner(tmp_path / "a.db", preparation=PREPARATION)
 
 

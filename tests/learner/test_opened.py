@@ -98,6 +98,23 @@ def test_what_is_not_made_yet_cannot_be_read(tmp_path):
         assert len(learner) == 1
 
 
+def test_files_that_are_no_store_are_named(tmp_path):
+    (tmp_path / "text.db").write_text("a,b\n" * 1000)
+    with pytest.raises(StoreError, match="nor any other SQLite database"):
+        Learner(tmp_path / "text.db")
+    database = sqlite3.connect(tmp_path / "other.db")
+    database.execute("CREATE TABLE mine (x)")
+    database.close()
+    with pytest.raises(StoreError, match="but not an opforest store"):
+        Learner(tmp_path / "other.db")
+    with pytest.raises(StoreError, match="it is a folder"):
+        Learner(tmp_path)
+    with pytest.raises(StoreError, match="there is no folder"):
+        Learner(tmp_path / "nowhere" / "a.db")
+    with pytest.raises(StoreError, match="opforest store create"):
+        Learner(tmp_path / "missing.db", read_only=True)
+
+
 def test_a_pipe_is_no_store(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(StoreError, match="it is not a file"):

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import threading
 import time
 
 import numpy as np
@@ -142,6 +143,43 @@ def test_what_is_played_with_changes_only_together(play_port):
         client.post(path, {"keys": [key]}, code=404)
 
 
+def test_a_bug_is_confessed_in_json(monkeypatch, capsys):
+    """With the headers of all answers, and without a word of the inside."""
+    learner = Learner(":memory:")
+    with running(learner) as port:
+        monkeypatch.setattr(learner, "stats", lambda: 1 / 0)
+        status, headers, content = Client(port).ask("GET", "/v1/stats")
+        monkeypatch.undo()
+        assert status == 500
+        assert headers["content-type"] == "application/problem+json"
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert json.loads(content)["detail"] == "please report it: ZeroDivisionError"
+        assert Client(port).get("/v1/stats")["examples"] == 0
+    assert "ZeroDivisionError" in capsys.readouterr().err  # whoever runs the service sees it all
+
+
+def test_planes_are_kept_for_the_pages_that_were_opened_last(port, monkeypatch):
+    from opforest.serve import app
+
+    monkeypatch.setattr(app, "PLANES", 3)
+    clients = [Client(port) for _ in range(6)]
+    planes = []
+
+    def look(client):
+        planes.extend(client.get("/v1/forest")["plane"] for _ in range(5))
+
+    threads = [threading.Thread(target=look, args=(client,)) for client in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(planes)) == 30
+    answers = [Client(port).ask("GET", f"/v1/forest/path?plane={plane}&x=0&y=0")[0]
+               for plane in sorted(planes)]  # fmt: skip
+    assert answers[-3:] == [200] * 3
+    assert set(answers[-20:-3]) == {404}
+
+
 def test_what_was_forgotten_is_not_told_of(port):
     client = Client(port)
     names = ["secret-1", "secret-2", "public"]
@@ -158,8 +196,6 @@ def test_classes_belong_to_their_probabilities_while_others_come_and_go(port):
     """Labels, classes and probabilities of an answer are those of one moment."""
     client, other = Client(port), Client(port)
     rows = [[0.0, 0.0]] * 70
-    import threading
-
     stop = threading.Event()
 
     def change():

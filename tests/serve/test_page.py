@@ -204,7 +204,7 @@ def test_a_store_in_use_is_shown_and_changed_only_on_request(browser, store):
         wait(page, "document.querySelector('#facts strong')?.textContent === '40'")
         assert "cat" in page.inner_text("#bars")
         assert "img-39" in page.inner_text("#last")
-        assert "predicted rightly" in page.inner_text("#accuracy-note")
+        assert "predicted correctly" in page.inner_text("#accuracy-note")
         canvas = page.locator("#forest")
         canvas.click(position={"x": 300, "y": 200})
         assert "tick the box" in page.inner_text("#said")

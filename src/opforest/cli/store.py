@@ -201,7 +201,7 @@ def forget(
         str | None, typer.Option(help="a file with more keys, one a line; - is the standard input")
     ] = None,
     missing_ok: Annotated[
-        bool, typer.Option("--missing-ok", help="pass over keys that no example has")
+        bool, typer.Option("--missing-ok", help="skip keys that no example has")
     ] = False,
     json: options.JsonOption = False,
 ) -> None:

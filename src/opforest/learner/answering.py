@@ -23,7 +23,7 @@ class Answering(OpenStore):
 
     @property
     def model(self) -> Any:
-        """The classifier, to look at: what it learns here, no store knows.
+        """The classifier, to look at. Do not train it: the store would not know.
 
         With a preparation it is an ``opforest.Pipeline`` that ends with the classifier.
         """
@@ -36,7 +36,7 @@ class Answering(OpenStore):
 
     @property
     def settings(self) -> Settings:
-        """What is true of all examples."""
+        """What is true of all examples: metric, features, precision, kind of labels."""
         self._fresh()
         return self._settings
 
@@ -109,7 +109,7 @@ class Answering(OpenStore):
         return self._explain(memory, rows[0])[0]
 
     def _explain(self, memory: Memory, x: Array) -> tuple[Explanation, dict[int, Array]]:
-        """Explain one example that is as the model measures it; return the points on the way."""
+        """Explain one prepared example; return the path and the points on it, by index."""
         path, number, points = memory.explain(x)
         names = self._store.names_of(list(number.values()))
 
@@ -143,7 +143,7 @@ class Answering(OpenStore):
         return [row.name for row in rows], X, y
 
     def stats(self) -> dict[str, Any]:
-        """Return what there is to say about the store, in values that JSON has."""
+        """Return numbers and settings of the store, in values that JSON has."""
         memory, known = self._fresh(), self._settings
         prototypes = 0 if memory.is_empty else len(memory.model.forest_.prototypes)
         file = self._store.file
@@ -206,7 +206,7 @@ class Answering(OpenStore):
             return Audit(len(rows), tuple(damage), tuple(different))
 
     def _prepared_by(self, rows: list[Row], memory: Memory) -> Any:
-        """Return what a preparation learns of the rows that it was learned from."""
+        """Return what the preparation learns from the rows it was learned from."""
         known = self._settings
         try:
             founders = [row for row in rows if row.id < known.founded]
@@ -249,7 +249,7 @@ class Answering(OpenStore):
 
 
 def _as_frame(cells: Array, names: tuple[str, ...] | None) -> Any:
-    """Return cells as a file has them: numbers in an array, where all are, else a data frame."""
+    """Return cells as files take them: an array if all are numbers, else a data frame."""
     if not any(type(cell) is str for cell in cells.flat):
         return cells.astype(np.float64)
     import polars as pl

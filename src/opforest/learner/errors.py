@@ -29,7 +29,7 @@ class UnknownKeyError(ValueError):
 
 
 class KeyConflictError(ValueError):
-    """An example with this key is known already, and it is another one."""
+    """Another example has this key already."""
 
 
 class RowError(ValueError):
@@ -54,10 +54,10 @@ class RowError(ValueError):
 REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_READONLY: "it cannot be written: the file or its folder is read-only",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: may you write there?",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: do you have permission to write there?",
     sqlite3.SQLITE_PERM: "it cannot be opened: permission was denied",
-    sqlite3.SQLITE_BUSY: "another program is using it and does not let go",
-    sqlite3.SQLITE_LOCKED: "another program is using it and does not let go",
+    sqlite3.SQLITE_BUSY: "another program keeps it locked",
+    sqlite3.SQLITE_LOCKED: "another program keeps it locked",
     sqlite3.SQLITE_IOERR: "the disk reported an error",
     sqlite3.SQLITE_CORRUPT: "the file is damaged: restore a copy, or export what can be read",
     sqlite3.SQLITE_NOTADB: "it is neither an opforest store nor any other SQLite database",

@@ -26,10 +26,10 @@ from opforest.saving.pipelines import steps_to_data
 class Learner(Answering):
     """An optimum-path forest on a table of examples in an SQLite file.
 
-    The model is a function of the table alone: after any crash, it is exactly what refitting on the
-    table gives, bit for bit. What ``learn`` has returned from is on disk. What ``forget`` has
-    returned from is in no file of the store, neither in the table nor in a snapshot, nor in the
-    write-ahead log.
+    The model is a function of the table alone: after any crash, it is exactly the model you would
+    get by refitting on the table, bit for bit. When ``learn`` returns, the examples are on disk.
+    When ``forget`` returns, they are in no file of the store: not in the table, not in a snapshot,
+    not in the write-ahead log.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Learner(Answering):
     -----
     The file is an ordinary SQLite database in WAL mode with ``synchronous=FULL``; ``FILE-lock``,
     which is empty, stays beside it. Threads may share a learner: those that predict never wait for
-    the disk.
+    the disk. Processes may not: after a fork, open the store again.
 
     ``forget``, ``correct`` and ``learn`` with ``replace=True`` rewrite the file, so that no trace
     is left: forget many examples in one call. What a file system, a disk or a backup keeps of
@@ -155,13 +155,13 @@ class Learner(Answering):
     def learn_named(
         self, X: Any, y: Any, keys: Any, replace: bool, names: tuple[str, ...] | None
     ) -> Change:
-        """Learn examples as ``learn`` does, whose features have names that no data frame tells."""
+        """Learn examples as ``learn`` does, with names of features that come separately."""
         with self._changing():
             batch = self._check(X, y, keys, names)
             return self._carry_out(batch, self._plan(batch, replace))
 
     def _check(self, X: Any, y: Any, keys: Any, names: tuple[str, ...] | None) -> Batch:
-        """Return a batch, if it can be learned, and settle what is not settled yet."""
+        """Check a batch, and note the settings that follow from it if it is the first."""
         known = self._settings
         if known.n_features is None and names is not None:
             known = known.named(names)
@@ -231,7 +231,7 @@ class Learner(Answering):
                       len(plan.labelled))  # fmt: skip
 
     def _change_model(self, added: "_Added", plan: Plan, trained: Any) -> UpdateReport:
-        """Do to the model what has been done to the table."""
+        """Change the model as the table has been changed."""
         if added.memory is not None:
             self._memory = added.memory
             return added.memory.model.update_report_
@@ -280,7 +280,7 @@ class Learner(Answering):
     def _trained_anew(
         self, settings: Settings, gone: list[Row], ids: Array, rows: Array, y: Array
     ) -> Memory:
-        """Return the model that follows without some examples, and with others; change nothing."""
+        """Return the model refitted without some examples and with others; change nothing."""
         how, leaving = self._memory.rows, {row.id for row in gone}
         stay = [row for row in self._store.rows() if row.id not in leaving]
         old_ids, old_rows, _ = read_examples(stay, how, settings.labels)

@@ -81,7 +81,7 @@ class Memory:
         return np.where(ids >= self._next_id, late, self._arrivals[place])
 
     def ids_of(self, arrivals: Array) -> Array:
-        """Return the numbers in the table of examples that the classifier calls so."""
+        """Return the ids in the table of examples, given the numbers the classifier gave them."""
         late = arrivals - self._next_arrival + self._next_id
         if len(self._arrivals) == 0:
             return late
@@ -107,7 +107,7 @@ class Memory:
     def learn(
         self, ids: Array, X: Array, y: Array, trained: OPFClassifier | None = None
     ) -> UpdateReport:
-        """Learn examples, whose ids are larger than all before, and return what changed."""
+        """Learn examples, whose ids must exceed all before, and return what changed."""
         if self.is_empty:
             model = self._make().partial_fit(X, y) if trained is None else trained
             self._set_numbers(ids, np.arange(len(X)), int(ids[-1]) + 1, len(X))
@@ -120,7 +120,7 @@ class Memory:
         return report
 
     def _count_from(self, id: int) -> None:
-        """Have the next example called so: numbers are missing where examples were forgotten."""
+        """Give the next example this id: some were skipped where examples were forgotten."""
         arrival = np.array([next_arrival(self.model)])
         if self.ids_of(arrival)[0] != id:
             known = self.model.forest_.ids
@@ -139,7 +139,7 @@ class Memory:
         return report
 
     def forget(self, ids: Array, y: Array) -> UpdateReport:
-        """Forget examples, whose labels are y, and classes of which none is left."""
+        """Forget examples, whose labels are y, and classes that have no examples left."""
         if len(ids) == 0:
             return UpdateReport()
         self.counts.subtract(y.tolist())
@@ -162,7 +162,7 @@ class Memory:
         return report
 
     def label(self, ids: Array, y: Array) -> UpdateReport:
-        """Give examples labels that have none."""
+        """Label examples that have no label."""
         self.model.label(self._arrivals_of(ids), y)
         self.counts.update([*y.tolist()])
         self.counts[None] -= len(ids)
@@ -172,7 +172,7 @@ class Memory:
     # Snapshots.
 
     def snapshot(self) -> Snapshot:
-        """Return all of it in bytes."""
+        """Return the model and the ids of its examples in bytes."""
         stream = io.BytesIO()
         save(self.model, stream)
         ids = self.ids_of(self.model.forest_.ids)
@@ -180,7 +180,7 @@ class Memory:
         return Snapshot(next_id, ids.astype("<i8").tobytes(), stream.getvalue())
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Become what a snapshot has, or say in a ``ValueError`` that it is invalid."""
+        """Load a snapshot, or raise a ``ValueError`` that says why it is invalid."""
         metric = None if isinstance(self._metric, str) else self._metric
         model = load(io.BytesIO(snapshot.model), metric=metric)
         ids = np.frombuffer(snapshot.ids, "<i8").astype(np.int64)
@@ -210,7 +210,7 @@ class Memory:
             return labels
 
     def predict_proba(self, X: Array) -> tuple[Array, Array, Array]:
-        """Return labels, classes, and the probability of each class, all of one moment."""
+        """Return labels, classes and the probability of each class, all of the same model."""
         learned = self.model._learned()
         with learned.reading():
             forest, classes = learned
@@ -218,7 +218,7 @@ class Memory:
             return classes[winner], classes, forest.sharpness().shares(cost, winner)
 
     def explain(self, x: Array) -> tuple[Explanation, dict[int, int], dict[int, Array]]:
-        """Return the path to one example, and for each index on it the table's number and point."""
+        """Return the path to one example, and id and point of each index on it."""
         learned = self.model._learned()
         with learned.reading():
             path = explain(learned.forest, learned.classes.tolist(), x[None])
@@ -242,7 +242,7 @@ def add_reports(first: UpdateReport, second: UpdateReport) -> UpdateReport:
 
 
 def differences(one: OPFClassifier, other: OPFClassifier) -> list[str]:
-    """Return the names of what two classifiers do not have in common."""
+    """Return the names of the arrays in which two classifiers differ."""
     empty = ["forest_" not in vars(model) for model in (one, other)]
     if any(empty):
         return [] if all(empty) else ["examples"]

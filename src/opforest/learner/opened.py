@@ -20,7 +20,7 @@ SNAPSHOT_AT_END = 100
 
 
 def _is_same(wanted: Settings, known: Settings) -> bool:
-    """Tell whether a preparation that somebody expects is that of a store."""
+    """Tell whether the preparation that somebody asks for is that of the store."""
     fixed = known.prepared if known.preparation == {} else None
     return wanted.preparation == known.preparation and wanted.prepared == fixed
 
@@ -29,7 +29,7 @@ class OpenStore:
     """The file, the settings and the model, which are changed by one thread at a time.
 
     ``_is_stale`` is true from just before a change is on disk until the model has it, too. Whoever
-    finds it so, and nobody at work, makes the model anew from the table.
+    finds it true while nobody is changing anything makes the model again from the table.
     """
 
     def __init__(
@@ -72,13 +72,13 @@ class OpenStore:
             for name, told in told_again.items():
                 if told is not None and getattr(wanted, name) != getattr(known, name):
                     raise StoreError(
-                        f"{self.path}: it was made with {name}={getattr(known, name)}, which stays "
-                        "so."
+                        f"{self.path}: it was made with {name}={getattr(known, name)}, which "
+                        "cannot be changed."
                     )
             if wanted.preparation is not None and not _is_same(wanted, known):
                 raise StoreError(
-                    f"{self.path}: its preparation is {known.preparation}, which stays so. Leave "
-                    "preparation out to take the store's."
+                    f"{self.path}: its preparation is {known.preparation}, which cannot be "
+                    "changed. Leave preparation out to take the store's."
                 )
         given_params = wanted.metric_params
         self._metric = choose_metric(self.path, self._settings, metric, given_params)
@@ -88,7 +88,7 @@ class OpenStore:
     # The model.
 
     def _load(self) -> None:
-        """Make the model that the table has: from the last snapshot, and the rows after it."""
+        """Make the model of the table, from the last snapshot and the rows after it."""
         store = self._store
         with store.reading():
             self._version = store.version()  # before anything is read: at worst we look once more
@@ -135,7 +135,7 @@ class OpenStore:
         self._unsaved += len(rows)
 
     def _fresh(self) -> Memory:
-        """Return the model as it is: made anew if a change did not come to its end."""
+        """Return the current model; make it again if the last change was interrupted."""
         self._check_open()
         if self._store.read_only:
             with self._lock:
@@ -178,7 +178,7 @@ class OpenStore:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Be the one who changes the store, with a model that has all of it."""
+        """Let one thread change the store, with a model that is up to date."""
         self._check_open()
         if self._store.read_only:
             raise StoreError(f"{self.path}: it was opened to read only.")
@@ -197,14 +197,14 @@ class OpenStore:
             self._take_snapshot()
 
     def _take_snapshot(self) -> None:
-        """Keep the model itself, too, so that opening the store takes less time."""
+        """Write the model to the file, too, so that opening the store takes less time."""
         if self.path != MEMORY and not self._memory.is_empty:
             with suppress(StoreError):  # a snapshot is never needed, and all else is on disk
                 self._store.take_snapshot(self._memory.snapshot())
         self._unsaved = 0
 
     def close(self) -> None:
-        """Take a snapshot if that is worthwhile, and let go of the file."""
+        """Take a snapshot if that is worthwhile, and close the file."""
         with self._lock:
             if self._is_closed or self._process != os.getpid():
                 return

@@ -76,7 +76,7 @@ class Settings:
 
     @classmethod
     def load(cls, store: Store) -> Self:
-        """Read it, or say in a ``StoreError`` that it cannot be."""
+        """Read it, or raise a ``StoreError`` if it is invalid."""
         fields = cls.__dataclass_fields__
         found = {name: store.get(name, fields[name].default if name in LATER else None)
                  for name in fields}  # fmt: skip

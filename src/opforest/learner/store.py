@@ -1,9 +1,9 @@
-"""The table of examples on disk: one SQLite file, its transactions, and no trace of what went.
+"""The table of examples on disk: one SQLite file, its transactions, and no trace of deleted rows.
 
-Deleted rows are overwritten (``secure_delete``), but SQLite may leave copies of rows where it moved
-them once, in pages that are still used. So whatever is told to be forgotten is followed by a
-``VACUUM``, which writes the file anew, and by emptying the write-ahead log. A note in the table
-``meta`` says that this is due, in case it does not come to that.
+SQLite overwrites deleted rows (``secure_delete``), but it may leave copies in pages where rows once
+were and that are still in use. So forgetting ends with a ``VACUUM``, which rewrites the file, and
+with emptying the write-ahead log. Until both are done, a note in the table ``meta`` says that they
+are due; whoever opens the store next does them.
 """
 
 import json
@@ -86,7 +86,7 @@ class Snapshot(NamedTuple):
 
 
 def checksum(id: int, key: str | None, x: bytes, y: Any) -> int:
-    """Return what changes with any part of a row."""
+    """Return a checksum of all parts of a row."""
     y = int(y) if type(y) is bool else y  # as SQLite has it
     return zlib.crc32(x, zlib.crc32(repr((id, key, y)).encode("utf-8", "surrogatepass")))
 
@@ -150,7 +150,7 @@ class Store:
             )
 
     def _take_lock(self) -> None:
-        """Be the only writer: a second file is locked, and freed when this process ends."""
+        """Become the only writer, by locking a second file until this process ends."""
         lock = sqlite3.connect(f"{self.file}-lock", isolation_level=None, timeout=0,
                                check_same_thread=False)  # fmt: skip
         try:
@@ -241,7 +241,7 @@ class Store:
             self._writer.execute(f"PRAGMA user_version = {FORMAT}")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._checking is not None:
             self._checking.shutdown()
         reader, writer = getattr(self, "_reader", None), getattr(self, "_writer", None)
@@ -260,7 +260,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Write all of it to the disk, or nothing."""
+        """Run a transaction: all of it is written to the disk, or nothing."""
         alone = self._looking if self._reader is self._writer else nullcontext()
         with alone, explaining(self.path, "Nothing was changed."):
             self._writer.execute("BEGIN IMMEDIATE")
@@ -351,7 +351,7 @@ class Store:
         return int(last) + 1
 
     def count(self, before: int) -> int:
-        """Return how many examples have an id below; most have, and all are soon counted."""
+        """Return how many examples have a smaller id; it counts the others, which is faster."""
         query = "SELECT (SELECT count(*) FROM example) - count(*) FROM example WHERE id >= ?"
         (found,) = self._writer.execute(query, (before,)).fetchone()
         return int(found)
@@ -371,7 +371,7 @@ class Store:
         self.put(removals=self.get("removals", 0) + 1, scrub=True)
 
     def relabel(self, labelled: Iterable[tuple[Row, Any]]) -> None:
-        """Give examples labels, and delete snapshots, which lack these; within ``writing``."""
+        """Label examples, and delete snapshots, which lack these labels; within ``writing``."""
         self._writer.executemany(
             "UPDATE example SET y = ?, crc = ? WHERE id = ?",
             [(y, checksum(row.id, row.key, row.x, y), row.id) for row, y in labelled],
@@ -419,7 +419,7 @@ class Store:
     # Snapshots and scores.
 
     def take_snapshot(self, snapshot: Snapshot) -> bool:
-        """Keep a snapshot instead of the one before; tell whether it was not too large."""
+        """Replace the snapshot; return False if the new one is too large to keep."""
         if len(snapshot.model) >= self._writer.getlimit(sqlite3.SQLITE_LIMIT_LENGTH):
             return False
         with self.writing():
@@ -428,19 +428,19 @@ class Store:
         return True
 
     def snapshot(self) -> Snapshot | None:
-        """Return the snapshot, if there is one that looks like one."""
+        """Return the snapshot; None if there is none, or if it cannot be one."""
         found = self._writer.execute("SELECT next, ids, model FROM snapshot").fetchall()
         if len(found) != 1 or [*map(type, found[0])] != [int, bytes, bytes]:
             return None
         return Snapshot(*found[0])
 
     def add_score(self, correct: int, total: int) -> None:
-        """Note how many of how many examples were predicted rightly, in all; within ``writing``."""
+        """Note how many of how many examples were predicted correctly; within ``writing``."""
         query = "INSERT INTO score (time, correct, total) VALUES (?, ?, ?)"
         self._writer.execute(query, (now(), correct, total))
 
     def score(self) -> tuple[int, int]:
-        """Return how many of how many examples were predicted rightly before they were learned."""
+        """Return how many of how many examples were predicted correctly before learning them."""
         query = "SELECT correct, total FROM score ORDER BY id DESC LIMIT 1"
         return self._writer.execute(query).fetchone() or (0, 0)
 

@@ -81,7 +81,7 @@ def _is_none(value: Any) -> bool:
 
 
 def _kind_of(values: list[Any], wanted: str | None) -> str | None:
-    """Return the kind of labels, the wanted one if they can be that; None if they are mixed."""
+    """Return the kind of labels, if possible the wanted one; None if they are mixed."""
     types = set(map(type, values))
     if types == {int, float}:
         types = {float}
@@ -134,7 +134,7 @@ def as_text(label: Any) -> str:
 
 
 def label_array(values: list[Any], kind: str | None) -> Array:
-    """Return labels as models take them, given them, or what SQLite makes of them: 1 of True."""
+    """Return labels as models take them: SQLite returns True as 1."""
     if None in values:
         if kind == "boolean":
             values = [None if value is None else bool(value) for value in values]
@@ -143,7 +143,7 @@ def label_array(values: list[Any], kind: str | None) -> Array:
 
 
 def read_keys(keys: Any, n: int | None = None) -> list[str]:
-    """Return keys, if these are some that examples may be given, or have; ``n`` of them."""
+    """Check keys, of which there must be ``n``, and return them as a list."""
     values = [keys] if isinstance(keys, str) else keys
     values = values.tolist() if hasattr(values, "tolist") else list(values)
     for i, key in enumerate(values):

@@ -1,7 +1,9 @@
 """The service: what is asked by HTTP, and who answers it."""
 
 import asyncio
+import itertools
 import json
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +30,7 @@ from opforest.learner import Change, Learner
 from opforest.learner.values import label_array
 from opforest.serve import openapi
 from opforest.serve.events import Hub, Meter
-from opforest.serve.guard import Guard, Tokens
+from opforest.serve.guard import HEADERS, Guard, Tokens
 from opforest.serve.limits import Limits
 from opforest.serve.play import Play, describe_path
 from opforest.serve.problems import ProblemError, as_problem
@@ -48,7 +50,7 @@ Answer = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 class Service:
-    """A learner and those who ask it: reading is immediate, changes wait in one queue."""
+    """A learner on the network: questions are answered at once, changes wait in one queue."""
 
     def __init__(self, learner: Learner, limits: Limits, play: Play | None) -> None:
         self.learner, self.limits, self.play = learner, limits, play
@@ -56,9 +58,10 @@ class Service:
         self.waiting = 0
         self._writer = ThreadPoolExecutor(1, "opforest-writer")
         self._planes: dict[int, Plane] = {}
+        self._numbers, self._numbering = itertools.count(1), threading.Lock()
 
     async def change(self, do: Callable[[], Any]) -> Any:
-        """Do something in the one thread that writes, when it is its turn."""
+        """Do something in the one thread that writes, after all changes before it."""
         if self.waiting >= self.limits.waiting:
             raise ProblemError(503, f"{self.waiting} changes are waiting. Send it again later.")
         self.waiting += 1
@@ -82,7 +85,7 @@ class Service:
         )
 
     def _told(self, kind: str, change: Change) -> dict[str, Any]:
-        """Tell listeners of a change, and return it for the one who has made it."""
+        """Tell listeners of a change, and return the answer to the client who made it."""
         answer = {
             "learned": change.learned,
             "unchanged": change.unchanged,
@@ -103,7 +106,7 @@ class Service:
     # Changes.
 
     async def learn(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Learn rows."""
+        """Learn examples; they are on disk when the answer comes."""
         rows, labels, keys, replace = take(
             body, rows=(list,), labels=(list,), keys=(list, NoneType), replace=(bool, NoneType)
         )
@@ -119,7 +122,7 @@ class Service:
         return self._told("learn", change)
 
     async def forget(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Forget examples by their keys."""
+        """Forget examples by their keys, in the model and in all files."""
         keys, missing_ok = take(body, keys=(list,), missing_ok=(bool, NoneType))
         change = await self.change(lambda: self.learner.forget(keys, missing_ok=bool(missing_ok)))
         return self._told("forget", change)
@@ -133,7 +136,7 @@ class Service:
     # Questions.
 
     async def predict(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Predict rows."""
+        """Predict the label of each row, and the probability of each class if asked."""
         rows, proba = take(body, rows=(list,), proba=(bool, NoneType))
         table = self._rows(rows)
         if not table:
@@ -151,7 +154,7 @@ class Service:
         return ask() if is_quick else await asyncio.to_thread(ask)
 
     async def explain(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Explain the label of one row."""
+        """Explain the label of one row: the path to it, and the nearest rival."""
         (row,) = take(body, row=(list, dict))
         (table,) = self._rows([row])
         path = await asyncio.to_thread(self.learner.explain, table)
@@ -180,14 +183,15 @@ class Service:
         model = memory.model
         if not memory.can_predict:
             return {"examples": 0, "points": [], "plane": None}
-        if plane is None or plane not in self._planes:
+        found = None if plane is None else self._planes.get(plane)
+        if found is None:
             points = model.forest_.points
             step = max(1, len(points) // 5000)
-            plane = max(self._planes, default=0) + 1
-            self._planes[plane] = find_plane(points[::step].astype(float))
-            while len(self._planes) > PLANES:
-                del self._planes[min(self._planes)]
-        found = self._planes[plane]
+            found = find_plane(points[::step].astype(float))
+            with self._numbering:  # pages are drawn in threads
+                plane = next(self._numbers)
+                self._planes[plane] = found
+                self._planes.pop(plane - PLANES, None)
         drawn = draw_forest(model, found)
         ids = memory.ids_of(drawn.pop("ids")).tolist()
         names = self.learner._store.names_of(ids)
@@ -340,14 +344,16 @@ def make_app(
 
     @app.exception_handler(Exception)
     async def confess(_: Request, error: Exception) -> Response:
-        return as_problem(error).response()
+        response = as_problem(error).response()
+        response.headers.update(HEADERS)  # the guard does not see what is answered here
+        return response
 
     app.add_middleware(Guard, tokens=tokens, hosts=hosts)
     return app
 
 
 def _endpoint(service: Service, path: str, answer: Answer) -> Callable[..., Any]:
-    """Return what reads a body, answers it in JSON, and counts."""
+    """Return an endpoint that reads a body, answers in JSON, and counts."""
 
     async def endpoint(request: Request) -> Response:
         begin = time.perf_counter()

@@ -25,7 +25,7 @@ class Hub:
 
     @property
     def is_full(self) -> bool:
-        """Whether nobody more can listen."""
+        """Whether no further listener is taken."""
         return self.is_closed or len(self.queues) >= self.most
 
     def publish(self, kind: str, event: dict[str, Any]) -> None:
@@ -48,14 +48,14 @@ class Hub:
             event["keys"] = [key for key in event["keys"] if key not in gone]
 
     def close(self) -> None:
-        """Send everybody home."""
+        """End all streams."""
         self.is_closed = True
         for queue in self.queues:
             queue.put_nowait(None)
         self.queues.clear()
 
     async def listen(self) -> AsyncIterator[str]:
-        """Yield events as they come, and a sign of life when none does."""
+        """Yield events as they come, and a comment now and then when none does."""
         queue: asyncio.Queue[str | None] = asyncio.Queue()
         self.queues.add(queue)
         try:
@@ -85,7 +85,7 @@ class Meter:
         self.seconds[path] += seconds  # type: ignore[assignment]
 
     def text(self, gauges: dict[str, tuple[str, str, float]]) -> str:
-        """Return all numbers in the format of Prometheus; more of them by name."""
+        """Return all numbers, and those given by name, in the format of Prometheus."""
         lines = [
             "# HELP opforest_requests_total Requests answered.",
             "# TYPE opforest_requests_total counter",

@@ -62,7 +62,7 @@ class Tokens:
         return cls(**found)
 
     def allows(self, given: str, writing: bool) -> bool:
-        """Tell whether a token will do, in the same time for any that is wrong."""
+        """Tell whether a token is good enough; wrong ones all take the same time."""
         token = given.encode("utf-8", "surrogatepass")
         writes = hmac.compare_digest(token, self.write.encode())
         reads = hmac.compare_digest(token, self.read.encode())
@@ -91,7 +91,7 @@ def host_of(header: str) -> str:
 
 
 class Guard:
-    """Turns away who may not ask, and adds headers to every answer.
+    """Turns away those who may not ask, and adds headers to every answer.
 
     An attacker can make a name of theirs point to this machine, so only addresses, ``localhost``
     and names given are served. Browsers must not write for other sites: whatever has an ``Origin``

@@ -74,7 +74,7 @@ CASE_2_TAKEOVER = "Case 2: a prototype of its own class conquers it, and it take
 
 
 class Rival:
-    """A forest that grows by OPFI or DIFT, and can only forget by learning all the rest anew."""
+    """A forest that grows by OPFI or DIFT, and forgets only by learning all others anew."""
 
     def __init__(self, update: str) -> None:
         self.update = update
@@ -167,7 +167,7 @@ class Exact(Rival):
         gained, lost = change.report.prototypes_gained, change.report.prototypes_lost
         said = "Exactly the forest you would get by refitting on all examples so far"
         if gained or lost:
-            said += f": {gained} prototype{'s' * (gained != 1)} more, {lost} fewer"
+            said += f": {gained} more prototype{'s' * (gained != 1)}, {lost} fewer"
         self.last = {"micros": round(1e6 * change.seconds), "said": f"{said}.", "key": key}
 
     def forget(self, key: str) -> None:

@@ -11,8 +11,8 @@ TITLES = {
     400: "The request cannot be read",
     401: "A token is needed",
     403: "This is not allowed",
-    404: "There is no such thing",
-    405: "There is no such method here",
+    404: "Not found",
+    405: "This method is not allowed here",
     408: "The request took too long",
     409: "This contradicts what is known",
     413: "The request is too large",
@@ -20,7 +20,7 @@ TITLES = {
     421: "This host is not served here",
     422: "The request cannot be fulfilled",
     500: "This is a bug",
-    503: "There is too much to do",
+    503: "The service is busy",
     507: "The store cannot be written",
 }
 
@@ -61,7 +61,7 @@ class ProblemError(Exception):
 
 
 def as_problem(error: Exception) -> ProblemError:
-    """Return what is wrong with a request that made the learner complain."""
+    """Return the problem that an error of the learner is."""
     if isinstance(error, ProblemError):
         return error
     if isinstance(error, RowError):

@@ -68,7 +68,7 @@ def find_plane(X: Array) -> Plane:
 
 
 def bounds_of(points: Array) -> tuple[float, float, float, float]:
-    """Return what is to be seen so that all points are, and a margin."""
+    """Return bounds that contain all points and a margin."""
     low, high = points.min(axis=0), points.max(axis=0)
     size = np.where(high > low, high - low, np.maximum(1.0, np.abs(high) * 0.1))
     middle = (low + high) / 2
@@ -79,7 +79,7 @@ def bounds_of(points: Array) -> tuple[float, float, float, float]:
 
 
 def choose_grid(forest: BaseForest) -> tuple[int, int]:
-    """Return columns and rows of the grid: fewer if all took long; none if too few were left."""
+    """Return columns and rows of the grid: fewer, or none, where all would take too long."""
     metric = forest.metric
     if not metric.keeps_points:  # what is on the plane is no example, but made of some
         return 0, 0
@@ -91,7 +91,7 @@ def choose_grid(forest: BaseForest) -> tuple[int, int]:
 
 
 def draw_regions(forest: BaseForest, plane: Plane, grid: tuple[int, int]) -> str:
-    """Return the class of each point of a grid, a byte each; nothing if there is no telling."""
+    """Return the class of each point of a grid as a byte; empty if there are no regions."""
     if 0 in grid:
         return ""
     try:
@@ -102,7 +102,7 @@ def draw_regions(forest: BaseForest, plane: Plane, grid: tuple[int, int]) -> str
 
 
 def draw_forest(model: OPFClassifier, plane: Plane) -> dict[str, Any]:
-    """Return what is drawn of a model; of a large one a sample, evenly by age."""
+    """Return what is drawn of a model: of a large one, examples sampled evenly by age."""
     learned = model._learned()
     with learned.reading():
         forest, classes = learned

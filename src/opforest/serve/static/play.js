@@ -57,7 +57,7 @@ export function openPlay() {
     const tab = make("button", { type: "button", value: name }, title);
     find("tabs").append(tab);
   }
-  find("tabs").prepend(make("button", { type: "button", value: "all" }, "All three"));
+  find("tabs").prepend(make("button", { type: "button", value: "all" }, "All"));
   find("tabs").addEventListener("click", (event) => event.target.value && view(event.target.value));
   function view(which) {
     for (const tab of find("tabs").children) tab.setAttribute("aria-pressed", String(tab.value === which));

@@ -12,6 +12,8 @@ function size(bytes) {
   return `${(bytes / unit).toFixed(bytes && bytes < 10 * unit ? 1 : 0)} ${name}`;
 }
 
+const lasting = (micros) => (micros < 1e4 ? `${count(micros)} µs` : micros < 1e6 ? `${Math.round(micros / 1e3)} ms` : `${(micros / 1e6).toFixed(1)} s`);
+
 const DEEDS = { learn: "learned", correct: "corrected", forget: "forgotten" };
 
 function summary(event) {
@@ -24,7 +26,7 @@ function summary(event) {
     report.reconquered && `${count(report.reconquered)} cost${report.reconquered === 1 ? "" : "s"} changed`,
   ].filter(Boolean).join(", ");
   return make("li", {}, make("span", {}, `${count(done)} ${DEEDS[event.kind]}${names}`),
-    make("span", { className: "soft" }, `${more || "no other changed"} · ${count(event.micros)} µs`));
+    make("span", { className: "soft" }, `${more || "no other changed"} · ${lasting(event.micros)}`));
 }
 
 export function openStore(first) {
@@ -98,7 +100,7 @@ export function openStore(first) {
     context.clearRect(0, 0, width, height);
     find("accuracy-note").textContent = stats.score === null
       ? "This store was made without --score."
-      : history.length ? `${(100 * stats.score.accuracy).toFixed(1)} % of ${count(stats.score.total)} examples were predicted rightly before they were learned.`
+      : history.length ? `${(100 * stats.score.accuracy).toFixed(1)} % of ${count(stats.score.total)} examples were predicted correctly before they were learned.`
         : "No example has been predicted before it was learned yet.";
     find("accuracy").parentElement.hidden = history.length < 2;
     if (history.length < 2) return;
@@ -106,19 +108,15 @@ export function openStore(first) {
     const low = Math.min(...history.map(([, right, total]) => right / total));
     const floor = Math.min(0.9, Math.floor(low * 10) / 10);
     const at = (right, total) => [34 + (total / last) * (width - 40), 6 + (1 - (right / total - floor) / (1 - floor)) * (height - 26)];
-    context.font = "11px system-ui, sans-serif";
-    context.fillStyle = colour.soft;
-    context.strokeStyle = colour.line;
+    Object.assign(context, { font: "11px system-ui, sans-serif", fillStyle: colour.soft, strokeStyle: colour.line });
     for (const value of [floor, (1 + floor) / 2, 1]) {
       const [, y] = at(value, 1);
       context.beginPath(); context.moveTo(34, y); context.lineTo(width - 6, y); context.stroke();
       context.fillText(`${Math.round(100 * value)} %`, 0, y + 4);
     }
-    context.textAlign = "right";
-    context.fillText(`${count(last)} examples`, width - 6, height - 4);
-    context.textAlign = "left";
-    context.strokeStyle = colour.accent;
-    context.lineWidth = 2;
+    const below = `${count(last)} examples`;
+    context.fillText(below, width - 6 - context.measureText(below).width, height - 4);
+    Object.assign(context, { strokeStyle: colour.accent, lineWidth: 2 });
     context.beginPath();
     for (const [, right, total] of history) context.lineTo(...at(right, total));
     context.stroke();
