@@ -16,8 +16,7 @@ from sklearn.model_selection import train_test_split
 
 from opforest import OPFClassifier
 
-images = load_sample_images().images
-names = ["temple", "flower"]
+images, names = load_sample_images().images, ["temple", "flower"]
 
 # %%
 # Patches become histograms

@@ -1,4 +1,4 @@
-"""OPFI in plain Python, after the paper's pseudo-code as the theory repairs it.
+"""OPFI in plain Python: the paper's pseudo-code with the repairs that docs/theory.md names.
 
 Nothing here is shared with the library. Distances are given by one table of all examples.
 """

@@ -1,4 +1,4 @@
-"""Whom to ask about."""
+"""Which examples to ask about."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""One thread of BLAS, and everything as it was before."""
+"""BLAS uses one thread within a block, and as many as before after it."""
 
 import threading
 

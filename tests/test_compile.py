@@ -1,4 +1,4 @@
-"""Compiling ahead, and saying that we compile."""
+"""Compiling in advance, and the message about compiling."""
 
 import gc
 import os

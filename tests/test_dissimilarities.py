@@ -1,4 +1,4 @@
-"""OPFython's distances: its own values, what is refused, and forests by some of them."""
+"""OPFython's distances: equal to its own values; which are refused; forests by some of them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""While one thread learns and forgets, others predict, explain and pickle: before or after."""
+"""While one thread learns and forgets, others see the model before or after a whole example."""
 
 import copy
 import pickle

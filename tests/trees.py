@@ -1,4 +1,4 @@
-"""The edges of trees, to be compared."""
+"""The edges of trees, for comparison."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The least that is an Excel workbook."""
+"""Minimal Excel workbooks."""
 
 import zipfile
 

@@ -263,6 +263,8 @@ def draw(
         title=f"Time to learn the next {INCREMENT}, ms (log scale)",
         xlabel="examples known", yscale="log",
     )  # fmt: skip
+    lines, names = axes[1, 0].get_legend_handles_labels()
+    figure.legend(lines, names, loc="outside lower center", ncols=len(METHODS), frameon=False)
     figure.savefig(out, format="png")
 
 
@@ -272,7 +274,6 @@ def _draw_curves(ax: Any, known: list[int], values: dict[str, list[float]], scal
         values_of = scale * np.array(values[name])
         ax.plot(known, values_of, color=COLORS[name], label=name, lw=width, ls=dash)
     ax.grid(alpha=0.3)
-    ax.legend(frameon=False, ncols=len(METHODS), fontsize="small")
 
 
 if __name__ == "__main__":

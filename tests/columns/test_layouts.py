@@ -1,4 +1,4 @@
-"""Layouts that occur, and input that is bad: what is read, and what is said of the rest."""
+"""Layouts of files, good and bad: what is read, and the error for each of the rest."""
 
 import bz2
 import gzip

@@ -104,6 +104,11 @@ def test_the_gallery_has_an_order_and_nothing_is_left_out():
     assert sorted(order) == sorted(path.name for path in (ROOT / "examples").glob("plot_*.py"))
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
+def test_examples_are_short(path):
+    assert 30 <= len(path.read_text("utf-8").splitlines()) <= 80
+
+
 def test_the_readme_counts_the_examples():
     (count,) = re.findall(r"gallery of (\d+) examples", (ROOT / "README.md").read_text("utf-8"))
     assert int(count) == len(list((ROOT / "examples").glob("plot_*.py"))) >= 14

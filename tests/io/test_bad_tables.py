@@ -1,4 +1,4 @@
-"""Data files that are wrong, or would come back as something else: what is said of them."""
+"""Data files that are wrong, or would lose something: the error for each."""
 
 import sys
 import zipfile

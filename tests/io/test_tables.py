@@ -1,4 +1,4 @@
-"""Data files of every kind: there and back, and found out."""
+"""Data files of every kind: written, read back, and recognised."""
 
 import gzip
 import io

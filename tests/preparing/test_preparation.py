@@ -1,4 +1,4 @@
-"""Preparation: what it computes, against plain NumPy, and what it says of what it cannot."""
+"""Preparation: what it computes, against plain NumPy, and the errors it raises."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The models of the family in files: the same again, and nothing that is none."""
+"""Saving and loading the family's models; files of anything else are refused."""
 
 import numpy as np
 import pytest

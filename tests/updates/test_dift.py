@@ -1,4 +1,4 @@
-"""DIFT is DIFT."""
+"""DIFT makes every new example a prototype."""
 
 import numpy as np
 
