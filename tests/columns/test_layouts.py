@@ -143,6 +143,19 @@ class TestLayouts:
         assert np.array_equal(whole.X, cut.X)
         assert len(cut) == 200
 
+    @pytest.mark.parametrize("mark", [",", ", ", " ", ";"])
+    @pytest.mark.parametrize("between", ["", "\n", "  \n\n", '7,"a\nb",x\n'])
+    def test_lines_are_counted_over_blocks(self, tmp_path, monkeypatch, mark, between):
+        monkeypatch.setattr("opforest.io.delimited.BLOCK", 64)
+        monkeypatch.setattr("opforest.io.delimited.LINES", 4)
+        if mark == " " and '"' in between:
+            between = ""  # there are no quotes where blanks separate
+        rows = "1.5,2.5,x\n3,4,y\n" * 20
+        content = ("a,b,class\n" + rows + between + rows + "9,9\n").replace(",", mark)
+        lines = content.splitlines()
+        with pytest.raises(DataFileError, match=f"line {len(lines)}: the row has 2 cells"):
+            read(tmp_path / "a.csv", content, drop=("b",))
+
     def test_text_that_comes_late(self, tmp_path, monkeypatch):
         monkeypatch.setattr("opforest.io.delimited.BLOCK", 64)
         monkeypatch.setattr("opforest.io.delimited.LINES", 4)

@@ -88,6 +88,7 @@ class Delimited:
                   for k, kind in enumerate(found.schema)]  # fmt: skip
         self.dialect = found._replace(schema=tuple(schema))
         self._error: DataFileError | None = None  # comes after the rows before it
+        self._is_plain = False  # whether each line of the block is a row
         self._block = b"".join(head[self.dialect.skipped :])
         self._line, self._row = self.dialect.skipped, 0
 
@@ -103,7 +104,7 @@ class Delimited:
                 yield frame
             if self._error is not None:
                 raise self._error
-            self._line += block.count(b"\n")
+            self._line += len(frame) if self._is_plain else block.count(b"\n")
             self._row += len(frame)
             self._block = rest
 
@@ -129,6 +130,7 @@ class Delimited:
 
     @undisturbed  # polars would swallow an interrupt
     def _parse(self, block: bytes) -> pl.DataFrame:
+        self._is_plain = False
         frame = None if b"\0" in block else self._quickly(block)
         if frame is None:
             return self._slowly(block)
@@ -147,9 +149,12 @@ class Delimited:
         elif dialect.is_padded:
             block = re.sub(rb" *%b *" % re.escape(mark), mark, block)
         frame = self._read(block, mark)
-        if frame is not None and b'"' not in block and not self._is_whole(frame, block, mark):
-            block = _BLANK_LINE.sub(b"", block)  # polars takes them for rows
-            frame = self._read(block, mark)
+        if frame is not None and b'"' not in block:
+            is_whole = self._is_whole(frame, block, mark)
+            self._is_plain = is_whole and dialect.delimiter != " "
+            if not is_whole:
+                block = _BLANK_LINE.sub(b"", block)  # polars takes them for rows
+                frame = self._read(block, mark)
         if frame is None or not self._is_whole(frame, block, mark):
             return None
         if dialect.has_tail:
