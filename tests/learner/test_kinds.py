@@ -207,6 +207,13 @@ def test_readers_hear_of_labels(half_known):
         assert reader.audit().ok
 
 
+def test_the_missing_value_of_pandas_is_no_label():
+    pd = pytest.importorskip("pandas")
+    with Learner(":memory:", semi_supervised=True) as learner:
+        learner.learn([[0.0], [1], [5]], pd.Series([3, pd.NA, 5], dtype="Int64"))
+        assert learner.rows()[2].tolist() == [3, None, 5]
+
+
 @pytest.mark.parametrize("labels", [[3, -1, 5], [3.0, float("nan"), 5.0], [True, None, False]])
 def test_what_is_no_label(tmp_path, labels):
     with Learner(tmp_path / "a.db", semi_supervised=True) as learner:

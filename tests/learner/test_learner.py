@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from scipy.sparse import csr_matrix
 
 import opforest
 from opforest import Learner, OPFClassifier
@@ -226,6 +227,14 @@ def test_labels_come_back_as_they_were(tmp_path, y, kind):
         ([[0.0, 1]], ["\ud800"], None, "valid Unicode"),
         ([[0.0, 1]], ["x" * 300], None, "at most 256 characters"),
         ([[0.0, 1]], "low", None, "labels must be a list"),
+        ([[0.0, 1], [1, 1]], {"low", "high"}, None, "in the order of the rows, got set"),
+        ([[0.0, 1]], {"low": 1}, None, "in the order of the rows, got dict"),
+        ([[0.0, 1], [1, 1]], ["low"] * 2, {"x", "y"}, "keys must be a list, in the order"),
+        ([[0.0, 1]], ["low"], 5, "keys must be text, or a list of texts, got 5"),
+        (np.ma.array([[0.0, 1]], mask=[[True, False]]), ["low"], None, "are masked"),
+        (np.array([["2020-01-01"] * 2], "datetime64[D]"), ["low"], None, "got datetime64"),
+        (np.array([[1j, 2]]), ["low"], None, "got complex128"),
+        (csr_matrix([[0.0, 1]]), ["low"], None, r"Pass X.toarray\(\)"),
         ([[0.0, 1]], ["low"], ["a"], "another example with the key 'a'"),
         ([[0.0, 1]], ["low"], [""], "is empty"),
         ([[0.0, 1]], ["low"], [7], "must be text, got 7"),

@@ -1,6 +1,6 @@
 """Labels, keys and rows of features as a store keeps them, or what is wrong with those given."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ def read_labels(
     """
     if isinstance(y, str):
         raise ValueError(f"labels must be a list, one label for each row, got the text {y!r:.50}.")
+    _check_ordered(y, "labels")
     try:
         values = y.tolist() if hasattr(y, "tolist") else list(y)
     except TypeError:
@@ -77,7 +78,16 @@ def read_labels(
 
 def _is_none(value: Any) -> bool:
     """Tell whether this stands for a label that is not there."""
-    return value is None or (type(value) in (int, float) and (value != value or value == -1))
+    if value is None or type(value).__name__ == "NAType":  # pandas' own
+        return True
+    return type(value) in (int, float) and (value != value or value == -1)
+
+
+def _check_ordered(values: Any, what: str) -> None:
+    """Raise an error if it is not said which of these belongs to which row."""
+    if isinstance(values, Set | Mapping):
+        raise ValueError(f"{what} must be a list, in the order of the rows, got "
+                         f"{type(values).__name__}.")  # fmt: skip
 
 
 def _kind_of(values: list[Any], wanted: str | None) -> str | None:
@@ -144,8 +154,13 @@ def label_array(values: list[Any], kind: str | None) -> Array:
 
 def read_keys(keys: Any, n: int | None = None) -> list[str]:
     """Check keys, of which there must be ``n``, and return them as a list."""
+    if n is not None:
+        _check_ordered(keys, "keys")
     values = [keys] if isinstance(keys, str) else keys
-    values = values.tolist() if hasattr(values, "tolist") else list(values)
+    try:
+        values = values.tolist() if hasattr(values, "tolist") else list(values)
+    except TypeError:
+        raise ValueError(f"keys must be text, or a list of texts, got {keys!r:.50}.") from None
     for i, key in enumerate(values):
         if type(key) is not str:
             raise RowError(
@@ -185,11 +200,17 @@ def read_rows(X: Any, names: tuple[str, ...] | None, n_features: int | None, dty
     """
     if names is not None and hasattr(X, "columns"):
         X = _by_name(X, names)
+    if np.ma.is_masked(X):
+        raise RowError("rows must be tables of finite numbers, and some of these are masked.")
     try:
         with np.errstate(over="ignore"):
-            rows = np.asarray(X, dtype)
+            rows = np.asarray(X)
+            if rows.dtype.kind in "cmM":  # complex numbers, times and dates
+                raise TypeError(f"got {rows.dtype}.")
+            rows = rows.astype(dtype)
     except (TypeError, ValueError, OverflowError) as error:
-        raise RowError(f"rows must be tables of numbers: {error}") from None
+        hint = " Pass X.toarray()." if hasattr(X, "toarray") else ""
+        raise RowError(f"rows must be tables of numbers: {error}{hint}") from None
     if rows.ndim != 2:
         hint = " Put a single example into a list: [x]." if rows.ndim == 1 else ""
         raise RowError(f"rows must be a table, got an array of {rows.ndim} dimensions.{hint}")
