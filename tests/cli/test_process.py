@@ -214,3 +214,9 @@ def test_kills_leave_the_old_model_or_the_new_one(tmp_path):
         assert report[update]["broken"] == []
         assert report[update]["steps"] > 1
         assert report[update]["same"]
+
+
+def test_the_package_is_the_command():
+    asked = [sys.executable, "-m", "opforest", "--version"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == f"opforest {opforest.__version__}\n"
