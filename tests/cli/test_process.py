@@ -18,7 +18,7 @@ from opforest.io.tables import write_table
 pytest.importorskip("typer")
 
 COMMAND = (sys.executable, "-c", "from opforest.cli.main import main; main()")
-KILLS = 7
+KILLS = 15
 posix = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 
 
@@ -89,7 +89,7 @@ def test_wrong_usage_is_one_line(arguments, message):
 def test_what_nobody_foresaw_is_one_line_too(folder):
     code = (
         "from opforest.cli import main, models\n"
-        "models.load_model = None\n"
+        "models.load_to_predict = None\n"
         "import sys; sys.argv[1:] = ['predict', 'model', 'data.csv']; main.main()"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
