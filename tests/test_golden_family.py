@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from data_files import GOLDEN, PUBLISHED_DATA, at_hand, read_dat
+from data_files import GOLDEN
 from opforest import (
     OPFClassifier,
     OPFClustering,
@@ -37,17 +37,11 @@ ANSWERS = {
 
 @pytest.fixture(params=SETS)
 def folder(request):
-    if request.param == "produce300" and not at_hand("produce.opf"):
-        pytest.skip("produce.opf of the paper's data is not at hand")
     return GOLDEN / "family" / request.param
 
 
 def read(folder, name):
     golden = np.load(folder / f"{name}.npz")
-    if folder.name == "produce300":  # the first fifty of six classes
-        X, y = read_dat(PUBLISHED_DATA / "opfi" / "produce.opf")
-        some = np.concatenate([np.flatnonzero(y == label)[:50] for label in range(1, 7)])
-        return X[some].astype(np.float32), y[some].astype(int), golden
     data = np.load(folder / "data.npz")
     return data["X"], data["y"].astype(int), golden
 
