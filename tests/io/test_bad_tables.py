@@ -139,10 +139,10 @@ class TestErrors:
 
     @pytest.mark.parametrize(
         ("names", "message"),
-        [(("a ", "b"), "blanks"), (("", "b"), "empty"), (("1", "2"), "read as an example")],
+        [(("a ", "b"), "blanks"), (("", "b"), "empty"), (("1", "2"), "as an example")],
     )
     def test_names_that_a_table_of_text_cannot_hold(self, tmp_path, names, message):
-        data = Data(np.zeros((2, 2)), np.array(["a", "b"]), None, names, "species")
+        data = Data(np.zeros((2, 2)), np.array(["a", "b"]), None, names, "kind")
         with pytest.raises(DataFileError, match=message):
             write_table(tmp_path / "a.csv", data)
 

@@ -39,7 +39,7 @@ def distance(
         from opforest.io.tables import format_of, read_table, write_table
         from opforest.metrics import resolve
 
-        reading = how.reading()
+        reading = how.reading(remedy="")
         measured_by = resolve(metric or "euclidean", options.parse_params(metric_param))
         if measured_by.is_precomputed:
             raise ValueError("metric 'precomputed' measures nothing; name another one.")

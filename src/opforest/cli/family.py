@@ -85,7 +85,8 @@ def cluster(
         models.remember_names(learner, examples)
         seconds = perf_counter() - begin
         dropped = len(read) - len(examples)
-        tell([f"{dropped} rows with missing cells are left out"] if dropped else [])
+        notes = [f"{dropped} rows with missing cells are left out"] if dropped else []
+        tell([*examples.notes, *notes])
         if model is not None:
             opforest.save(learner, model)
         labels = clustering.labels_.tolist()

@@ -197,6 +197,7 @@ def _read_unlabelled(
 ) -> tuple[Any, int]:
     """Return the features in a file whose labels do not count, and how many rows are left out."""
     from opforest.cli.models import reading_for, usable
+    from opforest.columns.cells import Cells
     from opforest.columns.data import Expected
     from opforest.io.tables import read_table
 
@@ -204,8 +205,9 @@ def _read_unlabelled(
     is_text = getattr(examples.X, "dtypes", None)
     text = frozenset(j for j in range(width) if is_text and not is_text[j].is_numeric())
     expected = Expected(
-        width, None if names is None else tuple(names), y.dtype.kind in "UO", examples.layout, text
-    )
+        width, None if names is None else tuple(names), y.dtype.kind in "UO", examples.layout, text,
+        Cells.from_data((examples.layout or {}).get("cells", {})),
+    )  # fmt: skip
     # Features are found as predict finds them; options speak of the columns of the other file.
     how = replace(how, label=None, drop=None, keep=None)
     reading = replace(reading_for(learner, how), expected=expected)

@@ -230,9 +230,11 @@ def kind_of_model(path: str) -> str | None:
 
 def expected_of(model: Any) -> "Expected":
     """Return what a model expects of data."""
+    from opforest.columns.cells import Cells
     from opforest.columns.data import Expected
 
     classifier, preparation = classifier_of(model), preparation_of(model)
+    layout = getattr(classifier, "columns_", None)
     names = getattr(model, "feature_names_in_", None)
     n_features = None
     text: frozenset[int] = frozenset()
@@ -243,8 +245,9 @@ def expected_of(model: Any) -> "Expected":
         model.n_features_in_ if n_features is None else n_features,
         None if names is None else tuple(map(str, names)),
         not hasattr(classifier, "classes_") or classifier.classes_.dtype.kind in "UO",
-        getattr(classifier, "columns_", None),
+        layout,
         text,
+        Cells.from_data((layout or {}).get("cells", {})),
     )
 
 

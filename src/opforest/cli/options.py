@@ -115,11 +115,25 @@ HeaderOption = Annotated[
     bool | None,
     typer.Option(
         "--header/--no-header",
-        help="whether the first line of a CSV file has names (default: if none of its cells is "
-        "a number)",
+        help="whether the first line of a CSV file has names (default: found out, or you are "
+        "asked)",
         show_default=False,
     ),
 ]
+DecimalOption = Annotated[
+    str | None,
+    typer.Option(
+        "--decimal", metavar="MARK",
+        help="what comes before the fraction of a number, . or , (default: found out)",
+    ),
+]  # fmt: skip
+NaOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--na", metavar="CELL",
+        help="a cell that means a missing value, beside ?, NA and the like; repeatable",
+    ),
+]  # fmt: skip
 JsonOption = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 JobsOption = Annotated[
     int | None, typer.Option("--jobs", "-j", help="threads; -1 for all processors (default: 1)")
@@ -158,6 +172,8 @@ class How:
     delimiter: DelimiterOption = None
     header: HeaderOption = None
     keep: KeepOption = None
+    decimal: DecimalOption = None
+    na: NaOption = None
 
     def reading(
         self,
@@ -168,6 +184,7 @@ class How:
         needs_label: bool = False,
         lossless: bool = False,
         may_lack_labels: bool = False,
+        remedy: str = "here",
     ) -> "Reading":
         """Return it as readers want it, or say which option makes no sense."""
         from opforest.columns.data import Reading
@@ -179,6 +196,9 @@ class How:
                 raise ValueError(
                     f"--delimiter must be a character, tab or space, got {delimiter!r}."
                 )
+        decimal = {"point": ".", "comma": ","}.get(self.decimal or "", self.decimal)
+        if decimal not in (None, ".", ","):
+            raise ValueError(f"--decimal must be . or , got {decimal!r}.")
         kind = None if self.format is None else self.format.value
         return Reading(
             kind,
@@ -193,6 +213,9 @@ class How:
             needs_label,
             lossless,
             may_lack_labels,
+            decimal,
+            tuple(mark.strip() for mark in self.na or ()),
+            remedy,
         )
 
 

@@ -41,6 +41,7 @@ def _opened(path: str, **more: Any) -> Iterator["Learner"]:
 
 def _expected(learner: "Learner") -> "Expected | None":
     """Return what a store expects of data files."""
+    from opforest.columns.cells import Cells
     from opforest.columns.data import Expected
     from opforest.learner.rows import PreparedRows
 
@@ -50,7 +51,8 @@ def _expected(learner: "Learner") -> "Expected | None":
     text = None if known.labels is None else known.labels == "text"
     first = rows.steps[0][1] if isinstance(rows, PreparedRows) and rows.steps else None
     categorical = frozenset(getattr(first, "categorical_", ()))
-    return Expected(known.n_features, known.feature_names, text, None, categorical)
+    cells = Cells.from_data(known.cells)
+    return Expected(known.n_features, known.feature_names, text, None, categorical, cells)
 
 
 def _reading(learner: "Learner", how: options.How) -> Any:
@@ -62,6 +64,7 @@ def _reading(learner: "Learner", how: options.How) -> Any:
         allow_missing=asked is not None and asked.get("missing", "median") != "error",
         categories=asked is not None and asked.get("encode", "onehot") != "error",
         may_lack_labels=known.semi_supervised,
+        remedy="store",
     )
 
 
@@ -132,9 +135,10 @@ def learn(
     Example: opforest store learn animals.db more.csv
     """
     with say_errors("Stopped; what was learned is on disk. Run it again to learn the rest."):
-        from opforest.cli.output import counting, print_facts
+        from opforest.cli.output import counting, print_facts, tell
         from opforest.io.tables import read_chunks, read_table
 
+        notes: tuple[str, ...] = ()
         begin, totals = perf_counter(), {"learned": 0, "unchanged": 0, "replaced": 0}
         with _opened(store) as learner, counting("learned") as count:
             reading, known = _reading(learner, how), learner.settings
@@ -144,13 +148,16 @@ def learn(
             for chunk in [read_table(data, reading)] if whole else read_chunks(data, reading):
                 y = _labels(chunk, data, learner)
                 keys = None if chunk.ids is None else [str(key) for key in chunk.ids.tolist()]
+                cells, notes = (chunk.layout or {}).get("cells"), chunk.notes
                 with blame(data):
-                    change = learner.learn_named(chunk.X, y, keys, replace, chunk.feature_names)
+                    change = learner.learn_named(chunk.X, y, keys, replace, chunk.feature_names,
+                                                 cells)  # fmt: skip
                 for name in totals:
                     totals[name] += getattr(change, name)
                 count(len(chunk))
             examples = len(learner)
         seconds = perf_counter() - begin
+        tell(notes)
         print_facts({"store": store, **totals, "examples": examples, "seconds": seconds}, json)
 
 

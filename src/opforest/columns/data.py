@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from opforest.columns.cells import Cells
 from opforest.errors import DataFileError
 
 Array = npt.NDArray[Any]
@@ -93,6 +94,7 @@ class Expected(NamedTuple):
     text_labels: bool | None = None  #: whether classes are strings
     layout: dict[str, Any] | None = None  #: of the columns it was trained on
     text: frozenset[int] = frozenset()  #: the features that hold text
+    cells: Cells = Cells()  #: how its cells were read
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,8 @@ class Reading:
     delimiter : str or None
         What separates the cells of a CSV file.
     header : bool or None
-        Whether the first line of a CSV file has the names of the columns.
+        Whether the first line of a CSV file has the names of the columns. Other formats say so
+        themselves: there it does nothing, but for a note, and a workbook needs its names.
     allow_missing : bool
         Whether features may be missing or infinite.
     expected : Expected or None
@@ -125,6 +128,13 @@ class Reading:
         Whether nothing may be left out because it looks like an id or a date.
     may_lack_labels : bool
         Whether labels may be missing. If some are, labels are text, and those are empty.
+    decimal : {".", ","} or None
+        The mark before the fraction of a number, in cells of text.
+    na : tuple of str
+        Cells of features that mean a missing value, beside those that always do.
+    remedy : {"here", "store", ""}
+        Where text and missing cells can be prepared: by options of the command itself, by those
+        that the store was created with, or nowhere.
     """
 
     format: str | None = None
@@ -139,6 +149,9 @@ class Reading:
     needs_label: bool = False
     lossless: bool = False
     may_lack_labels: bool = False
+    decimal: str | None = None
+    na: tuple[str, ...] = ()
+    remedy: str = "here"
 
 
 @dataclass(frozen=True)
@@ -164,6 +177,12 @@ class Table:
     as_text : callable or None
         ``as_text(columns)`` returns these columns of the whole file in a data frame, as they are
         written; None if they are cells of a type anyway, or cannot be read again.
+    decimal : str
+        The decimal mark that cells have, where the whole file says so; else "".
+    had_commas : bool
+        Whether decimal commas have been made points.
+    notes : tuple of str
+        What was decided without being told.
     """
 
     path: str
@@ -174,6 +193,9 @@ class Table:
     is_typed: bool = True
     find_line: Callable[[int], int | None] | None = None
     as_text: Callable[[Sequence[int]], Any] | None = None
+    decimal: str = ""
+    had_commas: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def join(parts: Sequence[Data]) -> Data:

@@ -6,6 +6,8 @@ from functools import cached_property
 
 import polars as pl
 
+from opforest.columns.cells import NUMBER_LIKE, PLAIN, STYLES, Affix, Form
+
 #: What stands for a value that is not there, in lower case.
 MISSING = ("", "?", "na", "n/a", "nan", "null")
 
@@ -45,6 +47,10 @@ class Column:
         What is in it.
     declared : str
         The kind that the file declares, "category" or "number"; "" if it does not.
+    form : Form
+        How its numbers are written, if it came as text.
+    doubts : tuple of Form
+        Forms in which all of its cells are numbers, but not the same ones.
 
     Examples
     --------
@@ -59,6 +65,8 @@ class Column:
     name: str | None
     cells: pl.Series
     declared: str = ""
+    form: Form = PLAIN
+    doubts: tuple[Form, ...] = ()
 
     def __str__(self) -> str:
         """Return what an error calls it."""
@@ -88,15 +96,33 @@ class Column:
             if self.cells.dtype == pl.Float32:
                 return self.cells
             return self.cells.cast(pl.Float64, strict=False)
-        text = self.words
-        proper = text.set(~text.str.contains(NUMBER), None)
-        return proper.cast(pl.Float64, strict=False)
+        return self.plain.cast(pl.Float64, strict=False)
+
+    @cached_property
+    def plain(self) -> pl.Series:
+        """The numbers in cells of text as Python writes them; null where there is no number."""
+        text, form = self.words, self.form
+        if form == PLAIN:
+            return text.set(~text.str.contains(NUMBER), None)
+        style = STYLES[form.style]
+        proper = text.set(~text.str.contains(form.pattern), None)
+        bare = proper.str.replace(form.pattern, "${sign}${inner}${number}")
+        for mark in style.groups:
+            bare = bare.str.replace_all(mark, "", literal=True)
+        return bare.str.replace(style.decimal, ".", literal=True).str.replace("[dD]", "e")
+
+    @cached_property
+    def disguised(self) -> pl.Series:
+        """The cells that are numbers by the form of the column only."""
+        plain = self.words.str.contains(NUMBER)
+        return self.words.filter(self.numbers.is_not_null() & ~plain)
 
     @cached_property
     def bad(self) -> pl.Series:
         """Tell which cells are neither numbers nor missing."""
-        if not self.is_text:
-            return pl.repeat(False, len(self.cells), eager=True)
+        if not self.is_text:  # bare numbers mean something else than those of a form
+            is_bare = self.form.affix != Affix()
+            return self.cells.is_not_null() & pl.repeat(is_bare, len(self.cells), eager=True)
         words = self.words.is_not_null() & (self.words.str.to_lowercase() != "none")
         return (words & self.numbers.is_null()).fill_null(False)
 
@@ -106,6 +132,8 @@ class Column:
         dtype = self.cells.dtype
         if self.cells.null_count() == len(self.cells):
             return "empty"
+        if not self.is_text and self.form.affix != Affix():
+            return "mixed"
         if dtype == pl.Boolean:
             return "boolean"
         if dtype.is_integer():
@@ -128,11 +156,11 @@ class Column:
             words.str.to_lowercase().is_in(["true", "false"]).all()
         ):
             return "boolean"
-        bad = int(self.bad.sum())
-        if bad == 0:
+        if not self.bad.any():
             known = self.numbers.drop_nulls()
-            return "whole number" if len(known) and (known == known.round()).all() else "number"
-        if 2 * bad <= len(words) or self.declared:
+            is_whole = self.form.affix == Affix() and len(known) and (known == known.round()).all()
+            return "whole number" if is_whole else "number"
+        if 2 * int(words.str.contains(NUMBER_LIKE).sum()) >= len(words) or self.declared:
             return "mixed"
         if bool(words.head(20).str.contains(_DATE).all()) and words.str.contains(_DATE).all():
             return "date"
@@ -184,7 +212,8 @@ class Column:
         """Whether it may be taken for the label though nothing says so."""
         is_one = len(self.cells) >= FEW_ROWS and self.distinct < 2
         kinds = ("category", "boolean", "whole number")
-        return self.kind in kinds and self.has_classes and not is_one
+        may = self.kind in kinds or self.form != PLAIN
+        return may and self.has_classes and not is_one
 
     @property
     def has_classes(self) -> bool:

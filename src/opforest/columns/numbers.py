@@ -1,6 +1,6 @@
 """The numbers, labels and ids of a table, exactly or not at all."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,9 @@ from opforest.columns.describing import (
     describe,
     listed,
 )
-from opforest.columns.roles import Roles, explain_text
+from opforest.columns.forms import clear
+from opforest.columns.hints import explain_missing, explain_mixed, explain_text, in_likely_form
+from opforest.columns.roles import Roles
 from opforest.errors import DataFileError
 
 #: Whole numbers from here on are not all floating-point numbers of 64 bits.
@@ -32,7 +34,10 @@ def to_data(
     ``text`` tells whether labels are text, where that has been decided.
     """
     columns = describe(frame, table.names, table.declared)
-    chosen = [columns[k] for k in roles.features]
+    chosen = [
+        replace(clear(columns[k], roles.cells.missing), form=roles.columns[k].form)
+        for k in roles.features
+    ]
     teller = _Teller(table, first)
     if reading.categories and (roles.text or not reading.lossless):
         X = _features(chosen, roles, reading, teller)
@@ -82,7 +87,7 @@ def _numbers(columns: list[Column], roles: Roles, reading: Reading, teller: _Tel
     X = np.ascontiguousarray(frame.to_numpy())
     X = X if X.flags.writeable else X.copy()
     if not reading.allow_missing:
-        _check_finite(X, columns, teller, reading.expected is not None)
+        _check_finite(X, columns, teller, reading)
     _check_exact(X, columns, teller)
     return X
 
@@ -97,22 +102,32 @@ def _no_numbers(
     column: Column, roles: Roles, reading: Reading, teller: _Teller
 ) -> DataFileError:  # fmt: skip
     """Return the error about a column that holds no numbers; all of them, if it is text."""
-    seen = roles.columns[column.number - 1].kind
-    if reading.expected is None and seen in ("category", "text"):
-        return DataFileError(explain_text(roles, not reading.lossless), teller.table.path)
+    seen = {roles.columns[k].kind for k in roles.features}
+    is_new = reading.expected is None
+    if is_new and not reading.categories and seen & {"category", "text"}:
+        return DataFileError(explain_text(roles, reading), teller.table.path)
     if column.kind in ("other", "date"):
         reason = f"{column} must hold numbers, got {_type(column)}; --drop {column.option}"
         return DataFileError(reason, teller.table.path)
+    remedy = explain_mixed(column, roles, reading) if is_new else ""
+    column = column if not is_new else in_likely_form(column)
     i = int(column.bad.arg_max() or 0)
-    before = "" if reading.expected is None else ", as in training"
-    return teller.error(column, i, f"{column} must hold numbers{before}, got {column.cells[i]!r}")
+    before = "" if is_new else ", as in training"
+    reason = f"{column} must hold numbers{before}{_such_as(column)}, got {column.cells[i]!r}"
+    return teller.error(column, i, f"{reason}{remedy}")
+
+
+def _such_as(column: Column) -> str:
+    """Say what stands around the numbers of a column."""
+    prefix, suffix = column.form.affix
+    return f" such as '{prefix}1{suffix}'" if prefix or suffix else ""
 
 
 def _type(column: Column) -> str:
     return "dates" if column.kind == "date" else str(column.cells.dtype)
 
 
-def _check_finite(X: Array, columns: list[Column], teller: _Teller, is_trained: bool) -> None:
+def _check_finite(X: Array, columns: list[Column], teller: _Teller, reading: Reading) -> None:
     if np.isfinite(X).all():
         return
     bad = ~np.isfinite(X)
@@ -125,10 +140,7 @@ def _check_finite(X: Array, columns: list[Column], teller: _Teller, is_trained: 
         names = listed([column.option for column in missing], 20)
         rows = int(np.isnan(X).any(axis=1).sum())
         reason += f"; {rows} of {len(X)} rows have missing cells, in {names}: "
-        reason += (
-            "the model was trained without --missing median, which would fill them" if is_trained
-            else "--missing median fills them, --missing drop leaves these rows out"
-        )  # fmt: skip
+        reason += explain_missing(missing, reading)
     raise teller.error(columns[k], i, reason)
 
 
@@ -136,7 +148,8 @@ def _check_exact(X: Array, columns: list[Column], teller: _Teller) -> None:
     """Refuse whole numbers that floating point cannot hold."""
     table = teller.table
     for k in np.flatnonzero((np.abs(X) >= EXACT).any(axis=0) if len(X) else []).tolist():
-        column, cells = columns[k], columns[k].cells
+        column = columns[k]
+        cells = column.plain if column.is_text else column.cells
         if cells.dtype.is_float() and table.as_text is not None:
             written = table.as_text([column.number - 1]).to_series()
             cells = written[teller.first : teller.first + len(X)]
@@ -150,8 +163,8 @@ def _check_exact(X: Array, columns: list[Column], teller: _Teller) -> None:
                 lost = isinstance(cell, int) and int(X[i, k]) != cell
             if lost:
                 shown = str(cell) if len(str(cell)) < 40 else f"a number of {len(cell)} digits"
-                reason = f"{column} has {shown}, which float64 cannot hold"
-                raise teller.error(column, i, f"{reason}; --drop {column.option}")
+                reason = f"{column} has {shown}, which float64 cannot hold; if it is an id, "
+                raise teller.error(column, i, f"{reason}--drop {column.option} leaves it out")
 
 
 def _digits(cell: str) -> str:

@@ -12,8 +12,10 @@ from typing import Any
 import polars as pl
 
 from opforest._signals import undisturbed
+from opforest.columns.cells import Cells
 from opforest.columns.data import Expected, Reading
-from opforest.columns.describing import FEW_ROWS, NUMERIC, Column, listed, quote
+from opforest.columns.describing import FEW_ROWS, Column, listed
+from opforest.columns.forms import remember, tell_forms, undisguise, undisguise_features
 from opforest.errors import DataFileError
 
 #: Names of columns that hold the label, if no other is named; case does not matter.
@@ -42,6 +44,8 @@ class Roles:
         Why the label is the label; empty if it was named.
     notes : list of str
         What a person should know.
+    cells : Cells
+        How the cells of features are read, for files like this one.
     """
 
     columns: list[Column]
@@ -53,6 +57,12 @@ class Roles:
     notes: list[str] = field(default_factory=list)
     question: str = ""  #: what to ask where a label is needed
     text: frozenset[int] = frozenset()  #: places among the features that hold text
+    cells: Cells = field(default_factory=Cells)
+
+    @property
+    def chosen(self) -> list[Column]:
+        """The columns of the features."""
+        return [self.columns[k] for k in self.features]
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -64,18 +74,21 @@ class Roles:
     def layout(self) -> dict[str, Any]:
         """Where features and label stand, for files like this one."""
         name = None if self.label is None else self.columns[self.label].name
+        cells = self.cells.to_data()
         return {
             "width": len(self.columns),
             "features": [k + 1 for k in self.features],
             "label": None if self.label is None else self.label + 1,
             "label_name": name,
+            **({"cells": cells} if cells else {}),
         }
 
 
 @undisturbed  # polars would swallow an interrupt
 def choose_roles(
-    columns: list[Column], reading: Reading, path: str, *, apart: tuple[Any, ...] = ()
-) -> Roles:
+    columns: list[Column], reading: Reading, path: str, *, apart: tuple[Any, ...] = (),
+    decimal: str = "", had_commas: bool = False,
+) -> Roles:  # fmt: skip
     """Say what the columns of a table are, or what must be told.
 
     Parameters
@@ -88,11 +101,14 @@ def choose_roles(
         The file, for errors.
     apart : tuple, default=()
         Label and id, where the format has places of their own for them.
+    decimal, had_commas
+        What is known of decimal marks, as in a ``Table``.
     """
     if not columns:
         raise DataFileError("there are no columns", path)
     names = None if columns[0].name is None else tuple(str(column.name) for column in columns)
     _check_names(names, path)
+    columns = undisguise(columns, reading, decimal)
     roles = Roles(columns)
     label, keep = reading.label, _numbers(reading.keep, names, len(columns), path, roles)
     for k in _numbers(reading.drop, names, len(columns), path, roles):
@@ -105,6 +121,7 @@ def choose_roles(
     expected = reading.expected
     if expected is not None:
         _match(roles, names, expected, reading, path, bool(apart))
+        undisguise_features(columns, roles.features, reading, decimal)
     else:
         _leave_out_ids(roles, keep, bool(apart), reading.lossless)
         if not apart and label is None:
@@ -117,6 +134,8 @@ def choose_roles(
     elif reading.categories:
         roles.text = frozenset(i for i, k in enumerate(roles.features)
                                if _holds_text(columns[k], reading.lossless))  # fmt: skip
+    roles.notes += tell_forms(roles.chosen)
+    roles.cells = remember(roles.chosen, reading, had_commas)
     return roles
 
 
@@ -223,9 +242,9 @@ def _leave_out_ids(roles: Roles, keep: list[int], apart: bool, only_named: bool)
         if not column.why_id:
             continue
         roles.left_out[k] = f"an id: {column.why_id}"
+        advice = "" if column.kind == "text" else f" (--keep {column.option} takes it in)"
         roles.notes.append(
-            f"{column} is left out: {column.why_id}, so it looks like an id (--keep "
-            f"{column.option} takes it in)"
+            f"{column} is left out: {column.why_id}, so it looks like an id{advice}"
         )
 
 
@@ -306,11 +325,10 @@ def _classes(column: Column) -> str:
 
 def _question(columns: list[Column], candidates: list[int], left: list[int]) -> str:
     if not candidates:
-        last = columns[left[-1] if left else -1]
-        return (
-            "no column is known to be the label: none has values that come again; name it: "
-            f"--label {last.option if last.name is not None else -1}?"
-        )
+        reason = "no column is known to be the label: none has values that come again"
+        kinds = ("category", "text", "whole number", "boolean")
+        named = [k for k in left if columns[k].kind in kinds]
+        return f"{reason}; name it: --label {columns[named[-1]].option}?" if named else reason
     return f"which column is the label? Say {_offers(columns, candidates)}"
 
 
@@ -404,34 +422,3 @@ def _label_beside(
         roles.label = (by_name or left)[0]
         return
     roles.question = _question(columns, left, left) if left else ""
-
-
-def explain_text(roles: Roles, may_encode: bool) -> str:
-    """Say what is wrong with features that are not numbers, all of them, and what would help."""
-    wrong = [roles.columns[k] for k in roles.features if roles.columns[k].kind not in NUMERIC
-             and roles.columns[k].kind != "empty"]  # fmt: skip
-    words = [column for column in wrong if column.kind in ("category", "text")]
-    shown = listed([f"{column.option} ({column.distinct} values)" for column in words], 20)
-    many = [column for column in words if column.kind == "text" or not may_encode]
-    dropped = f" --drop {quote(','.join(c.name or str(c.number) for c in many))}" if many else ""
-    few = " --encode onehot" if len(many) < len(words) else ""
-    missing = may_encode and any(roles.columns[k].missing for k in roles.features)
-    advice = f"{few}{dropped}{' --missing median' if missing else ''}"
-    return (
-        f"{'these columns hold' if len(words) > 1 else 'this column holds'} text, which has no "
-        f"distances: {shown}. Add{advice}"
-    )
-
-
-def explain_no_features(roles: Roles) -> str:
-    """Say what became of all columns, and what to type where one of them is a feature."""
-    columns, label, ids = roles.columns, roles.label, roles.id
-    used = [] if label is None else [f"{columns[label]} is the label"]
-    used += [] if ids is None else [f"{columns[ids]} is the id"]
-    used += [f"{columns[k]} is left out ({why})" for k, why in roles.left_out.items()]
-    kept = [k for k, why in roles.left_out.items() if why.startswith("an id")]
-    kept += [] if ids is None else [ids]
-    advice = f"; --keep {columns[kept[-1]].option} takes it in" if kept else ""
-    if not roles.left_out and roles.why and not kept:
-        advice = "; --label names another column, or none"
-    return f"there is no column of features: {listed(used)}{advice}"

@@ -17,14 +17,12 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from opforest._signals import undisturbed
+from opforest.columns.cells import looks_like_number
 from opforest.columns.data import Reading, Table
 from opforest.columns.describing import MISSING_NUMBER, NUMBER
-from opforest.columns.roles import ID_NAME, LABEL_NAMES
+from opforest.columns.headers import find_header, is_number
 from opforest.errors import DataFileError
 from opforest.io.source import Source
-
-#: Names that only a header has.
-KNOWN = {ID_NAME, *LABEL_NAMES[:3]}
 
 #: What may separate cells; a blank stands for any white space.
 DELIMITERS = (",", "\t", ";", "|", " ")
@@ -32,15 +30,30 @@ DELIMITERS = (",", "\t", ";", "|", " ")
 #: Bytes of a block; of the longest row; lines and bytes that are looked at to find out the dialect.
 BLOCK, LONGEST, LINES, SAMPLE = 1 << 23, 1 << 26, 1000, 1 << 20
 
+#: Cells that are looked at to find out the decimal mark.
+MANY_CELLS = 20_000
+
 #: Columns of a table in text.
 MANY_COLUMNS = 100_000
 
 #: A number with a comma where others have a point.
 _COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*", re.ASCII)
+_MARKS = {
+    kind: re.compile(rf"[+-]?({pattern})([eE][+-]?\d+)?", re.ASCII)
+    for kind, pattern in {
+        "decimal comma": r"\d*,(\d{1,2}|\d{4,})|0\d*,\d{3}|\d{4,},\d{3}",
+        "decimal point": r"\d*\.(\d{1,2}|\d{4,})|0\d*\.\d{3}|\d{4,}\.\d{3}",
+        "comma": r"[1-9]\d{0,2},\d{3}",
+        "point": r"[1-9]\d{0,2}\.\d{3}",
+        "commas": r"[1-9]\d{0,2}(,\d{3}){2,}(\.\d*)?|[1-9]\d{0,2},\d{3}\.\d+",
+        "points": r"[1-9]\d{0,2}(\.\d{3}){2,}(,\d*)?|[1-9]\d{0,2}\.\d{3},\d+",
+    }.items()
+}  #: what numbers look like that have a comma or a point
 _NUMBER = re.compile(NUMBER.replace("(?i:inf|infinity)", "(?i:inf|infinity|nan)"), re.ASCII)
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})", re.ASCII)
 _LEADING_ZERO = re.compile(r"[+-]*0\d", re.ASCII)
 _QUOTED = re.compile(r'"[^"]*"')
+_BLANK_WITHIN = re.compile(r"\d\s\d")
 _BLANK_LINE = re.compile(rb"^[ \t]*\r?\n", re.MULTILINE)
 
 Row = tuple[int, list[str]]  #: a line number and the cells
@@ -57,6 +70,8 @@ class Dialect(NamedTuple):
     has_tail: bool = False  #: whether rows end with a delimiter
     has_commas: bool = False  #: whether numbers have a comma instead of a point
     is_padded: bool = False  #: whether blanks follow delimiters
+    decimal: str = ""  #: the decimal mark of cells, where the first rows say so
+    notes: tuple[str, ...] = ()  #: what was decided without being told
 
 
 def read_delimited(source: Source, reading: Reading) -> Table:
@@ -72,7 +87,8 @@ def read_delimited(source: Source, reading: Reading) -> Table:
 
     return Table(
         source.name, file.dialect.names, file.frames(), is_typed=False, find_line=file.find_line,
-        as_text=None if source.is_live else as_text,
+        as_text=None if source.is_live else as_text, decimal=file.dialect.decimal,
+        had_commas=file.dialect.has_commas, notes=file.dialect.notes,
     )  # fmt: skip
 
 
@@ -313,13 +329,15 @@ def find_dialect(lines: list[str], reading: Reading, path: str) -> Dialect:
     if any(len(row) > MANY_COLUMNS for _, row in rows[:2]):
         reason = f"there are {len(rows[0][1])} columns; {MANY_COLUMNS} are the most that text may "
         raise DataFileError(f"{reason}have. NPZ has no such limit", path)
-    has_commas = delimiter != "," and any(_COMMA.fullmatch(cell) for _, row in rows for cell in row)
+    decimal = reading.decimal or find_decimal([row for _, row in rows])
+    has_commas = decimal == "comma only" and delimiter != ","
     if has_commas:
         rows = [(line, [cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell
                         for cell in row]) for line, row in rows]  # fmt: skip
-    has_header = reading.header
+    decimal = decimal if decimal in (".", ",") else ""
+    has_header, notes = reading.header, ()
     if has_header is None:
-        has_header = _is_header([row for _, row in rows], path, rows[0][0])
+        has_header, notes = find_header([row for _, row in rows], reading, path, rows[0][0])
     data = rows[1:] if has_header else rows
     if not data:
         list(split_rows(body, delimiter, path, begin))  # says what is wrong, if anything is
@@ -334,8 +352,11 @@ def find_dialect(lines: list[str], reading: Reading, path: str) -> Dialect:
         width -= 1
     cells = [[row[k].strip() for _, row in data if k < len(row)] for k in range(width)]
     padded = delimiter not in " \t" and f"{delimiter} " in _QUOTED.sub("", "".join(body[:50]))
-    return Dialect(delimiter, names, width, tuple(map(_type, cells)), skipped, tail, has_commas,
-                   padded)  # fmt: skip
+    schema = [_type(column) for column in cells]
+    if decimal == ",":  # what polars takes for a fraction may be thousands
+        schema = [pl.String if kind == pl.Float64 else kind for kind in schema]
+    return Dialect(delimiter, names, width, tuple(schema), skipped, tail, has_commas, padded,
+                   decimal, notes)  # fmt: skip
 
 
 def _skip_comments(lines: list[str]) -> int:
@@ -381,48 +402,23 @@ def _type(cells: list[str]) -> Any:
     return pl.Float64 if known and all(map(_NUMBER.match, known)) else pl.String
 
 
-def is_number(cell: str) -> bool:
-    """Tell whether a cell is one that no header has."""
-    return bool(_NUMBER.match(cell.strip())) and cell.strip().lower().lstrip("+-") not in (
-        "nan", "inf", "infinity",
-    )  # fmt: skip
+def find_decimal(rows: list[list[str]]) -> str:
+    """Return the decimal mark of a file with commas in its cells, where some of them are clear.
 
-
-def _is_header(rows: list[list[str]], path: str, line: int) -> bool:
-    """Tell whether the first row has the names of the columns, or ask.
-
-    It has if none of its cells is a number, unless they come again below; if one is a name that
-    we know; or if its numbers only count the columns and it has a word where all others have
-    numbers.
+    ``"comma only"`` if no number has a point, so that a comma in a number is nothing else.
     """
-    head, *others = rows
-    names = [cell.strip().lower() for cell in head]
-    below = [{row[k].strip().lower() for row in others if k < len(row)} for k in range(len(names))]
-    if not any(map(is_number, names)):
-        again = sum(name in column for name, column in zip(names, below, strict=True) if name)
-        return 2 * again < len(names) or not others
-    if KNOWN & set(names) and not any(
-        name in column for name, column in zip(names, below, strict=True) if name in KNOWN
-    ):
-        return True
-    counts = [(k, name) for k, name in enumerate(names) if is_number(name)]
-    does_count = any(all(name == str(k + first) for k, name in counts) for first in (0, 1))
-    words = [k for k, name in enumerate(names)
-             if name and name not in MISSING_NUMBER and not is_number(name)
-             and others and all(map(is_number, below[k]))]  # fmt: skip
-    if does_count and len(counts) == len(names) >= 5 and others:
-        raise DataFileError(
-            f"the line counts the columns, {', '.join(names[:3])}, …: if these are their names, "
-            "say --header, if it is an example, --no-header",
-            path, line,
-        )  # fmt: skip
-    if not does_count and len(words) > 1 and len(others) > 1:
-        raise DataFileError(
-            f"the line has {head[words[0]]!r} where all others have numbers, and numbers, too: if "
-            "it has the names of the columns, say --header, if it is an example, --no-header",
-            path, line, words[0] + 1,
-        )  # fmt: skip
-    return does_count and bool(words)
+    cells = [cell.strip() for row in rows for cell in row if "," in cell]
+    if not cells:
+        return ""
+    pointed = (cell.strip() for row in rows for cell in row if "." in cell)
+    cells += islice(pointed, MANY_CELLS)
+    found = {kind for kind, pattern in _MARKS.items() if any(map(pattern.fullmatch, cells))}
+    has_comma, has_point = found & {"decimal comma", "points"}, found & {"decimal point", "commas"}
+    if bool(has_comma) == bool(has_point):
+        return ""
+    if has_comma and found <= {"decimal comma", "comma"}:
+        return "comma only"
+    return "," if has_comma else "."
 
 
 def find_delimiter(lines: list[str]) -> str:
@@ -437,9 +433,15 @@ def find_delimiter(lines: list[str]) -> str:
         width = max(set(widths), key=widths.count)
         alike = widths.count(width) / len(widths)
         cells = [cell for row in rows[1:20] or rows for cell in row[:1000]]
-        numbers = sum(is_number(cell) or bool(delimiter != "," and _COMMA.fullmatch(cell))
-                      for cell in cells) / max(1, len(cells))  # fmt: skip
+        numbers = sum(map(_may_be_number, cells)) / max(1, len(cells))
         score = (round(alike, 2), round(numbers, 1), width)
+        if delimiter == " " and best == "\t" and score[:2] <= most[:2]:
+            continue  # a tab is white space, too, and cells may have blanks
         if width > 1 and score > most:
             best, most = delimiter, score
     return best
+
+
+def _may_be_number(cell: str) -> bool:
+    """Tell whether a cell is a number, unless a blank, which may be the delimiter, is within it."""
+    return is_number(cell) or (looks_like_number(cell) and not _BLANK_WITHIN.search(cell))

@@ -15,13 +15,15 @@ except ImportError as error:
 
 from opforest.columns.data import ROWS, Data, Reading, Table, in_chunks
 from opforest.columns.describing import describe, quote
+from opforest.columns.forms import ask_decimal
+from opforest.columns.headers import KNOWN, is_number
+from opforest.columns.hints import explain_no_features
 from opforest.columns.numbers import to_data
-from opforest.columns.roles import ID_NAME, LABEL_NAMES, Roles, choose_roles, explain_no_features
+from opforest.columns.roles import ID_NAME, LABEL_NAMES, Roles, choose_roles
 from opforest.errors import DataFileError
-from opforest.io.delimited import KNOWN, is_number
-from opforest.io.formats import FORMATS, find_format, format_of
+from opforest.io.formats import FORMATS, Format, find_format, format_of
 from opforest.io.frames import read_parquet
-from opforest.io.source import STANDARD, open_output, open_source
+from opforest.io.source import STANDARD, Source, open_output, open_source
 
 __all__ = ["FORMATS", "find_output_format", "format_of", "open_output", "read_chunks",
            "read_columns", "read_table", "write_table"]  # fmt: skip
@@ -145,7 +147,10 @@ def _text_labels(reading: Reading) -> bool | None:
 
 def _describe(table: Table, frame: pl.DataFrame, reading: Reading) -> Roles:
     columns = describe(frame, table.names, table.declared)
-    return choose_roles(columns, reading, table.path, apart=table.apart)
+    roles = choose_roles(columns, reading, table.path, apart=table.apart, decimal=table.decimal,
+                         had_commas=table.had_commas)  # fmt: skip
+    roles.notes[:0] = table.notes
+    return roles
 
 
 def _choose(table: Table, frame: pl.DataFrame, reading: Reading) -> Roles:
@@ -156,6 +161,8 @@ def _choose(table: Table, frame: pl.DataFrame, reading: Reading) -> Roles:
     if roles.label is None and reading.needs_label:
         default = "labels are needed here; --label names their column"
         raise DataFileError(roles.question or default, table.path)
+    if question := ask_decimal(roles.chosen):
+        raise DataFileError(question, table.path)
     return roles
 
 
@@ -192,9 +199,28 @@ def _open(
     """
     path = os.fspath(path)
     if os.path.isdir(path):
-        return read_parquet(path, path)
+        return _with_own_names(read_parquet(path, path), reading, "parquet")
     source = stack.enter_context(open_source(path))
     one = FORMATS[reading.format or find_format(source)]
+    table = _read(stack, source, one, reading, chunked)
+    return table if one.name in ("csv", "tsv") else _with_own_names(table, reading, one.name)
+
+
+def _with_own_names(table: Table, reading: Reading, kind: str) -> Table:
+    """Say of a table whose format has its own place for names that an option has no effect."""
+    if reading.header is None:
+        return table
+    option = "--header" if reading.header else "--no-header"
+    if kind == "excel" and not reading.header:
+        reason = "the first row of a sheet is taken for the names of its columns; save it as CSV"
+        raise DataFileError(f"{reason} to use {option}", table.path)
+    note = f"{option} has no effect on {table.path}: only in CSV and TSV, names are a line like any"
+    return replace(table, notes=(*table.notes, f"{note} other"))
+
+
+def _read(
+    stack: ExitStack, source: Source, one: Format, reading: Reading, chunked: bool
+) -> Table:  # fmt: skip
     read: Callable[..., Table] = one.load(one.reader)
     if one.reads == "file":
         return read(stack.enter_context(source.file()), source.name)
@@ -299,8 +325,10 @@ def _misfit_of_names(data: Data, kind: str) -> str | None:
         return None
     if any(name != name.strip() or not name for name in names):
         return "names must not be empty, nor begin or end with blanks"
-    if any(map(is_number, features)) and not {name.lower() for name in names} & KNOWN:
-        return "names that are numbers would be read as an example"
+    words = set() if data.y is None else {str(label).lower() for label in data.y}
+    known = {name.lower() for name in names} & KNOWN
+    if any(map(is_number, features)) and (not known or known & words):
+        return "names that are numbers could be read as an example"
     return None
 
 

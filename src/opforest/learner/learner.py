@@ -153,16 +153,20 @@ class Learner(Answering):
         return self.learn_named(X, y, keys, replace, names)
 
     def learn_named(
-        self, X: Any, y: Any, keys: Any, replace: bool, names: tuple[str, ...] | None
-    ) -> Change:
-        """Learn examples as ``learn`` does, with names of features that come separately."""
+        self, X: Any, y: Any, keys: Any, replace: bool, names: tuple[str, ...] | None,
+        cells: dict[str, Any] | None = None,
+    ) -> Change:  # fmt: skip
+        """Learn examples as ``learn`` does; names, and how cells were read, come separately."""
         with self._changing():
-            batch = self._check(X, y, keys, names)
+            batch = self._check(X, y, keys, names, cells)
             return self._carry_out(batch, self._plan(batch, replace))
 
-    def _check(self, X: Any, y: Any, keys: Any, names: tuple[str, ...] | None) -> Batch:
+    def _check(
+        self, X: Any, y: Any, keys: Any, names: tuple[str, ...] | None,
+        cells: dict[str, Any] | None = None,
+    ) -> Batch:  # fmt: skip
         """Check a batch, and note the settings that follow from it if it is the first."""
-        known = self._settings
+        known = self._settings.reading(cells)
         if known.n_features is None and names is not None:
             known = known.named(names)
             check_new(known, self._metric)

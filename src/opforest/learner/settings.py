@@ -1,11 +1,12 @@
 """What a store knows of its examples: metric, features, precision, labels."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
+from opforest.columns.cells import Cells
 from opforest.learner.errors import StoreError
 from opforest.learner.store import Store
 from opforest.learner.values import KINDS
@@ -16,7 +17,7 @@ from opforest.saving.header import from_json, to_json
 PRECISIONS = ("float64", "float32")
 
 #: What older stores do not say.
-LATER = ("semi_supervised", "preparation", "prepared", "founded")
+LATER = ("semi_supervised", "preparation", "prepared", "founded", "cells")
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Settings:
         The fitted steps of the preparation, as data.
     founded : int
         The preparation was learned from the examples whose ids are below.
+    cells : dict
+        How the cells of data files are read, as the first of them were: ``Cells.to_data()``.
     """
 
     metric: str = "euclidean"
@@ -61,6 +64,7 @@ class Settings:
     preparation: dict[str, str] | None = None
     prepared: list[Any] | None = None
     founded: int = 0
+    cells: dict[str, Any] = field(default_factory=dict)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -78,7 +82,8 @@ class Settings:
     def load(cls, store: Store) -> Self:
         """Read it, or raise a ``StoreError`` if it is invalid."""
         fields = cls.__dataclass_fields__
-        found = {name: store.get(name, fields[name].default if name in LATER else None)
+        new = cls()
+        found = {name: store.get(name, getattr(new, name) if name in LATER else None)
                  for name in fields}  # fmt: skip
         names, params = found["feature_names"], found["metric_params"]
         n = found["n_features"]
@@ -96,6 +101,7 @@ class Settings:
             and type(found["founded"]) is int
             and (found["preparation"] is not None or found["prepared"] is None)
             and (found["preparation"] != {} or found["prepared"] is not None)
+            and _are_cells(found["cells"], n)
         )
         if not is_proper:
             raise StoreError(f"{store.path}: the file is damaged: its settings cannot be {found}.")
@@ -104,6 +110,10 @@ class Settings:
         if names is not None:
             found["feature_names"] = tuple(names)
         return cls(**found)
+
+    def reading(self, cells: dict[str, Any] | None) -> Self:
+        """Return them with how cells are read, if that is not settled."""
+        return replace(self, cells=cells) if cells and self.n_features is None else self
 
     def named(self, names: tuple[str, ...] | None) -> Self:
         """Return them with the names of features."""
@@ -120,6 +130,14 @@ def is_preparation(asked: Any) -> bool:
         return False
     encode, missing, scale = asked["encode"], asked["missing"], asked["scale"]
     return encode in ENCODE and missing in ("error", "median") and scale in [*SCALES]
+
+
+def _are_cells(cells: Any, n: int | None) -> bool:
+    try:
+        Cells.from_data(cells, n)
+    except ValueError:
+        return False
+    return True
 
 
 def _are_names(names: Any, n: int | None) -> bool:

@@ -84,12 +84,25 @@ def check_widths(steps: list[Any], model: Any) -> None:
 
 def _check_columns(columns: Any, model: Any) -> dict[str, Any]:
     match columns:
-        case {"width": int(width), "features": [*features], "label": label, "label_name": name}:
+        case {
+            "width": int(width), "features": [*features], "label": label, "label_name": name, **rest
+        }:  # fmt: skip
             numbers = [*features, *([] if label is None else [label])]
             proper = all(type(k) is int and 0 < k <= width for k in numbers)
             if (
-                proper and len(set(numbers)) == len(numbers) and len(columns) == 4
+                proper and len(set(numbers)) == len(numbers) and _are_cells(rest, len(features))
                 and (name is None or type(name) is str) and type(width) is int
             ):  # fmt: skip
                 return dict(columns)
     raise ModelFileError("what it says of the columns of its data cannot be.")
+
+
+def _are_cells(rest: dict[str, Any], n_features: int) -> bool:
+    """Tell whether nothing more is said of columns than how their cells are read."""
+    from opforest.columns.cells import Cells
+
+    try:
+        Cells.from_data(rest.get("cells", {}), n_features)
+    except ValueError:
+        return False
+    return set(rest) <= {"cells"}
