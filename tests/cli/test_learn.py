@@ -56,7 +56,7 @@ class TestTrain:
             (("iris.csv", "no/folder/a"), 2, "there is no folder no/folder"),
             (("iris.csv", "a", "--label", "specie"), 3, "did you mean 'species'"),
             (("iris.csv", "a", "--label", "none"), 3, "labels are needed here; --label"),
-            (("iris.csv", "a", "--drop", "species"), 3, "name it: --label 'petal width'"),
+            (("iris.csv", "a", "--drop", "species"), 3, "; --label names a column of classes"),
             (("iris.csv", "a", "-l", "petal width"), 3, "text, which has no distances: species"),
             (("negative.csv", "a", "--metric", "chi_squared"), 3, "negative.csv: Negative values"),
             (("bad.csv", "a"), 3, "bad.csv, line 3, column 2: column 'b' must hold numbers"),

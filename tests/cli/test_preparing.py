@@ -165,7 +165,7 @@ class TestInfo:
         mixed.drop("label").with_columns(other=pl.col("kind")).write_csv("a.csv")
         told = run_json("info", "a.csv")
         assert told["label"] is None
-        assert "--label other (2 classes), --label kind (2 classes)" in told["question"]
+        assert "--label other (2 classes, 3 missing), --label kind (2 cl" in told["question"]
 
 
 class TestStream:

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pl = pytest.importorskip("polars")
 pytest.importorskip("typer")
+pytest.importorskip("polars")
+import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -144,7 +145,7 @@ class TestDecimalMarks:
         assert read_table(path).X[:, 0].tolist() == [1.234, 2.5, 7]
         assert read_table(path, Reading(decimal=",")).X[:, 0].tolist() == [1234, 2500, 7]
         write(tmp_path, "a;class\n1.2;x\n2,5;y\n7;x\n8;y\n")
-        with pytest.raises(DataFileError, match="'1.2'"):
+        with pytest.raises(DataFileError, match=r"'1\.2'"):
             read_table(path, Reading(decimal=","))
 
     def test_the_option_is_checked(self, tmp_path):
@@ -179,7 +180,9 @@ class TestInconsistentColumns:
         assert np.isnan(found).sum() == cells.count("n.d.")
         assert np.isfinite(found).sum() == N - cells.count("n.d.")
 
-    @pytest.mark.parametrize("word", ["12a", "A/5 21171", "1st", "2015-02-02", "10-20", "<5", "1D5"])
+    @pytest.mark.parametrize(
+        "word", ["12a", "A/5 21171", "1st", "2015-02-02", "10-20", "<5", "1D5"]
+    )
     def test_codes_are_no_numbers(self, word):
         assert not looks_like_number(word)
 
@@ -201,7 +204,7 @@ def disguised(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     y = RNG.integers(0, 2, 60)
     X = RNG.normal(y[:, None] * 3, 1, (60, 3)).round(2)
-    rows = [f"{a}%,\"${b}\",{'n.d.' if k % 13 == 5 else c},{'no yes'.split()[y[k]]}"
+    rows = [f"{a}%,\"${b}\",{'n.d.' if k % 13 == 5 else c},{('no', 'yes')[y[k]]}"
             for k, (a, b, c) in enumerate(X.tolist())]  # fmt: skip
     for name, part in (("train", rows[:40]), ("test", rows[40:]), ("all", rows)):
         (tmp_path / f"{name}.csv").write_text("\n".join(["p,q,r,class", *part]) + "\n")

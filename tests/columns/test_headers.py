@@ -2,6 +2,7 @@
 
 import io
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -98,7 +99,8 @@ EXAMPLES = {
     "equal cells": (["3", "3", "3", "3"], "zebra", {}),
     "two numbers": (["1.5", "3.5"], "zebra", {}),
     "one number": (["1"], "zebra", {}),
-    "short numbers beside names": (["1", "2", "3"], "zebra", {"words": [f"n{k}" for k in range(N)]}),
+    "short numbers beside names": (["1", "2", "3"], "zebra",
+                                   {"words": [f"n{k}" for k in range(N)]}),
     "six in order beside names": (["1", "2", "4", "7", "8", "9"], "zebra",
                                   {"words": [f"n{k}" for k in range(N)]}),
     "the name of a label as a label": (["5", "3", "4"], "class", {"words": ["class", "other"]}),
@@ -121,7 +123,7 @@ def test_countries_and_years_are_asked_about(tmp_path):
     words = [f"land{k}" for k in range(N)]
     path = write(tmp_path, header(counted(2019, 5), "country", 0)
                  + rows_of(5, label=0, words=words))  # fmt: skip
-    with pytest.raises(DataFileError, match="2019, 2020, 2021, …: .* say --header"):
+    with pytest.raises(DataFileError, match=r"2019, 2020, 2021, …: .* say --header"):
         read_table(path)
     path = write(tmp_path, header(counted(2010, 12), "country", 0)
                  + rows_of(12, label=0, words=words))  # fmt: skip
@@ -143,8 +145,8 @@ class TestWhatIsKnown:
     def test_a_model_knows_its_names(self, tmp_path):
         names = ("400.0", "450.0", "500.5")
         body = rows_of(3, label=-1)
-        path = write(tmp_path, "".join(f"{line.rsplit(',', 1)[0]}\n"
-                                       for line in (",".join((*names, "x")), *body.split())))  # fmt: skip
+        lines = [line.rsplit(",", 1)[0] for line in body.split()]
+        path = write(tmp_path, "\n".join([",".join(names), *lines, ""]))
         expected = Expected(3, names, True)
         assert len(read_table(path, Reading(expected=expected))) == N
         assert len(read_table(path, Reading(label="none"))) == N + 1
@@ -182,12 +184,12 @@ class TestOtherFormats:
         pytest.importorskip("fastexcel")
         write_workbook(tmp_path / "a.xlsx", [[["a", "class"], [1.5, "x"], [2.5, "y"]]])
         assert len(read_table(tmp_path / "a.xlsx", Reading(header=True))) == 2
-        with pytest.raises(DataFileError, match="first row of a sheet .* save it as CSV"):
+        with pytest.raises(DataFileError, match=r"first row of a sheet .* save it as CSV"):
             read_table(tmp_path / "a.xlsx", Reading(header=False))
 
 
 def plain_even(numbers):
-    steps = {round(b - a, 9) for a, b in zip(numbers, numbers[1:], strict=False)}
+    steps = {round(after - before, 9) for before, after in pairwise(numbers)}
     return len(numbers) >= 3 and len(steps) == 1 and steps != {0}
 
 

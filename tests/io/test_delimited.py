@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 pytest.importorskip("polars")
 from opforest.columns.data import Reading
 from opforest.errors import DataFileError
-from opforest.io.delimited import Delimited
+from opforest.io.delimited import Delimited, find_delimiter
 from opforest.io.tables import read_table
 
 CELLS = ("1", "2.5", "-3e4", "+7", ".5", "5.", "1e-320", "x", "y z", "", "?", "NA", '"a,b"',
@@ -39,3 +39,20 @@ def test_fast_and_slow_agree(tmp_path_factory, columns, choose):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Delimited, "_parse", Delimited._slowly)
         assert outcome(path) == fast
+
+
+@pytest.mark.parametrize(
+    ("line", "delimiter"),
+    [
+        ('0.5,Rome,"word 1 of 2",x', ","),
+        ("0.5,Rome,word 1 of 2,x", ","),
+        ("0.5\tword 1 of 2\tx", "\t"),
+        ('"5.1 points"\tx', "\t"),
+        ("5.1 cm,x", ","),
+        ("5,1 3,5 x", " "),
+        ("1.234,5;7;x", ";"),
+        ("5.1  3.5   1.4 x", " "),
+    ],
+)
+def test_blanks_within_cells_separate_nothing(line, delimiter):
+    assert find_delimiter([line] * 5) == delimiter

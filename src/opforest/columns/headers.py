@@ -70,8 +70,11 @@ class FirstRow:
     @cached_property
     def numbers(self) -> list[int]:
         """The cells that are numbers: as below, if other marks than digits are in them."""
-        return [k for k, name in enumerate(self.names) if is_number(name)
-                or (looks_like_number(name) and any(map(_is_disguised, self.below[k])))]  # fmt: skip
+        return [
+            k for k, name in enumerate(self.names)
+            if is_number(name)
+            or (looks_like_number(name) and any(map(_is_disguised, self.below[k])))
+        ]  # fmt: skip
 
     @cached_property
     def words(self) -> list[int]:
@@ -92,7 +95,7 @@ class FirstRow:
         if any(self.names[k] in self.below[k] for k in self.words):
             return False
         counts = [(len(self.below[k] - set(MISSING_NUMBER)), self._filled(k)) for k in self.words]
-        return any(2 <= filled and 2 * distinct <= filled + 1 for distinct, filled in counts)
+        return any(filled >= 2 and 2 * distinct <= filled + 1 for distinct, filled in counts)
 
     def _filled(self, k: int) -> int:
         return sum(k < len(row) and row[k].strip().lower() not in MISSING_NUMBER

@@ -129,6 +129,9 @@ def _mixture(column: Column) -> str:
         ways = {affix_of(cell): cell for cell in reversed(likely)}
         shown = list(reversed(ways.values())) if len(ways) > 1 else likely
         return f"{column} writes its numbers in several ways, {_some(shown)}: write them in one"
+    if _marks(column):
+        marks = " or ".join(map(repr, odd))
+        return f"{column} holds numbers and {marks}, which may stand for a missing value"
     return f"{column} mixes numbers and text, {_some([*proper, *odd])}: correct these cells"
 
 

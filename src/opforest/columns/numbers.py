@@ -76,9 +76,7 @@ class _Teller:
 
 def _numbers(columns: list[Column], roles: Roles, reading: Reading, teller: _Teller) -> Array:
     """Return the features as an array."""
-    for column in columns:
-        if column.kind not in NUMERIC and column.kind != "empty":
-            raise _no_numbers(column, roles, reading, teller)
+    _check_kinds(columns, roles, reading, teller)
     series = [_boolean(column) if column.kind == "boolean" else column.numbers
               for column in columns]  # fmt: skip
     frame = pl.DataFrame([one.alias(str(k)) for k, one in enumerate(series)])
@@ -90,6 +88,14 @@ def _numbers(columns: list[Column], roles: Roles, reading: Reading, teller: _Tel
         _check_finite(X, columns, teller, reading)
     _check_exact(X, columns, teller)
     return X
+
+
+def _check_kinds(
+    columns: list[Column], roles: Roles, reading: Reading, teller: _Teller
+) -> None:  # fmt: skip
+    for column in columns:
+        if column.kind not in NUMERIC and column.kind != "empty":
+            raise _no_numbers(column, roles, reading, teller)
 
 
 def _boolean(column: Column) -> pl.Series:
@@ -174,6 +180,8 @@ def _digits(cell: str) -> str:
 def _features(columns: list[Column], roles: Roles, reading: Reading, teller: _Teller) -> Any:
     """Return the features in a data frame: numbers as float64, all else as text."""
     series = []
+    numbers = [column for k, column in enumerate(columns) if k not in roles.text]
+    _check_kinds(numbers, roles, reading, teller)  # before one of them is found to have holes
     for k, column in enumerate(columns):
         if k in roles.text and reading.lossless and not column.is_text:
             reason = f"{column} holds {_type(column)}, which would become text; --drop "

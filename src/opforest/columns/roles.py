@@ -243,9 +243,7 @@ def _leave_out_ids(roles: Roles, keep: list[int], apart: bool, only_named: bool)
             continue
         roles.left_out[k] = f"an id: {column.why_id}"
         advice = "" if column.kind == "text" else f" (--keep {column.option} takes it in)"
-        roles.notes.append(
-            f"{column} is left out: {column.why_id}, so it looks like an id{advice}"
-        )
+        roles.notes.append(f"{column} is left out: {column.why_id}, so it looks like an id{advice}")
 
 
 def _leave_out_useless(roles: Roles, keep: list[int]) -> None:
@@ -316,7 +314,14 @@ def _ranks_of_names(columns: list[Column], left: list[int]) -> dict[int, int]:
 
 
 def _offers(columns: list[Column], chosen: list[int], most: int = 8) -> str:
-    return listed([f"--label {columns[k].option} ({_classes(columns[k])})" for k in chosen], most)
+    """Say what to type for each of the columns; those with holes last, for they need labels."""
+    ordered = sorted(chosen, key=lambda k: columns[k].missing > 0)
+    return listed([f"--label {columns[k].option} ({_classes(columns[k])}{_holes(columns[k])})"
+                   for k in ordered], most)  # fmt: skip
+
+
+def _holes(column: Column) -> str:
+    return f", {column.missing} missing" if column.missing else ""
 
 
 def _classes(column: Column) -> str:
@@ -328,7 +333,10 @@ def _question(columns: list[Column], candidates: list[int], left: list[int]) -> 
         reason = "no column is known to be the label: none has values that come again"
         kinds = ("category", "text", "whole number", "boolean")
         named = [k for k in left if columns[k].kind in kinds]
-        return f"{reason}; name it: --label {columns[named[-1]].option}?" if named else reason
+        advice = f"name it: --label {columns[named[-1]].option}?" if named else (
+            "--label names a column of classes"
+        )  # fmt: skip
+        return f"{reason}; {advice}"
     return f"which column is the label? Say {_offers(columns, candidates)}"
 
 

@@ -53,6 +53,7 @@ _NUMBER = re.compile(NUMBER.replace("(?i:inf|infinity)", "(?i:inf|infinity|nan)"
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})", re.ASCII)
 _LEADING_ZERO = re.compile(r"[+-]*0\d", re.ASCII)
 _QUOTED = re.compile(r'"[^"]*"')
+_LETTER = re.compile(r"[^\W\d_]")
 _BLANK_WITHIN = re.compile(r"\d\s\d")
 _BLANK_LINE = re.compile(rb"^[ \t]*\r?\n", re.MULTILINE)
 
@@ -335,7 +336,8 @@ def find_dialect(lines: list[str], reading: Reading, path: str) -> Dialect:
         rows = [(line, [cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell
                         for cell in row]) for line, row in rows]  # fmt: skip
     decimal = decimal if decimal in (".", ",") else ""
-    has_header, notes = reading.header, ()
+    has_header = reading.header
+    notes: tuple[str, ...] = ()
     if has_header is None:
         has_header, notes = find_header([row for _, row in rows], reading, path, rows[0][0])
     data = rows[1:] if has_header else rows
@@ -422,9 +424,12 @@ def find_decimal(rows: list[list[str]]) -> str:
 
 
 def find_delimiter(lines: list[str]) -> str:
-    """Return what separates the cells: what most lines have equally often, and numbers between."""
+    """Return what separates the cells: what most lines have equally often, and numbers between.
+
+    The first line, which may be a header, may have a cell more or less than the others.
+    """
     lines = [line for line in lines if line.strip()][:100]
-    best, most = ",", (0.0, 0.0, 1)
+    best, most = ",", (False, 0.0, 0.0, 1)
     for delimiter in DELIMITERS:
         rows = [row for _, row in _sample(lines, delimiter)]
         widths = [len(row) for row in rows[1:] or rows]
@@ -434,12 +439,21 @@ def find_delimiter(lines: list[str]) -> str:
         alike = widths.count(width) / len(widths)
         cells = [cell for row in rows[1:20] or rows for cell in row[:1000]]
         numbers = sum(map(_may_be_number, cells)) / max(1, len(cells))
-        score = (round(alike, 2), round(numbers, 1), width)
-        if delimiter == " " and best == "\t" and score[:2] <= most[:2]:
-            continue  # a tab is white space, too, and cells may have blanks
+        fits = len(rows[0]) > 1 and abs(len(rows[0]) - width) <= 1
+        score = (fits, round(alike, 2), round(numbers, 1), width)
+        if delimiter == " " and most[:2] == (True, 1) and _has_words(best, lines, cells):
+            continue
         if width > 1 and score > most:
             best, most = delimiter, score
     return best
+
+
+def _has_words(delimiter: str, lines: list[str], pieces: list[str]) -> bool:
+    """Tell whether cells have words with blanks between them, of which ``pieces`` are left."""
+    if delimiter == "\t":  # a tab is white space, too
+        cells = (cell.strip() for line in lines for cell in line.split("\t"))
+        return any(" " in cell and _LETTER.search(cell) for cell in cells)
+    return any(delimiter in piece and not _may_be_number(piece) for piece in pieces)
 
 
 def _may_be_number(cell: str) -> bool:

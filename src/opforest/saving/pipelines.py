@@ -97,7 +97,7 @@ def _check_columns(columns: Any, model: Any) -> dict[str, Any]:
     raise ModelFileError("what it says of the columns of its data cannot be.")
 
 
-def _are_cells(rest: dict[str, Any], n_features: int) -> bool:
+def _are_cells(rest: dict[Any, Any], n_features: int) -> bool:
     """Tell whether nothing more is said of columns than how their cells are read."""
     from opforest.columns.cells import Cells
 
