@@ -79,8 +79,9 @@ class FirstRow:
     @cached_property
     def words(self) -> list[int]:
         """The cells that are words."""
+        numbers = set(self.numbers)
         return [k for k, name in enumerate(self.names)
-                if name and name not in MISSING_NUMBER and k not in self.numbers]  # fmt: skip
+                if name and name not in MISSING_NUMBER and k not in numbers]  # fmt: skip
 
     @cached_property
     def above_numbers(self) -> list[int]:
