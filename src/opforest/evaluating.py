@@ -93,7 +93,7 @@ def _pool(
     label = encode_known(y, clf.classes_)
     parts = forest.parts()
     known = parts.rows if parts.vectors is None else parts.vectors
-    vectors, rows = parts.metric.new_rows(X, known)
+    vectors, rows = parts.metric.new_rows(X, known, parts.arrival.item)
     n, m = len(parts.rows), len(X)
     if parts.metric.is_table:
         table = np.empty((n + m, n + m), parts.rows.dtype)
