@@ -22,7 +22,7 @@ from opforest.updates.exact import WORTH_TRAINING
 SLICE = 500
 
 #: What a forest says of its examples, all of which an audit compares.
-FOREST_ARRAYS = ("points", "label", "cost", "predecessor", "root", "prototypes", "edges")
+FOREST_ARRAYS = ("ids", "points", "label", "cost", "predecessor", "root", "prototypes", "edges")
 
 
 def read_examples(rows: list[Row], how: Rows, labels: str | None) -> tuple[Array, Array, Array]:
