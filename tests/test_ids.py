@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -201,21 +203,21 @@ def test_after_saving_and_loading(tmp_path, kind):
     assert_same_model(again, kind().fit(X[left], y[left]), X, ids=False)
 
 
-def test_the_readme_names_rows_of_what_was_learned():
-    """Its ten lines, with the numbers they print."""
-    from sklearn.datasets import load_digits
-    from sklearn.model_selection import train_test_split
-
-    digits = load_digits(return_X_y=True)
-    X_train, X_test, y_train, _ = train_test_split(*digits, stratify=digits[1], random_state=0)
-    clf = OPFClassifier().fit(X_train[:1000], y_train[:1000])
-    clf.partial_fit(X_train[1000:], y_train[1000:]).forget([3, 14, 15])
-    for x in X_test[:40]:
-        why = clf.explain(x)
-        ids = [step.id for step in why.steps[:-1]]
-        steps = np.linalg.norm(np.diff([*X_train[ids], x], axis=0), axis=1)
-        np.testing.assert_allclose([step.distance for step in why.steps[1:]], steps)
-        assert (y_train[ids] == why.label).all()
+def test_the_readme_names_rows_of_what_was_learned(capsys):
+    """Its ten lines, as they are there."""
+    text = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[:1]
+    names = {}
+    exec(code, names)
+    why, X_train, x = names["why"], names["X_train"], names["X_test"][0]
+    ids = [step.id for step in why.steps[:-1]]
+    steps = np.linalg.norm(np.diff([*X_train[ids], x], axis=0), axis=1)
+    np.testing.assert_allclose([step.distance for step in why.steps[1:]], steps)
+    assert (names["y_train"][ids] == why.label).all()
+    assert f"conquered by example {why.conqueror}, " in capsys.readouterr().out
+    left = np.setdiff1d(np.arange(len(X_train)), [3, 14, 15, why.conqueror])
+    assert_array_equal(names["clf"].forest_.ids, left)
+    assert_array_equal(names["clf"].forest_.points, X_train[left])
 
 
 @given(st.integers(0, 2**32), st.sets(st.integers(0, 29), max_size=25))
