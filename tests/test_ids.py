@@ -14,7 +14,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 import opforest
 from comparing import assert_same_model
-from opforest import OPFClassifier, OPFSemiSupervised, Pipeline
+from opforest import OPFClassifier, OPFSemiSupervised, Pipeline, active
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is a Python function")
 
@@ -260,3 +260,38 @@ def test_errors_name_ids_and_rows():
         clf.predict([[3.0], [70.0]])
     with pytest.raises(ValueError, match=r"for rows 1 and 3 of X\."):
         OPFClassifier(half_defined).fit([[0.0], [70.0], [3.0], [80.0]], [0, 1, 0, 1])
+
+
+def test_smaller_and_better_models_keep_ids():
+    random = np.random.default_rng(1)
+    X, y = random.random((160, 2)), random.integers(0, 3, 160)
+    clf = OPFClassifier().fit(X[:100], y[:100]).forget([0, 50])
+    pruned, _ = opforest.prune(clf, X[100:], y[100:], loss=0.2)
+    added, _ = opforest.learn_from_errors(clf, X[100:], y[100:], mode="add")
+    for model, next_id in ((pruned, 100), (added, 160)):
+        ids = model.forest_.ids
+        assert_array_equal(model.forest_.points, X[ids])
+        why = model.explain([0.5, 0.5])
+        assert why.steps[-1].distance == np.linalg.norm(X[why.conqueror] - 0.5)
+        model.forget([why.conqueror]).partial_fit([[0.5, 0.5]], [0])
+        assert_array_equal(model.forest_.ids, [*np.setdiff1d(ids, [why.conqueror]), next_id])
+
+
+def test_active_learning_asks_about_rows_which_become_ids():
+    X = np.array([[0.0], [1.0], [2.0], [3.0], [6.0], [7.0]])
+    clf = OPFSemiSupervised().fit(X, [0, -1, -1, -1, -1, 1]).forget([1, 2])
+    ask = active.query(clf, clf.forest_.points)
+    id = clf.forest_.ids[ask]
+    assert X[id].tolist() == clf.forest_.points[ask].tolist()
+    assert clf.label(id, [1]).transduction_[clf.forest_.index_of(id)].tolist() == [1]
+
+
+def test_a_picture_after_forgetting_wants_the_known_examples():
+    pytest.importorskip("matplotlib")
+    from opforest.plotting import ForestDisplay
+
+    X = np.random.default_rng(0).random((30, 2))
+    clf = OPFClassifier().fit(X, np.arange(30) % 2).forget([3])
+    with pytest.raises(ValueError, match=r"29 examples.*in the order of forest_\.ids.*pass X\[for"):
+        ForestDisplay.from_estimator(clf, X)
+    assert ForestDisplay.from_estimator(clf, X[clf.forest_.ids], grid_resolution=0)

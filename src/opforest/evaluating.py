@@ -236,7 +236,8 @@ def prune(
     Returns
     -------
     model : OPFClassifier
-        A new classifier. Examples keep the ids they have in ``clf``.
+        A new classifier. Examples keep the ids they have in ``clf``, and the next one it learns
+        gets the id that it would get from ``clf``.
     history : list of Round
         The number of examples and the accuracy in each round, from ``clf`` to the new model.
 
@@ -269,6 +270,9 @@ def prune(
             break
         chosen, forest = fewer, smaller
         history.append(Round(len(chosen), accuracy))
+    forest.examples.count_from(
+        clf.forest_.examples.next_id
+    )  # it has not learned the evaluation set
     return _model_of(clf, forest), history
 
 
