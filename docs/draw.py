@@ -44,7 +44,7 @@ def draw_home():
     ForestDisplay.from_estimator(clf, X[:110], ax=axes[2])
     x = np.array([-0.78, -0.05])
     why = clf.explain(x)
-    path = np.array([X[step.index] for step in why.steps[:-1]] + [x])
+    path = np.array([X[step.id] for step in why.steps[:-1]] + [x])
     axes[2].plot(*path.T, "-o", color=INK, lw=2.4, ms=4.5, zorder=5)
     axes[2].plot(*x, "D", color="white", mec=INK, mew=2, ms=10, zorder=6)
     for ax in axes:

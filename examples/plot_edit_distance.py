@@ -53,7 +53,7 @@ clf = OPFClassifier("precomputed").fit(D, meant)
 
 for text in ("prottype", "exmpel", "conqerur"):
     why = clf.explain([edit_distance(text, other) for other in texts])
-    path = " → ".join(texts[step.index] for step in why.steps[:-1])
+    path = " → ".join(texts[step.id] for step in why.steps[:-1])
     print(f"{text} → {why.label}   (by {path})")
 
 # %%

@@ -37,10 +37,10 @@ def draw_path(axes, why, x):
     for ax in axes:
         ax.set_axis_off()
     for ax, step in zip(axes, why.steps, strict=False):
-        image = x if step.index < 0 else X[step.index]
+        image = x if step.id is None else X[step.id]
         ax.imshow(image.reshape(8, 8), cmap="gray_r")
         length = "prototype" if step.distance == 0 else f"+ {step.distance:.1f}"
-        digit = "this digit" if step.index < 0 else f"a {step.label}"
+        digit = "this digit" if step.id is None else f"a {step.label}"
         ax.set_title(f"{digit}\n{length}", size=10)
 
 

@@ -48,12 +48,13 @@ plt.show()
 # What the forest knows
 # ---------------------
 # ``forest_`` holds the whole model as arrays: the cost of each example, its predecessor and root,
-# the prototypes and the edges of the spanning tree.
+# the prototypes and the edges of the spanning tree. These arrays name examples by their index;
+# ``ids`` has the number that an example keeps when others are forgotten.
 
 forest = models["two moons"].forest_
 farthest = forest.cost.argmax()
-print("dearest example:", farthest, "at cost", forest.cost[farthest].round(3))
-print("its prototype:  ", forest.root[farthest])
+print("dearest example:", forest.ids[farthest], "at cost", forest.cost[farthest].round(3))
+print("its prototype:  ", forest.ids[forest.root[farthest]])
 
 # %%
 # Why?

@@ -53,7 +53,7 @@ def draw(ax, points, label, forest):
 figure, axes = plt.subplots(2, 3, figsize=(10.5, 5.7), layout="constrained")
 for title, point, (above, below) in zip(titles, new, axes.T, strict=True):
     clf = OPFClassifier(update="opfi").fit(X, y)
-    conqueror = clf.conquerors([point])[0][0]
+    conqueror = clf.conquerors([point])[0][0]  # its id, which is its row in X
     draw(above, X, y, clf.forest_)
     above.plot(*np.array([X[conqueror], point]).T, color="#999999", lw=1.2, zorder=0)
     above.plot(*point, "^", ms=10, mfc="white", mec="#ffa90e", mew=2)

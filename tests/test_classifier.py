@@ -163,12 +163,11 @@ def test_explanation(moons):
         why = clf.explain(x)
         assert (why.label, why.conqueror, why.cost) == (label, index, cost)
         assert why.prototype == forest.root[index]
-        path = [step.index for step in why.steps]
-        assert path[-1] == -1
+        assert why.steps[-1].id is None
         for before, step in zip(why.steps[:-2], why.steps[1:-1], strict=True):
-            assert forest.predecessor[step.index] == before.index
-            assert step.distance == np.sqrt(((X[step.index] - X[before.index]) ** 2).sum())
-            assert step.cost == forest.cost[step.index] == max(before.cost, step.distance)
+            assert forest.predecessor[step.id] == before.id
+            assert step.distance == np.sqrt(((X[step.id] - X[before.id]) ** 2).sum())
+            assert step.cost == forest.cost[step.id] == max(before.cost, step.distance)
         assert why.steps[-1].distance == np.sqrt(((x - X[index]) ** 2).sum())
         assert {step.label for step in why.steps} == {label}
         assert isinstance(why.label, str)
@@ -191,7 +190,7 @@ def test_explanation_of_precomputed_distances():
     X = np.array([[0.0], [1.0], [3.0], [4.5]])
     clf = OPFClassifier("precomputed").fit(np.abs(X - X.T), [0, 0, 1, 1])
     why = clf.explain(np.abs(5.0 - X[:, 0]))
-    assert [step.index for step in why.steps] == [2, 3, -1]
+    assert [step.id for step in why.steps] == [2, 3, None]
     assert [step.cost for step in why.steps] == [0, 1.5, 1.5]
 
 

@@ -62,6 +62,20 @@ def test_any_blocks_give_the_model_of_one_machine(problem, cuts, other_cuts):
             assert np.array_equal(lazy.compute(), answer)
 
 
+@pytest.mark.usefixtures("synchronous")
+def test_the_conqueror_is_forgotten_by_its_id():
+    """An id is a row of the whole set, whatever the blocks."""
+    X, y = grid(60, 2)
+    clf = DaskOPFClassifier().fit(in_blocks(X, (7, 0, 33, 20)), in_blocks(y, (60,)))
+    why = clf.forget([0, 9]).explain(X[30] + 0.25)
+    assert why == clf.to_local().explain(X[30] + 0.25)
+    assert why.steps[-1].distance == np.linalg.norm(X[why.conqueror] - X[30] - 0.25)
+    clf.forget([why.conqueror])
+    left = np.setdiff1d(np.arange(60), [0, 9, why.conqueror])
+    assert_same_model(clf, OPFClassifier().fit(X[left], y[left]), X, ids=False)
+    assert clf.forest_.ids.tolist() == left.tolist()
+
+
 @pytest.mark.parametrize("metric", [*COMMON, "topsoe", "jaccard"])
 @pytest.mark.usefixtures("synchronous")
 def test_every_metric(metric):

@@ -71,8 +71,8 @@ def test_the_rival_makes_the_cheapest_offer_of_all_other_classes(seed, n_classes
     assert path.rival.label in others
     assert path.rival.rival is None
     for way in (path, path.rival):
-        index = [step.index for step in way.steps]
-        assert index[-1] == -1
+        index = [step.id for step in way.steps]
+        assert index[-1] is None
         assert index[0] in clf.forest_.prototypes
         assert (y[index[:-1]] == way.label).all()
         points = np.vstack((X[index[:-1]], x))
@@ -91,12 +91,12 @@ def test_conqueror_and_rival_are_the_first_by_offer_cost_and_index(algorithm, se
     offer = np.maximum(forest.cost, np.sqrt(((forest.points - x) ** 2).sum(axis=1)))
     order = np.lexsort((np.arange(118), forest.cost, offer))
     path = clf.explain(x)
-    assert path.conqueror == order[0]
+    assert path.conqueror == forest.ids[order[0]]
     others = order[forest.label[order] != forest.label[order[0]]]
     if len(others) == 0:
         assert path.rival is None
         return
-    assert path.rival.conqueror == others[0]
+    assert path.rival.conqueror == forest.ids[others[0]]
     assert path.rival.label == y[forest.ids[others[0]]]
 
 

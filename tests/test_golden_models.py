@@ -19,7 +19,8 @@ NAMES = sorted(path.stem for path in FOLDER.glob("*.opforest"))
 
 def facts(model, queries):
     forest = model.forest_
-    index, offer = model.conquerors(queries)
+    ids, offer = model.conquerors(queries)
+    index = forest.index_of(ids)  # as version 0.1 named them
     assert np.array_equal(model.classes_[model.predict_proba(queries).argmax(axis=1)],
                           model.predict(queries))  # fmt: skip
     return {

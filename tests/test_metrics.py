@@ -213,7 +213,7 @@ def test_bad_functions_of_users():
         OPFClassifier(jitted_manhattan, metric_params={"weight": 1}).fit(X, [0, 0, 1])
     with (
         pytest.warns(UserWarning, match=r"njit"),
-        pytest.raises(ValueError, match=r"undefined .* for pair \(0, 1\)"),
+        pytest.raises(ValueError, match=r"undefined .* for rows 0 and 1 of X"),
     ):
         OPFClassifier(lambda x, y: np.nan).fit(X, [0, 0, 1])
 

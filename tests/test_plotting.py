@@ -248,7 +248,7 @@ def test_single_precision():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda X: X[:-1], r"the 40 examples the forest was learned from.* got shape \(39, 2\)"),
+        (lambda X: X[:-1], r"the 40 examples that the forest knows.* got shape \(39, 2\)"),
         (lambda X: X[:, :1], r"with 2 features, got shape \(40, 1\)"),
         (lambda X: X[:, 0], "Expected 2D array"),
         (lambda X: np.full(X.shape, "a"), "could not convert string"),

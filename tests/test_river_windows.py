@@ -40,6 +40,54 @@ def assert_same_as_fit(model, X, y):
         )
 
 
+def forget_the_conqueror(model, x, X):
+    """Forget who is named, and check that it is the example of the stream with that number."""
+    path = model.explain_one(x)
+    ids, point = [step.id for step in path.steps[:-1]], list(x.values())
+    steps = np.linalg.norm(np.diff([*X[ids], point], axis=0), axis=1)
+    np.testing.assert_allclose([step.distance for step in path.steps[1:]], steps)
+    before = model.forest.ids
+    model.forget([path.conqueror])
+    assert model.forest.ids.tolist() == [id for id in before if id != path.conqueror]
+
+
+@pytest.mark.parametrize("semi_supervised", [False, True])
+def test_the_conqueror_is_forgotten_within_a_window(semi_supervised):
+    X, y = examples(90)
+    model = OPFClassifier(window_size=25, semi_supervised=semi_supervised)
+    for i, (x, query) in enumerate(zip(as_dicts(X), as_dicts(X + 0.03), strict=True)):
+        model.learn_one(x, y[i])
+        if i % 7 == 6:
+            forget_the_conqueror(model, query, X)
+            known = model.forest.ids
+            if not semi_supervised:
+                assert_same_as_fit(model, X[known], [y[k] for k in known])
+        if i % 31 == 30:
+            model = pickle.loads(pickle.dumps(model))
+
+
+def test_forgetting_by_id_is_checked_first():
+    model = OPFClassifier()
+    with pytest.raises(ValueError, match="nothing has been learned"):
+        model.forget([0])
+    for i in range(5):
+        model.learn_one({"u": float(i)}, i % 2)
+    model.forget_oldest(2)
+    for wrong, message in (([0], "known examples.* 0"), ([2, 2], "unique"), (0.5, "integers")):
+        with pytest.raises(ValueError, match=message):
+            model.forget(wrong)
+    assert model.forest.ids.tolist() == [2, 3, 4]
+    model.predict_one({"u": 3.5})  # what it has measured is of no use any more
+    model.forget(3)
+    model.learn_one({"u": 3.5}, 1)
+    assert model.forest.ids.tolist() == [2, 4, 5]
+    model.forest.check()
+    grown = OPFClassifier(update="opfi")
+    grown.learn_one({"u": 0.0}, 0)
+    with pytest.raises(ValueError, match="cannot forget"):
+        grown.forget(0)
+
+
 @pytest.mark.parametrize("size", [1, 2, 7, 40])
 def test_a_window_is_what_fit_would_give(size):
     X, y = examples(120)

@@ -8,8 +8,8 @@ Examples
 >>> from opforest import OPFSemiSupervised, active
 >>> X = [[0.0], [1.0], [2.0], [3.0], [6.0], [7.0]]
 >>> clf = OPFSemiSupervised().fit(X, [0, -1, -1, -1, -1, 1])
->>> ask = active.query(clf, X)
->>> clf.label(clf.forest_.ids[ask], [1]).transduction_
+>>> ask = active.query(clf, X)  # rows of X
+>>> clf.label(clf.forest_.ids[ask], [1]).transduction_  # ids
 array([0, 0, 0, 1, 1, 1])
 """
 
@@ -86,7 +86,9 @@ def query(
     Returns
     -------
     array of shape (n_instances,)
-        Indices into X. Ties go to the smaller index.
+        Which rows of X, as indices: X may hold any examples, known or not. Ties go to the smaller
+        index. If X are the known examples, in the order of ``clf.forest_.ids``, their ids are
+        ``clf.forest_.ids[query(clf, X)]``, which is what ``label`` and ``forget`` take.
 
     Examples
     --------

@@ -88,7 +88,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     classes_ : array of shape (n_classes,)
         The labels.
     forest_ : Forest
-        What was learned: costs, predecessors, roots, prototypes, tree edges, arrival numbers.
+        What was learned: costs, predecessors, roots, prototypes, tree edges, ids. Its arrays name
+        examples by their index; everything else names them by their id.
     sharpness_ : float
         The exponent e that turns costs into probabilities; see the notes.
     update_report_ : UpdateReport
@@ -184,9 +185,10 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             The examples. If ``metric="precomputed"``, the distances from each to all known
-            examples and then to all examples of this call: (n_samples, n_known + n_samples).
-            The latter may be left out for a single example and for copies of known ones. The
-            precision is that of the model: float64 is rounded where it was fitted to float32.
+            examples, in the order of ``forest_.ids``, and then to all examples of this call:
+            (n_samples, n_known + n_samples). The latter may be left out for a single example and
+            for copies of known ones. The precision is that of the model: float64 is rounded where
+            it was fitted to float32.
         y : array-like of shape (n_samples,)
             Their labels, which may be new at any time.
         classes : array-like, default=None
@@ -216,9 +218,11 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     def forget(self, ids: npt.ArrayLike) -> Self:
         """Remove examples; the result is exactly the model refitted without them.
 
-        The first example learned has the id 0, the next one 1, and so on; ``forest_.ids`` holds
-        the ids of all known examples. Ids do not change when other examples are forgotten, and
-        are never used again. Classes stay in ``classes_`` even without examples.
+        The first example learned has the id 0, the next one 1, and so on: after ``fit``, ids are
+        rows of X. ``forest_.ids`` holds the ids of all known examples, in ascending order;
+        ``explain`` and ``conquerors`` name examples by them. Ids do not change when other examples
+        are forgotten, and are not used again until ``fit`` begins anew. Classes stay in
+        ``classes_`` even without examples.
 
         If the call fails, the model is exactly as it was before; if it is interrupted (Ctrl-C) or
         runs out of memory on the way, the model has forgotten some of the examples, if any, and the
@@ -227,7 +231,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         Parameters
         ----------
         ids : int or array-like of int
-            The arrival numbers of the examples to forget.
+            The ids of the examples to forget.
 
         Returns
         -------
@@ -263,8 +267,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
-            The examples, or their distances to the training examples if
-            ``metric="precomputed"``.
+            The examples, or their distances to the known examples, in the order of
+            ``forest_.ids``, if ``metric="precomputed"``.
 
         Returns
         -------
@@ -352,8 +356,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     def conquerors(self, X: npt.ArrayLike) -> tuple[Array, Array]:
         """Return which training example conquers each example, and at what cost.
 
-        Training examples are named by their index among those known. Their id is
-        ``forest_.ids[index]``, which differs once examples have been forgotten.
+        Training examples are named by their ids, as in ``forget`` and ``explain``. Where an index
+        into the arrays of ``forest_`` is needed, ``forest_.index_of(ids)`` returns it.
 
         Parameters
         ----------
@@ -362,11 +366,22 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
 
         Returns
         -------
-        index : array of shape (n_samples,)
-            The conquerors. Ties go to the one with the smaller cost of its own, then to the
-            smaller index.
+        ids : array of shape (n_samples,)
+            The ids of the conquerors. Ties go to the one with the smaller cost of its own, then to
+            the smaller id.
         cost : array of shape (n_samples,)
             What they offered, in the metric's own units.
+
+        Examples
+        --------
+        >>> from opforest import OPFClassifier
+        >>> X = [[0.0], [1.0], [3.0], [4.5]]
+        >>> clf = OPFClassifier().fit(X, ["low", "low", "high", "high"]).forget([1])
+        >>> ids, cost = clf.conquerors([[0.5], [5.0]])
+        >>> ids, cost
+        (array([0, 3]), array([0.5, 1.5]))
+        >>> clf.forest_.cost[clf.forest_.index_of(ids)]
+        array([0. , 1.5])
         """
         X = self._check_queries(X)
         return self.forest_.conquerors(X, self.n_jobs)
@@ -377,14 +392,16 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         Parameters
         ----------
         x : array-like of shape (n_features,) or (1, n_features)
-            The example, or its distances to the training examples if ``metric="precomputed"``.
+            The example, or its distances to the known examples, in the order of
+            ``forest_.ids``, if ``metric="precomputed"``.
 
         Returns
         -------
         Explanation
             The path prototype → … → conqueror → x, and the nearest rival: the cheapest path of
-            any other class. It prints as a table; notebooks show a picture, too, where examples
-            have two features.
+            any other class. Training examples are named by their ids, so ``forget`` takes
+            ``conqueror`` as it is. It prints as a table; notebooks show a picture, too, where
+            examples have two features.
         """
         if hasattr(x, "to_frame"):  # a row of a data frame
             x = x.to_frame().T.infer_objects()

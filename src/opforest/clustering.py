@@ -54,7 +54,7 @@ class OPFClustering(ClusterMixin, DensityEstimator):
     labels_ : array of shape (n_samples,)
         The cluster of each example, from 0.
     roots_ : array of shape (n_clusters,)
-        The example at the top of each cluster.
+        The example at the top of each cluster, as a row of the X that was fitted.
     density_ : array of shape (n_samples,)
         Densities, from 1 to 1000.
     k_ : int
@@ -63,7 +63,7 @@ class OPFClustering(ClusterMixin, DensityEstimator):
         The normalised cut for each k from ``k_min`` on. The search ends at ``k_max``, or at a cut
         of 0.
     predecessor_ : array of shape (n_samples,)
-        The example before each one on the path from its root; −1 for roots.
+        The example before each one on the path from its root, as a row of X; −1 for roots.
     n_features_in_ : int
         The number of features seen by ``fit``.
 

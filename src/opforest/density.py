@@ -67,7 +67,7 @@ class DensityEstimator(MetricEstimator):
 
     @property
     def predecessor_(self) -> Array:
-        """The example before each one on the path from its root; −1 for roots."""
+        """The example before each one on its path, as a row of X; −1 for roots."""
         return self._hills("predecessor")
 
     def _grown(self) -> Grown:

@@ -93,7 +93,7 @@ def _pool(
     label = encode_known(y, clf.classes_)
     parts = forest.parts()
     known = parts.rows if parts.vectors is None else parts.vectors
-    vectors, rows = parts.metric.new_rows(X, known)
+    vectors, rows = parts.metric.new_rows(X, known, parts.arrival.item)
     n, m = len(parts.rows), len(X)
     if parts.metric.is_table:
         table = np.empty((n + m, n + m), parts.rows.dtype)
@@ -236,7 +236,8 @@ def prune(
     Returns
     -------
     model : OPFClassifier
-        A new classifier. Examples keep the ids they have in ``clf``.
+        A new classifier. Examples keep the ids they have in ``clf``, and the next one it learns
+        gets the id that it would get from ``clf``.
     history : list of Round
         The number of examples and the accuracy in each round, from ``clf`` to the new model.
 
@@ -269,6 +270,9 @@ def prune(
             break
         chosen, forest = fewer, smaller
         history.append(Round(len(chosen), accuracy))
+    forest.examples.count_from(
+        clf.forest_.examples.next_id
+    )  # it has not learned the evaluation set
     return _model_of(clf, forest), history
 
 

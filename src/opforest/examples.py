@@ -37,7 +37,7 @@ from opforest.kernels.vertices import (
     resized,
 )
 from opforest.known import KnownExamples
-from opforest.metrics import Array
+from opforest.metrics import Array, name_pair
 from opforest.parts import (
     Body,
     Model,
@@ -143,7 +143,7 @@ class Examples(KnownExamples):
 
         If it fails, nothing has changed.
         """
-        vectors, rows = self.metric.new_rows(X, self._measured_against())
+        vectors, rows = self.metric.new_rows(X, self._measured_against(), self._id_at)
         self.make_room(len(X))
         body, begin, end = self.body, self.end, self.end + len(X)
         state = body.state
@@ -188,7 +188,9 @@ class Examples(KnownExamples):
             search = specialise(find_undefined, self.metric.kernel)
             u, v = search(self.state.rows, begin, end, self.metric.kernel)
             bad = np.array([np.nan if v >= 0 else 0.0])
-            self.metric.check_defined(bad, lambda _: f"the training examples {u} and {v}")
+            self.metric.check_defined(
+                bad, lambda _: name_pair(u, v - begin, begin, self.body.arrival.item)
+            )
 
     def measure_staged(self) -> int:
         """Return the vertex that conquers the one staged example.
@@ -202,7 +204,7 @@ class Examples(KnownExamples):
         conqueror = measure(self.state, self.end, self.metric.kernel)
         if self.metric.may_be_undefined:
             gap = self._chosen(self.state.gap)
-            self.metric.check_defined(gap, lambda v: f"training example {v} and the new one")
+            self.metric.check_defined(gap, lambda v: f"example {self._id_at(v)} and the new one")
         return int(conqueror)
 
     def offers_to_staged(self, n_classes: int) -> Array:
@@ -354,18 +356,36 @@ class Examples(KnownExamples):
             index = with_width(index, n_features)
         self._become(replace(body, state=state, index=index))
 
-    # Arrival numbers.
+    # Ids, which are arrival numbers.
 
     def vertices_of(self, ids: Array) -> Array:
-        """Return the vertices with these arrival numbers, −1 for unknown ones."""
+        """Return the vertices with these ids, −1 for unknown ones."""
         arrival, label = self.body.arrival[: self.end], self.state.vertices["label"][: self.end]
         if len(arrival) == 0:
             return np.full(len(ids), -1)
         vertex = np.minimum(np.searchsorted(arrival, ids), len(arrival) - 1)
         return np.where((arrival[vertex] == ids) & (label[vertex] != FORGOTTEN), vertex, -1)
 
+    @property
+    def next_id(self) -> int:
+        """The id that the next example gets."""
+        return self.end + self.body.removed
+
+    def count_from(self, next_id: int, ids: Array | None = None) -> None:
+        """Give the next example this id, and all known ones these, if given.
+
+        Ids must ascend, and the next one must not fall: it also counts changes.
+        """
+        if ids is not None:
+            self.tidy()
+            arrival = self.body.arrival.copy()
+            arrival[: self.end] = ids
+            self._become(replace(self.body, arrival=arrival, removed=next_id - self.end))
+        elif next_id != self.next_id:
+            self._become(replace(self.body, removed=next_id - self.end))
+
     def oldest(self, count: int) -> Array:
-        """Return the arrival numbers of the oldest examples."""
+        """Return the ids of the oldest examples."""
         begin, count = int(self.state.tally[0]["eldest"]), min(count, len(self))
         if (self.state.vertices["label"][begin : begin + count] != FORGOTTEN).all():
             return self.body.arrival[begin : begin + count]

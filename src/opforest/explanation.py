@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -38,9 +38,9 @@ class Step:
 
     Attributes
     ----------
-    index : int
-        The index of the training example, its id being ``forest_.ids[index]``; −1 for the
-        explained example itself.
+    id : int or None
+        The id of the training example, which is what ``forget`` takes; ``None`` for the explained
+        example itself.
     label : object
         Its class; for the explained example the predicted one.
     distance : float
@@ -48,10 +48,20 @@ class Step:
     cost : float
         The largest distance on the way so far.
     key : str or None
-        What a ``Learner`` calls the example.
+        The key of the example in a ``Learner``.
+
+    Examples
+    --------
+    >>> from opforest import OPFClassifier
+    >>> X = [[0.0], [1.0], [3.0], [4.5]]
+    >>> clf = OPFClassifier().fit(X, ["low", "low", "high", "high"]).forget([0])
+    >>> [step.id for step in clf.explain([5.0]).steps]
+    [2, 3, None]
+    >>> clf.explain([5.0]).steps[1]
+    Step(id=3, label='high', distance=1.5, cost=1.5, key=None)
     """
 
-    index: int
+    id: int | None
     label: Any
     distance: float
     cost: float
@@ -60,14 +70,17 @@ class Step:
     @property
     def name(self) -> str:
         """What to call it in a sentence."""
-        if self.index < 0:
+        if self.id is None:
             return "x"
-        return f"example {self.index}" if self.key is None else repr(self.key)
+        return f"example {self.id}" if self.key is None else repr(self.key)
 
 
 @dataclass(frozen=True)
 class Explanation:
     """The path prototype → … → conqueror → x.
+
+    Training examples are named by their ids, which are what ``forget`` takes. An id counts the
+    examples in the order they were learned, from 0; it never changes, and is never used again.
 
     Attributes
     ----------
@@ -87,6 +100,12 @@ class Explanation:
                  example 3   'high'  distance 1.5  cost 1.5
              ->  x           'high'  distance 0.5  cost 1.5
     nearest rival: 'low' at cost 4, from example 1
+
+    The number of an example is its id, so ``forget`` removes the one that was named:
+
+    >>> conqueror = clf.explain([5.0]).conqueror
+    >>> clf.forget([conqueror]).forest_.ids
+    array([0, 1, 2])
     """
 
     steps: tuple[Step, ...]
@@ -105,13 +124,13 @@ class Explanation:
 
     @property
     def prototype(self) -> int:
-        """The index of the prototype."""
-        return self.steps[0].index
+        """The id of the prototype."""
+        return cast(int, self.steps[0].id)
 
     @property
     def conqueror(self) -> int:
-        """The index of the training example that conquered the explained one."""
-        return self.steps[-2].index
+        """The id of the training example that conquered the explained one."""
+        return cast(int, self.steps[-2].id)
 
     def __str__(self) -> str:
         """Return the path as a small table."""
@@ -133,7 +152,7 @@ class Explanation:
     def _row(self, i: int) -> str:
         step = self.steps[i]
         width = max(len(step.name) for step in self.steps)
-        mark = "prototype" if i == 0 else "->" if step.index < 0 else ""
+        mark = "prototype" if i == 0 else "->" if step.id is None else ""
         row = f"  {mark:>9}  {step.name:<{width}}  {step.label!r}"
         far = max(len(f"{step.distance:.6g}") for step in self.steps[1:])
         distance = f"{step.distance:.6g}".ljust(far)
@@ -160,7 +179,7 @@ class Explanation:
 
     def _cells(self, i: int) -> list[str]:
         step = self.steps[i]
-        mark = "prototype" if i == 0 else "→" if step.index < 0 else ""
+        mark = "prototype" if i == 0 else "→" if step.id is None else ""
         numbers = ["", ""] if i == 0 else [f"{step.distance:.4g}", f"{step.cost:.4g}"]
         return [mark, _html.text(step.name), _html.chip(repr(step.label), self._color), *numbers]
 
@@ -237,8 +256,9 @@ def explain(
 def _describe(forest: BaseForest, classes: Sequence[Any], X: Array, path: Path) -> Explanation:
     """Return a path as an explanation without a rival."""
     code, index, distance, cost = path
-    numbers = zip([*index.tolist(), -1], distance.tolist(), cost.tolist(), strict=True)
-    steps = tuple(Step(i, classes[code], far, so_far) for i, far, so_far in numbers)
+    ids = [*forest.ids[index].tolist(), None]
+    numbers = zip(ids, distance.tolist(), cost.tolist(), strict=True)
+    steps = tuple(Step(id, classes[code], far, so_far) for id, far, so_far in numbers)
     places = None
     if forest.n_features == 2 and forest.metric.keeps_points:
         places = np.concatenate((forest.points[index], X)).astype(np.float64)

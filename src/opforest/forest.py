@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 from joblib import effective_n_jobs
 
 from opforest._progress import phase
@@ -29,7 +30,7 @@ class Path(NamedTuple):
     """A way from a prototype to a query."""
 
     code: int  #: the class
-    example: Array  #: the m examples, from the prototype to the conqueror
+    example: Array  #: the indices of the m examples, from the prototype to the conqueror
     distance: Array  #: of the m + 1 steps: 0 for the prototype, the last one to the query
     cost: Array  #: the largest step so far
 
@@ -114,12 +115,12 @@ class BaseForest(ABC):
 
     @property
     def predecessor(self) -> Array:
-        """The example before each one on the path from its prototype; −1 for prototypes."""
+        """The index of the example before each one on its path; −1 for prototypes."""
         return read_only(self.paths()[0])
 
     @property
     def root(self) -> Array:
-        """The prototype that conquered each example."""
+        """The index of the prototype that conquered each example."""
         return read_only(self.paths()[1])
 
     @property
@@ -131,7 +132,7 @@ class BaseForest(ABC):
     @property
     @consistent
     def edges(self) -> Array:
-        """The tree: pairs (u, v), u < v, in ascending order."""
+        """The tree: pairs of indices (u, v), u < v, in ascending order."""
         parent = self.examples.model().parent
         child = np.flatnonzero(parent >= 0)
         ends = np.sort(np.column_stack((child, parent[child])), axis=1)
@@ -140,8 +141,33 @@ class BaseForest(ABC):
     @property
     @consistent
     def ids(self) -> Array:
-        """Arrival numbers of the examples, which never change."""
+        """The ids of the examples, in ascending order; an id never changes."""
         return self.examples.ids
+
+    @consistent
+    def index_of(self, ids: npt.ArrayLike) -> Array:
+        """Return where examples are in the arrays of this forest, given their ids.
+
+        Parameters
+        ----------
+        ids : int or array-like of int
+            Ids of known examples, in any order.
+
+        Returns
+        -------
+        int or array of int
+            Their indices: ``forest.ids[forest.index_of(ids)]`` equals ``ids``.
+        """
+        wanted = np.asarray(ids)
+        if wanted.dtype.kind not in "iu" and wanted.size:
+            raise ValueError(f"ids must be integers, as in forest_.ids, got type {wanted.dtype}.")
+        vertex = self.examples.vertices_of(wanted.astype(np.int64).ravel())
+        if (vertex < 0).any():
+            raise ValueError(
+                "ids must be those of known examples, as in forest_.ids, but "
+                f"{(vertex < 0).sum()} are not, for instance {wanted.ravel()[vertex.argmin()]}."
+            )
+        return place_among(living(self.examples.state), vertex).reshape(wanted.shape)[()]
 
     @property
     @consistent
@@ -162,9 +188,9 @@ class BaseForest(ABC):
 
     @consistent
     def conquerors(self, X: Array, n_jobs: int | None = None) -> tuple[Array, Array]:
-        """Return the conqueror of each row of ``X``, and its offer in the metric's own units."""
+        """Return the id of each row's conqueror, and its offer in the metric's own units."""
         winner, offer = self.examples.find(self.examples.queries(X), n_jobs=n_jobs)
-        return place_among(living(self.examples.state), winner), self.to_units(offer)
+        return self.examples.body.arrival[winner], self.to_units(offer)
 
     @consistent
     def classify(self, X: Array, n_jobs: int | None = None) -> Array:
@@ -300,9 +326,13 @@ class BaseForest(ABC):
 
 
 class Forest(BaseForest):
-    """An optimum-path forest over training examples, which are named by their index.
+    """An optimum-path forest over training examples.
 
-    Indices count the known examples. ``ids`` never change; ``forget`` takes them.
+    The arrays of a forest have an entry for each known example, and name examples by their index
+    in these arrays: 0 for the oldest one that is known. An index changes when an older example is
+    forgotten. Everything else, such as ``forget``, ``explain`` and ``conquerors``, names examples
+    by their ids, which never change. ``ids[index]`` is the id of an index, and ``index_of(id)``
+    the index of an id. ``ids`` ascend, so indices and ids are in the same order.
 
     The model is a minimum spanning tree and a cost for each example. Everything else is derived
     from these when it is needed. ``partial_fit`` changes a forest in place or replaces it; use
@@ -323,15 +353,15 @@ class Forest(BaseForest):
         The cost of each example, in the metric's own units: the largest step on the path from its
         prototype.
     predecessor : array of shape (n,)
-        The example before it on that path; −1 for prototypes.
+        The index of the example before it on that path; −1 for prototypes.
     root : array of shape (n,)
-        The prototype at the start of that path.
+        The index of the prototype at the start of that path.
     prototypes : array
         The indices of all prototypes, in ascending order.
     edges : array of shape (m, 2)
-        The tree: pairs (u, v), u < v, in ascending order.
+        The tree: pairs of indices (u, v), u < v, in ascending order.
     ids : array of shape (n,)
-        Arrival numbers of the examples.
+        The ids of the examples: their numbers in the order they were learned, from 0.
 
     Examples
     --------
@@ -343,6 +373,14 @@ class Forest(BaseForest):
     array([1. , 0. , 0. , 1.5])
     >>> forest.edges.tolist()
     [[0, 1], [1, 2], [2, 3]]
+
+    Indices and ids differ once examples have been forgotten:
+
+    >>> forest = OPFClassifier().fit([[0.0], [1.0], [3.0]], [0, 0, 1]).forget([0]).forest_
+    >>> forest.prototypes, forest.ids[forest.prototypes]
+    (array([0, 1]), array([1, 2]))
+    >>> forest.index_of([2, 1])
+    array([1, 0])
     """
 
     @classmethod
@@ -390,7 +428,10 @@ class Forest(BaseForest):
                 phase("spanning tree", len(label))
                 tree = span_best(rows, metric, probed, effective_n_jobs(parts.n_jobs))
             metric.check_defined(
-                tree.weight, lambda v: f"the training examples {tree.parent[v]} and {v}"
+                tree.weight,
+                lambda v: "the training examples {} and {}".format(
+                    *parts.arrival[[tree.parent[v], v]]
+                ),
             )
             parts = cls.conquered(parts, tree)
         phase("index", len(label))

@@ -121,7 +121,7 @@ class KnownExamples:
 
     @property
     def ids(self) -> Array:
-        """Arrival numbers of the examples."""
+        """The ids of the examples, which are their arrival numbers."""
         return read_only(self._chosen(self.body.arrival).copy())
 
     @property
@@ -186,6 +186,10 @@ class KnownExamples:
         """Return the points that new examples are measured against when a table is filled."""
         return self.points if self.metric.is_table else self.state.rows
 
+    def _id_at(self, index: int) -> int:
+        """Return the id of the example at an index, for messages."""
+        return int(self.ids[index])
+
     # Searching.
 
     def queries(self, X: Array) -> Array:
@@ -197,7 +201,8 @@ class KnownExamples:
             )
         if X.shape[1] != self.n_features:
             raise ValueError(f"queries must have {self.n_features} columns, got {X.shape[1]}.")
-        rows, chosen = self.metric.query_rows(X, self._measured_against()), living(self.state)
+        known, chosen = self._measured_against(), living(self.state)
+        rows = self.metric.query_rows(X, known, self._id_at)
         if chosen is None or not self.metric.is_table:
             return rows
         by_vertex = np.zeros((len(X), self.end), rows.dtype)

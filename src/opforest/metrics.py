@@ -26,6 +26,9 @@ from opforest.embeddings import centred_unit_rows, roots_of_shares, unit_rows
 
 Array = npt.NDArray[Any]
 
+#: Tells the id of the example at an index, for messages.
+IdAt = Callable[[int], int]
+
 #: What a kernel returns where a metric is undefined, or a user's function is NaN or negative. It is
 #: smaller than any distance, so every tree and every search that it could change will find it.
 UNDEFINED = -1.0
@@ -164,11 +167,14 @@ class Metric:
         self._warn_of_underflow(points)
         return points
 
-    def query_rows(self, X: Array, points: Array) -> Array:
-        """Return what kernels read to measure the queries ``X`` against training points."""
+    def query_rows(self, X: Array, points: Array, id_at: IdAt = int) -> Array:
+        """Return what kernels read to measure the queries ``X`` against training points.
+
+        ``id_at`` is what errors call a training point.
+        """
         return self.embed(X)
 
-    def new_rows(self, X: Array, points: Array) -> tuple[Array, Array]:
+    def new_rows(self, X: Array, points: Array, id_at: IdAt = int) -> tuple[Array, Array]:
         """Return the points of new examples, and what kernels read to measure them.
 
         For a table these are the distances to the ``points`` and to the new examples themselves.
@@ -255,11 +261,11 @@ class PrecomputedMetric(Metric):
         lower = np.tril(table, -1)  # the row of the later example, as in partial_fit
         return np.asarray(lower + lower.T)  # exactly symmetric
 
-    def query_rows(self, X: Array, points: Array) -> Array:
+    def query_rows(self, X: Array, points: Array, id_at: IdAt = int) -> Array:
         """Check distances from queries to training examples."""
         return _checked_table(X)
 
-    def new_rows(self, X: Array, points: Array) -> tuple[Array, Array]:
+    def new_rows(self, X: Array, points: Array, id_at: IdAt = int) -> tuple[Array, Array]:
         """Check distances from new examples to the old ones and to each other."""
         known = len(points)
         table = _checked_table(X)
@@ -310,16 +316,16 @@ class CallableMetric(Metric):
         """Measure all pairs of training points."""
         return self._measure(points, points, 0)
 
-    def query_rows(self, X: Array, points: Array) -> Array:
+    def query_rows(self, X: Array, points: Array, id_at: IdAt = int) -> Array:
         """Measure each query against each training point."""
-        return self._measure(points, X, len(points)).T.copy()
+        return self._measure(points, X, len(points), id_at).T.copy()
 
-    def new_rows(self, X: Array, points: Array) -> tuple[Array, Array]:
+    def new_rows(self, X: Array, points: Array, id_at: IdAt = int) -> tuple[Array, Array]:
         """Measure each new example against the old ones and the other new ones."""
-        table = self._measure(np.concatenate((points, X)), X, len(points))
+        table = self._measure(np.concatenate((points, X)), X, len(points), id_at)
         return X, table.T.copy()
 
-    def _measure(self, X: Array, Y: Array, first: int) -> Array:
+    def _measure(self, X: Array, Y: Array, first: int, id_at: IdAt = int) -> Array:
         """Measure X against Y, whose indices begin at ``first``; the smaller index comes first."""
         function = partial(self.function, **dict(self.params))
         X, Y = X.view(), Y.view()
@@ -328,10 +334,19 @@ class CallableMetric(Metric):
         for u, x in enumerate(X):
             for v in range(max(0, u + 1 - first), len(Y)):
                 table[u, v] = function(x, Y[v])
-        self.check_defined(table.ravel(), lambda i: f"pair {divmod(i, len(Y))}")
+        self.check_defined(
+            table.ravel(), lambda i: name_pair(*divmod(i, len(Y)), first=first, id_at=id_at)
+        )
         corner = table[first:]
         corner += np.triu(corner, 1).T if len(corner) else 0
         return table
+
+
+def name_pair(u: int, v: int, first: int, id_at: IdAt = int) -> str:
+    """Return what to call a pair: u counts known examples and then rows of X, v rows of X."""
+    if u < first:
+        return f"example {id_at(u)} and row {v} of X"
+    return f"rows {u - first} and {v} of X"
 
 
 def _checked_table(X: Array) -> Array:

@@ -108,7 +108,8 @@ class ForestDisplay:
         estimator : OPFClassifier or Pipeline
             A fitted classifier, or a fitted scikit-learn pipeline that ends in one.
         X : array-like of shape (n_samples, n_features)
-            The examples it was fitted on, in the same order. More than two features are reduced
+            The known examples, in the order of ``forest_.ids``: if X_all has all that were ever
+            learned, ``X_all[forest_.ids]``. More than two features are reduced
             to two principal components; the background is that of their plane. It is empty where
             the metric is undefined; if it needs non-negative features, negative ones are taken
             for 0. If it is ``"precomputed"``, X may be any coordinates, without a background.
@@ -266,8 +267,9 @@ def _check_examples(forest: BaseForest, predictor: Any, X: npt.ArrayLike) -> Arr
     n, d = len(forest), points.shape[1] if any_d else predictor.n_features_in_
     if points.shape != (n, d):
         raise ValueError(
-            f"X must hold the {n} examples the forest was learned from, in the same order, with "
-            f"{d} features, got shape {points.shape}."
+            f"X must hold the {n} examples that the forest knows, in the order of forest_.ids, "
+            f"with {d} features, got shape {points.shape}. If examples have been forgotten, pass "
+            "X[forest_.ids]."
         )
     return points
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from opforest._sharing import Holder, SharedLock
+from opforest.classifier import check_ids
 from opforest.explanation import Explanation, explain
 from opforest.forest import BaseForest, Forest
 from opforest.kernels.seeding.spread import UNLABELLED
@@ -243,8 +244,8 @@ class OPFClassifier(MiniBatchClassifier):
         Parameters
         ----------
         number
-            Its number: the first example learned is 0, the next one 1, and so on. Forgetting does
-            not change numbers.
+            Its id: the first example learned is 0, the next one 1, and so on. Forgetting does not
+            change ids.
         y
             The label, which may be new.
 
@@ -258,7 +259,7 @@ class OPFClassifier(MiniBatchClassifier):
             raise ValueError(f"a label must be given, got {y!r}.")
         _check_count("number", number, 0)
         _, forest = self._prepare()
-        seen = 0 if forest is None else forest.examples.end + forest.examples.body.removed
+        seen = 0 if forest is None else forest.examples.next_id
         if number >= seen:
             raise ValueError(f"number must be that of an example, less than {seen}, got {number}.")
         if not isinstance(forest, SeededForest):
@@ -291,17 +292,44 @@ class OPFClassifier(MiniBatchClassifier):
             How many, at most all of them. Their classes and features stay known.
         """
         _check_count("count", count, 0)
-        if self._forest is None or count == 0:
-            return
+        if self._forest is not None and count:
+            self._forget(lambda forest: forest.examples.oldest(count))
+
+    @_alone
+    def forget(self, ids: Any) -> None:
+        """Forget examples: exactly as if they had never been learned.
+
+        Parameters
+        ----------
+        ids
+            Their ids, one or several, as ``explain_one`` names examples: the first one learned is
+            0, the next one 1, and so on. Their classes and features stay known.
+
+        Examples
+        --------
+        >>> from opforest.river import OPFClassifier
+        >>> model = OPFClassifier(window_size=3)
+        >>> for size, y in ((0.0, "low"), (1.0, "low"), (3.0, "high"), (4.5, "high")):
+        ...     model.learn_one({"size": size}, y)
+        >>> model.forget(model.explain_one({"size": 5.0}).conqueror)
+        >>> model.forest.ids
+        array([1, 2])
+        """
+        if self._forest is None:
+            raise ValueError("there is nothing to forget: nothing has been learned.")
+        self._forget(lambda forest: check_ids(ids, forest))
+
+    def _forget(self, choose: Callable[[BaseForest], Array]) -> None:
+        """Forget the examples whose ids are chosen."""
         update, forest = self._prepare()
         if update.shrink is None or forest is None:
             raise ValueError(
                 f"update={self.update!r} cannot forget: the effect of a single example on the "
                 "forest is not recorded. Use update='exact'."
             )
+        chosen = choose(forest)
         self._query = None
-        oldest = forest.examples.oldest(count)
-        for shrunk in update.shrink(forest, oldest, no_counts()):
+        for shrunk in update.shrink(forest, chosen, no_counts()):
             self._forest = shrunk
 
     @_alone
@@ -370,8 +398,8 @@ class OPFClassifier(MiniBatchClassifier):
         Returns
         -------
         The path prototype → … → conqueror → x, as ``opforest.OPFClassifier.explain`` returns it;
-        ``None`` before anything was learned. Examples on it are named by their index among those
-        remembered: ``forest.ids[index]`` is their number in the stream.
+        ``None`` before anything was learned. Examples on it are named by their ids, which are
+        their numbers in the stream, from 0; ``forget`` takes them.
 
         Examples
         --------
@@ -432,8 +460,7 @@ class OPFClassifier(MiniBatchClassifier):
         if self._forest is None or not self._can_predict() or len(X) == 0:
             return pd.Series([None] * len(X), index=X.index, dtype=object)
         queries = self._read_queries(self._forest, X)
-        conqueror, _ = self._forest.conquerors(queries)
-        labels = [self._labels[code] for code in self._forest.label[conqueror]]
+        labels = [self._labels[code] for code in self._forest.classify(queries)]
         return pd.Series(labels, index=X.index)
 
     @_alone

@@ -85,7 +85,8 @@ class OPFSemiSupervised(OPFClassifier):
     classes_ : array of shape (n_classes,)
         The labels.
     transduction_ : array of shape (n_samples,)
-        The label of each training example: its own, or the one of its seed.
+        The label of each known example, in the order of ``forest_.ids``: its own, or the one of
+        its seed.
     forest_ : Forest
         What was learned. Its prototypes are the seeds, unless ``seeds="prototypes"``.
     sharpness_ : float
@@ -234,8 +235,8 @@ class OPFSemiSupervised(OPFClassifier):
         Parameters
         ----------
         ids : int or array-like of int
-            The arrival numbers of the examples, as in ``forest_.ids``: the first example learned
-            has the id 0, the next one 1, and so on.
+            The ids of the examples, as in ``forest_.ids``: the first example learned has the id
+            0, the next one 1, and so on.
         y : label or array-like
             Their labels, which may be of new classes. An example that already has this label is
             left as it is. To change the label of an example, forget it and learn it again.

@@ -126,5 +126,8 @@ def test_prune_writes_a_smaller_model(folder):
     assert facts["examples"] < facts["examples before"] == 75
     assert facts["accuracy"] >= facts["accuracy before"]
     assert len(opforest.load("small.opforest").forest_) == facts["examples"]
+    run("plot", "small.opforest", "train.csv", "small.png")  # ids are rows
+    refused = run("plot", "small.opforest", "iris.csv", "small.png", code=3).stderr
+    assert f"the {facts['examples']} examples that the model knows, or all 75 that" in refused
     assert "loss must be" in run("prune", "iris.opforest", "test.csv", "x.opforest",
                                  "--loss", "3", code=2).stderr  # fmt: skip

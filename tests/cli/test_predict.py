@@ -43,15 +43,17 @@ class TestPredict:
     def test_paths(self, folder, iris):
         shown = run("predict", "iris.opforest", "test.csv", "--explain").stdout
         path = load_bare("iris.opforest").explain(iris.X[75])
-        assert shown.startswith(f"example 1: {path}\n")
+        first, rest = shown.split("\n", 1)
+        assert first.startswith("# queries are named by their rows, from 0; examples by their ids")
+        assert rest.startswith(f"query 0: {path}\n")
         told = run_json("predict", "iris.opforest", "test.csv", "--explain")
-        assert told["predictions"][0]["path"][0]["index"] == path.prototype
+        assert told["predictions"][0]["path"][0]["id"] == path.prototype
 
     def test_ids_are_told(self, folder, iris):
         (folder / "new.csv").write_text(f"id,{','.join(iris.feature_names)},more\nx7,5,3,1,0,9\n")
         assert run_json("predict", "iris.opforest", "new.csv")["predictions"][0]["id"] == "x7"
         assert run("predict", "iris.opforest", "new.csv").stdout == "setosa\n"
-        assert "id x7: " in run("predict", "iris.opforest", "new.csv", "--explain").stdout
+        assert "\nquery x7: " in run("predict", "iris.opforest", "new.csv", "--explain").stdout
 
     @pytest.mark.parametrize(
         ("header", "message"),

@@ -159,7 +159,7 @@ class TestErrors:
             assert read_table(path).y.tolist() == read
         bad = [([decimal.Decimal(1)] * 2, "text or numbers"), ([b"x"] * 2, "text or numbers"),
                ([None] * 2, "text or numbers"), ([[1], [2]], "text or numbers"),
-               ([True, None], "example 2: the"), ([1, None], "example 2: the label")]  # fmt: skip
+               ([True, None], "row 2: the"), ([1, None], "row 2: the label")]  # fmt: skip
         for labels, message in bad:
             pq.write_table(pa.table({"a": [1.0, 2.0], "label": pa.array(labels)}), path)
             with pytest.raises(DataFileError, match=message):

@@ -46,7 +46,7 @@ class TestChunks:
         X = np.zeros((9000, 2))
         X[8000, 1] = np.nan
         np.savez(tmp_path / "a.npz", X=X)
-        with pytest.raises(DataFileError, match="example 8001: column 2 must hold finite"):
+        with pytest.raises(DataFileError, match="row 8001: column 2 must hold finite"):
             read_table(tmp_path / "a.npz")
 
     def test_labels_stay_numbers(self, tmp_path, monkeypatch):

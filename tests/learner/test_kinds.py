@@ -153,6 +153,7 @@ class Machine(RuleBasedStateMachine):
         oracle = OPFSemiSupervised() if self.semi else OPFClassifier()
         fitted = oracle.partial_fit(features, y if self.semi else y.astype(str))
         own = self.learner._memory.model
+        assert own.forest_.ids.tolist() == [row.id for row in self.learner._store.rows()]
         assert own.classes_.tolist() == fitted.classes_.tolist()
         for name in FOREST:
             assert np.array_equal(getattr(own.forest_, name), getattr(fitted.forest_, name)), name

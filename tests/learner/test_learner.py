@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix
 import opforest
 from opforest import Learner, OPFClassifier
 from opforest.learner import KeyConflictError, RowError, StoreError, UnknownKeyError
+from opforest.learner.store import Snapshot
 
 NUMBERS = itertools.count()
 FOREST = ("points", "label", "cost", "predecessor", "root", "prototypes", "edges")
@@ -95,6 +96,25 @@ class Machine(RuleBasedStateMachine):
         self.learner.close()
         self.learner = Learner(self.path)
 
+    @rule(x=point)
+    def forget_the_conqueror(self, x):
+        """Forget who is named, by key and by id, and nobody else."""
+        if not self.table:
+            return
+        path = self.learner.explain([*map(float, x)])
+        forest = self.learner.model.forest_
+        for step in path.steps[:-1]:
+            assert forest.points[forest.index_of(step.id)].tolist() == [*self.table[step.key][0]]
+            assert step.label == self.table[step.key][1]
+        assert path.steps[-2].id == path.conqueror == self.learner.model.explain(x).conqueror
+        self.learner.forget(path.steps[-2].key)
+        del self.table[path.steps[-2].key]
+        assert path.conqueror not in self.ids()
+
+    def ids(self):
+        """Return the ids in the table."""
+        return [row.id for row in self.learner._store.rows()]
+
     @rule()
     def snapshot(self):
         self.learner._take_snapshot()
@@ -109,6 +129,8 @@ class Machine(RuleBasedStateMachine):
         assert X.tolist() == [[*map(float, x)] for x, _ in self.table.values()] or not self.table
         assert y.tolist() == [label for _, label in self.table.values()]
         assert_trained_on(self.learner, X, y)
+        if self.table:
+            assert self.learner.model.forest_.ids.tolist() == self.ids()
         assert self.learner.audit().ok
 
     def teardown(self):
@@ -123,6 +145,29 @@ def test_a_learner_is_always_the_model_of_its_table(tmp_path):
         case = Machine.TestCase
         case.settings = settings(max_examples=20, stateful_step_count=12)
         case().runTest()
+
+
+def test_snapshots_of_older_versions_keep_the_ids_of_the_table(tmp_path):
+    """Version 0.2 saved a model that counted its examples from 0, and their ids beside it."""
+    X, y = np.arange(8.0)[:, None], list("aabbaabb")
+    with Learner(tmp_path / "a.db") as learner:
+        learner.learn(X, y)
+        learner.forget(["#1", "#4"])
+        stay = [1, 2, 4, 5, 6, 7]
+        opforest.save(OPFClassifier().fit(X[stay], [y[i] for i in stay]), tmp_path / "m")
+        ids = np.array(stay, "<i8") + 1
+        model = (tmp_path / "m").read_bytes()
+        learner._store.take_snapshot(Snapshot(9, ids.tobytes(), model))
+        learner.learn([[8.0]], ["b"])
+    with Learner(tmp_path / "a.db") as again:
+        assert again.model.forest_.ids.tolist() == [*ids.tolist(), 9]
+        assert again.learn([[9.0]], ["a"]).keys == ("#10",)
+        path = again.explain([6.1])
+        assert (path.conqueror, path.steps[-2].key) == (7, "#7")
+        again.forget(path.steps[-2].key)
+        assert again.rows()[1].ravel().tolist() == [1, 2, 4, 5, 7, 8, 9]
+        assert again.model.forest_.ids.tolist() == [2, 3, 5, 6, 8, 9, 10]
+        assert again.audit().ok
 
 
 @pytest.fixture

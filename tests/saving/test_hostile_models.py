@@ -164,7 +164,7 @@ def forged(saved, name, place, value):
         ("exact", "rows", 0, 1e300, "Features are too large"),
         ("exact", "rows", 0, 17, "is not what it was learned with"),
         ("exact", "arrival", 2, 0, "arrival numbers fall"),
-        ("exact", "arrival", 6, 7, "an arrival number is yet to come"),
+        ("exact", "arrival", 6, 7, "an id is yet to come"),
         ("exact", "arrival", 0, -1, "arrival numbers fall"),
         ("exact", "classes", 0, "z", "labels are not in order"),
         ("exact", "classes", 1, "a", "labels are not in order"),

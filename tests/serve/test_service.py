@@ -55,7 +55,7 @@ def test_learning_and_predicting_go_by_http(client):
     path = client.post("/v1/explain", {"row": X[7].tolist()})
     assert path["label"] == Y[7]
     steps = fitted.explain(X[7]).steps
-    assert [step["key"] for step in path["steps"]] == [*(KEYS[s.index] for s in steps[:-1]), None]
+    assert [step["key"] for step in path["steps"]] == [*(KEYS[s.id] for s in steps[:-1]), None]
     assert [step["cost"] for step in path["steps"]] == [step.cost for step in steps]
 
 

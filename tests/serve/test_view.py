@@ -78,11 +78,12 @@ def test_a_point_of_the_plane_is_explained(tmp_path, d):
     X = RNG.random((80, d))
     learner = Learner(tmp_path / "a.db")
     learner.learn(X, np.where(X[:, 0] > 0.5, "right", "left"), [f"k{i}" for i in range(80)])
+    learner.forget(["k2", "k3"])
     with running(learner) as port:
         client = Client(port)
         drawn = client.get("/v1/forest")
         assert drawn["is_plain"] == (d == 2)
-        plane = find_plane(X)
+        plane = find_plane(np.delete(X, [2, 3], axis=0))
         x, y = plane.project(X[7]).tolist()
         path = client.get(f"/v1/forest/path?plane={drawn['plane']}&x={x}&y={y}")
         whole = learner.explain(plane.lift(np.array([x, y])))
@@ -90,6 +91,10 @@ def test_a_point_of_the_plane_is_explained(tmp_path, d):
         assert path["rival"]["label"] == whole.rival.label != path["label"]
         for step in path["steps"][:-1]:
             assert np.allclose(step["at"], plane.project(X[int(step["key"][1:])]))
+        own = learner.model.forest_
+        for step in path["steps"][:-1]:
+            assert own.points[own.index_of(step["id"])].tolist() == X[int(step["key"][1:])].tolist()
+        assert path["steps"][-1]["id"] is None
         if d == 2:
             same = client.post("/v1/explain", {"row": [x, y]})
             assert [step["key"] for step in same["steps"]] == [s["key"] for s in path["steps"]]

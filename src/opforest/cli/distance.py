@@ -68,5 +68,5 @@ def _measure(X: Any, metric: "Metric") -> Any:
     blocks = [measure(rows, begin, min(begin + step, len(rows)), metric.kernel)
               for begin in range(0, len(rows), step)]  # fmt: skip
     table = np.concatenate(blocks)
-    metric.check_defined(table.ravel(), lambda k: f"examples {divmod(k, len(X))}")
+    metric.check_defined(table.ravel(), lambda k: f"rows {k // len(X) + 1} and {k % len(X) + 1}")
     return metric.to_units(table, X.shape[1])

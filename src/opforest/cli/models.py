@@ -270,7 +270,7 @@ def remember_names(model: Any, data: "Data") -> None:
 def count_learned(model: Any) -> int:
     """Return how many examples a model has learned in its life."""
     classifier = classifier_of(model)
-    return int(classifier.forest_.ids[-1]) + 1 if hasattr(classifier, "forest_") else 0
+    return classifier.forest_.examples.next_id if hasattr(classifier, "forest_") else 0
 
 
 def labels_of(data: "Data", path: str, advice: str = "") -> "Array":

@@ -1,6 +1,6 @@
 """``opforest plot``."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,7 +20,7 @@ def plot(
 ) -> None:
     """Draw the forest of a model, or its clusters.
 
-    The data are the examples it has learned, in their order.
+    The data are the examples it knows, or all that it has ever learned, in their order.
 
     Example: opforest plot iris.opforest iris.csv iris.png
     """
@@ -45,6 +45,8 @@ def plot(
         classifier, X = classifier_of(learner), examples.X
         if learner is not classifier:
             X = learner._prepared(X)
+        if hasattr(classifier, "forest_"):
+            X = _known(X, classifier.forest_, data)
         figure = Figure(figsize=(8, 6), dpi=120, layout="constrained")
         with blame(data):
             display = ForestDisplay if hasattr(classifier, "forest_") else ClusterDisplay
@@ -54,3 +56,20 @@ def plot(
         with replacing(out) as stream:
             figure.savefig(stream, format=kind)
         print_facts({"file": out, "examples": len(examples)}, json)
+
+
+def _known(X: Any, forest: Any, path: str) -> Any:
+    """Return the examples that a forest knows, in its order."""
+    from opforest.errors import DataFileError
+
+    if len(X) == len(forest):
+        return X
+    if len(X) == forest.examples.next_id:  # ids are rows
+        return X[forest.ids]
+    learned = forest.examples.next_id
+    all_of_them = "" if learned == len(forest) else f", or all {learned} that it has ever learned"
+    raise DataFileError(
+        f"it must hold the {len(forest)} examples that the model knows{all_of_them}, in the order "
+        f"they were learned, got {len(X)}",
+        path,
+    )

@@ -28,7 +28,11 @@ def predict(
         bool, typer.Option("--costs", help="add the cheapest offer of each class")
     ] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="print the path to each example")
+        bool,
+        typer.Option(
+            "--explain",
+            help="print the path to each example; training examples are named by their ids",
+        ),
     ] = False,
     out: Annotated[str, typer.Option("--out", "-o", help="where to write (default: stdout)")] = "-",
     jobs: options.JobsOption = None,
@@ -39,6 +43,9 @@ def predict(
 
     Columns must be those that the model was trained on, in the same order; a label, an id and
     other columns are ignored. The file may be larger than memory.
+
+    --explain counts from 0: queries are the rows of the data file, or named by its ids; the id
+    of a training example is its number in the order of learning.
 
     Example: opforest predict iris.opforest new.csv --proba > labels.csv
     """
@@ -114,12 +121,16 @@ def write_lines(answers: Iterator[dict[str, Any]], classifier: "OPFClassifier") 
 
 
 def _write_paths(answers: Iterator[dict[str, Any]], classifier: "OPFClassifier") -> Iterator[str]:
-    """Yield the path to each example as a small table."""
-    number = 0
+    """Yield the path to each example as a small table, after a line that says what is counted."""
+    number = -1
     for answer in answers:
+        if number < 0:
+            named = "by their ids" if "id" in answer else "by their rows, from 0"
+            yield (f"# queries are named {named}; examples by their ids in the model: "
+                   "the first one learned is 0\n")  # fmt: skip
         for i, path in enumerate(answer["path"]):
             number += 1
-            name = f"id {answer['id'][i]}" if "id" in answer else f"example {number}"
+            name = f"query {answer['id'][i] if 'id' in answer else number}"
             lines = [f"{name}: {path}"]
             for detail in ("proba", "costs"):
                 if detail in answer:

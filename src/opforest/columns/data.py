@@ -64,7 +64,7 @@ class Data:
         """Return the error that says what is wrong with the label of example i."""
         line = None if self.find_line is None else self.find_line(i)
         if line is None:
-            return DataFileError(f"example {i + 1}: {reason}", path)
+            return DataFileError(f"row {i + 1}: {reason}", path)
         return DataFileError(reason, path, line, self.label_column)
 
     def __len__(self) -> int:

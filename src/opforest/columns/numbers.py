@@ -70,7 +70,7 @@ class _Teller:
         line = None if find is None else find(self.first + i)
         path = self.table.path
         if line is None:
-            return DataFileError(f"example {self.first + i + 1}: {reason}", path)
+            return DataFileError(f"row {self.first + i + 1}: {reason}", path)
         return DataFileError(reason, path, line, column.number)
 
 

@@ -171,7 +171,7 @@ class DaskOPFClassifier(OPFClassifier):
         Parameters
         ----------
         ids : int or array-like of int
-            The arrival numbers of the examples to forget.
+            The ids of the examples to forget: the first row of the first block is 0.
 
         Returns
         -------

@@ -25,7 +25,8 @@ class Answering(OpenStore):
     def model(self) -> Any:
         """The classifier, to look at. Do not train it: the store would not know.
 
-        With a preparation it is an ``opforest.Pipeline`` that ends with the classifier.
+        With a preparation it is an ``opforest.Pipeline`` that ends with the classifier. Its ids are
+        those of the store, which count examples from 1 and stay when the store is opened again.
         """
         memory = self._fresh()
         if not isinstance(memory.rows, PreparedRows) or memory.is_empty:
@@ -100,7 +101,9 @@ class Answering(OpenStore):
         Returns
         -------
         Explanation
-            The path. It prints as a table.
+            The path. It prints as a table. The ``key`` of a step is what ``forget`` and ``correct``
+            take; its ``id`` counts the examples of the store from 1, as in the keys ``#1``, ``#2``
+            of examples that were given none.
         """
         one = x if hasattr(x, "columns") or np.ndim(x) == 2 else [x]
         memory, rows = self._queries(one)
@@ -109,14 +112,12 @@ class Answering(OpenStore):
         return self._explain(memory, rows[0])[0]
 
     def _explain(self, memory: Memory, x: Array) -> tuple[Explanation, dict[int, Array]]:
-        """Explain one prepared example; return the path and the points on it, by index."""
-        path, number, points = memory.explain(x)
-        names = self._store.names_of(list(number.values()))
+        """Explain one prepared example; return the path and the points on it, by id."""
+        path, points = memory.explain(x)
+        names: dict[Any, str] = self._store.names_of(list(points))
 
         def named(path: Explanation) -> Explanation:
-            steps = [
-                replace(step, key=names.get(number.get(step.index, -1))) for step in path.steps
-            ]
+            steps = [replace(step, key=names.get(step.id)) for step in path.steps]
             return replace(path, steps=tuple(steps))
 
         path = named(path)

@@ -22,7 +22,7 @@ from opforest.updates.exact import WORTH_TRAINING
 SLICE = 500
 
 #: What a forest says of its examples, all of which an audit compares.
-FOREST_ARRAYS = ("points", "label", "cost", "predecessor", "root", "prototypes", "edges")
+FOREST_ARRAYS = ("ids", "points", "label", "cost", "predecessor", "root", "prototypes", "edges")
 
 
 def read_examples(rows: list[Row], how: Rows, labels: str | None) -> tuple[Array, Array, Array]:
@@ -35,12 +35,10 @@ def read_examples(rows: list[Row], how: Rows, labels: str | None) -> tuple[Array
 
 
 class Memory:
-    """A classifier whose examples are known by the numbers they have in the table.
+    """A classifier whose examples have the ids that they have in the table.
 
-    Both number examples as they come, and never give a number twice; but the classifier begins at 0
-    whenever it is made anew. ``_ids`` are the numbers of its first examples in the table, and
-    ``_arrivals`` those that it gave them itself. From ``_next_id`` and ``_next_arrival`` on, both
-    count alike.
+    Both number examples as they come, and never give a number twice; but a classifier begins at 0
+    whenever it is made anew, and skips no number. So it is told where to count from.
     """
 
     def __init__(self, settings: Settings, metric: str | Callable[..., float]) -> None:
@@ -51,7 +49,6 @@ class Memory:
         self.rows = rows_of(settings)  #: how to read rows that are meant for the classifier
         self.model = self._make()
         self.counts: Counter[Any] = Counter()  #: examples by label
-        self._set_numbers(np.empty(0, np.int64), np.empty(0, np.int64), 0, 0)
 
     def __len__(self) -> int:
         """Return the number of examples."""
@@ -66,27 +63,6 @@ class Memory:
     def can_predict(self) -> bool:
         """Whether some example has a label."""
         return not self.is_empty and len(self.counts) > (None in self.counts)
-
-    # Numbers.
-
-    def _set_numbers(self, ids: Array, arrivals: Array, next_id: int, next_arrival: int) -> None:
-        self._ids, self._arrivals = ids, arrivals
-        self._next_id, self._next_arrival = next_id, next_arrival
-
-    def _arrivals_of(self, ids: Array) -> Array:
-        if len(self._ids) == 0:
-            return ids - self._next_id + self._next_arrival
-        place = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
-        late = ids - self._next_id + self._next_arrival
-        return np.where(ids >= self._next_id, late, self._arrivals[place])
-
-    def ids_of(self, arrivals: Array) -> Array:
-        """Return the ids in the table of examples, given the numbers the classifier gave them."""
-        late = arrivals - self._next_arrival + self._next_id
-        if len(self._arrivals) == 0:
-            return late
-        place = np.minimum(np.searchsorted(self._arrivals, arrivals), len(self._arrivals) - 1)
-        return np.where(arrivals >= self._next_arrival, late, self._ids[place])
 
     # Learning.
 
@@ -110,21 +86,14 @@ class Memory:
         """Learn examples, whose ids must exceed all before, and return what changed."""
         if self.is_empty:
             model = self._make().partial_fit(X, y) if trained is None else trained
-            self._set_numbers(ids, np.arange(len(X)), int(ids[-1]) + 1, len(X))
+            model.forest_.examples.count_from(int(ids[-1]) + 1, ids)
             self.model, self.counts = model, Counter(y.tolist())
             return model.update_report_
         report, ends = UpdateReport(), np.flatnonzero(np.diff(ids) != 1) + 1
         for run in np.split(np.arange(len(ids)), ends):
-            self._count_from(int(ids[run[0]]))
+            self.model.forest_.examples.count_from(int(ids[run[0]]))  # some may be skipped
             report = add_reports(report, self._learn_run(X[run[0] : run[-1] + 1], y[run]))
         return report
-
-    def _count_from(self, id: int) -> None:
-        """Give the next example this id: some were skipped where examples were forgotten."""
-        arrival = np.array([next_arrival(self.model)])
-        if self.ids_of(arrival)[0] != id:
-            known = self.model.forest_.ids
-            self._set_numbers(self.ids_of(known), known, id, int(arrival[0]))
 
     def _learn_run(self, X: Array, y: Array) -> UpdateReport:
         """Learn examples whose numbers follow one another."""
@@ -148,7 +117,7 @@ class Memory:
             lost = len(self.model.forest_.prototypes)
             self.model = self._make()
             return UpdateReport(prototypes_lost=lost, forgotten=len(ids))
-        self.model.forget(self._arrivals_of(np.sort(ids)))
+        self.model.forget(ids)
         report = self.model.update_report_
         forest, classes = self.model.forest_, self.model.classes_
         left = np.array([label in self.counts for label in classes.tolist()])
@@ -163,7 +132,7 @@ class Memory:
 
     def label(self, ids: Array, y: Array) -> UpdateReport:
         """Label examples that have no label."""
-        self.model.label(self._arrivals_of(ids), y)
+        self.model.label(ids, y)
         self.counts.update([*y.tolist()])
         self.counts[None] -= len(ids)
         self.counts = +self.counts
@@ -175,9 +144,9 @@ class Memory:
         """Return the model and the ids of its examples in bytes."""
         stream = io.BytesIO()
         save(self.model, stream)
-        ids = self.ids_of(self.model.forest_.ids)
-        next_id = int(self.ids_of(np.array([next_arrival(self.model)]))[0])
-        return Snapshot(next_id, ids.astype("<i8").tobytes(), stream.getvalue())
+        forest = self.model.forest_
+        ids = forest.ids.astype("<i8").tobytes()
+        return Snapshot(forest.examples.next_id, ids, stream.getvalue())
 
     def restore(self, snapshot: Snapshot) -> None:
         """Load a snapshot, or raise a ``ValueError`` that says why it is invalid."""
@@ -192,9 +161,8 @@ class Memory:
             raise ValueError("the snapshot has other features")
         if len(ids) != len(forest) or (np.diff(ids) <= 0).any():
             raise ValueError("the snapshot has other examples")
-        arrivals = forest.ids
+        forest.examples.count_from(snapshot.next, ids)  # version 0.2 did not save them in the model
         self.model = model
-        self._set_numbers(ids, arrivals, snapshot.next, next_arrival(model))
         names = [*model.classes_.tolist(), None]  # the label −1 is none
         code = forest.label if self._is_supervised else model._seeded().given()
         times = np.bincount(code % len(names), minlength=len(names)).tolist()
@@ -217,22 +185,15 @@ class Memory:
             cost, winner = forest.class_costs(X, len(classes))
             return classes[winner], classes, forest.sharpness().shares(cost, winner)
 
-    def explain(self, x: Array) -> tuple[Explanation, dict[int, int], dict[int, Array]]:
-        """Return the path to one example, and id and point of each index on it."""
+    def explain(self, x: Array) -> tuple[Explanation, dict[int, Array]]:
+        """Return the path to one example, and the points on it, by id."""
         learned = self.model._learned()
         with learned.reading():
             path = explain(learned.forest, learned.classes.tolist(), x[None])
             steps = path.steps if path.rival is None else path.steps + path.rival.steps
-            index = sorted({step.index for step in steps} - {-1})
-            ids = self.ids_of(learned.forest.ids[index]).tolist()
-            points = learned.forest.points[index]
-        return path, dict(zip(index, ids, strict=True)), dict(zip(index, points, strict=True))
-
-
-def next_arrival(model: OPFClassifier) -> int:
-    """Return the number that a classifier gives the next example."""
-    examples = model.forest_.examples
-    return int(examples.end + examples.body.removed)
+            ids = sorted({step.id for step in steps if step.id is not None})
+            points = learned.forest.points[learned.forest.index_of(ids)]
+        return path, dict(zip(ids, points, strict=True))
 
 
 def add_reports(first: UpdateReport, second: UpdateReport) -> UpdateReport:

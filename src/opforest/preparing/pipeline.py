@@ -72,7 +72,7 @@ class Pipeline(SklearnPipeline):
         Parameters
         ----------
         ids : int or array-like of int
-            Their arrival numbers, as in ``forest_.ids``.
+            Their ids, as in ``forest_.ids``.
 
         Returns
         -------
@@ -84,7 +84,7 @@ class Pipeline(SklearnPipeline):
         return self
 
     def explain(self, x: Any) -> Any:
-        """Return the path that gave one example its label; see ``OPFClassifier.explain``."""
+        """Return the path, by ids, that gave one example its label: ``OPFClassifier.explain``."""
         if hasattr(x, "to_frame"):  # a row of a data frame
             x = x.to_frame().T.infer_objects()
         elif np.ndim(x) == 1:
@@ -96,7 +96,7 @@ class Pipeline(SklearnPipeline):
         return self.steps[-1][1].class_costs(self._prepared(X))
 
     def conquerors(self, X: Any) -> Any:
-        """Return which training example conquers each example, and at what cost."""
+        """Return the ids of conquerors and their costs; see ``OPFClassifier.conquerors``."""
         return self.steps[-1][1].conquerors(self._prepared(X))
 
     @property

@@ -67,8 +67,8 @@ def _check_facts(parts: Parts) -> None:
     demand(share == 1 or metric.is_indexable, f"metric {metric.name!r} has no k-d tree.")
     arrival, removed = parts.arrival, parts.removed
     demand(0 <= removed < MANY, f"{removed} examples cannot have been forgotten.")
-    demand((arrival >= 0).all() and (np.diff(arrival) > 0).all(), "its arrival numbers fall.")
-    demand((arrival < n + removed).all(), "an arrival number is yet to come.")
+    demand((arrival >= 0).all() and (np.diff(arrival) > 0).all(), "its ids fall.")
+    demand((arrival < n + removed).all(), "an id is yet to come.")
     demand(n or not parts.grown_by or _is_seeded(parts), "it has no examples.")
 
 
@@ -165,8 +165,9 @@ def _compare(weight: Array, measured: Array, parts: Parts) -> None:
     wrong = ~(np.abs(weight - measured) <= tolerance * weight)
     if wrong.any():
         v = int(wrong.argmax())
+        one, other = parts.arrival[[v, parts.model.parent[v]]]
         raise ValueError(
-            f"metric {parts.metric.name!r} is not what it was learned with: the examples {v} and "
-            f"{parts.model.parent[v]} are {weight[v]:.6g} apart (in reduced units), and not "
+            f"metric {parts.metric.name!r} is not what it was learned with: the examples {one} and "
+            f"{other} are {weight[v]:.6g} apart (in reduced units), and not "
             f"{measured[v]:.6g}."
         )

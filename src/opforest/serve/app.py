@@ -154,7 +154,7 @@ class Service:
         return ask() if is_quick else await asyncio.to_thread(ask)
 
     async def explain(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Explain the label of one row: the path to it, and the nearest rival."""
+        """Explain the label of one row: the path to it by keys and ids, and the nearest rival."""
         (row,) = take(body, row=(list, dict))
         (table,) = self._rows([row])
         path = await asyncio.to_thread(self.learner.explain, table)
@@ -193,7 +193,7 @@ class Service:
                 self._planes[plane] = found
                 self._planes.pop(plane - PLANES, None)
         drawn = draw_forest(model, found)
-        ids = memory.ids_of(drawn.pop("ids")).tolist()
+        ids = drawn.pop("ids")
         names = self.learner._store.names_of(ids)
         keys = [names.get(id) for id in ids]
         metric, known = model.forest_.metric, self.learner.settings
@@ -217,7 +217,7 @@ class Service:
         path, rows = self.learner._explain(memory, point)
         answer = describe_path(path)
         for step in answer["steps"][:-1]:
-            step["at"] = found.project(rows[step["index"]].astype(float)).tolist()
+            step["at"] = found.project(rows[step["id"]].astype(float)).tolist()
         return answer
 
     def metrics(self) -> str:

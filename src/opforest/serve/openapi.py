@@ -7,7 +7,8 @@ from typing import Any
 DESCRIPTION = (
     "An optimum-path forest on a table of examples. What was learned is on disk when the answer "
     "comes; what was forgotten is in no file. Errors are problem details (RFC 9457), with the row "
-    "and the column that is wrong. Where tokens are needed, send Authorization: Bearer TOKEN."
+    "and the column that is wrong. An example is named by its key; its id is its "
+    "number in the store, from 1. Where tokens are needed, send Authorization: Bearer TOKEN."
 )
 
 #: Text and null only where the store prepares rows.

@@ -289,17 +289,22 @@ class Play:
 def _path(forest: Rival, point: Array) -> dict[str, Any] | None:
     if not forest.keys:
         return None
-    return describe_path(forest.model.explain(point))
+    told = describe_path(forest.model.explain(point))
+    known = forest.model.forest_.ids.tolist()
+    for step in told["steps"][:-1]:
+        i = known.index(step["id"])
+        step |= {"key": forest.keys[i], "at": forest.X[i].tolist()}
+    return told
 
 
 def describe_path(path: Explanation) -> dict[str, Any]:
-    """Return a path in values that JSON has; the last step is the example itself."""
+    """Return a path in values that JSON has; the last step is the example itself, without id."""
     return {
         "label": path.label,
         "cost": path.cost,
         "rival": None if path.rival is None else describe_path(path.rival),
         "steps": [
-            {"index": step.index, "key": step.key, "label": step.label,
+            {"id": step.id, "key": step.key, "label": step.label,
              "distance": step.distance, "cost": step.cost}
             for step in path.steps
         ],

@@ -130,5 +130,5 @@ def draw_forest(model: OPFClassifier, plane: Plane) -> dict[str, Any]:
         "cut": cut[(cut >= 0).all(axis=1)].tolist(),
         "grid": grid,
         "regions": regions,
-        "ids": ids,
+        "ids": ids.tolist(),
     }

@@ -188,7 +188,7 @@ export class ForestCanvas {
       outline(context, star, x, y, size * 2.1);
       this.fill(context, paint[i], colour.halo, 1.6);
     }
-    this.drawPath(context, colour, place, width, height, code);
+    this.drawPath(context, colour, width, height);
     this.drawCursor(context, colour);
   }
 
@@ -240,11 +240,11 @@ export class ForestCanvas {
   }
 
   // The path that explains the point under the cursor: prototype, steps, and the last one to it.
-  drawPath(context, colour, place, width, height, code) {
+  drawPath(context, colour, width, height) {
     if (!this.path || !this.path.at) return;
     const k = this.code(this.path.label);
     const end = this.toScreen(this.path.at, width, height);
-    const way = [...this.path.steps.slice(0, -1).map((step) => (step.at ? this.toScreen(step.at, width, height) : place[step.index])), end];
+    const way = [...this.path.steps.slice(0, -1).map((step) => this.toScreen(step.at, width, height)), end];
     for (let i = 1; i < way.length; i++) {
       this.line(context, way[i - 1], way[i], colour.halo, 7, 0.9);
       this.line(context, way[i - 1], way[i], colour.classes[k % 8], 3.4, 1);

@@ -39,7 +39,7 @@ export function chooser(fieldset, names, codeOf, legend) {
 }
 
 // The path in words: prototype, steps with their lengths, the longest of which is the cost.
-export function tell(place, path, codeOf, nameOf) {
+export function tell(place, path, codeOf) {
   place.replaceChildren();
   if (!path) return;
   const steps = path.steps;
@@ -51,7 +51,7 @@ export function tell(place, path, codeOf, nameOf) {
     if (!step) { place.append(`→ … ${steps.length - 8} more steps … `); return; }
     if (i) place.append(`→ ${number(step.distance)} →`);
     const isLongest = step.distance === path.cost && step.distance > 0;
-    const name = step.index < 0 ? "here" : nameOf(step);
+    const name = step.id === null ? "here" : step.key ?? `example ${step.id}`;
     const chip = make("span", { className: isLongest ? "chip longest" : "chip" }, drawn(code, i === 0), name);
     if (isLongest) chip.title = "The longest step: its length is the cost of the path";
     place.append(chip);

@@ -40,8 +40,7 @@ export function openPlay() {
     const paths = await call("/v1/play/explain", { x: [x, y] });
     if (pending) return; // it is of forests that are changing
     for (const [other, panel] of Object.entries(panels)) panel.canvas.setPath(paths[other] && { ...paths[other], at: [x, y] });
-    const keys = state.forests[name].keys;
-    tell(find("path"), paths[name], codeOf, (step) => keys[step.index]);
+    tell(find("path"), paths[name], codeOf);
   });
 
   for (const [name, [title, subtitle]] of Object.entries(FORESTS)) {

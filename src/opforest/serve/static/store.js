@@ -61,7 +61,7 @@ export function openStore(first) {
     if (x === null || plane === null) { canvas.setPath(null); find("why").replaceChildren(); return; }
     const path = await call(`/v1/forest/path?plane=${plane}&x=${x}&y=${y}`);
     canvas.setPath({ ...path, at: [x, y] });
-    tell(find("why"), path, codeOf, (step) => step.key ?? `example ${step.index}`);
+    tell(find("why"), path, codeOf);
   });
   const typed = (name) => (stats.labels === "text" ? name : stats.labels === "boolean" ? name === "true" : Number(name));
 
