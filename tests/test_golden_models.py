@@ -20,6 +20,7 @@ NAMES = sorted(path.stem for path in FOLDER.glob("*.opforest"))
 def facts(model, queries):
     forest = model.forest_
     index, offer = model.conquerors(queries)
+    costs = model.class_costs(queries)
     assert np.array_equal(model.classes_[model.predict_proba(queries).argmax(axis=1)],
                           model.predict(queries))  # fmt: skip
     return {
@@ -32,7 +33,7 @@ def facts(model, queries):
         "prototypes": forest.prototypes,
         "conqueror": index,
         "offer": offer,
-        "proba": share_costs(model.class_costs(queries), forest.label[index], 1.0, 0.0),
+        "proba": share_costs(costs, forest.label[index], np.isfinite(costs), 1.0, 0.0),
         "classes": model.classes_,
     }
 

@@ -343,7 +343,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         -------
         array of shape (n_samples, n_classes)
             The smallest max(cost of t, distance to t) over all training examples t of the class,
-            in the metric's own units.
+            in the metric's own units; infinity for a class without examples.
         """
         X = self._check_queries(X)
         forest, classes = self._learned()
@@ -402,9 +402,9 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         learned = self._learned()
         with learned.reading():
             forest, classes = learned
-            cost, winner = forest.class_costs(X, len(classes), self.n_jobs)
+            costs = forest.class_costs(X, len(classes), self.n_jobs)
             sharpness = sharpness or forest.sharpness(self.n_jobs)
-        return (sharpness.log_shares if log else sharpness.shares)(cost, winner)
+        return (sharpness.log_shares if log else sharpness.shares)(*costs)
 
     def _begin(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> Self:
         """Learn the first examples, and report it as ``partial_fit`` does."""
