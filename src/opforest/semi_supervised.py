@@ -8,7 +8,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from opforest._progress import phase, printing
-from opforest._spread import warn_of_spreads
+from opforest._spread import scaled, warn_of_spreads
 from opforest.base import Array, check_labels, encode
 from opforest.classifier import OPFClassifier, check_ids
 from opforest.forest import BaseForest, Forest
@@ -370,7 +370,8 @@ class OPFSemiSupervised(OPFClassifier):
         X, _ = fresh._check_examples(X, np.zeros(len(missing), np.int64))
         _check_present(labels)
         all_classes, label = _encode(labels, missing, labels[:0], classes)
-        warn_of_spreads(X, metric.name, getattr(fresh, "feature_names_in_", None))
+        names = getattr(fresh, "feature_names_in_", None)
+        warn_of_spreads(X, metric.name, names, scaled("OPFSemiSupervised"))
         with printing(type(self).__name__, self.verbose):
             forest = SeededForest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
             fresh._keep(forest, all_classes)
