@@ -106,7 +106,9 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     float32 or float64.
 
     While one thread learns or forgets, others may predict, explain and pickle: each sees the model
-    before or after a whole example. One thread at a time may change it.
+    before or after a whole example. One thread at a time may change it. A process forked while
+    another thread was changing the model raises a ``RuntimeError`` where it uses the model, because
+    its copy may be half changed; models that nobody was changing work there.
 
     With c_k the cheapest offer of class k, its probability is proportional to c_k ** −e. The
     exponent e, ``sharpness_``, maximises the likelihood of up to 1000 known examples, evenly spaced

@@ -205,8 +205,10 @@ class OpenStore:
 
     def close(self) -> None:
         """Take a snapshot if that is worthwhile, and close the file."""
+        if self._process != os.getpid():  # a thread that is not here may hold the lock forever
+            return
         with self._lock:
-            if self._is_closed or self._process != os.getpid():
+            if self._is_closed:
                 return
             try:
                 is_due = self._unsaved >= SNAPSHOT_AT_END and not self._store.read_only
