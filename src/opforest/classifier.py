@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opforest._progress import phase, printing
 from opforest._spread import warn_of_spreads
-from opforest.base import Array, ForestEstimator, encode
+from opforest.base import Array, ForestEstimator, encode, tells_of_memory
 from opforest.explanation import Explanation, explain
 from opforest.forest import BaseForest, Forest
 from opforest.report import UpdateReport, no_counts
@@ -172,6 +172,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         self.__dict__ = self._trained(X, y).__dict__
         return self
 
+    @tells_of_memory
     def partial_fit(
         self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
     ) -> Self:
@@ -215,6 +216,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             phase("learning", len(X))
             return self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
 
+    @tells_of_memory
     def forget(self, ids: npt.ArrayLike) -> Self:
         """Remove examples; the result is exactly the model refitted without them.
 

@@ -202,6 +202,8 @@ class Metric:
         if is_jitted(self.kernel):
             try:
                 float(self.kernel(points[0], points[0]))
+            except MemoryError:
+                raise
             except Exception as error:
                 raise ValueError(
                     f"metric {self.name!r} must take two 1-D arrays of {points.dtype} and return a "

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from opforest._progress import phase, printing
 from opforest._spread import scaled, warn_of_spreads
-from opforest.base import Array, check_labels, encode
+from opforest.base import Array, check_labels, encode, tells_of_memory
 from opforest.classifier import OPFClassifier, check_ids
 from opforest.forest import BaseForest, Forest
 from opforest.kernels.conquering.tree import as_tree
@@ -181,6 +181,7 @@ class OPFSemiSupervised(OPFClassifier):
         self.__dict__ = fresh.__dict__
         return self
 
+    @tells_of_memory
     def partial_fit(
         self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
     ) -> Self:
@@ -289,6 +290,7 @@ class OPFSemiSupervised(OPFClassifier):
         self._keep(forest, all_classes, counts)
         return self
 
+    @tells_of_memory
     def forget(self, ids: npt.ArrayLike) -> Self:
         """Remove examples; the result is exactly the model refitted without them.
 
