@@ -35,7 +35,7 @@ class Inverse(OPFClassifier):
     def predict_proba(self, X):
         """Return shares of inverse costs."""
         cost = self.class_costs(X)
-        return share_costs(cost, cost.argmin(axis=1), 1.0, 0.0)
+        return share_costs(cost, cost.argmin(axis=1), np.isfinite(cost), 1.0, 0.0)
 
 
 def sets():

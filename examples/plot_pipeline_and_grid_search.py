@@ -12,11 +12,10 @@ import warnings
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 import opforest
-from opforest import OPFClassifier
+from opforest import OPFClassifier, make_pipeline
 
 X, y = load_wine(return_X_y=True, as_frame=True)
 folds = StratifiedKFold(5, shuffle=True, random_state=0)

@@ -1,43 +1,87 @@
 """The folder in which the tests keep compiled kernels."""
 
 import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
 
 import pytest
 
 import compile_cache
 
-#: What kernels are made of.
-CODE = ["_jit.py", "metrics.py", "kernels/heap.py", "kernels/spanning/prim.py"]
+#: What kernels are made of: themselves, and what they import, directly or not, at the top or later.
+CODE = {
+    "_jit.py": "from opforest._signals import undisturbed",
+    "_signals.py": "",
+    "kernels/__init__.py": "",
+    "kernels/heap.py": "import numba",
+    "kernels/spanning/prim.py": """
+        from opforest.kernels.heap import push
+        from opforest.metrics import SquaredEuclidean
+        """,
+    "metrics.py": "from opforest import dissimilarities as more, something",
+    "dissimilarities.py": "def find(): from opforest.units.lengths import metre",
+    "units/lengths.py": "import opforest.units.names",
+    "units/names.py": "",
+}
+
+#: What they do not depend on.
+REST = {
+    "__init__.py": "from opforest.forest import Forest",
+    "forest.py": "from opforest.kernels.heap import push",
+}
 
 
 @pytest.fixture
 def source(tmp_path):
-    """As few files as kernels can be made of."""
+    """A package as small as one with kernels can be."""
     source = tmp_path / "opforest"
-    (source / "kernels" / "spanning").mkdir(parents=True)
-    for name in (
-        "_jit.py",
-        "metrics.py",
-        "forest.py",
-        "kernels/heap.py",
-        "kernels/spanning/prim.py",
-    ):
-        (source / name).write_text("x = 1\n")
+    for name, text in (CODE | REST).items():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(textwrap.dedent(text) + "\n")
     return source
 
 
-@pytest.mark.parametrize(
-    "name", ["_jit.py", "metrics.py", "kernels/heap.py", "kernels/spanning/prim.py"]
-)
+@pytest.mark.parametrize("name", CODE)
 def test_other_code_has_another_key(source, name):
     key = compile_cache.find_key(source)
     assert compile_cache.find_key(source) == key
-    (source / name).write_text("x = 2\n")
+    before = (source / name).read_text()
+    (source / name).write_text(before + "x = 2\n")
     assert compile_cache.find_key(source) != key
-    (source / name).write_text("x = 1\n")
+    (source / name).write_text(before)
     assert compile_cache.find_key(source) == key
     (source / "forest.py").write_text("x = 2\n")  # no kernel calls it
     assert compile_cache.find_key(source) == key
+
+
+def test_sources_are_kernels_and_what_they_import(source):
+    found = {path.relative_to(source).as_posix() for path in compile_cache.find_sources(source)}
+    assert found == set(CODE)
+
+
+def test_every_module_that_kernels_import_is_in_the_key():
+    """As Python finds them, in a process of its own."""
+    script = """
+import importlib, pkgutil, sys
+import opforest.kernels as package
+import opforest._jit
+for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+    importlib.import_module(module.name)
+print("\\n".join(m.__file__ for n, m in sys.modules.items() if n.partition(".")[0] == "opforest"))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    loaded = {Path(line).relative_to(compile_cache.SOURCE) for line in done.stdout.splitlines()}
+    # Importing anything runs these two, which only say where names are.
+    loaded -= {Path("__init__.py"), Path("_lazy.py")}
+    hashed = {path.relative_to(compile_cache.SOURCE) for path in compile_cache.find_sources()}
+    assert len(loaded) > 50
+    assert loaded <= hashed
+    assert {Path("dissimilarities.py"), Path("metrics.py"), Path("_jit.py")} <= hashed
+    assert Path("forest.py") not in hashed
 
 
 def test_so_have_new_files_and_checks_of_bounds(source, monkeypatch):

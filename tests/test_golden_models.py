@@ -21,6 +21,7 @@ def facts(model, queries):
     forest = model.forest_
     ids, offer = model.conquerors(queries)
     index = forest.index_of(ids)  # as version 0.1 named them
+    costs = model.class_costs(queries)
     assert np.array_equal(model.classes_[model.predict_proba(queries).argmax(axis=1)],
                           model.predict(queries))  # fmt: skip
     return {
@@ -33,7 +34,7 @@ def facts(model, queries):
         "prototypes": forest.prototypes,
         "conqueror": index,
         "offer": offer,
-        "proba": share_costs(model.class_costs(queries), forest.label[index], 1.0, 0.0),
+        "proba": share_costs(costs, forest.label[index], np.isfinite(costs), 1.0, 0.0),
         "classes": model.classes_,
     }
 

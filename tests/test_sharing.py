@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from children import forks, in_a_child
 from opforest._sharing import SharedLock, _is_held
 
 
@@ -162,3 +163,82 @@ def test_copies_are_new():
     with lock.changing():
         for other in (copy.deepcopy(lock), pickle.loads(pickle.dumps(lock))):
             assert not other.writers
+
+
+# Forks: a child has only the thread that forked.
+
+
+def occupy(context, is_held, stop):
+    with context():
+        is_held.set()
+        stop.wait(60)
+
+
+def enter(lock):
+    """Read and change in a child, in two threads."""
+    found = []
+
+    def change():
+        with lock.changing():
+            found.append("changed")
+
+    with lock.reading():
+        found.append("read")
+    thread = start(change)
+    thread.join(30)
+    return found
+
+
+@forks
+def test_a_child_does_not_wait_for_readers_that_it_does_not_have():
+    lock, is_held, stop = SharedLock(), threading.Event(), threading.Event()
+    reader = start(lambda: occupy(lock.reading, is_held, stop))
+    is_held.wait(60)
+    assert in_a_child(lambda: enter(lock)) == "['read', 'changed']"
+    stop.set()
+    reader.join(60)
+    assert enter(lock) == ["read", "changed"]
+
+
+@forks
+def test_what_another_thread_was_changing_is_refused_in_a_child():
+    lock, other, is_held, stop = SharedLock(), SharedLock(), threading.Event(), threading.Event()
+    writer = start(lambda: occupy(lock.changing, is_held, stop))
+    is_held.wait(60)
+    for context in (lock.reading, lock.changing):
+        said = in_a_child(context)
+        assert said.startswith("RuntimeError: another thread was changing this model when")
+    assert in_a_child(lambda: enter(other)) == "['read', 'changed']"
+    stop.set()
+    writer.join(60)
+    assert in_a_child(lambda: enter(lock)) == "['read', 'changed']"  # it was, but is no more
+    assert enter(lock) == ["read", "changed"]
+
+
+@forks
+def test_a_writer_that_only_waits_has_changed_nothing():
+    lock, is_held, stop = SharedLock(), threading.Event(), threading.Event()
+    reader = start(lambda: occupy(lock.reading, is_held, stop))
+    is_held.wait(60)
+    writer = start(lambda: occupy(lock.changing, threading.Event(), stop))
+    while not lock.writers:
+        time.sleep(1e-4)
+    assert in_a_child(lambda: enter(lock)) == "['read', 'changed']"
+    stop.set()
+    for thread in (reader, writer):
+        thread.join(60)
+
+
+@forks
+def test_who_forks_keeps_what_it_holds():
+    lock = SharedLock()
+
+    def others_may_read(patience):
+        found = []
+        start(lambda: (lock.reading(), found.append(True))).join(patience)
+        return bool(found)
+
+    with lock.changing():
+        assert in_a_child(lambda: (len(lock.writers), others_may_read(0.2))) == "(1, False)"
+    with lock.reading():
+        assert in_a_child(lambda: (len(lock.readers), others_may_read(60))) == "(1, True)"

@@ -333,16 +333,16 @@ def test_units_do_not_matter_and_powers_hardly():
 def test_logarithms_tell_where_probabilities_cannot():
     clf = OPFClassifier().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
     found = Sharpness(1e4, 0.0, *clf.forest_.sharpness()[2:])
-    costs, winner = np.array([[1.0, 1.5, 2.0]]), np.array([0])
-    assert found.shares(costs, winner).tolist() == [[1, 0, 0]]
-    np.testing.assert_allclose(found.log_shares(costs, winner), -1e4 * np.log(costs), atol=1e-12)
-    tiny = np.array([[5e-324, 1e300, np.inf]])
-    assert found.log_shares(tiny, winner)[0, 1] == pytest.approx(-1e4 * (math.log(1e300) + 744.44))
-    assert found.log_shares(tiny, winner)[0, 2] == -np.inf
+    costs, winner, known = np.array([[1.0, 1.5, 2.0]]), np.array([0]), np.ones((1, 3), bool)
+    assert found.shares(costs, winner, known).tolist() == [[1, 0, 0]]
+    logs = found.log_shares(costs, winner, known)
+    np.testing.assert_allclose(logs, -1e4 * np.log(costs), atol=1e-12)
+    logs = found.log_shares(np.array([[5e-324, 1e300, np.inf]]), winner, known)
+    assert logs[0, 1] == pytest.approx(-1e4 * (math.log(1e300) + 744.44))
+    assert logs[0, 2] == -np.inf
     nothing = Sharpness(2.0, 0.0, 0, 0)
-    assert nothing.shares(np.array([[0.0, 0.0, 1.0]]), np.array([1]))[0] == pytest.approx(
-        [0.5, 0.5, 0]
-    )
+    shares = nothing.shares(np.array([[0.0, 0.0, 1.0]]), np.array([1]), known)
+    assert shares[0] == pytest.approx([0.5, 0.5, 0])
 
 
 # When it is found.

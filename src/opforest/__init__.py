@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from opforest.knn_classifier import OPFKNNClassifier
     from opforest.learner import Learner, StoreError
     from opforest.outlier import OPFOutlier
-    from opforest.preparing.pipeline import Pipeline
+    from opforest.preparing.pipeline import Pipeline, make_pipeline
     from opforest.preparing.preparation import Preparation
     from opforest.report import UpdateReport
     from opforest.saving.model_file import load, save
@@ -40,6 +40,7 @@ __all__ = [
     "active",
     "learn_from_errors",
     "load",
+    "make_pipeline",
     "prune",
     "save",
 ]
@@ -66,6 +67,7 @@ __getattr__ = lazy(
         "active": "opforest.active",
         "learn_from_errors": "opforest.evaluating",
         "load": "opforest.saving.model_file",
+        "make_pipeline": "opforest.preparing.pipeline",
         "prune": "opforest.evaluating",
         "save": "opforest.saving.model_file",
     },

@@ -5,11 +5,17 @@ locked then. So a holder is an object whose ``__exit__`` is written in C, which 
 precede, and the lock has only a weak reference to it. It holds the lock until its ``with`` block
 ends, or until it is deleted because that end was never reached. No frame has a name for it, so a
 traceback that somebody keeps does not keep it alive.
+
+A forked process has one thread, the one that forked, and all objects as they were at that moment.
+There, holders of other threads are alive forever, so they are removed from all locks. What another
+thread was changing may be half changed, and stays so: the lock refuses to be taken.
 """
 
+import os
 import threading
 import time
 import weakref
+from typing import NoReturn
 
 #: Seconds between two checks whether the lock is free: at first, and later on.
 PAUSE, LONG_PAUSE = 2e-5, 1e-3
@@ -66,11 +72,18 @@ def _wait(pause: float) -> float:
     return min(1.5 * pause, LONG_PAUSE)
 
 
+#: All locks of this process.
+_locks: "weakref.WeakSet[SharedLock]" = weakref.WeakSet()
+
+
 class SharedLock:
     """Lets any number of threads read, or one thread change what they read.
 
     The lock is re-entrant: a reader may read again, and a writer may read and change. A reader must
     not change anything.
+
+    In a forked process, holders of threads that it does not have do not count. If one of them was a
+    writer at work, a ``RuntimeError`` is raised there instead of taking the lock.
 
     Examples
     --------
@@ -84,7 +97,10 @@ class SharedLock:
     def __init__(self) -> None:
         self.waiting: Holders = {}  # readers that wait for a writer
         self.readers: Holders = {}
-        self.writers: Holders = {}  # the first one is at work
+        self.writers: Holders = {}  # the first one is at work, or waits for readers
+        self._at_work: _Name | None = None  # the last writer that stopped waiting
+        self._is_broken = False
+        _locks.add(self)
 
     def __reduce__(self) -> tuple[type["SharedLock"], tuple[()]]:
         """Copy to a new lock, which nobody holds."""
@@ -92,6 +108,8 @@ class SharedLock:
 
     def reading(self) -> Holder:
         """Return a context in which nothing changes."""
+        if self._is_broken:
+            self._refuse()
         thread = threading.get_ident()
         if _has(self.readers, thread) or (self.writers and _has(self.writers, thread)):
             return memoryview(b"")
@@ -118,6 +136,8 @@ class SharedLock:
 
     def changing(self) -> Holder:
         """Return a context without readers and other writers; earlier readers go first."""
+        if self._is_broken:
+            self._refuse()
         thread = threading.get_ident()
         if self.writers and _has(self.writers, thread):
             return memoryview(b"")
@@ -131,6 +151,7 @@ class SharedLock:
                 pause = PAUSE
                 while _first(self.writers) is not name or _first(self.readers):
                     pause = _wait(pause)
+            self._at_work = name
             return nameless.pop()
         except BaseException:
             nameless.clear()
@@ -142,3 +163,28 @@ class SharedLock:
         while any(name in self.waiting and _is_held(name) for name in before):
             pause = _wait(pause)
         _has(self.waiting, 0)  # remove those that were interrupted
+
+    def _forget_other_threads(self) -> None:
+        """Remove what the threads held that a forked process does not have."""
+        thread, writer = threading.get_ident(), self._at_work
+        if writer is not None and _is_held(writer) and self.writers.get(writer) != thread:
+            self._is_broken = True
+        for holders in (self.waiting, self.readers, self.writers):
+            for name in [name for name, other in holders.items() if other != thread]:
+                del holders[name]
+
+    def _refuse(self) -> NoReturn:
+        raise RuntimeError(
+            "another thread was changing this model when the process was forked, so it may be half "
+            "changed in this child. Fork while no thread learns or forgets, start processes by "
+            "'spawn', or pass the child a copy made before (copy.deepcopy, opforest.save)."
+        )
+
+
+def _after_fork() -> None:
+    for lock in tuple(_locks):
+        lock._forget_other_threads()
+
+
+if hasattr(os, "register_at_fork"):  # nothing forks on Windows
+    os.register_at_fork(after_in_child=_after_fork)

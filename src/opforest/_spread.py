@@ -15,13 +15,21 @@ THOUSANDFOLD = 1000.0
 SCALE_FREE = ("canberra", "hamming", "precomputed")
 
 
+def scaled(estimator: str) -> str:
+    """Return the Python that puts a scaler in front of an estimator, which is given by its name."""
+    return f"opforest.make_pipeline(StandardScaler(), {estimator}())"
+
+
 def warn_of_spreads(
     X: npt.NDArray[Any],
     metric: str,
     names: Sequence[str] | None = None,
-    remedy: str = "make_pipeline(StandardScaler(), OPFClassifier())",
+    remedy: str = scaled("OPFClassifier"),
 ) -> None:
-    """Warn, once, if features differ in spread more than a thousandfold, and name the worst."""
+    """Warn, once, if features differ in spread more than a thousandfold, and name the worst.
+
+    ``remedy`` says how to scale them.
+    """
     if metric in SCALE_FREE or len(X) < 2 or X.shape[1] < 2:
         return
     with np.errstate(over="ignore", invalid="ignore"):

@@ -60,7 +60,8 @@ def margin(clf: OPFClassifier, X: npt.ArrayLike) -> Array:
     total = first + second
     sure = np.isfinite(first) & np.isinf(second)  # Nobody of another class has been seen.
     margins: Array = sure.astype(np.float64)
-    np.divide(second - first, total, out=margins, where=(total > 0) & ~sure)
+    told = np.isfinite(total) & (total > 0)  # A metric may be infinite for both.
+    margins[told] = (second[told] - first[told]) / total[told]
     return margins
 
 

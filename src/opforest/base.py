@@ -7,8 +7,9 @@ classes of another.
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
 from types import SimpleNamespace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,8 @@ from opforest.report import UpdateReport
 from opforest.spanning import check_algorithm
 
 Array = npt.NDArray[Any]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 #: NumPy's kinds of integer types.
 INTEGERS = "biu"
@@ -74,6 +77,30 @@ def check_labels(y: Array) -> None:
     """Raise a ``ValueError`` if these are not class labels."""
     if y.dtype.kind not in INTEGERS:  # integers always are labels
         check_classification_targets(y)
+
+
+class _StoppedError(MemoryError):
+    """A ``MemoryError`` that says what has been done; it is replaced by a plain one."""
+
+
+def tells_of_memory(method: Method) -> Method:
+    """Let the ``MemoryError`` of an update be a plain one that says what became of the model.
+
+    What raises another one has not changed the model yet. That of NumPy is of a type of its own,
+    which cannot be made of a text.
+    """
+
+    @wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(*args, **kwargs)
+        except _StoppedError as error:
+            raise MemoryError(str(error)) from error.__cause__
+        except MemoryError as error:
+            reason = f"{method.__name__} ran out of memory, and the model is as it was before."
+            raise MemoryError(reason) from error
+
+    return call  # type: ignore[return-value]
 
 
 class Learned(NamedTuple):
@@ -214,10 +241,12 @@ class ForestEstimator(MetricEstimator):
             if number == 0:
                 self.__dict__ = before
             if isinstance(error, KeyboardInterrupt | MemoryError):
-                reason = (
-                    "ran out of memory" if isinstance(error, MemoryError) else "was interrupted"
+                kind, reason = (
+                    (_StoppedError, "ran out of memory")
+                    if isinstance(error, MemoryError)
+                    else (KeyboardInterrupt, "was interrupted")
                 )
-                raise type(error)(
+                raise kind(
                     f"{method} {reason}: {number} of {many} examples have been {done}, and the "
                     "model is valid."
                 ) from error

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opforest._progress import phase, printing
 from opforest._spread import warn_of_spreads
-from opforest.base import Array, ForestEstimator, encode
+from opforest.base import Array, ForestEstimator, encode, tells_of_memory
 from opforest.explanation import Explanation, explain
 from opforest.forest import BaseForest, Forest
 from opforest.report import UpdateReport, no_counts
@@ -107,7 +107,9 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     float32 or float64.
 
     While one thread learns or forgets, others may predict, explain and pickle: each sees the model
-    before or after a whole example. One thread at a time may change it.
+    before or after a whole example. One thread at a time may change it. A process forked while
+    another thread was changing the model raises a ``RuntimeError`` where it uses the model, because
+    its copy may be half changed; models that nobody was changing work there.
 
     With c_k the cheapest offer of class k, its probability is proportional to c_k ** −e. The
     exponent e, ``sharpness_``, maximises the likelihood of up to 1000 known examples, evenly spaced
@@ -171,6 +173,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         self.__dict__ = self._trained(X, y).__dict__
         return self
 
+    @tells_of_memory
     def partial_fit(
         self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
     ) -> Self:
@@ -215,6 +218,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             phase("learning", len(X))
             return self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
 
+    @tells_of_memory
     def forget(self, ids: npt.ArrayLike) -> Self:
         """Remove examples; the result is exactly the model refitted without them.
 
@@ -347,7 +351,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         -------
         array of shape (n_samples, n_classes)
             The smallest max(cost of t, distance to t) over all training examples t of the class,
-            in the metric's own units.
+            in the metric's own units; infinity for a class without examples.
         """
         X = self._check_queries(X)
         forest, classes = self._learned()
@@ -419,9 +423,9 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         learned = self._learned()
         with learned.reading():
             forest, classes = learned
-            cost, winner = forest.class_costs(X, len(classes), self.n_jobs)
+            costs = forest.class_costs(X, len(classes), self.n_jobs)
             sharpness = sharpness or forest.sharpness(self.n_jobs)
-        return (sharpness.log_shares if log else sharpness.shares)(cost, winner)
+        return (sharpness.log_shares if log else sharpness.shares)(*costs)
 
     def _begin(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> Self:
         """Learn the first examples, and report it as ``partial_fit`` does."""

@@ -202,17 +202,19 @@ class BaseForest(ABC):
     @consistent
     def class_costs(
         self, X: Array, n_classes: int, n_jobs: int | None = None
-    ) -> tuple[Array, Array]:
+    ) -> tuple[Array, Array, Array]:
         """Return each class's cheapest offer to each row of ``X``, and the class that wins it.
 
-        Offers are in the metric's own units; a class without examples offers infinity.
+        Offers are in the metric's own units; a class without examples offers infinity. Some metrics
+        are infinite for known examples, too, so a third array tells, by row and class, whether
+        there was an offer at all.
         """
         examples, state = self.examples, self.examples.state
         winner, offer = examples.find_by_class(examples.queries(X), n_classes, n_jobs)
         cheapest = offer == offer.min(axis=1, keepdims=True)
         cost = np.where(cheapest, state.cost[winner], np.inf)
         first = np.where(cost == cost.min(axis=1, keepdims=True), winner, examples.end)
-        return self.to_units(offer), first.argmin(axis=1)
+        return self.to_units(offer), first.argmin(axis=1), np.isfinite(offer)
 
     @consistent
     def sharpness(self, n_jobs: int | None = None) -> Sharpness:

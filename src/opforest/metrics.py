@@ -183,8 +183,16 @@ class Metric:
         return embedded, embedded
 
     def to_units(self, reduced: Array, n_features: int) -> Array:
-        """Convert reduced distances to the metric's own units."""
-        return self.conversion(reduced, n_features)
+        """Convert reduced distances to the metric's own units.
+
+        Infinity, the offer of a class without examples, is no distance and stays what it is: a
+        metric whose largest value is 1 would make it 1.
+        """
+        nobody = np.isinf(reduced)
+        if not nobody.any():
+            return self.conversion(reduced, n_features)
+        converted = self.conversion(np.where(nobody, 0, reduced), n_features)
+        return np.where(nobody, np.asarray(np.inf, converted.dtype), converted)
 
     def check_defined(self, reduced: Array, describe: Callable[[int], str]) -> None:
         """Raise a ``ValueError`` unless all these reduced distances are finite and not negative."""
@@ -200,6 +208,8 @@ class Metric:
         if is_jitted(self.kernel):
             try:
                 float(self.kernel(points[0], points[0]))
+            except MemoryError:
+                raise
             except Exception as error:
                 raise ValueError(
                     f"metric {self.name!r} must take two 1-D arrays of {points.dtype} and return a "

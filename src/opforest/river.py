@@ -381,9 +381,10 @@ class OPFClassifier(MiniBatchClassifier):
         values, sharpness = self._read(x)[0], self._find_sharpness(self._forest)
         query = self._meet(self._forest, values)
         examples = self._forest.examples
-        offer = self._forest.to_units(examples.offers_to_staged(len(self._code)))
+        offer = examples.offers_to_staged(len(self._code))[None]
         winner = examples.state.vertices["label"][query.conqueror : query.conqueror + 1]
-        share = sharpness.shares(offer[None], winner.astype(np.int64))
+        cost, known = self._forest.to_units(offer), np.isfinite(offer)
+        share = sharpness.shares(cost, winner.astype(np.int64), known)
         return dict(zip(self._labels, share[0].tolist(), strict=True))
 
     @_alone

@@ -8,8 +8,8 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from opforest._progress import phase, printing
-from opforest._spread import warn_of_spreads
-from opforest.base import Array, check_labels, encode
+from opforest._spread import scaled, warn_of_spreads
+from opforest.base import Array, check_labels, encode, tells_of_memory
 from opforest.classifier import OPFClassifier, check_ids
 from opforest.forest import BaseForest, Forest
 from opforest.kernels.conquering.tree import as_tree
@@ -182,6 +182,7 @@ class OPFSemiSupervised(OPFClassifier):
         self.__dict__ = fresh.__dict__
         return self
 
+    @tells_of_memory
     def partial_fit(
         self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
     ) -> Self:
@@ -290,6 +291,7 @@ class OPFSemiSupervised(OPFClassifier):
         self._keep(forest, all_classes, counts)
         return self
 
+    @tells_of_memory
     def forget(self, ids: npt.ArrayLike) -> Self:
         """Remove examples; the result is exactly the model refitted without them.
 
@@ -371,7 +373,8 @@ class OPFSemiSupervised(OPFClassifier):
         X, _ = fresh._check_examples(X, np.zeros(len(missing), np.int64))
         _check_present(labels)
         all_classes, label = _encode(labels, missing, labels[:0], classes)
-        warn_of_spreads(X, metric.name, getattr(fresh, "feature_names_in_", None))
+        names = getattr(fresh, "feature_names_in_", None)
+        warn_of_spreads(X, metric.name, names, scaled("OPFSemiSupervised"))
         with printing(type(self).__name__, self.verbose):
             forest = SeededForest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
             fresh._keep(forest, all_classes)

@@ -52,14 +52,17 @@ class Sharpness(NamedTuple):
     changes: int  #: to the forest until then
     size: int  #: the number of examples then
 
-    def shares(self, cost: Array, winner: Array) -> Array:
-        """Return probabilities by row and class; ``winner`` has the largest of each row."""
-        shares: Array = share_costs(cost, winner, self.exponent, self.floor)
+    def shares(self, cost: Array, winner: Array, known: Array) -> Array:
+        """Return probabilities by row and class; ``winner`` has the largest of each row.
+
+        Classes that are not ``known``, which is given by row and class, too, have none.
+        """
+        shares: Array = share_costs(cost, winner, known, self.exponent, self.floor)
         return shares
 
-    def log_shares(self, cost: Array, winner: Array) -> Array:
+    def log_shares(self, cost: Array, winner: Array, known: Array) -> Array:
         """Return their logarithms."""
-        shares: Array = log_share_costs(cost, winner, self.exponent, self.floor)
+        shares: Array = log_share_costs(cost, winner, known, self.exponent, self.floor)
         return shares
 
     def is_of(self, examples: KnownExamples) -> bool:

@@ -3,9 +3,11 @@
 import multiprocessing
 import os
 import sqlite3
+import threading
 
 import pytest
 
+from children import forks, in_a_child
 from opforest import Learner, StoreError
 
 
@@ -58,6 +60,27 @@ def try_all(learner, pipe):
         except StoreError as error:
             said.append(str(error))
     pipe.send(said)
+
+
+@forks
+def test_a_fork_does_not_wait_for_a_thread_that_it_does_not_have(path):
+    """Another thread was at work when the process was forked."""
+    is_held, stop = threading.Event(), threading.Event()
+    with Learner(path) as learner:
+
+        def work():
+            with learner._lock:
+                is_held.set()
+                stop.wait(60)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        is_held.wait(60)
+        for call in (learner.rows, learner.audit, lambda: learner.predict([[0.0]])):
+            assert "before this process was forked" in in_a_child(call)
+        assert in_a_child(learner.close) == "None"
+        stop.set()
+        thread.join(60)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")

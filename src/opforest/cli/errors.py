@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-UNFORESEEN, USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED = 1, 2, 3, 4, 130
+UNFORESEEN, USAGE, BAD_DATA, BAD_MODEL, NO_MEMORY, INTERRUPTED = 1, 2, 3, 4, 5, 130
 
 
 @contextmanager
@@ -33,8 +33,8 @@ def say_errors(stopped: str = "Stopped; nothing was changed.") -> Iterator[None]
             _fail(error, BAD_DATA)
         except (ModelFileError, StoreError) as error:
             _fail(error, BAD_MODEL)
-        except MemoryError:
-            _fail("there is not enough memory for so many examples", BAD_DATA)
+        except MemoryError as error:
+            _fail(_short_of_memory(error), NO_MEMORY)
         except FileNotFoundError as error:
             _fail(_missing(error.filename) if error.filename else error, USAGE)
         except OSError as error:
@@ -78,6 +78,12 @@ def _missing(path: str) -> str:
     folder = os.path.dirname(path)
     is_there = os.path.isdir(folder or ".")
     return f"there is no file {path}" if is_there else f"there is no folder {folder}"
+
+
+def _short_of_memory(error: MemoryError) -> str:
+    """Return our text, if the error has one: those of NumPy and Python do not help."""
+    known = type(error) is MemoryError and "memory" in str(error)
+    return str(error) if known else "there is not enough memory for so many examples"
 
 
 def say(error: object) -> None:

@@ -133,6 +133,7 @@ class Answering(OpenStore):
         With a preparation, rows are the cells before it: numbers, text, and ``None`` where one is
         missing. The label of an example without one is ``None``.
         """
+        self._check_open()
         with self._lock:
             memory = self._fresh()
             with self._store.reading():
@@ -182,6 +183,7 @@ class Answering(OpenStore):
         Audit
             What is wrong with the file or the model: nothing, if ``ok``.
         """
+        self._check_open()
         with self._lock:
             memory, store = self._fresh(), self._store
             with store.reading() as database:

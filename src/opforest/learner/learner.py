@@ -221,7 +221,8 @@ class Learner(Answering):
         self._settings, self._correct, self._total = added.settings, correct, total
         self._next += n
         begin = perf_counter()
-        report = self._change_model(added, plan, trained)
+        with self._on_disk():
+            report = self._change_model(added, plan, trained)
         seconds = perf_counter() - begin + (checked if is_anew else 0.0)
         self._is_stale = False
         if plan.gone or plan.labelled:
@@ -364,7 +365,8 @@ class Learner(Answering):
             self._removals += 1
             begin = perf_counter()
             if anew is None:
-                report = self._memory.forget(ids, y)
+                with self._on_disk():
+                    report = self._memory.forget(ids, y)
             else:
                 self._settings, self._memory = anew.settings, anew
                 report = UpdateReport(forgotten=len(ids))

@@ -182,8 +182,8 @@ class Memory:
         learned = self.model._learned()
         with learned.reading():
             forest, classes = learned
-            cost, winner = forest.class_costs(X, len(classes))
-            return classes[winner], classes, forest.sharpness().shares(cost, winner)
+            costs = forest.class_costs(X, len(classes))
+            return classes[costs[1]], classes, forest.sharpness().shares(*costs)
 
     def explain(self, x: Array) -> tuple[Explanation, dict[int, Array]]:
         """Return the path to one example, and the points on it, by id."""

@@ -188,6 +188,17 @@ class OpenStore:
                 self._load()  # a change was interrupted, or somebody wrote behind our back
             yield
 
+    @contextmanager
+    def _on_disk(self) -> Iterator[None]:
+        """Say, if there is no memory to change the model, that the change is in the file."""
+        try:
+            yield
+        except MemoryError as error:
+            raise MemoryError(
+                f"{self.path}: the change is in the file, but there is not enough memory for the "
+                "model. It is made again from the file when there is; do not repeat the change."
+            ) from error
+
     # Leaving.
 
     def _note_changes(self, changes: int) -> None:
@@ -199,14 +210,17 @@ class OpenStore:
     def _take_snapshot(self) -> None:
         """Write the model to the file, too, so that opening the store takes less time."""
         if self.path != MEMORY and not self._memory.is_empty:
-            with suppress(StoreError):  # a snapshot is never needed, and all else is on disk
+            # A snapshot is never needed, and all else is on disk.
+            with suppress(StoreError, MemoryError):
                 self._store.take_snapshot(self._memory.snapshot())
         self._unsaved = 0
 
     def close(self) -> None:
         """Take a snapshot if that is worthwhile, and close the file."""
+        if self._process != os.getpid():  # a thread that is not here may hold the lock forever
+            return
         with self._lock:
-            if self._is_closed or self._process != os.getpid():
+            if self._is_closed:
                 return
             try:
                 is_due = self._unsaved >= SNAPSHOT_AT_END and not self._store.read_only

@@ -4,12 +4,13 @@ Kernels validate nothing. So whatever comes out of a file is checked here, and a
 shapes and ranges before a kernel sees it, then what must be true of any forest.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from opforest._jit import is_jitted, specialise
+from opforest._threads import call_together
 from opforest.forest import BaseForest
 from opforest.kernels.distances import measure_edges
 from opforest.kernels.kdtree.fixed import build_kdtree
@@ -37,15 +38,20 @@ def put_together(parts: Parts, n_classes: int) -> BaseForest:
     _check_arrays(parts)
     _check_facts(parts)
     n = len(parts.rows)
-    with ThreadPoolExecutor(1) as aside:
-        growing = None
-        if n > MANY_POINTS and parts.share < SHARE_FOR_SEARCH:
-            growing = aside.submit(build_kdtree, parts.rows, np.arange(n))
+
+    def check() -> None:
         if n:
             _check_links(parts, n_classes)
             _check_weights(parts)
-    if growing is not None:
-        parts = parts._replace(tree=growing.result())
+
+    def grow() -> Any:
+        return build_kdtree(parts.rows, np.arange(n))
+
+    if n > MANY_POINTS and parts.share < SHARE_FOR_SEARCH:
+        _, tree = call_together(check, grow)
+        parts = parts._replace(tree=tree)
+    else:
+        check()
     forest: BaseForest = SeededForest.from_parts(parts) if _is_seeded(parts) else forest_of(parts)
     try:
         forest.check_model()
@@ -156,6 +162,8 @@ def _call_along_edges(metric: CallableMetric, points: Array, parent: Array) -> A
     pairs = ((min(u, v), max(u, v)) for v, u in enumerate(parent.tolist()))
     try:
         return np.array([function(points[u], points[v]) if u >= 0 else 0.0 for u, v in pairs])
+    except MemoryError:
+        raise
     except Exception as error:
         raise ValueError(f"metric {metric.name!r} fails on its examples: {error!r}") from error
 

@@ -105,6 +105,8 @@ def load(
         If the file holds no valid model, or none that was learned with this metric.
     OSError
         If it cannot be read.
+    MemoryError
+        If there is not enough memory for the model; nothing is wrong with the file.
 
     See Also
     --------
@@ -135,10 +137,17 @@ def load(
         return join_pipeline(model, header)
     except ImportError:
         raise
-    except (ValueError, OverflowError, MemoryError, TypeError) as error:
-        reason = str(error) or "it is too large for the memory."
-        name = os.fspath(path) if isinstance(path, str | os.PathLike) else "the stream"
-        raise ModelFileError(f"{name}: {reason}") from error
+    except MemoryError as error:  # nothing is wrong with the file
+        raise MemoryError(
+            f"{_name_of(path)}: there is not enough memory for this model. Free some, or load it "
+            "on a larger machine."
+        ) from error
+    except (ValueError, OverflowError, TypeError) as error:
+        raise ModelFileError(f"{_name_of(path)}: {error}") from error
+
+
+def _name_of(path: str | os.PathLike[str] | IO[bytes]) -> str:
+    return os.fspath(path) if isinstance(path, str | os.PathLike) else "the stream"
 
 
 def _check_format(header: dict[str, Any]) -> None:

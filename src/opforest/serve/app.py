@@ -342,6 +342,10 @@ def make_app(
         first = error.errors()[0]
         return ProblemError(422, f"{first['loc'][-1]!r:.50}: {first['msg']}.").response()
 
+    @app.exception_handler(MemoryError)
+    async def regret(_: Request, error: MemoryError) -> Response:
+        return as_problem(error).response()
+
     @app.exception_handler(Exception)
     async def confess(_: Request, error: Exception) -> Response:
         response = as_problem(error).response()
@@ -360,7 +364,7 @@ def _endpoint(service: Service, path: str, answer: Answer) -> Callable[..., Any]
         try:
             body = await read_body(request, service.limits)
             response = as_json(await answer(body))
-        except (ProblemError, ValueError) as error:
+        except (ProblemError, ValueError, MemoryError) as error:
             response = as_problem(error).response()
         service.meter.note(path, response.status_code, time.perf_counter() - begin)
         return response

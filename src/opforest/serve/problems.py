@@ -20,7 +20,7 @@ TITLES = {
     421: "This host is not served here",
     422: "The request cannot be fulfilled",
     500: "This is a bug",
-    503: "The service is busy",
+    503: "The service cannot do this now",
     507: "The store cannot be written",
 }
 
@@ -72,6 +72,9 @@ def as_problem(error: Exception) -> ProblemError:
         return ProblemError(409, str(error).replace("Pass replace=True", 'Send "replace": true'))
     if isinstance(error, StoreError):
         return ProblemError(507, str(error))
+    if isinstance(error, MemoryError):
+        known = str(error) if type(error) is MemoryError else ""
+        return ProblemError(503, known or "there is not enough memory. Send less, or again later.")
     if isinstance(error, ValueError):
         return ProblemError(422, str(error))
     return ProblemError(500, f"please report it: {type(error).__name__}")

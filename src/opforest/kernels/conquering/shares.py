@@ -11,12 +11,13 @@ NOTHING = 40.0
 
 
 @kernel
-def share_costs(cost, winner, exponent, floor):
+def share_costs(cost, winner, known, exponent, floor):
     """Return the share of each class in max(cost, floor) ** −exponent, row by row.
 
     Where several classes have the least, they share; if all of them have nothing to lose, at a
     cost of 0 without a floor, they take all. If another class ties with the winner, the winner is
-    given the next larger number.
+    given the next larger number. A class that is not ``known``, because it has no examples, gets
+    nothing, even where a known one is infinitely far away.
     """
     share = np.empty(cost.shape)
     for i in range(cost.shape[0]):
@@ -24,6 +25,8 @@ def share_costs(cost, winner, exponent, floor):
         total = 0.0
         for k in range(cost.shape[1]):
             share[i, k] = (least / cost[i, k]) ** exponent if cost[i, k] > least else 1.0
+            if not known[i, k]:
+                share[i, k] = 0.0
             total += share[i, k]
         largest = 1.0 / total
         tied = 0
@@ -36,7 +39,7 @@ def share_costs(cost, winner, exponent, floor):
 
 
 @kernel
-def log_share_costs(cost, winner, exponent, floor):
+def log_share_costs(cost, winner, known, exponent, floor):
     """Return the logarithms of what ``share_costs`` returns, also of shares too small for it."""
     share = np.empty(cost.shape)
     for i in range(cost.shape[0]):
@@ -44,6 +47,8 @@ def log_share_costs(cost, winner, exponent, floor):
         total = 0.0
         for k in range(cost.shape[1]):
             share[i, k] = exponent * log_ratio(least, cost[i, k]) if cost[i, k] > least else 0.0
+            if not known[i, k]:
+                share[i, k] = -np.inf
             total += math.exp(share[i, k])
         largest = -math.log(total)
         tied = 0
