@@ -12,7 +12,6 @@ import re
 import shlex
 import sys
 import tempfile
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,8 +71,7 @@ def run_page(page: Path) -> int:
     page, count, output = page.resolve(), 0, io.StringIO()
     names = {"__name__": "__main__"}
     before = Path.cwd()
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Port 8787 is already in use")  # somebody else's Dask
+    with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
             for kind, code in blocks_of(page):

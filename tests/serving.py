@@ -22,7 +22,7 @@ def running(learner, port=0, **more):
     finally:
         server.config.app.state.service.hub.close()
         server.should_exit = True
-        thread.join(30)
+        thread.join(120)
         listener.close()
         assert not thread.is_alive()
 
@@ -31,7 +31,7 @@ class Client:
     """Asks on one connection that is kept."""
 
     def __init__(self, port, token=None, host=None):
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         self.headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         if host is not None:
             self.headers["Host"] = host

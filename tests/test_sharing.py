@@ -21,7 +21,7 @@ def start(target):
 
 
 def test_readers_do_not_wait_for_each_other():
-    lock, barrier = SharedLock(), threading.Barrier(5, timeout=10)
+    lock, barrier = SharedLock(), threading.Barrier(5)
 
     def read():
         with lock.reading():
@@ -31,7 +31,7 @@ def test_readers_do_not_wait_for_each_other():
     with lock.reading():
         barrier.wait()
     for thread in threads:
-        thread.join(10)
+        thread.join()
         assert not thread.is_alive()
 
 
@@ -55,7 +55,7 @@ def test_a_writer_is_alone():
 
     threads = [start(read) for _ in range(3)] + [start(write) for _ in range(2)]
     for thread in threads:
-        thread.join(60)
+        thread.join()
     assert not any(seen)
     assert not any(map(_is_held, {**lock.readers, **lock.writers, **lock.waiting}))
 
@@ -69,12 +69,11 @@ def test_a_busy_writer_lets_readers_pass():
                 time.sleep(1e-3)
 
     writer = start(write)
-    began = time.monotonic()
-    while len(read) < 20 and time.monotonic() - began < 20:
+    while len(read) < 20:  # for ever, if it did not
         with lock.reading():
             read.append(1)
     stop.set()
-    writer.join(10)
+    writer.join()
     assert len(read) == 20
 
 
@@ -124,7 +123,7 @@ def test_an_interrupt_at_any_moment_unlocks_it(how, event):
             sys.settrace(None)
         for other in (lock.changing, lock.reading):
             thread = start(lambda: other().__enter__())  # noqa: B023
-            thread.join(10)
+            thread.join()
             assert not thread.is_alive(), (how, at)
     assert len(places) >= 3
 

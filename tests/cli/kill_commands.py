@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -29,8 +30,11 @@ for name in (
 app = make_app()
 
 
-def run(arguments, kill_after=None):
-    """Run a command in a process of its own, and return whether it was killed."""
+def run(arguments, moment=None):
+    """Run a command in a process of its own, and return whether it was killed.
+
+    It is killed when ``moment``, a generator that is asked again and again, has come to its end.
+    """
     child = os.fork()
     if child == 0:
         sink = os.open(os.devnull, os.O_WRONLY)
@@ -41,13 +45,46 @@ def run(arguments, kill_after=None):
             os.write(2, f"{error!r}\n".encode())
             os._exit(1)
         os._exit(code or 0)
-    if kill_after is not None:
-        time.sleep(kill_after)
-        os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
+    ended = status = 0
+    for _ in moment or ():
+        time.sleep(0.0005)
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+    if not ended:
+        if moment is not None:
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
     if not os.WIFSIGNALED(status) and os.waitstatus_to_exitcode(status):
         sys.exit(f"{arguments} failed")
     return os.WIFSIGNALED(status)
+
+
+def elapsed(seconds):
+    """Wait for some time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        yield
+
+
+def saved(path, times):
+    """Wait until a file has been replaced so many times, however long that takes."""
+
+    def look():
+        status = path.stat() if path.exists() else None
+        return status and (status.st_ino, status.st_mtime_ns)
+
+    for _ in range(times):
+        before = look()
+        while look() == before:
+            yield
+
+
+def begun(path):
+    """Wait until a file is being written that will take the place of another."""
+    before = set(path.parent.glob(f".{path.name}-*"))
+    while set(path.parent.glob(f".{path.name}-*")) <= before:
+        yield
 
 
 def same(first, second):
@@ -70,7 +107,9 @@ def kill_stream(folder, update, kills, seed):
     again = ["stream", str(model), str(data), *options, "--resume"]
     killed, broken, steps = 0, [], set()
     while killed < kills:
-        if not run(again, rng.uniform(0, seconds)):
+        saves = killed % 4  # so that it comes on, on however busy a machine
+        some_time = elapsed(rng.uniform(0, seconds / 50 if saves else seconds))
+        if not run(again, chain(saved(model, saves), some_time)):
             for path in folder.glob("killed*"):  # it came to the end: once more
                 path.unlink()
             continue
@@ -100,7 +139,8 @@ def kill_update(folder, kills, seed):
     killed = 0
     while killed < kills:
         model.write_bytes(before)
-        was_killed = run(["update", str(model), str(data)], rng.uniform(0, 1.1 * min(times)))
+        moment = begun(model) if killed % 3 == 1 else elapsed(rng.uniform(0, 1.1 * min(times)))
+        was_killed = run(["update", str(model), str(data)], moment if killed else ())
         content = model.read_bytes()
         found["old" if content == before else "new" if content == after else "else"] += 1
         killed += was_killed

@@ -116,7 +116,7 @@ class TestUpdate:
     def test_bad_models(self, folder):
         (folder / "iris.opforest").write_bytes((folder / "iris.opforest").read_bytes()[:-1])
         assert "iris.opforest" in run("update", "iris.opforest", "test.csv", code=4).stderr
-        run("update", "test.csv", "test.csv", code=4)
+        run("update", "train.csv", "test.csv", code=4)
         run("update", "nothing", "test.csv", code=2)
         run("predict", "iris.opforest", "test.csv", code=4)
         run("info", "iris.opforest", code=4)

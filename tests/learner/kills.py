@@ -3,10 +3,10 @@
     python kills.py STORE TIMES SEED
 
 Each life is a fork of this process, so that nothing is imported or compiled anew. Two threads share
-its learner and write what they are about to do, and what has been acknowledged, to a pipe. After
-a random moment comes ``kill -9``. Then the store is opened again, and must have all that was
-acknowledged and nothing that was forgotten. The last third of the lives is that of a store that
-prepares its rows and learns without labels, too. Prints a JSON object.
+its learner and write what they are about to do, and what has been acknowledged, to a pipe. A random
+moment after some changes have been acknowledged comes ``kill -9``. Then the store is opened again,
+and must have all that was acknowledged and nothing that was forgotten. The last third of the lives
+is that of a store that prepares its rows and learns without labels, too. Prints a JSON object.
 """
 
 import json
@@ -60,8 +60,11 @@ def live(path, pipe, life, seed):
     signal.pause()
 
 
-def read_lines(pipe, child, patience):
-    """Return what a child said until it was killed, some time after it had opened the store."""
+def read_lines(pipe, child, wanted, patience):
+    """Return what a child said until it was killed.
+
+    That is some time after it had opened the store and so many changes had been acknowledged.
+    """
     content, end = b"", None
     os.set_blocking(pipe, False)
     while True:
@@ -70,7 +73,7 @@ def read_lines(pipe, child, patience):
             if not part:
                 break
             content += part
-            if end is None:
+            if end is None and content.count(b'["ok"') >= wanted:
                 end = time.monotonic() + patience
         except BlockingIOError:
             time.sleep(0.001)
@@ -152,7 +155,7 @@ def run(path, lives, rng, seed, **options):
             os.close(receive)
             live(path, send, life, seed)
         os.close(send)
-        said = read_lines(receive, child, rng.uniform(0.0, 0.05))
+        said = read_lines(receive, child, life % 12, rng.uniform(0.0, 0.05))
         os.close(receive)
         acknowledged += sum(what == "ok" for what, *_ in said)
         questions = []

@@ -43,14 +43,14 @@ def test_a_hundred_kills_lose_nothing_and_bring_nothing_back(tmp_path):
     try:
         done = subprocess.run(
             [sys.executable, str(KILLS), str(path), "100", "1"],
-            stdout=subprocess.PIPE, text=True, check=True, timeout=300,
+            stdout=subprocess.PIPE, text=True, check=True,
         )  # fmt: skip
     finally:
         for left in folder.glob(f"{path.name}*"):
             left.unlink()
     facts = json.loads(done.stdout)
     assert facts["kills"] == 100
-    assert facts["acknowledged"] > 300
+    assert facts["acknowledged"] >= sum(life % 12 for life in range(100))  # each waits for that
 
 
 @pytest.mark.parametrize("snapshots", [False, True])

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opforest.cli import options
+from opforest.cli.apart import keep_apart
 from opforest.cli.errors import blame, say_errors
 
 if TYPE_CHECKING:
@@ -30,9 +31,10 @@ def distance(
     Example: opforest distance iris.csv distances.dat --metric manhattan
     """
     with say_errors():
+        keep_apart([data], [out])
         import numpy as np
 
-        from opforest.cli.output import print_facts
+        from opforest.cli.output import print_facts, tell
         from opforest.columns.data import Data
         from opforest.io import libopf
         from opforest.io.source import STANDARD
@@ -44,6 +46,7 @@ def distance(
         if measured_by.is_precomputed:
             raise ValueError("metric 'precomputed' measures nothing; name another one.")
         examples = read_table(data, reading)
+        tell(examples.notes)
         with blame(data):
             table = _measure(examples.X, measured_by)
         if out != STANDARD and format_of(out) in (None, "libopf"):

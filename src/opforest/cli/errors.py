@@ -24,7 +24,8 @@ def say_errors(stopped: str = "Stopped; nothing was changed.") -> Iterator[None]
 
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        for about_names in ("X does not have valid feature names", "X has feature names, but"):
+            warnings.filterwarnings("ignore", about_names)  # columns have been matched by us
         try:
             yield
         except BrokenPipeError:  # the reader has seen enough

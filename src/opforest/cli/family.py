@@ -3,12 +3,16 @@
 import json as json_format
 from enum import StrEnum
 from time import perf_counter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from opforest.cli import options
+from opforest.cli.apart import keep_apart
 from opforest.cli.errors import blame, require_folder, say_errors
+
+if TYPE_CHECKING:
+    from opforest.columns.data import Data
 
 
 class Filter(StrEnum):
@@ -52,6 +56,7 @@ def cluster(
     Example: opforest cluster iris.csv --label species --k-max 30 --scale standard
     """
     with say_errors():
+        keep_apart([data], [model, out])
         import opforest
         from opforest.cli import models
         from opforest.cli.output import tell
@@ -85,8 +90,8 @@ def cluster(
         models.remember_names(learner, examples)
         seconds = perf_counter() - begin
         dropped = len(read) - len(examples)
-        notes = [f"{dropped} rows with missing cells are left out"] if dropped else []
-        tell([*examples.notes, *notes])
+        left_out = [f"{dropped} rows with missing cells are left out"] if dropped else []
+        tell([*_ignored(examples), *left_out])
         if model is not None:
             opforest.save(learner, model)
         labels = clustering.labels_.tolist()
@@ -103,6 +108,12 @@ def cluster(
             text = json_format.dumps(facts) + "\n"
         with open_output(out) as stream:
             stream.write(text.encode())
+
+
+def _ignored(examples: "Data") -> list[str]:
+    """Return what was decided about columns; that one is the label means that it is ignored."""
+    return [f"{one}; labels are ignored here" if one.startswith("the label is") else one
+            for one in examples.notes]  # fmt: skip
 
 
 @options.reads_data
@@ -123,10 +134,12 @@ def prune(
     Example: opforest prune iris.opforest evaluation.csv small.opforest --loss 0.01
     """
     with say_errors():
+        keep_apart([model, data], [smaller])
         import opforest
         from opforest.cli import models
         from opforest.cli.models import require_no_data
-        from opforest.cli.output import print_facts
+        from opforest.cli.output import print_facts, tell
+        from opforest.cli.scales import quiet_about_scales
         from opforest.density import require_share
         from opforest.io.tables import read_table
 
@@ -141,9 +154,10 @@ def prune(
         require_folder(smaller)
         require_no_data(smaller)
         examples = models.usable(learner, read_table(data, reading), data, may_drop=True)
+        notes = models.notes_of(examples, reading, learner)
         y = models.labels_of(examples, data)
         begin = perf_counter()
-        with blame(data, examples):
+        with blame(data, examples), quiet_about_scales():  # train has warned
             X = examples.X if learner is classifier else learner._prepared(examples.X)
             pruned, history = opforest.prune(classifier, X, y, loss=loss)
         seconds = perf_counter() - begin
@@ -152,6 +166,7 @@ def prune(
         if learner is not classifier:
             pruned = opforest.Pipeline([*learner.steps[:-1], (learner.steps[-1][0], pruned)])
         opforest.save(pruned, smaller)
+        tell(notes)
         facts = {
             "model": smaller,
             "examples before": history[0].examples,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opforest.cli import options
+from opforest.cli.apart import keep_apart
 from opforest.cli.errors import say_errors
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ def convert(
     Example: opforest convert training.dat training.csv
     """
     with say_errors():
+        keep_apart([data], [out])
         from opforest.cli.models import kind_of_model
+        from opforest.cli.output import tell
         from opforest.io.tables import find_output_format, read_table, write_table
 
         reading = how.reading(allow_missing=True, categories=True, lossless=True)
@@ -42,6 +45,7 @@ def convert(
             return
         kind = find_output_format(out, to)
         examples = read_table(data, reading)
+        tell(examples.notes)
         codes = None
         if encode_labels:
             examples, codes = _encode(examples)

@@ -3,12 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from opforest.cli import options
+from opforest.cli.apart import keep_apart
 from opforest.cli.errors import blame, require_folder, say_errors
+
+if TYPE_CHECKING:
+    from opforest.columns.data import Reading
 
 
 @options.reads_data
@@ -47,6 +51,7 @@ def train(
     Example: opforest train iris.csv iris.opforest --label species --scale standard
     """
     with say_errors():
+        keep_apart([data, distances, *(unlabelled or ())], [model])
         import opforest
         from opforest.cli import models
         from opforest.cli.models import make_model, make_semi_supervised, require_no_data
@@ -85,7 +90,7 @@ def train(
                 if len(read) and not len(examples):
                     raise ValueError("cells are missing in every row; --missing median fills them.")
                 if distances is None:
-                    _fit(learner, examples, y, begin_phase, more)
+                    fit(learner, examples, y, begin_phase, more)
                 else:
                     learner.fit(_measured(distances, examples), y)
             if distances is None:
@@ -100,74 +105,101 @@ def train(
         print_facts(facts, json)
 
 
-def _fit(learner: Any, examples: Any, y: Any, begin_phase: Any, more: Sequence[Any] = ()) -> None:
+def fit(learner: Any, examples: Any, y: Any, begin_phase: Any, more: Sequence[Any] = ()) -> None:
     """Fit a model; a warning of spreads calls features by their names.
 
     What prepares the data learns from the examples with labels, and not from those without, which
     are ``more``, file by file.
     """
-    import warnings
-
     import numpy as np
 
-    from opforest._spread import warn_of_spreads
     from opforest.cli import models
-    from opforest.cli.models import classifier_of
+    from opforest.cli.scales import quiet_about_scales, warn_of_scales
 
-    X, names = examples.X, examples.feature_names
+    X = examples.X
     if hasattr(learner, "steps"):
         begin_phase("preparing")
         for _, step in learner.steps[:-1]:
             X = step.fit_transform(X, y)
         models.remember_names(learner, examples)
-        names = list(learner.steps[-2][1].get_feature_names_out())
         more = [learner._prepared(part) for part in more]
     if more:
         X = np.concatenate((X, *more))
         y = np.concatenate((y.astype(object), np.full(len(X) - len(y), None)))
-    metric = classifier_of(learner).metric
-    names = names or [f"column {k}" for k in (examples.layout or {}).get("features", ())] or None
-    warn_of_spreads(X, metric, names, "--scale standard")
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "features differ in spread")
-        classifier_of(learner).fit(X, y)
+    warn_of_scales(learner, X, examples, "--scale standard")
+    with quiet_about_scales():
+        models.classifier_of(learner).fit(X, y)
 
 
 @options.reads_data
 def update(
     model: options.ModelFile,
     data: options.DataFile,
+    refit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIRST",
+            help="train anew on FIRST, the file the model was trained on, and DATA, so that what "
+            "--encode, --missing and --scale do is learned from both; repeat it for each file that "
+            "the model has learned since, in their order",
+        ),
+    ] = None,
     how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
 ) -> None:
     """Teach a model more examples; the file is replaced when all are learned.
 
+    A model trained without --encode, --missing, --scale and --update becomes exactly the model of
+    training on both files. With --encode, --missing or --scale, categories, medians and scales stay
+    those of the first file; --refit gives exactly the model of training on both files.
+
     Example: opforest update iris.opforest more-iris.csv
     """
     with say_errors("Stopped; the model is as it was."):
-        from opforest.cli.models import Saved, labels_of, load_to_grow, reading_for, usable
-        from opforest.cli.output import counting, print_facts, tell
-        from opforest.io.tables import read_chunks
+        keep_apart([data, *(refit or ())], [model])
+        from opforest.cli.models import Saved, load_to_grow, reading_for
+        from opforest.cli.output import print_facts, tell
+        from opforest.cli.refit import kept_by
+        from opforest.cli.refit import refit as train_on_all
 
         saved = Saved(model)
         learner = load_to_grow(model)
         reading = reading_for(learner, how, needs_label=True)
-        begin, learned, dropped = perf_counter(), 0, 0
-        with counting("learned") as count:
-            for read in read_chunks(data, reading):
-                chunk = usable(learner, read, data, may_drop=True)
-                dropped += len(read) - len(chunk)
-                y = labels_of(chunk, data)
-                with blame(data, chunk):
-                    if len(chunk):
-                        learner.partial_fit(chunk.X, y)
-                learned += len(chunk)
-                count(len(chunk))
+        begin, notes = perf_counter(), list[str]()
+        if refit:
+            learner, learned, dropped = train_on_all(learner, model, refit, data, reading)
+        else:
+            learned, dropped = _teach(learner, data, reading)
+            notes = kept_by(learner)
         seconds = perf_counter() - begin
         saved.replace(learner)
-        tell([f"{dropped} rows with missing cells are left out"] if dropped else [])
+        if dropped:
+            notes.append(f"{dropped} rows with missing cells are left out")
+        tell(notes)
         facts = {"model": model, "learned": learned, **describe(learner), "seconds": seconds}
         print_facts(facts, json)
+
+
+def _teach(learner: Any, data: str, reading: "Reading") -> tuple[int, int]:
+    """Teach a model a data file; return how many rows it has learned and left out."""
+    from opforest.cli.models import labels_of, notes_of, usable
+    from opforest.cli.output import counting, tell
+    from opforest.io.tables import read_chunks
+
+    learned, dropped = 0, 0
+    with counting("learned") as count:
+        for read in read_chunks(data, reading):
+            chunk = usable(learner, read, data, may_drop=True)
+            if not learned + dropped:
+                tell(notes_of(chunk, reading, learner))
+            dropped += len(read) - len(chunk)
+            y = labels_of(chunk, data)
+            with blame(data, chunk):
+                if len(chunk):
+                    learner.partial_fit(chunk.X, y)
+            learned += len(chunk)
+            count(len(chunk))
+    return learned, dropped
 
 
 def describe(model: Any) -> dict[str, Any]:

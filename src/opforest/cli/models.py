@@ -267,6 +267,31 @@ def remember_names(model: Any, data: "Data") -> None:
         model.feature_names_in_ = np.array(data.feature_names, object)
 
 
+def keep_names(model: Any, before: Any) -> None:
+    """Give a model that has been fitted anew the names of columns that it had before."""
+    fresh, old = classifier_of(model), classifier_of(before)
+    for name in ("columns_", "feature_names_in_"):
+        if hasattr(old, name):
+            setattr(fresh, name, getattr(old, name))
+    preparation = preparation_of(model)
+    if preparation is not None:
+        preparation.columns_ = preparation_of(before).columns_
+
+
+def notes_of(data: "Data", reading: "Reading", model: Any = None) -> list[str]:
+    """Return what was decided about columns without being told, the label if no model knows it."""
+    notes = list(data.notes)
+    layout = getattr(classifier_of(model), "columns_", None) or {}
+    is_told = reading.label is not None or any(one.startswith("the label is") for one in notes)
+    if (
+        data.y is not None
+        and not is_told
+        and data.label_name not in (None, layout.get("label_name"))
+    ):
+        notes.append(f"the label is column {data.label_name!r} (--label names another)")
+    return notes
+
+
 def count_learned(model: Any) -> int:
     """Return how many examples a model has learned in its life."""
     classifier = classifier_of(model)

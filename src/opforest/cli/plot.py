@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from opforest.cli import options
+from opforest.cli.apart import keep_apart
 from opforest.cli.errors import blame, say_errors
 
 
@@ -25,6 +26,7 @@ def plot(
     Example: opforest plot iris.opforest iris.csv iris.png
     """
     with say_errors():
+        keep_apart([model, data], [out])
         import os
 
         from opforest._atomic import replacing

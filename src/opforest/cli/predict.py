@@ -4,12 +4,14 @@ import csv
 import io
 import json as json_format
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from opforest.cli import options
+from opforest.cli.apart import keep_apart
 from opforest.cli.errors import blame, say_errors
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ def predict(
     Example: opforest predict iris.opforest new.csv --proba > labels.csv
     """
     with say_errors():
+        keep_apart([model, data], [out])
         from opforest.cli.models import classifier_of, load_to_predict, reading_for
         from opforest.cli.output import counting
         from opforest.io.source import STANDARD
@@ -184,6 +187,7 @@ def evaluate(
             classifier_of,
             labels_of,
             load_to_predict,
+            notes_of,
             reading_for,
             usable,
         )
@@ -203,6 +207,8 @@ def evaluate(
         with counting("tested") as count:
             for read in read_chunks(data, reading):
                 chunk = usable(classifier, read, data, may_drop=True)
+                if not truth and not dropped:
+                    tell(notes_of(chunk, reading, classifier))
                 dropped += len(read) - len(chunk)
                 if not len(chunk):
                     continue
@@ -227,7 +233,9 @@ def _scores(truth: list[Any], answers: list[Any]) -> dict[str, Any]:
     from opforest.scores import opf_accuracy
 
     labels = unique_labels(truth, answers)
-    matrix = confusion_matrix(truth, answers, labels=labels)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A single label was found")  # that is the whole matrix
+        matrix = confusion_matrix(truth, answers, labels=labels)
     own, taken = matrix.sum(axis=1).tolist(), matrix.sum(axis=0).tolist()
     return {
         "examples": len(truth),

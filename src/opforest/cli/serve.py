@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from opforest.cli.apart import keep_apart
 from opforest.cli.errors import say_errors
+from opforest.cli.store import files_of
 
 if TYPE_CHECKING:
     from opforest.learner import Learner
@@ -41,6 +43,7 @@ def serve(
     with say_errors("Stopped; the store is closed."):
         import os
 
+        keep_apart([token_file], files_of(store))
         modules = _modules()
         from opforest.learner import Learner, StoreError
         from opforest.serve.guard import Tokens, is_loopback

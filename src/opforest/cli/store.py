@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opforest.cli import options
+from opforest.cli.apart import keep_apart
 from opforest.cli.errors import BAD_MODEL, blame, say_errors
 
 if TYPE_CHECKING:
@@ -21,7 +22,15 @@ if TYPE_CHECKING:
 #: A label that is a whole number.
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})")
 
+#: What is added to the name of a store for the files beside it, which SQLite and we write.
+BESIDE = ("", "-wal", "-shm", "-journal", "-lock")
+
 StoreFile = Annotated[str, typer.Argument(metavar="STORE", help="the file of a store")]
+
+
+def files_of(store: str) -> list[str]:
+    """Return the names of the files that a store consists of."""
+    return [store + end for end in BESIDE]
 
 
 @contextmanager
@@ -135,29 +144,35 @@ def learn(
     Example: opforest store learn animals.db more.csv
     """
     with say_errors("Stopped; what was learned is on disk. Run it again to learn the rest."):
+        from opforest.cli.models import notes_of
         from opforest.cli.output import counting, print_facts, tell
+        from opforest.cli.scales import quiet_about_scales
         from opforest.io.tables import read_chunks, read_table
 
-        notes: tuple[str, ...] = ()
+        keep_apart([data], files_of(store))
         begin, totals = perf_counter(), {"learned": 0, "unchanged": 0, "replaced": 0}
         with _opened(store) as learner, counting("learned") as count:
             reading, known = _reading(learner, how), learner.settings
             if known.semi_supervised:
                 totals["labelled"] = 0
             whole = known.preparation is not None and known.prepared is None
+            is_first, begins = True, len(learner) == 0
             for chunk in [read_table(data, reading)] if whole else read_chunks(data, reading):
+                tell(notes_of(chunk, reading) if is_first else [])
                 y = _labels(chunk, data, learner)
                 keys = None if chunk.ids is None else [str(key) for key in chunk.ids.tolist()]
-                cells, notes = (chunk.layout or {}).get("cells"), chunk.notes
-                with blame(data):
+                cells = (chunk.layout or {}).get("cells")
+                with blame(data), quiet_about_scales():
                     change = learner.learn_named(chunk.X, y, keys, replace, chunk.feature_names,
                                                  cells)  # fmt: skip
                 for name in totals:
                     totals[name] += getattr(change, name)
+                if is_first and begins:
+                    _warn_of_scales(learner, chunk, data)
+                is_first = False
                 count(len(chunk))
             examples = len(learner)
         seconds = perf_counter() - begin
-        tell(notes)
         print_facts({"store": store, **totals, "examples": examples, "seconds": seconds}, json)
 
 
@@ -177,6 +192,7 @@ def predict(
     Example: opforest store predict animals.db new.csv
     """
     with say_errors():
+        keep_apart([*files_of(store), data], [out])
         from opforest.cli.output import counting
         from opforest.cli.predict import answers, write_json, write_lines
         from opforest.io.source import STANDARD
@@ -219,6 +235,7 @@ def forget(
     with say_errors():
         from opforest.cli.output import print_facts
 
+        keep_apart([keys_from], files_of(store))
         wanted = list(keys or ())
         if keys_from is not None:
             is_standard = keys_from == "-"
@@ -250,6 +267,19 @@ def correct(
         corrected = change.replaced + change.labelled
         facts = {"store": store, "key": key, "label": label, "corrected": corrected}
         print_facts(facts, json)
+
+
+def _warn_of_scales(learner: "Learner", data: "Data", path: str) -> None:
+    """Warn of the scales of the first examples of a store."""
+    from opforest.cli.models import usable
+    from opforest.cli.scales import warn_of_scales
+
+    if len(learner) == 0:
+        return
+    model = learner.model
+    X = usable(model, data, path, may_drop=True).X
+    X = model._prepared(X) if hasattr(model, "steps") else X
+    warn_of_scales(model, X, data, "make a new store with --scale standard")
 
 
 def _labels(data: "Data", path: str, learner: "Learner") -> Any:
@@ -323,6 +353,7 @@ def export(
         from opforest.cli.errors import require_folder
         from opforest.cli.output import print_facts
 
+        keep_apart(files_of(store), [file])
         require_folder(file)
         with _opened(store, read_only=True) as learner:
             learner.export(file, None if to is None else to.value)

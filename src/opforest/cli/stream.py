@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opforest.cli import options
+from opforest.cli.apart import keep_apart
 from opforest.cli.errors import INTERRUPTED, blame, require_folder, say_errors
 
 if TYPE_CHECKING:
@@ -56,9 +57,10 @@ def stream(
     with say_errors():
         from opforest.cli.models import Saved, classifier_of, reading_for
         from opforest.cli.output import print_json
-        from opforest.cli.streaming import Journal, catch_signals
+        from opforest.cli.streaming import SUFFIX, Journal, catch_signals
         from opforest.updates import find_update
 
+        keep_apart([data], [model, model + SUFFIX])
         params = options.parse_params(metric_param)
         require_folder(model)
         saved = Saved(model)
@@ -121,11 +123,13 @@ def _follow(
     as_json: bool,
 ) -> list[dict[str, Any]]:
     """Test and learn to the end, and return what was reported on the way."""
-    from opforest.cli.models import labels_of, preparation_of, remember_names, usable
-    from opforest.cli.output import counting, note
+    from opforest.cli.models import labels_of, notes_of, preparation_of, remember_names, usable
+    from opforest.cli.output import counting, tell
+    from opforest.cli.scales import FirstRows
     from opforest.io.tables import read_chunks
 
     state, course, told = journal.state, [], False
+    first_rows = FirstRows(learner, every)
     begins = preparation_of(learner) is not None and not state.learned
     chunks = read_chunks(journal.data, reading, rows=batch, skip=state.rows)
     with counting("learned") as count:
@@ -133,14 +137,14 @@ def _follow(
             begins = False
             chunk = usable(learner, read, journal.data, may_drop=True)
             if not told:
-                for one in chunk.notes:
-                    note(one)
+                tell(notes_of(chunk, reading, learner))
                 told = True
             y = labels_of(chunk, journal.data)
             with blame(journal.data, chunk):
                 if len(chunk):
                     _learn(learner, chunk.X, y, journal)
             remember_names(learner, chunk)
+            first_rows.add(chunk)
             before, state.rows = state.rows, state.rows + len(read)
             count(len(read))
             if before // every < state.rows // every:
@@ -150,6 +154,7 @@ def _follow(
                 _print_last(course, as_json)
             if stop.asked:
                 break
+    first_rows.end()
     is_news = state.tested_lately > 0
     if is_news:
         course.append(state.line())
@@ -172,11 +177,13 @@ def _next(chunks: Any, stop: "Stop", rows: int) -> Any:
 def _learn(learner: Any, X: Any, y: Any, journal: "Journal") -> None:
     """Test, learn, and forget what has left the window."""
     from opforest.cli.models import classifier_of
+    from opforest.cli.scales import quiet_about_scales
 
     state, classifier = journal.state, classifier_of(learner)
     if hasattr(classifier, "forest_"):
         state.note(learner.predict(X) == y)
-    learner.partial_fit(X, y)
+    with quiet_about_scales():  # FirstRows warns in the words of the command line
+        learner.partial_fit(X, y)
     too_many = len(classifier.forest_) - state.window
     if state.window and too_many > 0:
         learner.forget(classifier.forest_.ids[:too_many])

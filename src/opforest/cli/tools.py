@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from opforest.cli import options
+from opforest.cli.apart import keep_apart
 from opforest.cli.errors import say_errors
 
 if TYPE_CHECKING:
@@ -31,10 +32,12 @@ def split(
     Example: opforest split iris.csv train.csv test.csv --shares 0.8,0.2 --seed 1
     """
     with say_errors():
+        keep_apart([data], out)
         from opforest.cli.dealing import deal
 
         weights = _parse_shares(shares, len(out))
-        examples = _read(data, how.reading(allow_missing=True, categories=True, lossless=True))
+        reading = how.reading(allow_missing=True, categories=True, lossless=True)
+        (examples,) = _read([data], reading)
         part = deal(examples.y, len(examples), weights, seed)
         _write_parts(out, examples, part, to, json)
 
@@ -60,11 +63,13 @@ def fold(
 
         if "{}" not in out:
             raise ValueError(f"OUT must have {{}} where the number of the fold goes, got {out!r}.")
-        examples = _read(data, how.reading(allow_missing=True, categories=True, lossless=True))
+        names = [out.replace("{}", str(k + 1)) for k in range(folds)]
+        keep_apart([data], names)
+        reading = how.reading(allow_missing=True, categories=True, lossless=True)
+        (examples,) = _read([data], reading)
         if folds > len(examples):
             raise ValueError(f"--folds must be at most {len(examples)}, the number of examples.")
         part = deal_evenly(examples.y, len(examples), folds, seed)
-        names = [out.replace("{}", str(k + 1)) for k in range(folds)]
         _write_parts(names, examples, part, to, json)
 
 
@@ -83,11 +88,12 @@ def merge(
     Example: opforest merge monday.csv tuesday.parquet --out week.csv
     """
     with say_errors():
+        keep_apart(data, [out])
         from opforest.cli.dealing import merge_parts
         from opforest.io.tables import write_table
 
         reading = how.reading(allow_missing=True, categories=True, lossless=True)
-        merged = merge_parts([_read(path, reading) for path in data], data)
+        merged = merge_parts(_read(data, reading), data)
         write_table(out, merged, to)
         _tell(out, merged, json)
 
@@ -109,22 +115,27 @@ def normalize(
     Example: opforest normalize test.csv test-z.csv --by train.csv
     """
     with say_errors():
+        keep_apart([data, by], [out])
         from opforest.cli.dealing import standardise
         from opforest.io.tables import format_of, write_table
 
-        reading = how.reading(lossless=True)
-        examples = _read(data, reading)
-        reference = examples if by is None else _read(by, reading)
+        files = [data] if by is None else [data, by]
+        examples, *others = _read(files, how.reading(lossless=True))
+        reference = others[0] if others else examples
         single = (to or format_of(out) or "").startswith("libopf")
         scores = standardise(examples, reference, data, single)
         write_table(out, scores, to)
         _tell(out, scores, json)
 
 
-def _read(path: str, reading: "Reading") -> "Data":
+def _read(paths: list[str], reading: "Reading") -> list["Data"]:
+    """Read data files, and say which column was taken for the label."""
+    from opforest.cli.output import tell
     from opforest.io.tables import read_table
 
-    return read_table(path, reading)
+    parts = [read_table(path, reading) for path in paths]
+    tell([note for part in parts for note in part.notes])
+    return parts
 
 
 def _tell(out: str, written: "Data", as_json: bool) -> None:
@@ -163,8 +174,6 @@ def _write_parts(
     chosen = [np.flatnonzero(part == k) for k in range(len(names))]
     if empty := [name for name, index in zip(names, chosen, strict=True) if not len(index)]:
         raise ValueError(f"there are too few examples: none is left for {empty[0]}.")
-    if len(set(names)) < len(names):
-        raise ValueError("each part needs a file of its own.")
     parts = [examples.take(index) for index in chosen]
     for name, one in zip(names, parts, strict=True):
         check_fit(one, find_output_format(name, to), name)
