@@ -243,13 +243,12 @@ class OpenStore:
 
         Ctrl-C closes it without a snapshot.
         """
-        if self._process != os.getpid():
-            return
         try:
-            with self._lock:
-                is_due = not self._is_closed and not self._store.read_only and not self._is_stale
-                if is_due and self._unsaved >= SNAPSHOT_AT_END:
-                    self._take_snapshot()
+            if self._process == os.getpid():
+                with self._lock:
+                    is_due = not (self._is_closed or self._store.read_only or self._is_stale)
+                    if is_due and self._unsaved >= SNAPSHOT_AT_END:
+                        self._take_snapshot()
             self._shut()
         except BaseException:
             self._shut()
@@ -258,6 +257,8 @@ class OpenStore:
     @undisturbed
     def _shut(self) -> None:
         """Close the file, or what an interrupt has left open of it."""
+        if self._process != os.getpid():
+            return
         with self._lock:
             self._is_closed = True
             store = vars(self).get("_store")
