@@ -5,8 +5,8 @@
 A flipped bit must be a ``StoreError``, or harmless: then all that the store says and does is as
 if nothing had happened. After a kill, all that was acknowledged is there, and nothing that was
 forgotten. After an interrupt, all is as before or as after, and everything works.
-Tries run in batches, each in a process of its own, so that a crash or an endless loop is counted and
-ends nothing else. The same seed tries the same again (but for the moments of kills).
+Tries run in batches, each in a process of its own, so that a crash or an endless loop is counted
+and ends nothing else. The same seed tries the same again (but for the moments of kills).
 """
 
 import argparse
@@ -21,6 +21,7 @@ import tempfile
 import time
 import traceback
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,7 +33,7 @@ BATCH, PATIENCE = 100, 60
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 9, (140, 3)).astype(float)
 Y = [["left", "right", "top"][int(x[0] > 4) + int(x[1] > 6)] for x in X]
-KEYS = [f"key-{i}" for i in range(140)]
+KEYS = [f"key-{i:03d}" for i in range(140)]
 OPTIONS = {
     "plain": {"score": True},
     "prepared": {"preparation": Preparation(scale="standard"), "semi_supervised": True},
@@ -82,7 +83,7 @@ def act(learner: Learner) -> object:
     """Change a store in all ways, and return what came of it."""
     again = learner.learn(X[20:25], Y[20:25], KEYS[20:25], replace=True)
     more = learner.learn(X[120:], Y[120:], KEYS[120:])
-    gone = learner.forget([KEYS[30], KEYS[90], "key-0", "#82"], missing_ok=True)
+    gone = learner.forget([KEYS[30], KEYS[90], KEYS[0], "#82"], missing_ok=True)
     counts = (again.learned, again.unchanged, again.replaced, gone.forgotten, more.learned)
     keys, rows, labels = learner.rows()
     audit = learner.audit()
@@ -186,7 +187,7 @@ class Interrupts:
         self.model = OPFClassifier().fit(X[:80], Y[:80])
         self.lengths: dict[str, int] = {}
 
-    OPERATIONS = {
+    OPERATIONS: ClassVar = {
         "learn": lambda s: s.learn(X[120:], Y[120:], KEYS[120:]),
         "learn again": lambda s: s.learn(X[20:25] + 1, Y[20:25], KEYS[20:25], replace=True),
         "forget": lambda s: s.forget(KEYS[30:33]),
@@ -319,16 +320,16 @@ class Kills:
             finally:
                 os._exit(1)
         os.close(send)
-        steps, open_deed = rng.randrange(1, 12), None
+        steps, begun, seen = rng.randrange(1, 12), None, {*KEYS}
         with os.fdopen(receive) as lines:
             for line in lines:  # until it has done something, not until some time has passed
-                what, *deed = json.loads(line)
-                steps -= what == "ok"
-                open_deed = None if what == "ok" else (what, *deed)
-                if what == "ok":
-                    _apply(table, *before)
+                deed = json.loads(line)
+                if deed == ["ok"]:
+                    _apply(table, *begun)
+                    begun, steps = None, steps - 1
                 else:
-                    before = what, *deed
+                    begun = deed
+                    seen.update(deed[1])
                 if steps == 0:
                     time.sleep(rng.expovariate(200))
                     os.kill(child, signal.SIGKILL)
@@ -337,14 +338,14 @@ class Kills:
         with Learner(path) as learner:
             keys, _, labels = learner.rows()
             found = dict(zip(keys, labels.tolist(), strict=True))
-            if found != table and open_deed is not None:
-                _apply(table, *open_deed)
+            if found != table and begun is not None:
+                _apply(table, *begun)
             if found != table:
                 return f"{kind}: {len(found)} examples instead of {len(table)}"
             if not learner.audit().ok:
                 return f"{kind}: {learner.audit()}"
         files = b"".join(p.read_bytes() for p in self.folder.glob(f"{path.name}*"))
-        gone = [key for key in KEYS if key not in table and f'{key}"'.encode() in files]
+        gone = [key for key in seen if key not in table and key.encode() in files]
         return f"{kind}: {gone} is in a file" if gone else None
 
 
@@ -360,7 +361,7 @@ def _live(path: Path, pipe: int, rng: random.Random) -> None:
         keys = learner.rows()[0]
         if what == "learn":
             rows = rng.sample(range(len(X)), rng.randrange(1, 6))
-            names = [f"new-{number + i}" for i in range(len(rows))]
+            names = [f"new-{number + i:04d}" for i in range(len(rows))]
             number += len(rows)
             tell("learn", names, [Y[i] for i in rows])
             learner.learn(X[rows], [Y[i] for i in rows], names)

@@ -75,7 +75,7 @@ def test_a_name_that_comes_later_is_refused_as_well(path, tmp_path):
             with pytest.raises(StoreError, match="hard links"):
                 Learner(tmp_path / "b.db", read_only=read_only)
         assert "hard links" in elsewhere(tmp_path / "b.db")
-        learner.learn([[2.0]], ["high"])  # is not disturbed
+        learner.learn([[2.0]], ["high"])  # the writer is not disturbed
         (tmp_path / "b.db").unlink()
     with Learner(path) as learner:
         assert len(learner) == 3

@@ -59,8 +59,8 @@ class Database:
         self._process = os.getpid()
         self._log_is_due = False
         self._has_wal = False
-        self._log: Any = None  # which file it is
-        self._changes = 0  # that the file has counted
+        self._log: Any = None  # identity of the log that was written last
+        self._changes = 0  # number counted in the file
         self._claim = Claim(path, self.file)
         self._acknowledged = Acknowledged(f"{self.file}-ack")
         self._checking: ThreadPoolExecutor | None = None

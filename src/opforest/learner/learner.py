@@ -63,7 +63,8 @@ class Learner(Answering):
     Notes
     -----
     The file is an ordinary SQLite database in WAL mode with ``synchronous=FULL``; ``FILE-lock``,
-    which is empty, stays beside it. Threads may share a learner: those that predict never wait for
+    which is empty, stays beside it. ``FILE-ack`` is there while it is in use, and after a kill: it
+    says how many changes were acknowledged. Threads may share a learner: those that predict never wait for
     the disk. Processes may not: after a fork, open the store again.
 
     ``forget``, ``correct`` and ``learn`` with ``replace=True`` rewrite the file, so that no trace

@@ -31,9 +31,9 @@ BYTE = 1 << 62
 Identity = tuple[int, int]
 
 _guard = threading.Lock()
-_stores: Counter[Identity] = Counter()  # that this process has open, readers included
-_descriptors: dict[int, Identity] = {}  # that this process has open for locks
-_parked: set[int] = set()  # those that lock nothing any more
+_stores: Counter[Identity] = Counter()  # open in this process, readers included
+_descriptors: dict[int, Identity] = {}  # open in this process, for locks
+_parked: set[int] = set()  # open, but no longer holding a lock
 
 
 def identity_of(path: str) -> Identity | None:
