@@ -64,8 +64,8 @@ class Learner(Answering):
     -----
     The file is an ordinary SQLite database in WAL mode with ``synchronous=FULL``; ``FILE-lock``,
     which is empty, stays beside it. ``FILE-ack`` is there while it is in use, and after a kill: it
-    says how many changes were acknowledged. Threads may share a learner: those that predict never wait for
-    the disk. Processes may not: after a fork, open the store again.
+    says how many changes were acknowledged. Threads may share a learner: those that predict never
+    wait for the disk. Processes may not: after a fork, open the store again.
 
     ``forget``, ``correct`` and ``learn`` with ``replace=True`` rewrite the file, so that no trace
     is left: forget many examples in one call. What a file system, a disk or a backup keeps of
