@@ -235,8 +235,9 @@ def opening_rows(folder: Path, X: np.ndarray, y: np.ndarray) -> list[Row]:
 
     from_snapshot()
     snapshot = best_of(5, snapshot=from_snapshot)["snapshot"]
-    with opforest.Learner(path) as learner, learner._store.writing():
-        learner._store._writer.execute("DELETE FROM snapshot")
+    with opforest.Learner(path) as learner:
+        store = learner._store
+        store.write(lambda: store._writer.execute("DELETE FROM snapshot"))
 
     def refit() -> float:
         begin = time.perf_counter()

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from opforest import Learner, StoreError
+from opforest.learner import database as database_module
 from opforest.learner import learner as module
 from opforest.learner import opened
 from opforest.learner import store as store_module
@@ -222,7 +223,7 @@ def test_readers_in_other_threads_see_whole_models(tmp_path):
 
 def test_a_reader_that_holds_on_is_waited_for_and_then_told_of(tmp_path, monkeypatch):
     """While somebody reads an old state of the file, the log that has it cannot be emptied."""
-    monkeypatch.setattr(store_module, "PATIENCE", 0.05)
+    monkeypatch.setattr(database_module, "PATIENCE", 0.05)
     path = tmp_path / "a.db"
     X, y, keys = some(50)
     with Learner(path) as learner:
@@ -432,11 +433,11 @@ def test_a_store_of_a_newer_version_is_left_alone(tmp_path):
     with Learner(path) as learner:
         learner.learn([[0.0]], [1])
     database = sqlite3.connect(path)
-    database.execute("PRAGMA user_version = 2")
+    database.execute("PRAGMA user_version = 3")
     database.close()
     before = path.read_bytes()
     for read_only in (False, True):
-        with pytest.raises(StoreError, match=r"format 2.*newer version: install that one"):
+        with pytest.raises(StoreError, match=r"format 3.*newer version: install that one"):
             Learner(path, read_only=read_only)
     assert path.read_bytes() == before
 

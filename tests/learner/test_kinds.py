@@ -19,6 +19,8 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 import opforest
 from opforest import Learner, OPFClassifier, OPFSemiSupervised, Preparation
 from opforest.learner import KeyConflictError, RowError, StoreError
+from opforest.learner.store import row_checksum
+from opforest.learner.tables import checksum
 
 NUMBERS = itertools.count()
 FOREST = ("points", "label", "cost", "predecessor", "root", "prototypes", "edges")
@@ -408,7 +410,10 @@ def test_preparations_that_cannot_be(tmp_path):
 def forge(path, **values):
     with sqlite3.connect(path) as database:
         for name, value in values.items():
-            database.execute("UPDATE meta SET value = ? WHERE name = ?", (value, name))
+            crc = checksum(name, value)
+            database.execute(
+                "UPDATE meta SET value = ?, crc = ? WHERE name = ?", (value, crc, name)
+            )
     database.close()
 
 
@@ -451,12 +456,10 @@ FORGED_ROWS = [b"[1,", b"{}", b"[1]", b'[1,[["red"]]]', b'[NaN,"red"]', b"\xff",
 
 @pytest.mark.parametrize("x", FORGED_ROWS, ids=range(len(FORGED_ROWS)))
 def test_forged_rows_are_refused(prepared, x):
-    from opforest.learner.store import checksum
-
     prepared.close()
     with sqlite3.connect(prepared.path) as database:
         database.execute(
-            "UPDATE example SET x = ?, crc = ? WHERE id = 2", (x, checksum(2, "x", x, "b"))
+            "UPDATE example SET x = ?, crc = ? WHERE id = 2", (x, row_checksum(2, "x", x, "b"))
         )
         database.execute("DELETE FROM snapshot")
     database.close()

@@ -136,8 +136,7 @@ class Answering(OpenStore):
         self._check_open()
         with self._lock:
             memory = self._fresh()
-            with self._store.reading():
-                rows = list(self._store.rows())
+            rows = self._store.read(lambda _: list(self._store.rows()))
             try:
                 _, X, y = read_examples(rows, memory.rows, self._settings.labels)
             except ValueError as error:
@@ -186,10 +185,13 @@ class Answering(OpenStore):
         self._check_open()
         with self._lock:
             memory, store = self._fresh(), self._store
-            with store.reading() as database:
-                found = [line for (line,) in database.execute("PRAGMA integrity_check(20)")]
-                damage = [] if found == ["ok"] else found
-                rows = list(store.rows())
+            found, rows = store.read(
+                lambda database: (
+                    [line for (line,) in database.execute("PRAGMA integrity_check(20)")],
+                    list(store.rows()),
+                )
+            )
+            damage = [] if found == ["ok"] else found
             bad = [row.id for row in rows if not row.is_whole()]
             damage += [f"example {id} is not as it was written" for id in bad]
             if bad:

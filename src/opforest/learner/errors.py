@@ -73,8 +73,10 @@ def explaining(path: str, unchanged: str = "") -> Iterator[None]:
     """
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # text that is no text is damage, too
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if isinstance(error, UnicodeDecodeError) or "Could not decode" in str(error):
+            code = sqlite3.SQLITE_CORRUPT
         reason = REASONS.get(code, "SQLite failed")
         detail = "" if code == sqlite3.SQLITE_NOTADB else f" ({error})"
         raise StoreError(

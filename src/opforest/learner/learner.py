@@ -63,8 +63,9 @@ class Learner(Answering):
     Notes
     -----
     The file is an ordinary SQLite database in WAL mode with ``synchronous=FULL``; ``FILE-lock``,
-    which is empty, stays beside it. Threads may share a learner: those that predict never wait for
-    the disk. Processes may not: after a fork, open the store again.
+    which is empty, stays beside it. ``FILE-ack`` is there while it is in use, and after a kill: it
+    says how many changes were acknowledged. Threads may share a learner: those that predict never
+    wait for the disk. Processes may not: after a fork, open the store again.
 
     ``forget``, ``correct`` and ``learn`` with ``replace=True`` rewrite the file, so that no trace
     is left: forget many examples in one call. What a file system, a disk or a backup keeps of
@@ -157,7 +158,8 @@ class Learner(Answering):
         cells: dict[str, Any] | None = None,
     ) -> Change:  # fmt: skip
         """Learn examples as ``learn`` does; names, and how cells were read, come separately."""
-        with self._changing():
+        with self._lock:
+            self._get_ready()
             batch = self._check(X, y, keys, names, cells)
             return self._carry_out(batch, self._plan(batch, replace))
 
@@ -208,7 +210,8 @@ class Learner(Answering):
         keys = [None] * n if batch.keys is None else [batch.keys[i] for i in new]
         blobs, labels = [batch.content[i] for i in new], [batch.y[i] for i in new]
         self._is_stale = True
-        with store.writing():
+
+        def change() -> None:
             if plan.gone:
                 store.remove([row.id for row in plan.gone])
             if plan.labelled:
@@ -218,6 +221,8 @@ class Learner(Answering):
             store.add(zip(added.ids.tolist(), keys, blobs, labels, strict=True))
             if total != self._total:
                 store.add_score(correct, total)
+
+        store.write(change)
         self._settings, self._correct, self._total = added.settings, correct, total
         self._next += n
         begin = perf_counter()
@@ -316,7 +321,8 @@ class Learner(Answering):
         Change
             What was done. Examples that have this label already are unchanged.
         """
-        with self._changing():
+        with self._lock:
+            self._get_ready()
             rows = self._require(read_keys(key))
             labels = [label] if isinstance(key, str) else label
             y, kind = read_labels(labels, self._settings.labels)
@@ -345,7 +351,8 @@ class Learner(Answering):
         Change
             How many were forgotten.
         """
-        with self._changing():
+        with self._lock:
+            self._get_ready()
             names = list(dict.fromkeys(read_keys(keys)))
             found = self._store.find(names)
             rows = list(found.values()) if missing_ok else self._require(names)
@@ -358,10 +365,13 @@ class Learner(Answering):
                 nothing = np.empty(0, np.int64)
                 anew = self._trained_anew(self._settings, rows, nothing, nothing, nothing)
             self._is_stale = True
-            with self._store.writing():
+
+            def change() -> None:
                 self._store.remove(ids.tolist())
                 if anew is not None:
                     anew.settings.save(self._store)
+
+            self._store.write(change)
             self._removals += 1
             begin = perf_counter()
             if anew is None:

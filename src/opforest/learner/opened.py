@@ -2,15 +2,15 @@
 
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
+from opforest._signals import undisturbed
 from opforest.learner.errors import StoreError, explaining
 from opforest.learner.memory import Memory, read_examples
 from opforest.learner.settings import Settings, choose_metric
-from opforest.learner.store import MEMORY, Row, Store
+from opforest.learner.store import MEMORY, Row, Snapshot, Store
 
 #: A snapshot is taken after this many changes, or a fifth of the examples if that is more.
 SNAPSHOT_EVERY, SNAPSHOT_SHARE = 1000, 0.2
@@ -23,6 +23,19 @@ def _is_same(wanted: Settings, known: Settings) -> bool:
     """Tell whether the preparation that somebody asks for is that of the store."""
     fixed = known.prepared if known.preparation == {} else None
     return wanted.preparation == known.preparation and wanted.prepared == fixed
+
+
+class _Table(NamedTuple):
+    """What a model is made of, all of one moment."""
+
+    version: int
+    settings: Settings
+    snapshot: Snapshot | None
+    in_snapshot: int  #: examples that the snapshot must have
+    rows: list[Row]  #: those after it
+    score: tuple[int, int]
+    removals: int
+    next: int
 
 
 class OpenStore:
@@ -40,28 +53,34 @@ class OpenStore:
         self._process = os.getpid()
         self._lock = threading.RLock()
         self._is_closed = False
-        self._store = Store(self.path, read_only, make=True)
         try:
+            self._begin(read_only)
             with explaining(self.path):
                 self._settle(wanted, metric, told)
                 try:
                     self._load()
                 finally:
                     self._store.finish_opening()
+                self._store.upgrade()
                 if not read_only and self._store.get("scrub"):
                     self._store.scrub()
         except BaseException:
-            self._store.close()
+            self._shut()
             raise
+
+    @undisturbed
+    def _begin(self, read_only: bool) -> None:
+        self._store = Store(self.path, read_only, make=True)
 
     def _settle(self, wanted: Settings, metric: Any, told_again: dict[str, bool | None]) -> None:
         """Agree on the settings with the store."""
+        self._store.read(lambda _: self._store.check_entries())
         is_blank = self._store.get("metric") is None and self._store.next_id() == 1
         if is_blank:  # it is new, or its maker was killed before this
             if self._store.read_only:
                 raise StoreError(f"{self.path}: it is just being made: open it again in a moment.")
-            with self._store.writing():
-                wanted.save(self._store)
+            self._store.upgrade()
+            self._store.write(lambda: wanted.save(self._store))
             self._settings = wanted
         else:
             self._settings = known = Settings.load(self._store)
@@ -89,28 +108,33 @@ class OpenStore:
 
     def _load(self) -> None:
         """Make the model of the table, from the last snapshot and the rows after it."""
-        store = self._store
-        with store.reading():
-            self._version = store.version()  # before anything is read: at worst we look once more
-            self._settings = self._read_settings()
-            memory = self._new_memory(self._settings)
-            snapshot, start = store.snapshot(), 0
-            self._unsaved = 0
-            if snapshot is not None:
-                try:
-                    memory.restore(snapshot)
-                    if store.count(before=snapshot.next) != len(memory):
-                        raise ValueError("the snapshot has other examples")
-                    start = snapshot.next
-                except (ValueError, TypeError):  # a snapshot is never needed
-                    memory = self._new_memory(self._settings)
-            rows = list(store.rows(start))
-            self._correct, self._total = store.score()
-            self._removals = store.get("removals", 0)
-            self._next = store.next_id()
-        self._learn_rows(memory, rows)
-        self._memory = memory
+        self._is_stale = True
+        table = self._store.read(lambda _: self._read_table(with_snapshot=True))
+        memory = self._new_memory(table.settings)
+        if table.snapshot is not None:
+            try:
+                memory.restore(table.snapshot)
+                if table.in_snapshot != len(memory):
+                    raise ValueError("the snapshot has other examples")
+            except (ValueError, TypeError):  # a snapshot is never needed
+                table = self._store.read(lambda _: self._read_table(with_snapshot=False))
+                memory = self._new_memory(table.settings)
+        self._settings, self._unsaved = table.settings, 0
+        self._learn_rows(memory, table.rows)
+        self._memory, self._next = memory, table.next
+        (self._correct, self._total), self._removals = table.score, table.removals
+        self._version = table.version
         self._is_stale = False
+
+    def _read_table(self, with_snapshot: bool) -> _Table:
+        store = self._store
+        version = store.version()  # before anything is read: at worst we look once more
+        snapshot = store.snapshot() if with_snapshot else None
+        start = 0 if snapshot is None else snapshot.next
+        return _Table(
+            version, self._read_settings(), snapshot, store.count(before=start),
+            list(store.rows(start)), store.score(), store.get("removals", 0), store.next_id(),
+        )  # fmt: skip
 
     def _read_settings(self) -> Settings:
         params = self._settings.metric_params
@@ -140,32 +164,46 @@ class OpenStore:
         if self._store.read_only:
             with self._lock:
                 self._follow()
-        elif self._is_stale and self._lock.acquire(blocking=False):  # nobody is about to finish it
+        elif self._is_stale:
+            held: list[Any] = []
             try:
-                if self._is_stale:
+                self._try_lock(held)  # if it fails, somebody is about to finish the change
+                if held and self._is_stale:
                     self._load()
             finally:
-                self._lock.release()
+                for lock in held:  # nothing is called before, so nothing can be interrupted
+                    lock.release()
         return self._memory
+
+    @undisturbed
+    def _try_lock(self, held: list[Any]) -> None:
+        if self._lock.acquire(blocking=False):
+            held.append(self._lock)
 
     def _follow(self) -> None:
         """Learn and forget what another process has written."""
-        if self._store.version() == self._version:
+        self._store.check_place()
+        if not self._is_stale and self._store.version() == self._version:
             return
-        store = self._store
-        with store.reading():
-            version, removals = store.version(), store.get("removals", 0)
-            is_grown = removals == self._removals and not self._memory.is_empty
-            is_grown = is_grown and self._read_settings() == self._settings
-            rows = list(store.rows(self._next)) if is_grown else []
-            next_id = store.next_id()
-            correct, total = store.score()
-        if not is_grown:
+        grown = None if self._is_stale else self._store.read(lambda _: self._read_growth())
+        if grown is None:
             self._load()
             return
-        self._learn_rows(self._memory, rows)
-        self._version, self._next = version, next_id
-        self._correct, self._total = correct, total
+        self._is_stale = True
+        self._learn_rows(self._memory, grown.rows)
+        self._version, self._next = grown.version, grown.next
+        self._correct, self._total = grown.score
+        self._is_stale = False
+
+    def _read_growth(self) -> _Table | None:
+        """Return what came after the model; None if anything else has changed."""
+        store = self._store
+        version, removals = store.version(), store.get("removals", 0)
+        is_grown = removals == self._removals and not self._memory.is_empty
+        if not is_grown or self._read_settings() != self._settings:
+            return None
+        return _Table(version, self._settings, None, 0, list(store.rows(self._next)),
+                      store.score(), removals, store.next_id())  # fmt: skip
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -176,17 +214,14 @@ class OpenStore:
                 "share it. Open it again here; if another process writes, with read_only=True."
             )
 
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Let one thread change the store, with a model that is up to date."""
+    def _get_ready(self) -> None:
+        """Bring the model up to date before a change; with ``_lock``."""
         self._check_open()
         if self._store.read_only:
             raise StoreError(f"{self.path}: it was opened to read only.")
-        with self._lock:
-            self._check_open()
-            if self._is_stale or self._store.version() != self._version:
-                self._load()  # a change was interrupted, or somebody wrote behind our back
-            yield
+        self._store.check_place()
+        if self._is_stale or self._store.version() != self._version:
+            self._load()  # a change was interrupted, or somebody wrote behind our back
 
     @contextmanager
     def _on_disk(self) -> Iterator[None]:
@@ -216,19 +251,31 @@ class OpenStore:
         self._unsaved = 0
 
     def close(self) -> None:
-        """Take a snapshot if that is worthwhile, and close the file."""
-        if self._process != os.getpid():  # a thread that is not here may hold the lock forever
+        """Take a snapshot if that is worthwhile, and close the file.
+
+        Ctrl-C closes it without a snapshot.
+        """
+        try:
+            if self._process == os.getpid():
+                with self._lock:
+                    is_due = not (self._is_closed or self._store.read_only or self._is_stale)
+                    if is_due and self._unsaved >= SNAPSHOT_AT_END:
+                        self._take_snapshot()
+            self._shut()
+        except BaseException:
+            self._shut()
+            raise
+
+    @undisturbed
+    def _shut(self) -> None:
+        """Close the file, or what an interrupt has left open of it."""
+        if self._process != os.getpid():
             return
         with self._lock:
-            if self._is_closed:
-                return
-            try:
-                is_due = self._unsaved >= SNAPSHOT_AT_END and not self._store.read_only
-                if is_due and not self._is_stale:
-                    self._take_snapshot()
-            finally:
-                self._is_closed = True
-                self._store.close()
+            self._is_closed = True
+            store = vars(self).get("_store")
+            if store is not None:
+                store.close()
 
     def __enter__(self) -> Self:
         return self

@@ -1,54 +1,22 @@
-"""The table of examples on disk: one SQLite file, its transactions, and no trace of deleted rows.
-
-SQLite overwrites deleted rows (``secure_delete``), but it may leave copies in pages where rows once
-were and that are still in use. So forgetting ends with a ``VACUUM``, which rewrites the file, and
-with emptying the write-ahead log. Until both are done, a note in the table ``meta`` says that they
-are due; whoever opens the store next does them.
-"""
+"""The table of examples on disk, and what a store keeps beside it: settings, snapshots, scores."""
 
 import json
-import os
 import sqlite3
-import threading
 import time
-import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, nullcontext
-from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
+from opforest.learner.database import MEMORY, Database
 from opforest.learner.errors import StoreError, explaining
+from opforest.learner.tables import FORMAT, checksum, has_all, upgrade
 from opforest.learner.values import GENERATED
 
-#: The name of a store that is gone when it is closed.
-MEMORY = ":memory:"
-
-#: Says in the file's header that it is a store: "OPFL".
-APPLICATION = 0x4F50464C
-
-#: The version of the format that is written, and the newest that can be read.
-FORMAT = 1
-
-#: Seconds to wait for others who read, or who are about to leave.
-PATIENCE = 5.0
+__all__ = ["MEMORY", "Row", "Snapshot", "Store", "name_of"]
 
 #: Keys that one statement asks for.
 KEYS_AT_ONCE = 500
 
-TABLES = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE example (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE, x BLOB NOT NULL, y,
-    time INTEGER NOT NULL, crc INTEGER NOT NULL
-);
-CREATE TABLE snapshot (next INTEGER NOT NULL, ids BLOB NOT NULL, model BLOB NOT NULL);
-CREATE TABLE score (
-    id INTEGER PRIMARY KEY, time INTEGER NOT NULL, correct INTEGER NOT NULL, total INTEGER NOT NULL
-);
-"""
 COLUMNS = "id, key, x, y, time, crc"
 
 
@@ -73,8 +41,11 @@ class Row(NamedTuple):
         return name_of(self.id, self.key)
 
     def is_whole(self) -> bool:
-        """Tell whether the row is as it was written."""
-        return type(self.x) is bytes and self.crc == checksum(self.id, self.key, self.x, self.y)
+        """Tell whether the row is as it was written, by this version or by an older one."""
+        if type(self.x) is not bytes:
+            return False
+        parts = self.id, self.key, self.x, self.y
+        return self.crc in (row_checksum(*parts, self.time), row_checksum(*parts))
 
 
 class Snapshot(NamedTuple):
@@ -85,10 +56,10 @@ class Snapshot(NamedTuple):
     model: bytes
 
 
-def checksum(id: int, key: str | None, x: bytes, y: Any) -> int:
-    """Return a checksum of all parts of a row."""
+def row_checksum(id: int, key: str | None, x: bytes, y: Any, *time: int) -> int:
+    """Return a checksum of all parts of a row; older versions left out the time."""
     y = int(y) if type(y) is bool else y  # as SQLite has it
-    return zlib.crc32(x, zlib.crc32(repr((id, key, y)).encode("utf-8", "surrogatepass")))
+    return zlib.crc32(x, zlib.crc32(repr((id, key, y, *time)).encode("utf-8", "surrogatepass")))
 
 
 def now() -> int:
@@ -96,251 +67,73 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
-class Store:
-    """The file, opened by one writer or by a reader.
-
-    Parameters
-    ----------
-    path : str
-        The file, or ``":memory:"``.
-    read_only : bool
-        Whether to follow what another process writes.
-    make : bool
-        Whether to make the file if it is not there.
-    """
-
-    def __init__(self, path: str, read_only: bool, make: bool) -> None:
-        self.path, self.read_only = path, read_only
-        #: Where the file really is: one store has one lock, by whatever name it is opened.
-        self.file = path if path == MEMORY else os.path.realpath(path)
-        self.commit_seconds = 0.0  #: what waiting for the disk took
-        self.commits = 0
-        self._log_is_due = False
-        self._lock: sqlite3.Connection | None = None
-        self._checking: ThreadPoolExecutor | None = None
-        self._looking = threading.RLock()
-        if path != MEMORY:
-            self._check_path(make and not read_only)
-        try:
-            with explaining(path):
-                if not read_only and path != MEMORY:
-                    self._take_lock()
-                self._writer = self._connect()
-                self._reader = self._writer
-                self._prepare()
-                if path != MEMORY and not read_only:
-                    self._reader = self._connect()
-        except BaseException:
-            self.close()
-            raise
-
-    # Opening and closing.
-
-    def _check_path(self, make: bool) -> None:
-        path = Path(self.path)
-        if path.is_dir():
-            raise StoreError(f"{path}: it is a folder, not a store.")
-        if path.exists() and not path.is_file():
-            raise StoreError(f"{path}: it is not a file.")
-        if not path.parent.is_dir():
-            raise StoreError(f"{path}: there is no folder {path.parent}.")
-        if not path.exists() and not make:
-            raise StoreError(
-                f"{path}: there is no such store. `opforest store create {path}` makes one."
-            )
-
-    def _take_lock(self) -> None:
-        """Become the only writer, by locking a second file until this process ends."""
-        lock = sqlite3.connect(f"{self.file}-lock", isolation_level=None, timeout=0,
-                               check_same_thread=False)  # fmt: skip
-        try:
-            lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            lock.close()
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-                raise
-            raise StoreError(
-                f"{self.path}: another process is learning into this store, and there is one "
-                "writer at a time. Open it with read_only=True to follow, or end the other one."
-            ) from None
-        self._lock = lock
-
-    def _connect(self) -> sqlite3.Connection:
-        if self.path == MEMORY:
-            target, mode = "file::memory:", ""
-        else:
-            target = f"file:{quote(self.file)}"
-            mode = "?mode=ro" if self.read_only else "?mode=rwc"
-            folder = os.path.dirname(self.file)
-            if self.read_only and not os.access(folder, os.W_OK) and not self._has_log():
-                mode += "&immutable=1"  # nobody can write, and SQLite could not make its files
-        return sqlite3.connect(
-            target + mode, uri=True, isolation_level=None, timeout=PATIENCE, check_same_thread=False
-        )
-
-    def _has_log(self) -> bool:
-        log = Path(f"{self.file}-wal")
-        return log.exists() and log.stat().st_size > 0
-
-    def _prepare(self) -> None:
-        """Check that the file is a store; make it one if it is empty and may be written."""
-        database = self._writer
-        empty = not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        application = database.execute("PRAGMA application_id").fetchone()[0]
-        is_new = empty and application == 0
-        if not self.read_only:
-            if application == APPLICATION:
-                self._check_format()
-            if is_new or application == APPLICATION:
-                database.execute("PRAGMA secure_delete = ON")
-                database.execute("PRAGMA synchronous = FULL")
-                if self.path != MEMORY:
-                    database.execute("PRAGMA journal_mode = WAL")
-            if is_new:
-                self._make_tables()
-                return
-        if is_new:
-            raise StoreError(f"{self.path}: it is empty: nobody has made a store of it yet.")
-        if application != APPLICATION:
-            raise StoreError(f"{self.path}: it is an SQLite database, but not an opforest store.")
-        self._check_format()
-        if not self.read_only:
-            self._empty_log()
-        self._checking = ThreadPoolExecutor(1)
-        self._checked = self._checking.submit(self._check_pages)
-
-    def _check_pages(self) -> None:
-        """Raise a ``StoreError`` if the file is damaged."""
-        with explaining(self.path), closing(self._connect()) as database:
-            found = database.execute("PRAGMA quick_check(3)").fetchall()
-        if found != [("ok",)]:
-            raise StoreError(
-                f"{self.path}: the file is damaged: restore a copy, or export what can be read "
-                f"({'; '.join(str(line) for (line,) in found)[:300]})."
-            )
-
-    def finish_opening(self) -> None:
-        """Wait until all pages are checked, which happens while the model is made."""
-        if self._checking is not None:
-            self._checked.result()
-
-    def _check_format(self) -> None:
-        (found,) = self._writer.execute("PRAGMA user_version").fetchone()
-        if found != FORMAT:
-            raise StoreError(
-                f"{self.path}: it is of format {found}, and this version of opforest reads format "
-                f"{FORMAT}. It was written by a newer version: install that one."
-            )
-
-    def _make_tables(self) -> None:
-        with self.writing():
-            for statement in TABLES.split(";"):
-                if statement.strip():
-                    self._writer.execute(statement)
-            self._writer.execute(f"PRAGMA application_id = {APPLICATION}")
-            self._writer.execute(f"PRAGMA user_version = {FORMAT}")
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._checking is not None:
-            self._checking.shutdown()
-        reader, writer = getattr(self, "_reader", None), getattr(self, "_writer", None)
-        try:
-            if reader is not None and reader is not writer:
-                reader.close()
-            if writer is not None:
-                if self._log_is_due:
-                    self._empty_log()
-                writer.close()
-        finally:
-            if self._lock is not None:
-                self._lock.close()
-
-    # Transactions.
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Run a transaction: all of it is written to the disk, or nothing."""
-        alone = self._looking if self._reader is self._writer else nullcontext()
-        with alone, explaining(self.path, "Nothing was changed."):
-            self._writer.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                begin = time.perf_counter()
-                self._writer.execute("COMMIT")
-                self.commit_seconds += time.perf_counter() - begin
-                self.commits += 1
-            except BaseException:
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
-                raise
-        if self._log_is_due:
-            self._empty_log()
-
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """See the table as it is at one moment; not for the thread that writes."""
-        with self._looking, explaining(self.path):
-            nested = self._reader.in_transaction  # the one connection of a store in memory
-            if not nested:
-                self._reader.execute("BEGIN")
-            try:
-                yield self._reader
-            finally:
-                if not nested and self._reader.in_transaction:
-                    self._reader.execute("COMMIT")
-
-    def version(self) -> int:
-        """Return a number that changes when another process has written."""
-        with explaining(self.path):
-            return int(self._writer.execute("PRAGMA data_version").fetchone()[0])
-
-    def scrub(self) -> None:
-        """Leave no trace of rows that were deleted, in any file."""
-        if self.path == MEMORY:
-            return
-        with explaining(
-            self.path,
-            "What was to be forgotten is out of the model and out of the table, but traces may be "
-            "left in the file. Make room, and open the store again: that wipes them.",
-        ):
-            self._writer.execute("VACUUM")
-            self._writer.execute("DELETE FROM meta WHERE name = 'scrub'")
-            self._empty_log()
-
-    def _empty_log(self) -> None:
-        """Write the log into the file and truncate it, as soon as nobody reads from it."""
-        (busy, *_) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if busy and not self._log_is_due:
-            warnings.warn(
-                f"{self.path}: another program keeps reading, so the write-ahead log could not be "
-                "emptied. What was forgotten may still be in it; the next change, or closing the "
-                "store, tries again.",
-                RuntimeWarning,
-                stacklevel=4,
-            )
-        self._log_is_due = bool(busy)
+class Store(Database):
+    """The tables of a store: those who write call within ``write``."""
 
     # Settings.
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a value of the table ``meta``."""
-        found = self._writer.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return self._get(self._writer, name, default)
+
+    def _get(self, database: sqlite3.Connection, name: str, default: Any = None) -> Any:
+        crc = "crc" if self.format > 1 else "NULL"
+        query = f"SELECT value, {crc} FROM meta WHERE name = ?"
+        found = database.execute(query, (name,)).fetchone()
         if found is None:
             return default
+        if self.format > 1 and found[1] != checksum(name, found[0]):
+            raise self._damaged(f"its entry {name!r} is not as it was written")
         try:
             return json.loads(found[0])
         except (TypeError, ValueError):
-            raise StoreError(
-                f"{self.path}: the file is damaged: its entry {name!r} is not JSON."
-            ) from None
+            raise self._damaged(f"its entry {name!r} is not JSON") from None
+
+    def _damaged(self, how: str) -> StoreError:
+        return StoreError(f"{self.path}: the file is damaged: {how}.")
 
     def put(self, **values: Any) -> None:
-        """Keep values; within ``writing``."""
+        """Keep values; within ``write``."""
+        entries = [(name, json.dumps(value)) for name, value in values.items()]
         self._writer.executemany(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?)",
-            [(name, json.dumps(value)) for name, value in values.items()],
+            "INSERT OR REPLACE INTO meta VALUES (?, ?, ?)",
+            [(*entry, checksum(*entry)) for entry in entries],
         )
+
+    def _count_changes(self, database: sqlite3.Connection) -> int:
+        """Return how many changes the file has counted; older versions count none."""
+        found = self._get(database, "changes", None if self.format > 1 else 0)
+        if type(found) is not int:
+            raise self._damaged("it has not counted its changes")
+        return found
+
+    def _note_change(self, number: int) -> None:
+        if self.format > 1:
+            self.put(changes=number, next=self.next_id())
+
+    def check_entries(self) -> None:
+        """Raise a ``StoreError`` if an entry is damaged, whether or not anybody asks for it."""
+        if self.format > 1:
+            for name, value, crc in self._writer.execute("SELECT * FROM meta"):
+                if crc != checksum(name, value):
+                    raise self._damaged(f"its entry {name!r} is not as it was written")
+            if self.get("next") != self.next_id():
+                raise self._damaged("the number of the next example is not as it was written")
+
+    def upgrade(self) -> None:
+        """Write an older format anew, as this version has it."""
+        if self.format < FORMAT and not self.read_only:
+
+            def change() -> None:
+                upgrade(self._writer)
+                self.format = FORMAT
+
+            before = self.format
+            try:
+                self.write(change)
+            except BaseException:
+                self.format = before if self._changes == 0 else FORMAT
+                raise
 
     # Examples.
 
@@ -357,24 +150,27 @@ class Store:
         return int(found)
 
     def add(self, rows: Iterable[tuple[int, str | None, bytes, Any]]) -> None:
-        """Add examples; within ``writing``."""
+        """Add examples; within ``write``."""
         moment = now()
         self._writer.executemany(
             "INSERT INTO example VALUES (?, ?, ?, ?, ?, ?)",
-            [(id, key, x, y, moment, checksum(id, key, x, y)) for id, key, x, y in rows],
+            [
+                (id, key, x, y, moment, row_checksum(id, key, x, y, moment))
+                for id, key, x, y in rows
+            ],
         )
 
     def remove(self, ids: Sequence[int]) -> None:
-        """Delete examples and every snapshot of them; within ``writing``."""
+        """Delete examples and every snapshot of them; within ``write``."""
         self._writer.executemany("DELETE FROM example WHERE id = ?", [(id,) for id in ids])
         self._writer.execute("DELETE FROM snapshot")
         self.put(removals=self.get("removals", 0) + 1, scrub=True)
 
     def relabel(self, labelled: Iterable[tuple[Row, Any]]) -> None:
-        """Label examples, and delete snapshots, which lack these labels; within ``writing``."""
+        """Label examples, and delete snapshots, which lack these labels; within ``write``."""
         self._writer.executemany(
             "UPDATE example SET y = ?, crc = ? WHERE id = ?",
-            [(y, checksum(row.id, row.key, row.x, y), row.id) for row, y in labelled],
+            [(y, row_checksum(row.id, row.key, row.x, y, row.time), row.id) for row, y in labelled],
         )
         self._writer.execute("DELETE FROM snapshot")
         self.put(removals=self.get("removals", 0) + 1)
@@ -384,6 +180,9 @@ class Store:
         made = [int(key[1:]) for key in keys if key.startswith(GENERATED) and is_number(key[1:])]
         with explaining(self.path):
             rows = [*self._ask("key", list(keys)), *self._ask("key IS NULL AND id", made)]
+        for row in rows:
+            if not row.is_whole():
+                raise self._damaged(f"its example {row.id} is not as it was written")
         wanted = set(keys)
         return {row.name: row for row in rows if row.name in wanted}
 
@@ -405,16 +204,19 @@ class Store:
 
     def names_of(self, ids: Sequence[int]) -> dict[int, str]:
         """Return keys by id, of those that are there; for any thread."""
-        with self.reading() as database:
+
+        def look(database: sqlite3.Connection) -> dict[int, str]:
             query = "SELECT id, key FROM example WHERE id = ?"
             found = [database.execute(query, (id,)).fetchone() for id in ids]
-        return {row[0]: name_of(*row) for row in found if row}
+            return {row[0]: name_of(*row) for row in found if row}
+
+        return self.read(look)
 
     def last(self, count: int) -> list[Row]:
         """Return the newest examples, the newest first; for any thread."""
-        with self.reading() as database:
-            query = f"SELECT {COLUMNS} FROM example ORDER BY id DESC LIMIT ?"
-            return [Row._make(row) for row in database.execute(query, (count,))]
+        query = f"SELECT {COLUMNS} FROM example ORDER BY id DESC LIMIT ?"
+        rows = self.read(lambda database: database.execute(query, (count,)).fetchall())
+        return [Row._make(row) for row in rows]
 
     # Snapshots and scores.
 
@@ -422,35 +224,62 @@ class Store:
         """Replace the snapshot; return False if the new one is too large to keep."""
         if len(snapshot.model) >= self._writer.getlimit(sqlite3.SQLITE_LIMIT_LENGTH):
             return False
-        with self.writing():
+
+        def change() -> None:
             self._writer.execute("DELETE FROM snapshot")
-            self._writer.execute("INSERT INTO snapshot VALUES (?, ?, ?)", snapshot)
+            crc = checksum(snapshot.next, snapshot.ids)
+            self._writer.execute("INSERT INTO snapshot VALUES (?, ?, ?, ?)", (*snapshot, crc))
+
+        self.write(change)
         return True
 
     def snapshot(self) -> Snapshot | None:
-        """Return the snapshot; None if there is none, or if it cannot be one."""
-        found = self._writer.execute("SELECT next, ids, model FROM snapshot").fetchall()
-        if len(found) != 1 or [*map(type, found[0])] != [int, bytes, bytes]:
+        """Return the snapshot; None if there is none, or if it is not as it was written."""
+        crc = "crc" if self.format > 1 else "NULL"
+        query = f"SELECT next, ids, model, {crc} FROM snapshot"
+        found = self._writer.execute(query).fetchall()
+        if len(found) != 1 or [*map(type, found[0][:3])] != [int, bytes, bytes]:
             return None
-        return Snapshot(*found[0])
+        *parts, sum = found[0]
+        snapshot = Snapshot(*parts)
+        if self.format > 1:
+            is_whole = sum == checksum(snapshot.next, snapshot.ids)
+        else:
+            is_whole = has_all(self._writer, snapshot.next, snapshot.ids)
+        return snapshot if is_whole else None
 
     def add_score(self, correct: int, total: int) -> None:
-        """Note how many of how many examples were predicted correctly; within ``writing``."""
-        query = "INSERT INTO score (time, correct, total) VALUES (?, ?, ?)"
-        self._writer.execute(query, (now(), correct, total))
+        """Note how many of how many examples were predicted correctly; within ``write``."""
+        score = now(), correct, total
+        query = "INSERT INTO score (time, correct, total, crc) VALUES (?, ?, ?, ?)"
+        self._writer.execute(query, (*score, checksum(*score)))
 
     def score(self) -> tuple[int, int]:
         """Return how many of how many examples were predicted correctly before learning them."""
-        query = "SELECT correct, total FROM score ORDER BY id DESC LIMIT 1"
-        return self._writer.execute(query).fetchone() or (0, 0)
+        query = f"SELECT {self._score} FROM score ORDER BY id DESC LIMIT 1"
+        found = self._whole_scores(self._writer.execute(query).fetchall())
+        return found[0][1:] if found else (0, 0)
 
     def scores(self, count: int) -> list[tuple[int, int, int]]:
         """Return time, correct and total at about so many moments; for any thread."""
-        with self.reading() as database:
+
+        def look(database: sqlite3.Connection) -> list[Any]:
             (n,) = database.execute("SELECT coalesce(max(id), 0) FROM score").fetchone()
             step = max(1, -(-n // count))
-            query = "SELECT time, correct, total FROM score WHERE id % ? = 0 OR id = ? ORDER BY id"
+            query = f"SELECT {self._score} FROM score WHERE id % ? = 0 OR id = ? ORDER BY id"
             return database.execute(query, (step, n)).fetchall()
+
+        return self._whole_scores(self.read(look))
+
+    @property
+    def _score(self) -> str:
+        return "time, correct, total, crc" if self.format > 1 else "time, correct, total, NULL"
+
+    def _whole_scores(self, rows: list[Any]) -> list[tuple[int, int, int]]:
+        """Return scores without their checksums, or raise a ``StoreError`` if one is damaged."""
+        if self.format > 1 and any(crc != checksum(*score) for *score, crc in rows):
+            raise self._damaged("a score is not as it was written")
+        return [(time, correct, total) for time, correct, total, _ in rows]
 
 
 def is_number(text: str) -> bool:

@@ -1,0 +1,330 @@
+"""The SQLite file of a store: opening, checking, transactions, and no trace of deleted rows.
+
+SQLite overwrites deleted rows (``secure_delete``), but it may leave copies in pages where rows once
+were and that are still in use. So forgetting ends with a ``VACUUM``, which rewrites the file, and
+with emptying the write-ahead log. Until both are done, a note in the table ``meta`` says that they
+are due; whoever opens the store next does them.
+
+Ctrl-C waits while a transaction runs and while files are opened or closed (``undisturbed``), so
+none of these is ever left half done.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, nullcontext, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from opforest._signals import undisturbed
+from opforest.learner.acknowledged import Acknowledged, read_acknowledged
+from opforest.learner.errors import StoreError, explaining
+from opforest.learner.locking import Claim, identity_of
+from opforest.learner.tables import APPLICATION, FORMAT, FORMATS, differs, make_tables
+
+T = TypeVar("T")
+
+#: The name of a store that is gone when it is closed.
+MEMORY = ":memory:"
+
+#: Seconds to wait for others who read, or who are about to leave.
+PATIENCE = 5.0
+
+
+class Database:
+    """The file, opened by one writer or by a reader.
+
+    Parameters
+    ----------
+    path : str
+        The file, or ``":memory:"``.
+    read_only : bool
+        Whether to follow what another process writes.
+    make : bool
+        Whether to make the file if it is not there.
+    """
+
+    def __init__(self, path: str, read_only: bool, make: bool) -> None:
+        self.path, self.read_only = path, read_only
+        #: Where the file really is: one store has one lock, by whatever name it is opened.
+        self.file = path if path == MEMORY else os.path.realpath(path)
+        self.commit_seconds = 0.0  #: what waiting for the disk took
+        self.commits = 0
+        self.format = FORMAT  #: of the file
+        self._process = os.getpid()
+        self._log_is_due = False
+        self._has_wal = False
+        self._log: Any = None  # identity of the log that was written last
+        self._changes = 0  # number counted in the file
+        self._claim = Claim(path, self.file)
+        self._acknowledged = Acknowledged(f"{self.file}-ack")
+        self._checking: ThreadPoolExecutor | None = None
+        self._checker: sqlite3.Connection | None = None
+        self._looking = threading.RLock()
+        self._open(make)
+
+    # Opening and closing.
+
+    @undisturbed
+    def _open(self, make: bool) -> None:
+        try:
+            with explaining(self.path):
+                if self.path != MEMORY:
+                    self._check_path(make and not self.read_only)
+                    self._claim.take(self.read_only)
+                    self._look()
+                self._writer = self._connect(self.read_only)
+                self._reader = self._writer
+                self._prepare()
+                if self.path != MEMORY and not self.read_only:
+                    self._reader = self._connect(read_only=True)
+        except BaseException:
+            self.close()
+            raise
+
+    def _check_path(self, make: bool) -> None:
+        path = Path(self.path)
+        if path.is_dir():
+            raise StoreError(f"{path}: it is a folder, not a store.")
+        if path.exists() and not path.is_file():
+            raise StoreError(f"{path}: it is not a file.")
+        if not path.parent.is_dir():
+            raise StoreError(f"{path}: there is no folder {path.parent}.")
+        if not path.exists() and not make:
+            raise StoreError(
+                f"{path}: there is no such store. `opforest store create {path}` makes one."
+            )
+
+    def _connect(self, read_only: bool) -> sqlite3.Connection:
+        if self.path == MEMORY:
+            target, mode = "file::memory:", ""
+        else:
+            target = f"file:{quote(os.fsencode(self.file))}"
+            mode = "?mode=ro" if read_only else "?mode=rwc"
+            folder = os.path.dirname(self.file)
+            if read_only and not os.access(folder, os.W_OK) and not self._has_log():
+                mode += "&immutable=1"  # nobody can write, and SQLite could not make its files
+        return sqlite3.connect(
+            target + mode, uri=True, isolation_level=None, timeout=PATIENCE, check_same_thread=False
+        )
+
+    def _has_log(self) -> bool:
+        log = Path(f"{self.file}-wal")
+        return log.exists() and log.stat().st_size > 0
+
+    def _look(self) -> None:
+        """Check that the file is a store, or nothing yet, before anything is changed."""
+        acknowledged = read_acknowledged(self._acknowledged.path)  # first: the number may grow
+        with closing(self._connect(read_only=True)) as database:
+            database.execute("BEGIN")
+            is_new = _is_new(database)
+            if not is_new:
+                self._check_kind(database)
+                changes = self._count_changes(database)
+        if is_new and not acknowledged:
+            if self.read_only:
+                raise StoreError(f"{self.path}: it is empty: nobody has made a store of it yet.")
+        elif is_new or changes < acknowledged:
+            raise StoreError(
+                f"{self.path}: the last {acknowledged - (0 if is_new else changes)} of "
+                f"{acknowledged} changes that were acknowledged are missing: its log "
+                f"({self.file}-wal) was deleted, cut or damaged, or the file is an older copy. "
+                f"Restore both; or, to go on without these changes, delete {self.file}-ack."
+            )
+
+    def _check_kind(self, database: sqlite3.Connection) -> None:
+        """Raise a ``StoreError`` unless the file is a store that this version reads."""
+        (application,) = database.execute("PRAGMA application_id").fetchone()
+        if application != APPLICATION:
+            raise StoreError(f"{self.path}: it is an SQLite database, but not an opforest store.")
+        (self.format,) = database.execute("PRAGMA user_version").fetchone()
+        if self.format not in FORMATS:
+            raise StoreError(
+                f"{self.path}: it is of format {self.format}, and this version of opforest reads "
+                f"format {FORMAT}. It was written by a newer version: install that one."
+            )
+        found = differs(database, self.format)
+        if found is not None:
+            raise StoreError(f"{self.path}: the file is damaged: {found}.")
+
+    def _count_changes(self, database: sqlite3.Connection) -> int:
+        """Return how many changes the file has counted."""
+        raise NotImplementedError
+
+    def _prepare(self) -> None:
+        """Make the file a store if it is empty; begin to check its pages if not."""
+        database = self._writer
+        is_new = _is_new(database)
+        if not self.read_only:
+            database.execute("PRAGMA secure_delete = ON")
+            database.execute("PRAGMA synchronous = FULL")
+            if self.path != MEMORY:
+                (mode,) = database.execute("PRAGMA journal_mode = WAL").fetchone()
+                self._has_wal = mode == "wal"  # some file systems cannot
+            if is_new:
+                self.write(lambda: make_tables(database))
+                return
+            self._empty_log()
+            self._changes = self._count_changes(database)
+            self._acknowledged.note(self._changes)
+        self._checking = ThreadPoolExecutor(1)
+        self._checker = self._connect(read_only=True)
+        self._checked = self._checking.submit(self._check_pages, self._checker)
+
+    def _check_pages(self, database: sqlite3.Connection) -> None:
+        """Raise a ``StoreError`` if the file is damaged, the index of keys included."""
+        try:
+            with explaining(self.path):
+                found = database.execute("PRAGMA integrity_check(3)").fetchall()
+        finally:
+            database.close()
+        if found != [("ok",)]:
+            raise StoreError(
+                f"{self.path}: the file is damaged: restore a copy, or export what can be read "
+                f"({'; '.join(str(line) for (line,) in found)[:300]})."
+            )
+
+    def finish_opening(self) -> None:
+        """Wait until all pages are checked, which happens while the model is made."""
+        if self._checking is not None:
+            self._checked.result()
+
+    @undisturbed
+    def close(self) -> None:
+        """Close the file. Whatever an error has left open is closed by the next call."""
+        if self._checking is not None:
+            if self._checker is not None:
+                with suppress(sqlite3.Error):  # it has finished
+                    self._checker.interrupt()
+            self._checking.shutdown()
+        writer = getattr(self, "_writer", None)
+        try:
+            if writer is not None:
+                self._close_connections(getattr(self, "_reader", writer), writer)
+        finally:
+            is_done = not os.path.exists(f"{self.file}-wal")
+            self._acknowledged.close(is_done)
+            self._claim.release()
+
+    def _close_connections(self, reader: sqlite3.Connection, writer: sqlite3.Connection) -> None:
+        try:
+            if reader is not writer:
+                reader.close()
+            if self._log_is_due:
+                self._log_is_due = False
+                self._empty_log()
+        finally:
+            writer.close()
+
+    def __del__(self) -> None:
+        """Close what an interrupt has left open before anybody could close it."""
+        if "_claim" in vars(self) and self._process == os.getpid():
+            self.close()
+
+    # Transactions.
+
+    @undisturbed
+    def write(self, change: Callable[[], T]) -> T:
+        """Run a transaction: all of it is written to the disk, or nothing."""
+        alone = self._looking if self._reader is self._writer else nullcontext()
+        with alone, explaining(self.path, "Nothing was changed."):
+            database = self._writer
+            try:
+                database.execute("BEGIN IMMEDIATE")
+                result = change()
+                self._note_change(self._changes + 1)
+                self._claim.check_place()
+                begin = time.perf_counter()
+                database.execute("COMMIT")
+                self.commit_seconds += time.perf_counter() - begin
+            except BaseException:
+                if database.in_transaction:
+                    database.execute("ROLLBACK")
+                raise
+        self.commits += 1
+        self._changes += 1
+        self._acknowledge()
+        if self._log_is_due:
+            self._empty_log()
+        return result
+
+    def _note_change(self, number: int) -> None:
+        """Count a change in the file; within ``write``."""
+        raise NotImplementedError
+
+    def _acknowledge(self) -> None:
+        """Note that a change is on disk, in files that whoever opens the store next will find."""
+        if self.path == MEMORY:
+            return
+        self._claim.check_place()
+        log = identity_of(f"{self.file}-wal") if self._has_wal else None
+        if self._has_wal and (log is None or self._log not in (None, log)):
+            raise StoreError(
+                f"{self.path}: {self.file}-wal was moved, replaced or deleted while the store was "
+                "open. The last change is not acknowledged. Close the store, and open it again."
+            )
+        self._log = log
+        self._acknowledged.note(self._changes)
+
+    @undisturbed
+    def read(self, look: Callable[[sqlite3.Connection], T]) -> T:
+        """See the table as it is at one moment; for any thread."""
+        with self._looking, explaining(self.path):
+            database = self._reader
+            if database.in_transaction:  # the one connection of a store in memory
+                return look(database)
+            database.execute("BEGIN")
+            try:
+                return look(database)
+            finally:
+                if database.in_transaction:
+                    database.execute("COMMIT")
+
+    def version(self) -> int:
+        """Return a number that changes when another process has written."""
+        with explaining(self.path):
+            return int(self._writer.execute("PRAGMA data_version").fetchone()[0])
+
+    def check_place(self) -> None:
+        """Raise a ``StoreError`` if the file is no longer where it was opened."""
+        self._claim.check_place()
+
+    @undisturbed
+    def scrub(self) -> None:
+        """Leave no trace of rows that were deleted, in any file."""
+        if self.path == MEMORY:
+            return
+        with explaining(
+            self.path,
+            "What was to be forgotten is out of the model and out of the table, but traces may be "
+            "left in the file. Make room, and open the store again: that wipes them.",
+        ):
+            self._claim.check_place()
+            self._writer.execute("VACUUM")
+            self._writer.execute("DELETE FROM meta WHERE name = 'scrub'")
+            self._empty_log()
+
+    def _empty_log(self) -> None:
+        """Write the log into the file and truncate it, as soon as nobody reads from it."""
+        (busy, *_) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy and not self._log_is_due:
+            warnings.warn(
+                f"{self.path}: another program keeps reading, so the write-ahead log could not be "
+                "emptied. What was forgotten may still be in it; the next change, or closing the "
+                "store, tries again.",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+        self._log_is_due = bool(busy)
+
+
+def _is_new(database: sqlite3.Connection) -> bool:
+    """Tell whether nothing has been written to a file."""
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return bool(application == 0 and tables == 0)

@@ -1,0 +1,218 @@
+"""Who may open a store: one writer for each file, by whatever name it is opened.
+
+SQLite names the log of a file after the file, so a file that is opened by two names has two logs,
+each of which lacks what is in the other. Hence a file with several names (hard links, or a mount of
+the file alone) is refused, and a writer locks the file itself, wherever it is moved.
+
+Closing *any* descriptor of a file drops the POSIX locks that the process has on it, SQLite's
+included. So the descriptor that holds our lock is closed only when this process has no
+store open on that file; until then it is parked.
+"""
+
+import os
+import sqlite3
+import struct
+import sys
+import threading
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+from opforest.learner.errors import StoreError
+
+try:
+    import fcntl
+except ImportError:  # Windows, where an open file can be neither moved nor deleted
+    fcntl = None  # type: ignore[assignment]
+
+#: The byte of a file that its writer locks: behind all that files have, and all that SQLite locks.
+BYTE = 1 << 62
+
+Identity = tuple[int, int]
+
+_guard = threading.Lock()
+_stores: Counter[Identity] = Counter()  # open in this process, readers included
+_descriptors: dict[int, Identity] = {}  # open in this process, for locks
+_parked: set[int] = set()  # open, but no longer holding a lock
+
+
+def identity_of(path: str) -> Identity | None:
+    """Return the device and the number of a file; None if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+class Claim:
+    """The right of a store to its file, from opening to closing.
+
+    Parameters
+    ----------
+    path : str
+        What the store is called in errors.
+    file : str
+        Where it really is.
+    """
+
+    def __init__(self, path: str, file: str) -> None:
+        self.path, self.file = path, file
+        self.identity: Identity | None = None
+        self._name_lock: sqlite3.Connection | None = None
+        self._descriptor: int | None = None
+
+    def take(self, read_only: bool) -> None:
+        """Open the file to read, or become its only writer; refuse a file with several names."""
+        if not read_only:
+            self._lock_name()
+            if fcntl is not None:
+                self._lock_file()
+        elif os.path.exists(self.file):
+            _refuse_aliases(self.path, self.file)
+        identity = identity_of(self.file)
+        if identity is not None:
+            with _guard:
+                _stores[identity] += 1
+            self.identity = identity
+
+    def _lock_name(self) -> None:
+        """Lock a second file beside the store, as all versions do."""
+        lock = sqlite3.connect(f"{self.file}-lock", isolation_level=None, timeout=0,
+                               check_same_thread=False)  # fmt: skip
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            lock.close()
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            raise self._busy() from None
+        self._name_lock = lock
+
+    def _busy(self) -> StoreError:
+        return StoreError(
+            f"{self.path}: another process is learning into this store, and there is one "
+            "writer at a time. Open it with read_only=True to follow, or end the other one."
+        )
+
+    def _lock_file(self) -> None:
+        """Lock the file itself, so that nobody writes to it by a name that it gets later."""
+        try:
+            descriptor = os.open(self.file, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise StoreError(
+                f"{self.path}: it cannot be opened: do you have permission to write there? "
+                f"({error.strerror})"
+            ) from None
+        found = os.fstat(descriptor)
+        with _guard:
+            _descriptors[descriptor] = (found.st_dev, found.st_ino)
+        self._descriptor = descriptor
+        _refuse_aliases(self.path, self.file)
+        try:
+            _lock_byte(descriptor)
+        except (BlockingIOError, PermissionError):
+            raise self._busy() from None
+        except OSError as error:
+            raise StoreError(
+                f"{self.path}: its file system cannot lock files ({error.strerror}), so another "
+                "process could write to it at the same time. Move it to another one."
+            ) from None
+
+    def check_place(self) -> None:
+        """Raise a ``StoreError`` if the file is no longer where it was opened."""
+        if self.identity is not None and identity_of(self.file) != self.identity:
+            raise StoreError(
+                f"{self.path}: the file was moved, replaced or deleted while it was open, so no "
+                "change of it is acknowledged any more. What was acknowledged before is in the "
+                f"file and in {self.file}-wal: put both back, and open the store again."
+            )
+
+    def release(self) -> None:
+        """Let others open the file; once all connections to it are closed."""
+        with _guard:
+            if self.identity is not None:
+                _stores[self.identity] -= 1
+                self.identity = None
+            if self._descriptor is not None:
+                with suppress(OSError):
+                    _unlock_byte(self._descriptor)
+                _parked.add(self._descriptor)
+                self._descriptor = None
+            _close_parked()
+        if self._name_lock is not None:
+            self._name_lock.close()
+            self._name_lock = None
+
+
+def _close_parked() -> None:
+    """Close descriptors of files that no store of this process has open."""
+    for descriptor in tuple(_parked):
+        if _stores[_descriptors[descriptor]] <= 0:
+            _parked.discard(descriptor)
+            _stores.pop(_descriptors.pop(descriptor), None)
+            os.close(descriptor)
+
+
+def _lock_byte(descriptor: int) -> None:
+    if hasattr(fcntl, "F_OFD_SETLK") and sys.maxsize > 2**32:
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _request(fcntl.F_WRLCK))
+    else:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _unlock_byte(descriptor: int) -> None:
+    if hasattr(fcntl, "F_OFD_SETLK") and sys.maxsize > 2**32:
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _request(fcntl.F_UNLCK))
+    else:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def _request(kind: int) -> bytes:
+    """Return a ``struct flock`` of Linux: kind, whence, start, length, process."""
+    return struct.pack("hhqqi4x", kind, os.SEEK_SET, BYTE, 1, 0)
+
+
+def _refuse_aliases(path: str, file: str) -> None:
+    """Raise a ``StoreError`` if the file has another name, whose log would be another one."""
+    names = os.stat(file).st_nlink
+    if names > 1:
+        raise StoreError(
+            f"{path}: the file has {names} names (hard links). SQLite keeps a log beside each "
+            "name, and what is in one log is missing by the other name. Keep one of the names, "
+            "or copy the file; symbolic links are no problem."
+        )
+    mount = _mount_of(file)
+    if mount is not None and mount != _mount_of(os.path.dirname(file)):
+        raise StoreError(
+            f"{path}: the file is mounted there without its folder. SQLite keeps a part of a store "
+            "in files beside it, which would be elsewhere by the other name. Mount the folder."
+        )
+
+
+def _mount_of(path: str) -> str | None:
+    """Return the number of the mount that a file or folder is on; None where nobody knows."""
+    try:
+        descriptor = os.open(path, os.O_PATH)  # closing such a one drops no locks
+        try:
+            lines = Path(f"/proc/self/fdinfo/{descriptor}").read_text().splitlines()
+        finally:
+            os.close(descriptor)
+    except (OSError, AttributeError):
+        return None
+    return next((line for line in lines if line.startswith("mnt_id:")), None)
+
+
+def _forget_parent() -> None:
+    """In a process that was forked, close what belongs to its parent, whose locks stay."""
+    global _guard
+    _guard = threading.Lock()
+    for descriptor in _descriptors:
+        with suppress(OSError):
+            os.close(descriptor)
+    for table in (_stores, _descriptors, _parked):
+        table.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_parent)

@@ -1,0 +1,112 @@
+"""The tables of a store in each version of the format, and how an older one becomes a new one."""
+
+import sqlite3
+import struct
+import zlib
+from typing import Any
+
+#: Says in the file's header that it is a store: "OPFL".
+APPLICATION = 0x4F50464C
+
+#: The version of the format that is written, and all that can be read.
+FORMAT, FORMATS = 2, (1, 2)
+
+EXAMPLE = """
+CREATE TABLE example (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE, x BLOB NOT NULL, y,
+    time INTEGER NOT NULL, crc INTEGER NOT NULL
+)
+"""
+
+#: Versions 0.1 and 0.2 of opforest: only examples have checksums.
+FIRST = [
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID",
+    EXAMPLE,
+    "CREATE TABLE snapshot (next INTEGER NOT NULL, ids BLOB NOT NULL, model BLOB NOT NULL)",
+    """
+CREATE TABLE score (
+    id INTEGER PRIMARY KEY, time INTEGER NOT NULL, correct INTEGER NOT NULL, total INTEGER NOT NULL
+)
+""",
+]
+
+SECOND = [
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT, crc INTEGER NOT NULL) WITHOUT ROWID",
+    EXAMPLE,
+    """
+CREATE TABLE snapshot (
+    next INTEGER NOT NULL, ids BLOB NOT NULL, model BLOB NOT NULL, crc INTEGER NOT NULL
+)
+""",
+    """
+CREATE TABLE score (
+    id INTEGER PRIMARY KEY, time INTEGER NOT NULL, correct INTEGER NOT NULL,
+    total INTEGER NOT NULL, crc INTEGER NOT NULL
+)
+""",
+]
+
+TABLES = {1: FIRST, 2: SECOND}
+
+#: What SQLite itself adds to them.
+SEQUENCE = "CREATE TABLE sqlite_sequence(name,seq)"
+
+
+def make_tables(database: sqlite3.Connection) -> None:
+    """Make the tables of a new store; within a transaction."""
+    for statement in TABLES[FORMAT]:
+        database.execute(statement)
+    database.execute(f"PRAGMA application_id = {APPLICATION}")
+    database.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def differs(database: sqlite3.Connection, format: int) -> str | None:
+    """Say in which way the tables of a file are not those of a store; None if they are."""
+    found = database.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    if {"trigger", "view"} & {kind for kind, *_ in found}:
+        return "it has triggers or views, as no store has"
+    sql = {name: text for kind, name, text in found if kind == "table"}
+    for statement in [*TABLES[format], SEQUENCE]:
+        name = statement.split("(")[0].split()[-1]
+        if sql.get(name) != statement.strip():
+            return f"its table {name!r} is not as it was made"
+    if ("index", "sqlite_autoindex_example_1", None) not in found:
+        return "the index of keys is missing"
+    return None
+
+
+def checksum(*values: Any) -> int:
+    """Return a checksum of numbers, text and bytes."""
+    total = 0
+    for value in values:
+        part = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
+        total = zlib.crc32(part, zlib.crc32(b"%d:" % len(part), total))
+    return total
+
+
+def upgrade(database: sqlite3.Connection) -> None:
+    """Give the tables of format 1 checksums; within a transaction."""
+    settings = database.execute("SELECT name, value FROM meta").fetchall()
+    scores = database.execute("SELECT id, time, correct, total FROM score").fetchall()
+    snapshots = [
+        row for row in database.execute("SELECT next, ids, model FROM snapshot").fetchall()
+        if has_all(database, *row[:2])
+    ]  # fmt: skip
+    for name, statement in zip(("meta", "example", "snapshot", "score"), SECOND, strict=True):
+        if name != "example":
+            database.execute(f"DROP TABLE {name}")
+            database.execute(statement)
+    for table, rows in (
+        ("meta", [(*row, checksum(*row)) for row in settings]),
+        ("snapshot", [(*row, checksum(*row[:2])) for row in snapshots]),  # models have their own
+        ("score", [(*row, checksum(*row[1:])) for row in scores]),
+    ):
+        for row in rows:
+            database.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+    database.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def has_all(database: sqlite3.Connection, next: Any, ids: Any) -> bool:
+    """Tell whether a snapshot, whose ids have no checksum yet, is of the examples before an id."""
+    found = database.execute("SELECT id FROM example WHERE id < ? ORDER BY id", (next,)).fetchall()
+    return bool(ids == struct.pack(f"<{len(found)}q", *(id for (id,) in found)))
