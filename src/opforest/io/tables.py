@@ -20,7 +20,8 @@ from opforest.columns.roles import ID_NAME, LABEL_NAMES, Roles, choose_roles, ex
 from opforest.errors import DataFileError
 from opforest.io.delimited import KNOWN, is_number
 from opforest.io.formats import FORMATS, find_format, format_of
-from opforest.io.frames import read_parquet
+from opforest.io.frames import read_folder
+from opforest.io.guard import guard, guarded
 from opforest.io.source import STANDARD, open_output, open_source
 
 __all__ = ["FORMATS", "find_output_format", "format_of", "open_output", "read_chunks",
@@ -192,17 +193,21 @@ def _open(
     """
     path = os.fspath(path)
     if os.path.isdir(path):
-        return read_parquet(path, path)
+        with guarded(path):
+            return guard(read_folder(path, stack))
     source = stack.enter_context(open_source(path))
     one = FORMATS[reading.format or find_format(source)]
     read: Callable[..., Table] = one.load(one.reader)
     if one.reads == "file":
-        return read(stack.enter_context(source.file()), source.name)
+        file = stack.enter_context(source.file())
+        with guarded(source.name):
+            return guard(read(file, source.name))
     is_told_width = one.name != "libsvm" or reading.expected is not None
     if source.is_live and not (chunked and is_told_width):
         copy = stack.enter_context(source.file())
         source = stack.enter_context(open_source(copy, source.name))
-    return read(source, replace(reading, format=one.name))
+    with guarded(source.name):
+        return guard(read(source, replace(reading, format=one.name)))
 
 
 # Writing.
