@@ -133,10 +133,12 @@ def load(
         kind.make(model, reader, arrays, read_forest)
         demand(not arrays, "it has arrays that no such model has.")
         return join_pipeline(model, header)
-    except ImportError:
+    except (ImportError, OSError):
         raise
-    except (ValueError, OverflowError, MemoryError, TypeError) as error:
+    except Exception as error:  # a forged file may be wrong in ways that nobody has thought of
         reason = str(error) or "it is too large for the memory."
+        if not isinstance(error, ValueError | MemoryError | OverflowError | TypeError):
+            reason = f"it is damaged or forged: {type(error).__name__}: {error}"
         name = os.fspath(path) if isinstance(path, str | os.PathLike) else "the stream"
         raise ModelFileError(f"{name}: {reason}") from error
 
