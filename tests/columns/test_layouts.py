@@ -227,7 +227,7 @@ class TestBadInput:
             assert "times its size" in said or "a cell has more than" in said, name
 
     def test_an_archive_that_is_a_bomb(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("opforest.io.arrays.MUCH", 1 << 20)
+        monkeypatch.setattr("opforest.io.source.MUCH", 1 << 20)
         np.savez_compressed(tmp_path / "a.npz", X=np.zeros((1 << 16, 8)))
         with pytest.raises(DataFileError, match="times its size"):
             read_table(tmp_path / "a.npz")

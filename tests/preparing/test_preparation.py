@@ -150,3 +150,29 @@ def test_forged_data_are_harmless(encode, missing, choose):
         assert forged.transform(table).shape[0] == 3
     except ValueError:
         return
+
+
+@pytest.mark.parametrize("encode", ENCODE[1:])
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_data_of_which_anything_is_missing_are_refused(encode):
+    """No part may be left out; what is made all the same must do what it says."""
+    table = np.array([[1.0, "x", 2.0], [2.0, "y", 5.0], [4.0, "x", 5.5]], object)
+    whole = Preparation(encode, "median", "standard").fit(table).to_data()
+    ways = [way for way in places(whole) if isinstance(way[-1], str)]
+    assert any(way[-1] == "names" for way in ways)
+    for *path, last in ways:
+        data = json.loads(json.dumps(whole))
+        inside = data
+        for key in path:
+            inside = inside[key]
+        del inside[last]
+        if last == "names":
+            with pytest.raises(ValueError, match="names"):
+                Preparation.from_data(data)
+            continue
+        try:
+            forged = Preparation.from_data(data)
+        except ValueError:
+            continue
+        assert forged.transform(table).tolist() == Preparation(encode, "median", "standard").fit(
+            table).transform(table).tolist()  # fmt: skip

@@ -397,3 +397,27 @@ def test_a_forged_tree_that_is_not_minimal_does_no_harm(path, seed, n, algorithm
         model.partial_fit(rng.integers(0, 5, (1, 2)), y[:1])
         model.forget(rng.choice(model.forest_.ids, 1))
         assert len(model.predict(points)) == n
+
+
+def test_faults_that_nobody_has_thought_of_are_errors_of_the_file(path, monkeypatch):
+    opforest.save(make("exact"), path)
+    for error in (KeyError("names"), IndexError("far"), AttributeError("x"), RecursionError()):
+
+        def fail(*_, error=error):
+            raise error
+
+        monkeypatch.setattr("opforest.saving.model_file.join_pipeline", fail)
+        with pytest.raises(ModelFileError, match=r"damaged or forged: \w+Error") as caught:
+            opforest.load(path)
+        assert str(path) in str(caught.value)
+
+
+def test_a_transformer_without_names_is_refused(path):
+    from sklearn.preprocessing import StandardScaler
+
+    model = opforest.Pipeline([("scale", StandardScaler()), ("model", OPFClassifier())])
+    opforest.save(model.fit(X, Y), path)
+    header, body = split(path.read_bytes())
+    del header["preparation"]["steps"][0][1]["names"]
+    with pytest.raises(ModelFileError, match="a transformer of the preparation is none"):
+        load(path, sealed(header, body))

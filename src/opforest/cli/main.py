@@ -1,8 +1,11 @@
 """The command ``opforest``, of which each group of commands is a module."""
 
+import io
 import os
 import sys
 from typing import Any
+
+from opforest.io.panics import hush
 
 
 def main() -> None:
@@ -11,7 +14,15 @@ def main() -> None:
         app = make_app()
     except ImportError:
         sys.exit("The command line needs typer and rich: pip install 'opforest[cli]'")
+    hush()
+    _print_anything()
     sys.exit(_run(app, sys.argv[1:]))
+
+
+def _print_anything() -> None:
+    """Escape what the terminal has no characters for, such as the bytes of a name in Latin-1."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _run(app: Any, arguments: list[str]) -> int:

@@ -3,7 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from opforest.columns.cells import NUMBER_LIKE, PLAIN, STYLES, Affix, Form
@@ -16,6 +19,9 @@ MISSING_NUMBER = (*MISSING, "none")
 
 #: With fewer rows than this, nothing is unlikely.
 FEW_ROWS = 10
+
+#: So many cells NumPy counts sooner than polars is called.
+FEW_CELLS = 1000
 
 #: A first column of whole numbers of which so many differ is an id, or nearly one.
 NEARLY_ALL = 0.9
@@ -139,9 +145,7 @@ class Column:
         if dtype.is_integer():
             return "whole number"
         if dtype.is_float():
-            known = self.cells.drop_nulls().drop_nans()
-            is_whole = bool((known == known.round()).all()) if _may_be_whole(known) else False
-            return "whole number" if is_whole and len(known) else "number"
+            return "whole number" if _is_whole(self.cells.to_numpy()) else "number"
         if dtype.is_temporal():
             return "date"
         return self._kind_of_text() if self.is_text else "other"
@@ -170,14 +174,17 @@ class Column:
     def distinct(self) -> int:
         """The number of different values."""
         cells = self.words if self.is_text else self.cells
+        if cells.dtype.is_numeric() and len(cells) <= FEW_CELLS and not cells.null_count():
+            return len(np.unique(cells.to_numpy()))
         return int(cells.drop_nulls().n_unique())
 
     @cached_property
     def missing(self) -> int:
         """The number of cells that are missing."""
         cells = self.words if self.is_text else self.cells
-        nan = int(cells.is_nan().sum()) if cells.dtype.is_float() else 0
-        return cells.null_count() + nan
+        if cells.dtype.is_float():
+            return int(np.isnan(cells.to_numpy()).sum())  # null is NaN there
+        return cells.null_count()
 
     @cached_property
     def why_id(self) -> str:
@@ -224,9 +231,14 @@ class Column:
         return n < FEW_ROWS or 2 * self.distinct <= n
 
 
-def _may_be_whole(known: pl.Series) -> bool:
-    head = known.head(100)
-    return bool((head == head.round()).all())
+def _is_whole(cells: npt.NDArray[np.floating[Any]]) -> bool:
+    """Tell whether all numbers are whole, and there is one.
+
+    By NumPy: a call of polars takes much longer where there are many columns and few rows.
+    """
+    known = cells[~np.isnan(cells)]
+    head = known[:100]
+    return len(known) > 0 and bool((head == head.round()).all() and (known == known.round()).all())
 
 
 def _steps_by_one(numbers: pl.Series) -> bool:

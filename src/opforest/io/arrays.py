@@ -15,7 +15,8 @@ import polars as pl
 from opforest.columns.data import ROWS, Array, Data, Table
 from opforest.columns.describing import listed
 from opforest.errors import DataFileError
-from opforest.io.source import MANY_TIMES, MUCH, unreadable
+from opforest.io.source import check_unpacked, unreadable
+from opforest.saving.container import LAST_CHARACTER
 
 #: What the arrays of an NPZ file may be called.
 KEYS = {
@@ -78,17 +79,25 @@ def _series(array: Array, path: str) -> pl.Series:
     if array.dtype == np.float16:
         array = array.astype(np.float32)
     if array.dtype.kind == "U":
-        return pl.Series(array.tolist(), dtype=pl.String)
+        return pl.Series(_texts(array, path), dtype=pl.String)
     return pl.Series(np.ascontiguousarray(array, array.dtype.newbyteorder("=")))
 
 
+def _texts(array: Array, path: str) -> list[str]:
+    """Return the texts of an array, in which a damaged file may have what are no characters."""
+    native = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    points = native.reshape(-1).view(np.uint32)
+    if ((points > LAST_CHARACTER) | ((points >= 0xD800) & (points < 0xE000))).any():
+        raise DataFileError("an array of text holds what are no characters", path)
+    texts: list[str] = native.tolist()
+    return texts
+
+
 def check_archive(path: str, name: str) -> None:
-    """Refuse an archive that unpacks to far more than it is."""
+    """Refuse an archive that says of itself that it unpacks to far more than it is."""
     with zipfile.ZipFile(path) as archive:
         whole = sum(info.file_size for info in archive.infolist())
-    if whole > max(MUCH, MANY_TIMES * os.path.getsize(path)):
-        raise DataFileError(f"the archive unpacks to {whole} bytes, {MANY_TIMES} times its size "
-                            "and more, which no table does", name)  # fmt: skip
+    check_unpacked(whole, os.path.getsize(path), name, "the archive")
 
 
 def read_npz(path: str, name: str) -> Table:
@@ -139,15 +148,22 @@ def _to_table(arrays: dict[str, Array], name: str) -> Table:
             raise DataFileError(f"{reason}, got {part.shape}", name)
     d, names = X.shape[1], None
     if titles is not None:
-        names = list(map(str, titles.tolist()))
+        names = _titles(titles, name)
         if len(names) != d:
             reason = f"there must be a name for each of {d} features, got {len(names)}"
             raise DataFileError(reason, name)
-        names += [_beside("label" if title is None else str(title), names)] * (y is not None)
+        names += [_beside("label" if title is None else _titles(title, name)[0], names)] * (
+            y is not None
+        )
         names += [_beside("id", names)] * (ids is not None)
     places = (None if y is None else d), (None if ids is None else d + (y is not None))
     parts = [part for part in (X, y, ids) if part is not None]
     return Table(name, None if names is None else tuple(names), _frames(parts, name), places)
+
+
+def _titles(array: Array, path: str) -> list[str]:
+    row = np.atleast_1d(array)
+    return list(map(str, _texts(row, path) if array.dtype.kind == "U" else row.tolist()))
 
 
 def _beside(name: str, names: list[str]) -> str:

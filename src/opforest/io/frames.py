@@ -3,8 +3,8 @@
 import glob
 import json
 import os
-import zipfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import IO, Any
 
 import numpy as np
@@ -13,31 +13,45 @@ import polars as pl
 from opforest.columns.data import Data, Table
 from opforest.columns.roles import ID_NAME, LABEL_NAMES
 from opforest.errors import DataFileError
-from opforest.io.arrays import check_archive
-from opforest.io.source import unreadable
+from opforest.io import arrow, parquet
+from opforest.io.source import check_unpacked, plain_path, unreadable
+from opforest.io.workbooks import unpacked_workbook
 
 #: Rows that are read at a time.
 SOME = 65_536
 
 
+def read_folder(path: str, stack: ExitStack) -> Table:
+    """Return the table in a folder of Parquet files, which can be read as long as the stack."""
+    found = glob.glob(os.path.join(glob.escape(path), "**", "*.parquet"), recursive=True)
+    if not found:
+        raise DataFileError("the folder holds no file whose name ends in .parquet", path)
+    return _scan_parquet([stack.enter_context(plain_path(file)) for file in sorted(found)], path)
+
+
 def read_parquet(path: str, name: str) -> Table:
-    """Return the table in a Parquet file, or in a folder of its parts."""
-    files = sorted(glob.glob(os.path.join(glob.escape(path), "**", "*.parquet"), recursive=True)) \
-        if os.path.isdir(path) else [path]  # fmt: skip
-    if not files:
-        raise DataFileError("the folder holds no file whose name ends in .parquet", name)
-    return _scan(lambda: pl.scan_parquet(files, glob=False, hive_partitioning=False), name)
+    """Return the table in a Parquet file."""
+    return _scan_parquet([path], name)
+
+
+def _scan_parquet(files: list[str], name: str) -> Table:
+    stored = sum(map(os.path.getsize, files))
+    check_unpacked(sum(parquet.unpacked_size(file) or 0 for file in files), stored, name)
+    return _scan(lambda: pl.scan_parquet(files, glob=False, hive_partitioning=False), name, stored)
 
 
 def read_arrow(path: str, name: str) -> Table:
     """Return the table in an Arrow or Feather file."""
-    return _scan(lambda: pl.scan_ipc(path), name)
+    stored = os.path.getsize(path)
+    check_unpacked(arrow.unpacked_size(path) or 0, stored, name)
+    return _scan(lambda: pl.scan_ipc(path), name, stored)
 
 
 def read_ndjson(path: str, name: str) -> Table:
     """Return the table of a file with a JSON object a line."""
     try:
-        return _scan(lambda: pl.scan_ndjson(path, infer_schema_length=None), name)
+        stored = os.path.getsize(path)
+        return _scan(lambda: pl.scan_ndjson(path, infer_schema_length=None), name, stored)
     except DataFileError:
         _check_lines(path, name)
         raise
@@ -57,40 +71,41 @@ def _check_lines(path: str, name: str) -> None:
                 raise DataFileError(reason, name, number)
 
 
-def _scan(scan: Any, name: str) -> Table:
+def _scan(scan: Any, name: str, stored: int) -> Table:
+    """Return the table that polars finds in files of so many bytes."""
     try:
         lazy = scan()
         names = lazy.collect_schema().names()
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise unreadable(error, name) from None
     kept = [k for k, column in enumerate(names) if not column.startswith("__index_level_")]
-    return Table(name, tuple(names[k] for k in kept), _slices(lazy, kept, name))
+    return Table(name, tuple(names[k] for k in kept), _slices(lazy, kept, name, stored))
 
 
-def _slices(lazy: Any, kept: list[int], name: str) -> Iterator[pl.DataFrame]:
-    row = 0
+def _slices(lazy: Any, kept: list[int], name: str, stored: int) -> Iterator[pl.DataFrame]:
+    row = size = 0
     try:
         for batch in lazy.collect_batches(chunk_size=SOME, maintain_order=True):
+            size += batch.estimated_size()  # of each text, though many may be one in memory
+            check_unpacked(size, stored, name)
             yield pl.DataFrame([batch.to_series(k).alias(str(i)) for i, k in enumerate(kept)])
             row += len(batch)
     except (pl.exceptions.SchemaError, pl.exceptions.ColumnNotFoundError) as error:
         raise unreadable(error, name, "the files of the folder differ in their columns") from None
+    except DataFileError:
+        raise
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise unreadable(error, name, f"the file is damaged after {row} rows") from None
 
 
 def read_excel(path: str, name: str) -> Table:
     """Return the table in the only sheet of a workbook that has one."""
-    if zipfile.is_zipfile(path):
-        check_archive(path, name)
     try:
-        import fastexcel
+        import fastexcel  # noqa: F401
     except ImportError as error:
         raise ImportError("Excel's files need fastexcel: pip install 'opforest[cli]'") from error
-    try:
-        sheets = pl.read_excel(path, sheet_id=0, engine="calamine", raise_if_empty=False)
-    except (fastexcel.FastExcelError, pl.exceptions.PolarsError, ValueError) as error:
-        raise unreadable(error, name) from None
+    with unpacked_workbook(path, name) as workbook:
+        sheets = pl.read_excel(workbook, sheet_id=0, engine="calamine", raise_if_empty=False)
     full = {title: sheet for title, sheet in sheets.items() if len(sheet)}
     if not full:
         raise DataFileError("there are no examples", name)

@@ -59,6 +59,16 @@ def unreadable(
     return DataFileError(f"{what}: {first.partition(', hint:')[0]}", name)
 
 
+def check_unpacked(whole: int, packed: int, name: str, what: str = "the file") -> None:
+    """Refuse what unpacks to far more than it is: ``whole`` bytes out of ``packed``."""
+    if whole > max(MUCH, MANY_TIMES * packed):
+        raise DataFileError(
+            f"{what} unpacks to more than {MANY_TIMES} times its size, which no table does; unpack "
+            "it yourself if it is one",
+            name,
+        )
+
+
 def _unpack(packed: Any, make: Callable[[], Any], name: str) -> Iterator[bytes]:
     """Yield what is packed, unless it is damaged, cut short, or far too much."""
     unpacker, size, taken = make(), 0, 0
@@ -77,16 +87,25 @@ def _unpack(packed: Any, make: Callable[[], Any], name: str) -> Iterator[bytes]:
             except Exception as error:  # each library has errors of its own
                 raise unreadable(error, name, "the file cannot be unpacked") from None
             taken += len(part)
-            if taken > max(MUCH, MANY_TIMES * size):
-                raise DataFileError(
-                    f"the file unpacks to more than {MANY_TIMES} times its size, which no table "
-                    "does; unpack it yourself if it is one",
-                    name,
-                )
+            check_unpacked(taken, size, name)
             yield part
             more = unpacker.unused_data
     if not unpacker.eof:
         raise DataFileError("the file cannot be unpacked: it is cut short", name)
+
+
+@contextmanager
+def plain_path(path: str) -> Iterator[str]:
+    """Have a path that every library takes: one that is text, whatever bytes the name has."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        with tempfile.TemporaryDirectory(prefix="opforest-") as folder:
+            link = os.path.join(folder, "data")
+            os.symlink(os.path.abspath(path), link)
+            yield link
+    else:
+        yield path
 
 
 class _Parts(io.RawIOBase):
@@ -178,7 +197,8 @@ class Source:
     def file(self) -> Iterator[str]:
         """Have the content in a file that can be read in any order; return its path."""
         if not self.is_packed and not self.is_live:
-            yield self.path
+            with plain_path(self.path) as path:
+                yield path
             return
         with tempfile.TemporaryDirectory(prefix="opforest-") as folder:
             copy = os.path.join(folder, "data" + os.path.splitext(self.file_name)[1])

@@ -22,7 +22,8 @@ from opforest.columns.numbers import to_data
 from opforest.columns.roles import ID_NAME, LABEL_NAMES, Roles, choose_roles
 from opforest.errors import DataFileError
 from opforest.io.formats import FORMATS, Format, find_format, format_of
-from opforest.io.frames import read_parquet
+from opforest.io.frames import read_folder
+from opforest.io.guard import guard, guarded
 from opforest.io.source import STANDARD, Source, open_output, open_source
 
 __all__ = ["FORMATS", "find_output_format", "format_of", "open_output", "read_chunks",
@@ -199,7 +200,8 @@ def _open(
     """
     path = os.fspath(path)
     if os.path.isdir(path):
-        return _with_own_names(read_parquet(path, path), reading, "parquet")
+        with guarded(path):
+            return _with_own_names(guard(read_folder(path, stack)), reading, "parquet")
     source = stack.enter_context(open_source(path))
     one = FORMATS[reading.format or find_format(source)]
     table = _read(stack, source, one, reading, chunked)
@@ -223,12 +225,15 @@ def _read(
 ) -> Table:  # fmt: skip
     read: Callable[..., Table] = one.load(one.reader)
     if one.reads == "file":
-        return read(stack.enter_context(source.file()), source.name)
+        file = stack.enter_context(source.file())
+        with guarded(source.name):
+            return guard(read(file, source.name))
     is_told_width = one.name != "libsvm" or reading.expected is not None
     if source.is_live and not (chunked and is_told_width):
         copy = stack.enter_context(source.file())
         source = stack.enter_context(open_source(copy, source.name))
-    return read(source, replace(reading, format=one.name))
+    with guarded(source.name):
+        return guard(read(source, replace(reading, format=one.name)))
 
 
 # Writing.

@@ -184,16 +184,17 @@ def from_data(data: Any) -> Any:
     data : dict
         What ``to_data`` has returned, or anything.
     """
-    plan = _plan(data, DEEP)
-    if isinstance(plan.transformer, str):
-        return plan.transformer
-    names = data["names"]
     try:
+        plan = _plan(data, DEEP)
+        if isinstance(plan.transformer, str):
+            return plan.transformer
+        names = data["names"]
         with np.errstate(all="ignore"):  # a row of large numbers is as good as any
             fitted = plan.transformer.fit(_row(plan.cells, names if _needs_names(data) else None))
         plan.give(fitted)
-    except (AttributeError, TypeError, KeyError, IndexError) as error:
-        raise ValueError(f"a transformer of the preparation makes no sense: {error}") from error
+    except (AttributeError, TypeError, LookupError, ArithmeticError, AssertionError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(f"a transformer of the preparation makes no sense: {reason}") from error
     return fitted
 
 
@@ -238,7 +239,8 @@ def _plan(data: Any, deep: int) -> _Plan:
         _demand(data in WORDS, f"{data[:50]!r}")
         return _Plan(data, [], lambda fitted: None)
     _demand(deep > 0 and isinstance(data, dict), "it is not an object, or too deep")
-    names, n = data.get("names"), data.get("n_features")
+    _demand("names" in data, "it does not say whether its features have names")
+    names, n = data["names"], data.get("n_features")
     _demand(type(n) is int and 0 < n <= MANY_FEATURES, "its number of features cannot be")
     if names is not None:
         _demand(isinstance(names, list) and len(names) == n

@@ -135,15 +135,18 @@ def load(
         kind.make(model, reader, arrays, read_forest)
         demand(not arrays, "it has arrays that no such model has.")
         return join_pipeline(model, header)
-    except ImportError:
+    except (ImportError, OSError):
         raise
     except MemoryError as error:  # nothing is wrong with the file
         raise MemoryError(
             f"{_name_of(path)}: there is not enough memory for this model. Free some, or load it "
             "on a larger machine."
         ) from error
-    except (ValueError, OverflowError, TypeError) as error:
-        raise ModelFileError(f"{_name_of(path)}: {error}") from error
+    except Exception as error:  # a forged file may be wrong in ways that nobody has thought of
+        reason = str(error)
+        if not isinstance(error, ValueError | OverflowError | TypeError):
+            reason = f"it is damaged or forged: {type(error).__name__}: {error}"
+        raise ModelFileError(f"{_name_of(path)}: {reason}") from error
 
 
 def _name_of(path: str | os.PathLike[str] | IO[bytes]) -> str:

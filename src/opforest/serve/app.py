@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -34,7 +35,7 @@ from opforest.serve.guard import HEADERS, Guard, Tokens
 from opforest.serve.limits import Limits
 from opforest.serve.play import Play, describe_path
 from opforest.serve.problems import ProblemError, as_problem
-from opforest.serve.requests import read_body, read_table, take
+from opforest.serve.requests import MANY_CELLS, aside, read_body, read_table, take
 from opforest.serve.view import Plane, draw_forest, find_plane
 
 STATIC = Path(__file__).parent / "static"
@@ -77,12 +78,15 @@ class Service:
         self._writer.shutdown(wait=True)
         self.learner.close()
 
-    def _rows(self, rows: list[Any]) -> list[list[Any]]:
+    async def _rows(self, rows: list[Any]) -> list[list[Any]]:
         known = self.learner.settings
         is_prepared = known.preparation is not None
-        return read_table(
-            rows, known.feature_names, known.n_features, self.limits.rows, is_prepared
-        )
+        cells = sum(len(row) for row in rows if isinstance(row, list | dict))
+        table: list[list[Any]] = await aside(
+            cells, MANY_CELLS, read_table,
+            rows, known.feature_names, known.n_features, self.limits.rows, is_prepared,
+        )  # fmt: skip
+        return table
 
     def _told(self, kind: str, change: Change) -> dict[str, Any]:
         """Tell listeners of a change, and return the answer to the client who made it."""
@@ -112,7 +116,7 @@ class Service:
         )
         if not rows and not labels:
             return self._told("learn", Change())
-        table, known = self._rows(rows), self.learner.settings
+        table, known = await self._rows(rows), self.learner.settings
         names = known.feature_names
         if known.n_features is None and rows and isinstance(rows[0], dict):
             names = tuple(rows[0])
@@ -138,7 +142,7 @@ class Service:
     async def predict(self, body: dict[str, Any]) -> dict[str, Any]:
         """Predict the label of each row, and the probability of each class if asked."""
         rows, proba = take(body, rows=(list,), proba=(bool, NoneType))
-        table = self._rows(rows)
+        table = await self._rows(rows)
         if not table:
             return {"labels": []}
 
@@ -150,13 +154,14 @@ class Service:
             return {"labels": labels.tolist(), "classes": classes.tolist(),
                     "probabilities": shares.tolist()}  # fmt: skip
 
-        is_quick = not proba and sum(map(len, table)) * len(self.learner) <= QUICK
+        cells = sum(map(len, table))
+        is_quick = not proba and cells <= MANY_CELLS and cells * len(self.learner) <= QUICK
         return ask() if is_quick else await asyncio.to_thread(ask)
 
     async def explain(self, body: dict[str, Any]) -> dict[str, Any]:
         """Explain the label of one row: the path to it by keys and ids, and the nearest rival."""
         (row,) = take(body, row=(list, dict))
-        (table,) = self._rows([row])
+        (table,) = await self._rows([row])
         path = await asyncio.to_thread(self.learner.explain, table)
         return describe_path(path)
 
@@ -329,13 +334,18 @@ def make_app(
             path,
             summary=answer.__doc__,
             openapi_extra=openapi.body_of(path),
+            responses=openapi.problems_of(path, "POST"),
             include_in_schema="/play" not in path,
         )(endpoint)
     app.mount("/static", StaticFiles(directory=STATIC), "static")
 
     @app.exception_handler(HTTPException)
     async def say(_: Request, error: HTTPException) -> Response:
-        return ProblemError(error.status_code, str(error.detail)).response()
+        response = ProblemError(error.status_code, str(error.detail)).response()
+        if error.status_code == 405:
+            allowed = (error.headers or {}).get("Allow", "GET, HEAD")  # files say nothing
+            response.headers["Allow"] = allowed
+        return response
 
     @app.exception_handler(RequestValidationError)
     async def refuse(_: Request, error: RequestValidationError) -> Response:
@@ -353,6 +363,7 @@ def make_app(
         return response
 
     app.add_middleware(Guard, tokens=tokens, hosts=hosts)
+    app.openapi = partial(openapi.describe, app)  # type: ignore[method-assign]
     return app
 
 
@@ -381,7 +392,8 @@ def _add_questions(app: FastAPI, service: Service) -> None:
     """Add what is asked by GET."""
 
     def ask(path: str, summary: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        return app.get(path, summary=summary, response_class=Response)
+        problems = openapi.problems_of(path, "GET")
+        return app.get(path, summary=summary, response_class=Response, responses=problems)
 
     @ask("/v1/stats", "What there is to say about the store.")
     async def stats() -> Response:

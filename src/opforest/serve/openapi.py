@@ -4,6 +4,11 @@ import html
 import json
 from typing import Any
 
+from fastapi import FastAPI
+
+from opforest.serve.guard import OPEN
+from opforest.serve.problems import TITLES
+
 DESCRIPTION = (
     "An optimum-path forest on a table of examples. What was learned is on disk when the answer "
     "comes; what was forgotten is in no file. Errors are problem details (RFC 9457), with the row "
@@ -57,6 +62,57 @@ def body_of(path: str) -> dict[str, Any]:
               "additionalProperties": False}  # fmt: skip
     content = {"application/json": {"schema": schema, "example": example}}
     return {"requestBody": {"required": True, "content": content}}
+
+
+#: An error, as ``problems.ProblemError`` says it.
+PROBLEM = {
+    "type": "object",
+    "title": "Problem",
+    "description": "Problem details (RFC 9457).",
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What is wrong, and what to do."},
+        "row": {"type": "integer", "description": "Which row is wrong, counted from 0."},
+        "column": {"type": ["string", "integer"], "description": "Which column is wrong."},
+    },
+    "required": ["type", "title", "status", "detail"],
+}
+
+#: What may be wrong with a request, whoever answers it; with a body; and with each path.
+ALL, WITH_BODY = (421,), (400, 408, 413, 415, 422)
+BY_PATH = {
+    "/v1/learn": (409, 503, 507),
+    "/v1/forget": (404, 503, 507),
+    "/v1/correct": (404, 503, 507),
+    "/v1/predict": (503, 507),
+    "/v1/explain": (503, 507),
+    "/v1/stats": (503, 507),
+    "/v1/forest": (422, 503, 507),
+    "/v1/forest/path": (404, 422, 503, 507),
+    "/v1/events": (503,),
+    "/metrics": (503, 507),
+}
+
+
+def problems_of(path: str, method: str) -> dict[int | str, dict[str, Any]]:
+    """Return what OpenAPI says of the errors that a request may be answered with."""
+    found = {*ALL, *BY_PATH.get(path, ()), *(WITH_BODY if method == "POST" else ())}
+    if path not in OPEN:
+        found |= {401, 403}
+    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {status: {"description": TITLES[status], "content": content}
+            for status in sorted(found)}  # fmt: skip
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """Return the description of the service, with what FastAPI does not know of its errors."""
+    if app.openapi_schema is None:
+        described = FastAPI.openapi(app)
+        described["components"] = {"schemas": {"Problem": PROBLEM}}
+        app.openapi_schema = described
+    return app.openapi_schema
 
 
 def page(described: dict[str, Any], url: str) -> str:

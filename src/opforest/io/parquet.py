@@ -1,0 +1,144 @@
+"""How much the pages of a Parquet file hold once they are unpacked, before any of them is.
+
+The footer and the header of each page say so in Thrift's compact protocol. What the footer says may
+be a lie, so that the headers are read as well; a page cannot unpack to more than its header says
+without being refused by any reader.
+"""
+
+import mmap
+import os
+from collections.abc import Iterator
+from typing import Any
+
+#: How such a file begins and ends.
+MAGIC = b"PAR1"
+
+#: Bytes of a value in memory, by its physical type: a boolean, or anything else.
+BOOLEAN, WIDTH = 0, 8
+
+#: How deep structures are nested in honest files, at the most.
+DEEP = 32
+
+Struct = dict[int, Any]  #: values by the numbers of their fields
+
+
+class Thrift:
+    """Values in Thrift's compact protocol, read one after another.
+
+    Only integers and structures are kept, because only these are asked for.
+    """
+
+    def __init__(self, content: Any, place: int) -> None:
+        self.content, self.place = content, place
+
+    def byte(self) -> int:
+        """Return the next byte."""
+        self.place += 1
+        return int(self.content[self.place - 1])
+
+    def length(self) -> int:
+        """Return a number without a sign."""
+        value, shift = 0, 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+            if shift > 63:
+                raise ValueError("a number has too many digits")
+
+    def integer(self) -> int:
+        """Return a number with a sign."""
+        value = self.length()
+        return (value >> 1) ^ -(value & 1)
+
+    def struct(self, deep: int = DEEP) -> Struct:
+        """Return a structure."""
+        if not deep:
+            raise ValueError("structures are nested too deeply")
+        found: Struct = {}
+        number = 0
+        while head := self.byte():
+            number = number + (head >> 4) if head >> 4 else self.integer()
+            kind = head & 0x0F
+            found[number] = kind == 1 if kind in (1, 2) else self.value(kind, deep)
+        return found
+
+    def value(self, kind: int, deep: int) -> Any:
+        """Return a value of some type; None for what is only skipped."""
+        match kind:
+            case 4 | 5 | 6:
+                return self.integer()
+            case 12:
+                return self.struct(deep - 1)
+            case 9 | 10:
+                head = self.byte()
+                size = head >> 4 if head >> 4 < 15 else self.length()
+                if size > len(self.content) - self.place:
+                    raise ValueError("a list is longer than the file")
+                return [self.value(head & 0x0F, deep - 1) for _ in range(size)]
+            case 1 | 2 | 3:
+                return self.byte()
+            case 7:
+                self.place += 8
+            case 8:
+                size = self.length()  # which moves the place, too
+                self.place += size
+            case _:
+                raise ValueError(f"there is a value of type {kind}")
+        return None
+
+
+def unpacked_size(path: str) -> int | None:
+    """Return the bytes that all values take, in pages and in memory; None if it is no Parquet."""
+    size = os.path.getsize(path)
+    if size < 12:
+        return None
+    with (
+        open(path, "rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+    ):
+        length = int.from_bytes(content[-8:-4], "little")
+        if content[-4:] != MAGIC or length > size - 12:
+            return None
+        footer = Thrift(content, size - 8 - length).struct()
+        whole, packed = 0, 0
+        for group in footer.get(4) or ():
+            for chunk in group.get(1) or ():
+                about = chunk.get(3) or {}
+                packed += max(0, about[7])
+                if packed > size:
+                    raise ValueError("its columns have more bytes than the file")
+                whole += max(_size_of(about[6], about[5], about), _of_pages(content, about))
+    return whole
+
+
+def _size_of(packed: int, values: int, about: Struct) -> int:
+    if packed < 0 or values < 0:
+        raise ValueError("a size is negative")
+    return max(packed, values * (1 if about[1] == BOOLEAN else WIDTH))
+
+
+def _of_pages(content: Any, about: Struct) -> int:
+    """Return what the pages of a column say that they hold."""
+    return sum(_size_of(header[2], _values(header), about) for header in _headers(content, about))
+
+
+def _values(header: Struct) -> int:
+    kinds = (header.get(number) for number in (5, 7, 8))  # data, dictionary, data of version 2
+    return sum(kind[1] for kind in kinds if kind)
+
+
+def _headers(content: Any, about: Struct) -> Iterator[Struct]:
+    first = min(offset for offset in (about[9], about.get(11)) if offset)
+    end = first + about[7]
+    if first < 0 or end > len(content):
+        raise ValueError("a column is outside of the file")
+    while first < end:
+        reader = Thrift(content, first)
+        header = reader.struct()
+        yield header
+        first, begin = reader.place + header[3], first
+        if not begin < first <= len(content):
+            raise ValueError("a page is outside of the file")
