@@ -18,7 +18,7 @@ def in_a_child(function):
     child = os.fork()
     if child == 0:
         try:
-            signal.alarm(120)  # which ends the process
+            signal.alarm(120)  # ends the process by default
             text = str(function())
         except BaseException as error:
             text = f"{type(error).__name__}: {error}"
