@@ -201,7 +201,7 @@ def test_an_undefined_pair_in_a_batch_changes_nothing():
     X = [[1.0, 2.0], [2.0, 1.0], [4.0, 4.0]]
     clf = OPFClassifier("braycurtis").fit(X, [0, 1, 1])
     before = snapshot(clf)
-    with pytest.raises(ValueError, match=r"undefined .* examples 0 and 4"):
+    with pytest.raises(ValueError, match=r"undefined .* example 0 and row 1 of X"):
         clf.partial_fit([[3.0, 3.0], [-1.0, -2.0]], [0, 9])
     assert snapshot(clf) == before
 

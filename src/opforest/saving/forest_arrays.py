@@ -73,7 +73,7 @@ def _check_facts(parts: Parts) -> None:
     demand(share == 1 or metric.is_indexable, f"metric {metric.name!r} has no k-d tree.")
     arrival, removed = parts.arrival, parts.removed
     demand(0 <= removed < MANY, f"{removed} examples cannot have been forgotten.")
-    demand((arrival >= 0).all() and (np.diff(arrival) > 0).all(), "its ids fall.")
+    demand((arrival >= 0).all() and (np.diff(arrival) > 0).all(), "its ids do not ascend.")
     demand((arrival < n + removed).all(), "an id is yet to come.")
     demand(n or not parts.grown_by or _is_seeded(parts), "it has no examples.")
 
