@@ -22,7 +22,7 @@ from pathlib import Path
 Attack = Callable[[random.Random], str]
 
 #: Bytes that a child may have beside what its parent has, and seconds that a try may take.
-MEMORY, SECONDS = 4 << 30, 60
+MEMORY, SECONDS = 4 << 30, 300
 
 #: Tries of a child.
 BATCH = 500

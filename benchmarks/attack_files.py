@@ -21,6 +21,7 @@ import numpy as np
 
 from opforest.columns.data import Data, Reading
 from opforest.errors import DataFileError
+from opforest.io import libopf, svm  # noqa: F401  (so that no child takes time to import them)
 from opforest.io.tables import read_chunks, read_columns, read_table, write_table
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))

@@ -14,11 +14,11 @@ from opforest.columns.data import Data, Table
 from opforest.columns.roles import ID_NAME, LABEL_NAMES
 from opforest.errors import DataFileError
 from opforest.io import arrow, parquet
-from opforest.io.source import check_unpacked, plain_path, unreadable
+from opforest.io.source import BUFFER, check_unpacked, plain_path, unreadable
 from opforest.io.workbooks import unpacked_workbook
 
-#: Rows that are read at a time.
-SOME = 65_536
+#: Rows that are read at a time, and bytes of a cell in memory.
+SOME, CELL = 65_536, 8
 
 
 def read_folder(path: str, stack: ExitStack) -> Table:
@@ -49,12 +49,21 @@ def read_arrow(path: str, name: str) -> Table:
 
 def read_ndjson(path: str, name: str) -> Table:
     """Return the table of a file with a JSON object a line."""
+    stored = os.path.getsize(path)
     try:
-        stored = os.path.getsize(path)
-        return _scan(lambda: pl.scan_ndjson(path, infer_schema_length=None), name, stored)
+        table = _scan(lambda: pl.scan_ndjson(path, infer_schema_length=None), name, stored)
     except DataFileError:
         _check_lines(path, name)
         raise
+    # A table has a cell for each name in each row, even if no two objects have one in common.
+    cells = len(table.names or ()) * _count_lines(path)
+    check_unpacked(CELL * cells, stored, name)
+    return table
+
+
+def _count_lines(path: str) -> int:
+    with open(path, "rb") as file:
+        return 1 + sum(part.count(b"\n") for part in iter(lambda: file.read(BUFFER), b""))
 
 
 def _check_lines(path: str, name: str) -> None:

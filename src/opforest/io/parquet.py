@@ -83,7 +83,7 @@ class Thrift:
             case 7:
                 self.place += 8
             case 8:
-                size = self.length()  # which moves the place, too
+                size = self.length()
                 self.place += size
             case _:
                 raise ValueError(f"there is a value of type {kind}")
