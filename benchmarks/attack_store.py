@@ -28,7 +28,7 @@ import numpy as np
 import opforest
 from opforest import Learner, OPFClassifier, Preparation, StoreError
 
-BATCH, PATIENCE = 100, 60
+BATCH, PATIENCE = 100, 300  # seconds for one try, which may have to compile
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 9, (140, 3)).astype(float)
@@ -130,7 +130,7 @@ class Flips:
     def __call__(self, number: int) -> str | None:
         """Return what went wrong; None if nothing did."""
         rng = random.Random(f"{self.seed}-{self.ending}-{self.part}-{number}")
-        kind = rng.choice(["plain", "plain", "plain", "prepared"])  # which is the slower one
+        kind = rng.choice(["plain", "plain", "plain", "prepared"])  # the latter is slower
         source, told, done = self.stores[kind]
         path = self._copy(source)
         target = Path(f"{path}{self.ending}")
@@ -443,6 +443,10 @@ def main() -> None:
             ("kills", asked.kills, Kills(folder, seed)),
             ("interrupts", asked.interrupts, Interrupts(folder, seed)),
         ]
+        for kind in OPTIONS:  # compile before processes are forked
+            with Learner(Flips._copy(kinds[-1][2], folder / f"{kind}-log.db")) as learner:
+                for operation in Interrupts.OPERATIONS.values():
+                    operation(learner)
         print(f"{'seed ' + str(seed):32s} {'tried':>7s} {'failed':>7s} {'seconds':>8s}")
         for title, times, attack in kinds:
             begin, wrong = time.perf_counter(), []

@@ -138,7 +138,7 @@ def every_interrupt(original, folder, operation):
 
 @pytest.mark.parametrize(
     ("what", "original"),
-    [*((what, "plain") for what in CHANGES), ("learn", "prepared"), ("forget", "prepared")],
+    [*((what, "plain") for what in CHANGES), ("forget", "prepared")],
     indirect=["original"],
 )
 def test_ctrl_c_while_a_store_changes(original, folder, what):

@@ -174,20 +174,7 @@ class Database:
             self._acknowledged.note(self._changes)
         self._checking = ThreadPoolExecutor(1)
         self._checker = self._connect(read_only=True)
-        self._checked = self._checking.submit(self._check_pages, self._checker)
-
-    def _check_pages(self, database: sqlite3.Connection) -> None:
-        """Raise a ``StoreError`` if the file is damaged, the index of keys included."""
-        try:
-            with explaining(self.path):
-                found = database.execute("PRAGMA integrity_check(3)").fetchall()
-        finally:
-            database.close()
-        if found != [("ok",)]:
-            raise StoreError(
-                f"{self.path}: the file is damaged: restore a copy, or export what can be read "
-                f"({'; '.join(str(line) for (line,) in found)[:300]})."
-            )
+        self._checked = self._checking.submit(_check_pages, self.path, self._checker)
 
     def finish_opening(self) -> None:
         """Wait until all pages are checked, which happens while the model is made."""
@@ -328,3 +315,20 @@ def _is_new(database: sqlite3.Connection) -> bool:
     (application,) = database.execute("PRAGMA application_id").fetchone()
     (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     return bool(application == 0 and tables == 0)
+
+
+def _check_pages(path: str, database: sqlite3.Connection) -> None:
+    """Raise a ``StoreError`` if a file is damaged, the index of keys included.
+
+    It is no method: the thread that runs it must not keep a store alive that nobody else has.
+    """
+    try:
+        with explaining(path):
+            found = database.execute("PRAGMA integrity_check(3)").fetchall()
+    finally:
+        database.close()
+    if found != [("ok",)]:
+        raise StoreError(
+            f"{path}: the file is damaged: restore a copy, or export what can be read "
+            f"({'; '.join(str(line) for (line,) in found)[:300]})."
+        )
