@@ -159,6 +159,14 @@ NUMBERS = [value.to_bytes(width, "little") for width in (1, 2, 4, 8)
 
 
 def damage(rng: random.Random, content: bytes, other: bytes) -> tuple[str, bytes]:
+    """Return bytes that differ from those given, and what was done to them."""
+    while True:
+        how, damaged = _damage(rng, content, other)
+        if damaged != content:
+            return how, damaged
+
+
+def _damage(rng: random.Random, content: bytes, other: bytes) -> tuple[str, bytes]:
     """Return damaged bytes, and what was done; half of all damage is near the ends."""
     how = rng.choice(("flips", "cut", "insertion", "removal", "numbers", "splice", "head"))
     damaged = bytearray(content)
