@@ -1,5 +1,11 @@
 """``stream``."""
 
+import os
+import signal
+import sys
+import threading
+import time
+
 import pytest
 
 import opforest
@@ -63,3 +69,46 @@ class TestStream:
     def test_a_note_of_something_else(self, folder):
         (folder / "s.stream").write_text("{}")
         assert "no note of a stream" in run("stream", "s", "iris.csv", code=2).stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_does_not_end_the_wait_by_itself(number):
+    """It came a moment before the wait began, or another thread got it, as here."""
+    from opforest.cli.streaming import catch_signals
+
+    receive, send = os.pipe()
+    over, rescued = threading.Event(), []
+
+    def get_signal():
+        time.sleep(0.3)  # by now the other thread waits; if it does not, nothing is to be shown
+        signal.pthread_kill(threading.get_ident(), number)
+        if not over.wait(60):
+            rescued.append(os.write(send, b"data"))
+
+    def chunks():
+        thread.start()
+        yield os.read(receive, 4)
+
+    thread = threading.Thread(target=get_signal)
+    with catch_signals() as stop:
+        found = stop.wait_for(chunks())
+    over.set()
+    thread.join()
+    assert found is None
+    assert stop.asked
+    assert not rescued
+    os.close(receive)
+    os.close(send)
+
+
+def test_signals_are_as_they_were():
+    from opforest.cli.streaming import catch_signals
+
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    threads = threading.active_count()
+    with catch_signals():
+        pass
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+    assert signal.set_wakeup_fd(-1) == -1
+    assert threading.active_count() == threads

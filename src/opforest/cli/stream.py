@@ -72,9 +72,7 @@ def stream(
         with catch_signals() as stop:
             course = _follow(learner, journal, reading, every, batch, stop, json)
         if json:
-            state = journal.state
-            print_json({"model": model, "examples": state.rows, "tested": state.tested,
-                        "accuracy": state.accuracy, "course": course})  # fmt: skip
+            print_json({"model": model, **journal.state.whole(), "course": course})
         if stop.asked:
             raise typer.Exit(INTERRUPTED)
 

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -14,6 +16,12 @@ from opforest.io.source import STANDARD
 
 #: What is added to a model's name for the note beside it.
 SUFFIX = ".stream"
+
+#: Signals that end a stream in good order.
+CAUGHT = (signal.SIGINT, signal.SIGTERM)
+
+#: Seconds until a signal that was not heard is sent again.
+PAUSE = 0.05
 
 
 @dataclass
@@ -57,6 +65,10 @@ class State:
     def line(self) -> dict[str, Any]:
         """Return what is to be said now."""
         return {"examples": self.rows, "accuracy": self.accuracy, "rolling": self.rolling}
+
+    def whole(self) -> dict[str, Any]:
+        """Return what is to be said at the end."""
+        return {"examples": self.rows, "tested": self.tested, "accuracy": self.accuracy}
 
     @property
     def accuracy(self) -> float | None:
@@ -176,10 +188,44 @@ class Stop:
 def catch_signals() -> Iterator[Stop]:
     """Let SIGINT and SIGTERM end a stream in good order."""
     stop = Stop()
-    caught = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, stop.ask) for number in caught]
+    before = [signal.signal(number, stop.ask) for number in CAUGHT]
     try:
-        yield stop
+        with _insisting(stop):
+            yield stop
     finally:
-        for number, handler in zip(caught, before, strict=True):
+        for number, handler in zip(CAUGHT, before, strict=True):
             signal.signal(number, handler)
+
+
+@contextmanager
+def _insisting(stop: Stop) -> Iterator[None]:
+    """See to it that a signal is heard that comes just before the main thread waits for data.
+
+    Python takes note of a signal and acts on it when its own code goes on. A wait for data is
+    ended by a signal that comes meanwhile, but not by one that came a moment before, or that
+    another thread got. So a thread of ours sends it again, until it is heard.
+    """
+    if not hasattr(signal, "pthread_kill"):  # Windows
+        yield
+        return
+    receive, send = os.pipe()
+    os.set_blocking(send, False)
+    main = threading.get_ident()
+
+    def insist() -> None:
+        while number := os.read(receive, 1):
+            while number[0] in CAUGHT and not stop.asked:
+                time.sleep(PAUSE)
+                if not stop.asked:
+                    signal.pthread_kill(main, number[0])
+
+    thread = threading.Thread(target=insist, daemon=True)
+    before = signal.set_wakeup_fd(send, warn_on_full_buffer=False)
+    thread.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(send)
+        thread.join()
+        os.close(receive)
