@@ -78,22 +78,13 @@ def test_a_signal_that_does_not_end_the_wait_by_itself(number):
     from opforest.cli.streaming import catch_signals
 
     receive, send = os.pipe()
-<<<<<<< HEAD
-    over = threading.Event()
-=======
     over, rescued = threading.Event(), []
->>>>>>> cli
 
     def get_signal():
         time.sleep(0.3)  # by now the other thread waits; if it does not, nothing is to be shown
         signal.pthread_kill(threading.get_ident(), number)
-<<<<<<< HEAD
-        if not over.wait(30):
-            os.write(send, b"data")
-=======
         if not over.wait(60):
             rescued.append(os.write(send, b"data"))
->>>>>>> cli
 
     def chunks():
         thread.start()
@@ -106,10 +97,7 @@ def test_a_signal_that_does_not_end_the_wait_by_itself(number):
     thread.join()
     assert found is None
     assert stop.asked
-<<<<<<< HEAD
-=======
     assert not rescued
->>>>>>> cli
     os.close(receive)
     os.close(send)
 
