@@ -52,7 +52,7 @@ OTHERS = {
 WORDS = {
     "format", "label", "drop", "keep", "delimiter", "metric", "metric_param", "to", "update",
     "encode", "missing", "scale", "filter", "shares", "features", "precision", "keys", "key",
-    "host", "allow_host", "datasets", "methods", "data_home",
+    "host", "allow_host", "datasets", "methods", "data_home", "decimal", "na",
 }  # fmt: skip
 
 

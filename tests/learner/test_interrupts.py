@@ -1,4 +1,4 @@
-"""Ctrl-C at every line of opening, changing and closing a store: all is as before, or as after.
+"""Ctrl-C at the lines of opening, changing and closing a store: all is as before, or as after.
 
 The signal is a real one, sent when a line is about to be executed, so whoever delays interrupts is
 tested as well.
@@ -18,6 +18,12 @@ import pytest
 import opforest
 from opforest import Learner, Preparation
 from opforest.learner import locking, opened
+
+#: A finalizer that is interrupted cannot raise; Python prints the interrupt and goes on.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+#: The suite interrupts at every fifth line; OPFOREST_EVERY=1 does it at all of them.
+EVERY = int(os.environ.get("OPFOREST_EVERY", "5"))
 
 SOURCE = str(Path(opforest.__file__).parent)
 FILES = (f"{SOURCE}/learner", f"{SOURCE}/_signals.py", f"{SOURCE}/saving/model_file.py")
@@ -129,7 +135,7 @@ def every_interrupt(original, folder, operation):
     for interrupting in (Interrupting(), counter):  # the first compiles and imports
         shutil.copy(original, path)
         operation(path, interrupting)
-    for at in positions(counter.lines):
+    for at in positions(counter.lines)[::EVERY]:
         for old in folder.glob("a.db*"):
             old.unlink()
         shutil.copy(original, path)
@@ -167,7 +173,7 @@ def test_ctrl_c_while_a_store_changes(original, folder, what):
         table = table_of(learner)
         learner.close()
         assert look(path) == table, where
-    assert raised >= 20
+    assert raised >= 20 // EVERY
 
 
 def test_ctrl_c_while_a_store_is_closed(original, folder):
@@ -190,7 +196,7 @@ def test_ctrl_c_while_a_store_is_closed(original, folder):
         except KeyboardInterrupt:
             raised += 1
         assert len(look(path)) == 60
-    assert raised >= 20
+    assert raised >= 20 // EVERY
     assert len(begun) <= 1, begun  # an interrupt before the first line came before it was closed
 
 
@@ -241,7 +247,7 @@ def test_ctrl_c_while_a_store_is_opened(original, folder, how):
         except KeyboardInterrupt:
             raised += 1
         assert len(look(path)) == n
-    assert raised >= 20
+    assert raised >= 20 // EVERY
 
 
 def test_ctrl_c_while_a_reader_follows(original, folder):
@@ -264,7 +270,7 @@ def test_ctrl_c_while_a_reader_follows(original, folder):
             follow(path, interrupting)
         except KeyboardInterrupt:
             raised += 1
-    assert raised >= 20
+    assert raised >= 20 // EVERY
 
 
 def test_other_threads_go_on_after_an_interrupt(original):
@@ -274,7 +280,7 @@ def test_other_threads_go_on_after_an_interrupt(original):
     with counter:
         learner.predict(X)
         learner.explain(X[0])
-    for at in positions(counter.lines):
+    for at in positions(counter.lines)[::EVERY]:
         try:
             with Interrupting(at):
                 learner.predict(X)
