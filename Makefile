@@ -12,7 +12,7 @@ RUN := $(VENV)/bin/python
 PYTEST = SCIPY_ARRAY_API=1 MPLBACKEND=Agg $(RUN) -m pytest -q -n 2 --dist loadfile
 
 demo: $(VENV)/.demo
-	$(RUN) -m opforest.demo
+	$(RUN) -m opforest.apps.demo
 
 # The paper's whole experiment; REPRODUCE=--quick for a minute's.
 reproduce: $(VENV)/.reproduce

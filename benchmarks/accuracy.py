@@ -12,8 +12,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 
 from opforest import OPFClassifier
+from opforest.apps.reproduce.protocol import standardise
 from opforest.datasets import PUBLISHED, DownloadError, load_published
-from opforest.experiments.protocol import standardise
 from opforest.scores import opf_accuracy
 
 REPEATS = 3

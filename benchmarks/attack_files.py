@@ -19,9 +19,9 @@ from pathlib import Path
 import attack
 import numpy as np
 
-from opforest.columns.data import Data, Reading
 from opforest.errors import DataFileError
-from opforest.io import libopf, svm  # noqa: F401  (so that no child takes time to import them)
+from opforest.io.columns.table import Data, Reading
+from opforest.io.readers import libsvm as svm  # noqa: F401  (so that no child takes time to import them)
 from opforest.io.tables import read_chunks, read_columns, read_table, write_table
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
@@ -41,8 +41,7 @@ def make_files(folder: Path) -> None:
     import pyarrow as pa
     import pyarrow.feather
     import pyarrow.parquet
-
-    from workbooks import write_workbook
+    from tests.support.workbooks import write_workbook
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)).round(3), rng.choice(["no", "yes", "maybe"], 60)

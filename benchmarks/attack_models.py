@@ -29,7 +29,7 @@ from opforest import ModelFileError, OPFClassifier
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
-from model_files import sealed, split
+from tests.support.model_files import sealed, split
 
 FOLDER = tempfile.TemporaryDirectory(prefix="attack-")
 RNG = np.random.default_rng(0)

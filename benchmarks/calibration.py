@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from opforest import OPFClassifier
-from opforest.kernels.conquering.shares import share_costs
+from opforest.core.probability.softmin import share_costs
 
 PICTURE = HERE.parent / "docs" / "images" / "reliability.png"
 WILD = DATA.parent / "wild"

@@ -11,7 +11,8 @@ import sys
 import numpy as np
 
 from opforest import OPFSemiSupervised
-from opforest.updates import exact, seeded
+from opforest.forest.updates import exact
+from opforest.forest.updates import late_labels as seeded
 
 STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else 0

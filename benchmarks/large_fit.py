@@ -9,9 +9,9 @@ from common import Row, best_of, cpu_seconds, main, skin, strips, versus
 from fit import fit_seconds
 from peers import NO_LIBOPF, libopf
 
-from opforest.kernels.spanning.prim import Tree
+from opforest.core.records import Tree
+from opforest.core.select.mst import probe, span_best
 from opforest.metrics import resolve
-from opforest.spanning import probe, span_best
 
 MST_BAR = 3  #: at most this many times the time of quitefastmst
 

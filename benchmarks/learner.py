@@ -23,8 +23,8 @@ BATCHING, OPENING, NOT_SLOWER = 20, 5, 1
 
 
 def serve_store(path: str) -> None:
-    from opforest.serve.app import make_app
-    from opforest.serve.run import bind, make_server
+    from opforest.apps.serve.app import make_app
+    from opforest.apps.serve.run import bind, make_server
 
     listener = bind("127.0.0.1", 0)
     learner = opforest.Learner(path)
@@ -42,7 +42,7 @@ def serve_neighbours(path: str) -> None:
     from pydantic import BaseModel
     from sklearn.neighbors import KNeighborsClassifier
 
-    from opforest.serve.run import bind
+    from opforest.apps.serve.run import bind
 
     table = np.load(path)
     state = {"X": table["X"], "y": table["y"]}

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import StandardScaler
 
 from opforest import OPFClassifier
-from opforest.sharpness import Sharpness, find_sharpness
+from opforest.forest.probabilities import Sharpness, find_sharpness
 
 REPEATS = 15
 QUERIES = 1000
@@ -101,17 +101,17 @@ def never(*_: Any) -> Sharpness:
 
 def asked(stream: list[Any], find: Callable[..., Sharpness]) -> float:
     """Return the processor time of all predictions in a stream."""
-    import opforest.forest
+    import opforest.forest.forest
     from opforest.river import OPFClassifier as StreamClassifier
 
     model, seconds = StreamClassifier(), 0.0
-    opforest.forest.find_sharpness = find
+    opforest.forest.forest.find_sharpness = find
     try:
         for x, y in stream:
             seconds += cpu_seconds(lambda x=x: model.predict_proba_one(x))
             model.learn_one(x, y)
     finally:
-        opforest.forest.find_sharpness = find_sharpness
+        opforest.forest.forest.find_sharpness = find_sharpness
     return seconds
 
 

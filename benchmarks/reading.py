@@ -44,7 +44,7 @@ else:
     pl.DataFrame({"label": labels}).write_csv(out, include_header=False)
 """
 
-COMMAND = "from opforest.cli.main import main; main()"
+COMMAND = "from opforest.apps.cli.main import main; main()"
 
 
 def seconds_of(*arguments: str) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from common import Row, cpu_seconds, main, skin
 
 from opforest import OPFClassifier
-from opforest.forest import Forest
+from opforest.forest.forest import Forest
 
 START = 1000
 INSERTIONS = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT))
 
-import compile_cache  # noqa: E402
+from tests.support import compile_cache  # noqa: E402
 
 # Examples and tests share what was compiled. Set before Numba is imported.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(compile_cache.FOLDER))

@@ -12,9 +12,9 @@ from playwright.sync_api import sync_playwright
 from opforest import Learner
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "tests"))
+sys.path.insert(0, str(HERE.parent))
 
-from serving import Client, running  # noqa: E402
+from tests.support.service import Client, running  # noqa: E402
 
 #: The width of the window, and how much finer the picture is.
 WIDTH, SCALE = 1440, 1.5

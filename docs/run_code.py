@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))  # pages borrow what our tests start services with
+sys.path.insert(0, str(ROOT))  # pages borrow what our tests start services with
 
-import compile_cache  # noqa: E402
+from tests.support import compile_cache  # noqa: E402
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(compile_cache.FOLDER))  # before Numba is imported
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -49,7 +49,7 @@ def run_command(command: str, fails: bool) -> None:
     """Run one command within this process."""
     from typer.testing import CliRunner
 
-    from opforest.cli.main import make_app
+    from opforest.apps.cli.main import make_app
 
     words = shlex.split(command, comments=True)
     stdin, target = None, None

@@ -7,11 +7,11 @@ of blocks yields candidate edges; merging them gives the minimum spanning tree o
 model is the one that ``OPFClassifier`` fits on one machine, edge by edge.
 """
 
-import dask
 import dask.array as da
 import matplotlib.pyplot as plt
 import numpy as np
 
+import dask
 from opforest import OPFClassifier
 from opforest.dask import DaskOPFClassifier
 from opforest.datasets import make_cone_torus

@@ -9,10 +9,10 @@ fitted to the last 500. Or let a drift detector say when to forget.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from river import drift
 from river.datasets import synth
 
 from opforest.river import OPFClassifier
+from river import drift
 
 
 def stream():

@@ -12,7 +12,7 @@ from sklearn.datasets import make_moons
 
 from opforest import OPFOutlier
 from opforest.metrics import resolve
-from opforest.neighbours import nearest_neighbours
+from opforest.neighbors import nearest_neighbors
 
 rng = np.random.default_rng(0)
 moons, _ = make_moons(380, noise=0.06, random_state=0)
@@ -46,5 +46,5 @@ plt.show()
 # %%
 # Nearest neighbours, by any metric, are at hand for scores of your own, too.
 
-near, distance = nearest_neighbours(X, 5, resolve("manhattan"))
+near, distance = nearest_neighbors(X, 5, resolve("manhattan"))
 print("farthest from its fifth neighbour: example", distance[:, -1].argmax())

@@ -7,9 +7,9 @@ at a time, behind a scaler that learns along. New features and new classes are w
 """
 
 import matplotlib.pyplot as plt
-from river import datasets, metrics, naive_bayes, preprocessing, tree
 
 from opforest.river import OPFClassifier
+from river import datasets, metrics, naive_bayes, preprocessing, tree
 
 # %%
 # Outdoor images, one by one

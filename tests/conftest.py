@@ -1,7 +1,7 @@
 import os
 import signal
 
-import compile_cache
+from tests.support import compile_cache
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before SciPy is imported
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from data_files import LIBOPF, LIBOPF_SETS
+from tests.support.data_files import LIBOPF, LIBOPF_SETS
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A suite in the background is told to ignore Ctrl-C, and so would be what it starts.
@@ -45,7 +45,7 @@ def iris():
     """The flowers as a table of ours, shuffled."""
     from sklearn.datasets import load_iris
 
-    from opforest.columns.data import Data
+    from opforest.io.columns.table import Data
 
     flowers = load_iris()
     order = np.random.default_rng(0).permutation(150)

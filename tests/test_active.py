@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-import oracle
 from opforest import OPFClassifier, OPFKNNClassifier, OPFSemiSupervised, active
-from strategies import learning_problems
+from tests.oracles import forest as oracle
+from tests.support.strategies import learning_problems
 
 
 @settings(max_examples=60)

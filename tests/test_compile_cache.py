@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-import compile_cache
+from tests.support import compile_cache
 
 #: What kernels are made of: themselves, and what they import, directly or not, at the top or later.
 CODE = {
-    "_jit.py": "from opforest._signals import undisturbed",
-    "_signals.py": "",
-    "kernels/__init__.py": "",
-    "kernels/heap.py": "import numba",
-    "kernels/spanning/prim.py": """
-        from opforest.kernels.heap import push
-        from opforest.metrics import SquaredEuclidean
+    "core/__init__.py": "",
+    "core/jit.py": "from opforest._utils.interrupts import undisturbed",
+    "_utils/interrupts.py": "",
+    "core/heap.py": "import numba",
+    "core/mst/prim.py": """
+        from opforest.core.heap import push
+        from opforest.types import SquaredEuclidean
         """,
-    "metrics.py": "from opforest import dissimilarities as more, something",
-    "dissimilarities.py": "def find(): from opforest.units.lengths import metre",
+    "types.py": "from opforest import rare as more, something",
+    "rare.py": "def find(): from opforest.units.lengths import metre",
     "units/lengths.py": "import opforest.units.names",
     "units/names.py": "",
 }
@@ -29,7 +29,7 @@ CODE = {
 #: What they do not depend on.
 REST = {
     "__init__.py": "from opforest.forest import Forest",
-    "forest.py": "from opforest.kernels.heap import push",
+    "forest.py": "from opforest.core.heap import push",
 }
 
 
@@ -65,8 +65,7 @@ def test_every_module_that_kernels_import_is_in_the_key():
     """As Python finds them, in a process of its own."""
     script = """
 import importlib, pkgutil, sys
-import opforest.kernels as package
-import opforest._jit
+import opforest.core as package
 for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
     importlib.import_module(module.name)
 print("\\n".join(m.__file__ for n, m in sys.modules.items() if n.partition(".")[0] == "opforest"))
@@ -75,13 +74,18 @@ print("\\n".join(m.__file__ for n, m in sys.modules.items() if n.partition(".")[
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     loaded = {Path(line).relative_to(compile_cache.SOURCE) for line in done.stdout.splitlines()}
-    # Importing anything runs these two, which only say where names are.
-    loaded -= {Path("__init__.py"), Path("_lazy.py")}
+    # Importing anything runs these, which only say where names are.
+    only_names = ("__init__.py", "_utils/__init__.py", "_utils/lazy.py", "_utils/version.py")
+    loaded -= {Path(name) for name in only_names}
     hashed = {path.relative_to(compile_cache.SOURCE) for path in compile_cache.find_sources()}
     assert len(loaded) > 50
     assert loaded <= hashed
-    assert {Path("dissimilarities.py"), Path("metrics.py"), Path("_jit.py")} <= hashed
-    assert Path("forest.py") not in hashed
+    assert {
+        Path("core/metrics/types.py"),
+        Path("core/metrics/units.py"),
+        Path("core/jit.py"),
+    } <= hashed
+    assert Path("forest/forest.py") not in hashed
 
 
 def test_so_have_new_files_and_checks_of_bounds(source, monkeypatch):
@@ -90,7 +94,7 @@ def test_so_have_new_files_and_checks_of_bounds(source, monkeypatch):
     monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
     assert compile_cache.find_key(source) != key
     monkeypatch.delenv("NUMBA_BOUNDSCHECK")
-    (source / "kernels" / "new.py").touch()
+    (source / "core" / "new.py").touch()
     assert compile_cache.find_key(source) != key
 
 

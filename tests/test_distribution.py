@@ -86,7 +86,7 @@ def test_the_metadata(in_wheel):
     assert {"Documentation", "Source", "Issues", "Changelog"} <= set(urls)
     assert set(metadata.get_all("Provides-Extra")) >= {"plot", "cli", "river", "dask", "serve"}
     (name,) = (name for name in in_wheel if name.endswith("entry_points.txt"))
-    assert "opforest = opforest.cli.main:main" in in_wheel[name].decode()
+    assert "opforest = opforest.apps.cli.main:main" in in_wheel[name].decode()
 
 
 def test_the_readme_on_the_index_has_pictures_and_links_that_lead_somewhere(in_wheel):

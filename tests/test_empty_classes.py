@@ -5,9 +5,10 @@ import warnings
 import numpy as np
 import pytest
 
-from measuring import PARAMS
 from opforest import OPFClassifier, OPFSemiSupervised, active
-from opforest.metrics import METRIC_NAMES, resolve
+from opforest.core.metrics.registry import METRIC_NAMES
+from opforest.metrics import resolve
+from tests.support.measurement import PARAMS
 
 #: Answers that must be the same.
 ANSWERS = ("class_costs", "predict_proba", "predict_log_proba", "predict")
@@ -117,9 +118,9 @@ def test_semi_supervised(metric, seeds):
 
 @pytest.mark.parametrize("metric", FRAGILE)
 def test_streams(metric):
-    river = pytest.importorskip("opforest.river")
+    river = pytest.importorskip("opforest.river.classifier")
     pd = pytest.importorskip("pandas")
-    from streams import as_dicts
+    from tests.support.streams import as_dicts
 
     X, y, middle = blobs(24)
     stream = river.OPFClassifier(metric, window_size=16)
@@ -163,8 +164,8 @@ def test_an_empty_class_does_not_share_with_those_that_are_infinitely_far(metric
         assert clf.predict_log_proba(query)[0] == pytest.approx([*np.log([0.5, 0.5]), -np.inf])
         assert clf.predict_proba(query).argmax() == clf.predict(query)[0]
         assert active.margin(clf, query) == [0]
-    river = pytest.importorskip("opforest.river")
-    from streams import as_dicts
+    river = pytest.importorskip("opforest.river.classifier")
+    from tests.support.streams import as_dicts
 
     stream = river.OPFClassifier(metric, window_size=2)
     rows = [[0.25, 0.25, 0.5, 0.0], *X.tolist()]

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from children import forks, in_a_child
 from opforest import OPFClassifier
+from tests.support.children import forks, in_a_child
 
 RNG = np.random.default_rng(5)
 X = RNG.random((1500, 2))
@@ -71,7 +71,7 @@ def test_a_child_forked_while_another_thread_learns(algorithm):
 
 @forks
 def test_a_stream():
-    river = pytest.importorskip("opforest.river")
+    river = pytest.importorskip("opforest.river.classifier")
     stream = river.OPFClassifier(window_size=200)
     rows = [dict(zip("ab", row, strict=True)) for row in X.tolist()]
     for x, y in zip(rows[:300], Y.tolist(), strict=False):

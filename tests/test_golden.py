@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from data_files import LIBOPF, LIBOPF_SETS, PUBLISHED_DATA, read_dat, read_model
 from opforest import OPFClassifier
 from opforest.scores import opf_accuracy
+from tests.support.data_files import LIBOPF, LIBOPF_SETS, PUBLISHED_DATA, read_dat, read_model
 
 
 @pytest.fixture(scope="module")

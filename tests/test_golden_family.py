@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from data_files import GOLDEN
 from opforest import (
     OPFClassifier,
     OPFClustering,
@@ -14,6 +13,7 @@ from opforest import (
     prune,
 )
 from opforest.scores import opf_accuracy
+from tests.support.data_files import GOLDEN
 
 SETS = ("CircleGaussian", "cone-torus", "data1", "parkinsons", "produce300")
 METRIC = "log_squared_euclidean"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import opforest
-from opforest.kernels.conquering.shares import share_costs
+from opforest.core.probability.softmin import share_costs
 
 FOLDER = Path(__file__).parent / "golden" / "models"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.opforest"))

@@ -13,8 +13,8 @@ from numpy.testing import assert_array_equal
 from sklearn.preprocessing import MinMaxScaler
 
 import opforest
-from comparing import assert_same_model
 from opforest import OPFClassifier, OPFSemiSupervised, Pipeline, active
+from tests.support.comparison import assert_same_model
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is a Python function")
 

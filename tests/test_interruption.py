@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import opforest
-from comparing import assert_same_model
 from opforest import OPFClassifier
+from tests.support.comparison import assert_same_model
 
 HERE = str(Path(opforest.__file__).parent)
 

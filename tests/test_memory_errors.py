@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 import opforest
-from opforest import ModelFileError, OPFClassifier, OPFSemiSupervised, _threads
-from opforest import examples as storing
-from opforest.saving import forest_arrays, model_file
-from opforest.updates import exact
-from shortage import no_memory
+from opforest import ModelFileError, OPFClassifier, OPFSemiSupervised
+from opforest._utils import chunks as _threads
+from opforest.forest import storage as storing
+from opforest.forest.updates import exact
+from opforest.persistence import checks as forest_arrays
+from opforest.persistence import files as model_file
+from tests.support.shortage import no_memory
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.random((300, 2)), np.arange(300) % 3

@@ -90,7 +90,8 @@ def test_public_names_have_docstrings_with_examples(name):
 def learn_in_a_process(environment, first=""):
     """Learn and predict, after some other code."""
     code = (
-        f"{first}\nfrom opforest import _jit, OPFClassifier; assert not _jit.CACHE\n"
+        f"{first}\nfrom opforest import OPFClassifier\n"
+        "from opforest.core import jit; assert not jit.CACHE\n"
         "print(OPFClassifier().fit([[0.0], [1.0]], [0, 1]).predict([[0.9]]))"
     )
     result = subprocess.run(
@@ -121,11 +122,11 @@ def test_kernels_compile_where_no_cache_can_be_written(tmp_path):
         (folder / "__pycache__").write_text("in the way")
     in_the_way = str(tmp_path / "__pycache__" / "folder")
     first = f"""
-import opforest._jit
+import opforest.core.jit
 from numba.core.caching import FunctionCache
 assert opforest.__file__.startswith({str(tmp_path)!r})
 try:
-    FunctionCache(opforest._jit._probe)
+    FunctionCache(opforest.core.jit._probe)
 except RuntimeError as error:
     assert "cannot cache function" in str(error)
 else:

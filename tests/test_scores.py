@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, recall_score
 
-import oracle
 from opforest.scores import class_recall, opf_accuracy
+from tests.oracles import forest as oracle
 
 labels = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=30)
 

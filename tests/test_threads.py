@@ -121,7 +121,7 @@ def test_classes_and_large_batches_come_whole(algorithm):
 
 
 def test_streams_take_turns():
-    river = pytest.importorskip("opforest.river")
+    river = pytest.importorskip("opforest.river.classifier")
     model = river.OPFClassifier(window_size=200)
     stream = [(dict(enumerate(x)), int(y)) for x, y in zip(X.tolist(), Y.tolist(), strict=True)]
     for x, y in stream[:100]:

@@ -2,24 +2,25 @@
 
 from typing import TYPE_CHECKING
 
-from opforest._lazy import lazy
+from opforest._utils.lazy import lazy
+from opforest._utils.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from opforest import active
-    from opforest.classifier import OPFClassifier
-    from opforest.clustering import OPFClustering
     from opforest.errors import ModelFileError
-    from opforest.evaluating import Round, learn_from_errors, prune
-    from opforest.explanation import Explanation, Step
-    from opforest.forest import Forest
-    from opforest.knn_classifier import OPFKNNClassifier
+    from opforest.estimators.classifier import OPFClassifier
+    from opforest.estimators.clustering import OPFClustering
+    from opforest.estimators.knn_classifier import OPFKNNClassifier
+    from opforest.estimators.model_selection import Round, learn_from_errors, prune
+    from opforest.estimators.outlier import OPFOutlier
+    from opforest.estimators.pipeline import Pipeline, make_pipeline
+    from opforest.estimators.preparation import Preparation
+    from opforest.estimators.semi_supervised import OPFSemiSupervised
+    from opforest.forest.explanation import Explanation, Step
+    from opforest.forest.forest import Forest
+    from opforest.forest.updates.report import UpdateReport
     from opforest.learner import Learner, StoreError
-    from opforest.outlier import OPFOutlier
-    from opforest.preparing.pipeline import Pipeline, make_pipeline
-    from opforest.preparing.preparation import Preparation
-    from opforest.report import UpdateReport
-    from opforest.saving.model_file import load, save
-    from opforest.semi_supervised import OPFSemiSupervised
+    from opforest.persistence.files import load, save
 
 __all__ = [
     "Explanation",
@@ -44,32 +45,31 @@ __all__ = [
     "prune",
     "save",
 ]
-__version__ = "0.2.0"
 
 __getattr__ = lazy(
     __name__,
     {
-        "Explanation": "opforest.explanation",
-        "Forest": "opforest.forest",
+        "Explanation": "opforest.forest.explanation",
+        "Forest": "opforest.forest.forest",
         "Learner": "opforest.learner.learner",
         "ModelFileError": "opforest.errors",
-        "OPFClassifier": "opforest.classifier",
-        "OPFClustering": "opforest.clustering",
-        "OPFKNNClassifier": "opforest.knn_classifier",
-        "OPFOutlier": "opforest.outlier",
-        "OPFSemiSupervised": "opforest.semi_supervised",
-        "Round": "opforest.evaluating",
-        "Pipeline": "opforest.preparing.pipeline",
-        "Preparation": "opforest.preparing.preparation",
-        "Step": "opforest.explanation",
+        "OPFClassifier": "opforest.estimators.classifier",
+        "OPFClustering": "opforest.estimators.clustering",
+        "OPFKNNClassifier": "opforest.estimators.knn_classifier",
+        "OPFOutlier": "opforest.estimators.outlier",
+        "OPFSemiSupervised": "opforest.estimators.semi_supervised",
+        "Round": "opforest.estimators.model_selection",
+        "Pipeline": "opforest.estimators.pipeline",
+        "Preparation": "opforest.estimators.preparation",
+        "Step": "opforest.forest.explanation",
         "StoreError": "opforest.learner.errors",
-        "UpdateReport": "opforest.report",
+        "UpdateReport": "opforest.forest.updates.report",
         "active": "opforest.active",
-        "learn_from_errors": "opforest.evaluating",
-        "load": "opforest.saving.model_file",
-        "make_pipeline": "opforest.preparing.pipeline",
-        "prune": "opforest.evaluating",
-        "save": "opforest.saving.model_file",
+        "learn_from_errors": "opforest.estimators.model_selection",
+        "load": "opforest.persistence.files",
+        "make_pipeline": "opforest.estimators.pipeline",
+        "prune": "opforest.estimators.model_selection",
+        "save": "opforest.persistence.files",
     },
 )
 

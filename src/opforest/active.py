@@ -16,9 +16,9 @@ array([0, 0, 0, 1, 1, 1])
 import numpy as np
 import numpy.typing as npt
 
-from opforest.classifier import OPFClassifier
-from opforest.density import require_count
-from opforest.metrics import Array
+from opforest.core.metrics.types import Array
+from opforest.estimators.classifier import OPFClassifier
+from opforest.estimators.density_base import require_count
 
 __all__ = ["margin", "query"]
 

@@ -7,11 +7,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+from tests.support.data_files import PUBLISHED_DATA, at_hand
 
-from data_files import PUBLISHED_DATA, at_hand
+from opforest.apps.reproduce.sets import find_sources
 from opforest.datasets import PUBLISHED, DownloadError, UnreachableError, files, load_published
 from opforest.datasets.files import find_home
-from opforest.experiments.sets import find_sources
 
 SATURN = PUBLISHED["Saturn"].file
 

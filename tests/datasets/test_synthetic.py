@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
+from tests.support.data_files import PUBLISHED_DATA
 
-from data_files import PUBLISHED_DATA
 from opforest.datasets import (
     make_base,
     make_circle_vs_gaussian,

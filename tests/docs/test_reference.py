@@ -14,18 +14,18 @@ REFERENCE = (ROOT / "docs" / "api" / "index.md").read_text("utf-8")
 MODULES = {
     "opforest": None,
     "opforest.active": None,
-    "opforest.cluster_plotting": ["ClusterDisplay"],
+    "opforest.display.clusters": ["ClusterDisplay"],
     "opforest.dask": None,
     "opforest.datasets": None,
-    "opforest.experiments": None,
+    "opforest.apps.reproduce": None,
     "opforest.io.libopf": None,
     "opforest.learner": None,
-    "opforest.metrics": ["resolve"],
-    "opforest.neighbours": ["nearest_neighbours"],
-    "opforest.plotting": ["ForestDisplay"],
-    "opforest.river": ["OPFClassifier"],
+    "opforest.core.metrics.registry": ["resolve"],
+    "opforest.neighbors": ["nearest_neighbors"],
+    "opforest.display.forest": ["ForestDisplay"],
+    "opforest.river.classifier": ["OPFClassifier"],
     "opforest.scores": ["class_recall", "opf_accuracy"],
-    "opforest.tree_plotting": ["TreeDisplay"],
+    "opforest.display.tree": ["TreeDisplay"],
 }
 
 

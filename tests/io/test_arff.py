@@ -5,8 +5,8 @@ import polars as pl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from opforest.columns.data import Reading
 from opforest.errors import DataFileError
+from opforest.io.columns.table import Reading
 from opforest.io.tables import read_table
 
 CELLS = st.sampled_from(
@@ -31,7 +31,7 @@ def test_numbers_of_arff_are_what_their_text_says(tmp_path, monkeypatch, rows, l
 
     def answer(some):
         with monkeypatch.context() as patched:
-            patched.setattr("opforest.io.arff.SOME", some)
+            patched.setattr("opforest.io.readers.arff.SOME", some)
             try:
                 data = read_table(path, reading)
             except DataFileError as error:
@@ -43,13 +43,13 @@ def test_numbers_of_arff_are_what_their_text_says(tmp_path, monkeypatch, rows, l
 
     fast = {repr(answer(some)) for some in (2, 2048)}
     with monkeypatch.context() as patched:
-        patched.setattr("opforest.io.arff._numbers", lambda rows, columns: {})
+        patched.setattr("opforest.io.readers.arff._numbers", lambda rows, columns: {})
         assert fast == {repr(answer(2048))}
 
 
 def test_wide_arff_files_are_columns_of_numbers(tmp_path):
     """Each column that stays text takes milliseconds later on."""
-    from opforest.io.arff import Arff
+    from opforest.io.readers.arff import Arff
     from opforest.io.source import open_source
 
     names = "".join(f"@attribute a{k} real\n" for k in range(300))

@@ -7,13 +7,13 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from opforest.columns.data import Data, Expected, Reading
 from opforest.errors import DataFileError
+from opforest.io.columns.table import Data, Expected, Reading
 from opforest.io.tables import read_table, write_table
 
 pytest.importorskip("pyarrow")
 
-from table_files import ENDS, write
+from tests.support.table_files import ENDS, write
 
 
 class TestErrors:

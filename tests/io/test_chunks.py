@@ -7,12 +7,12 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from opforest.columns.data import Data, Reading
 from opforest.errors import DataFileError
+from opforest.io.columns.table import Data, Reading
 from opforest.io.tables import read_chunks, read_table, write_table
 
 pytest.importorskip("pyarrow")
-from table_files import ENDS, NAMED, NUMBERED, SINGLE, write
+from tests.support.table_files import ENDS, NAMED, NUMBERED, SINGLE, write
 
 
 class TestChunks:
@@ -50,8 +50,8 @@ class TestChunks:
             read_table(tmp_path / "a.npz")
 
     def test_labels_stay_numbers(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("opforest.io.delimited.BLOCK", 64)
-        monkeypatch.setattr("opforest.io.delimited.LINES", 20)
+        monkeypatch.setattr("opforest.io.readers.delimited.BLOCK", 64)
+        monkeypatch.setattr("opforest.io.readers.delimited.LINES", 20)
         path = write(tmp_path, "a,class\n" + "1,1\n2,2\n" * 60 + "3,x\n")
         message = r"line 122, column 2: the label must be a whole number.*'x'"
         with pytest.raises(DataFileError, match=message):

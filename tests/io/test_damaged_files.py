@@ -8,21 +8,21 @@ import zipfile
 import numpy as np
 import polars as pl
 import pytest
+from tests.support.table_files import write
+from tests.support.workbooks import write_workbook
 
-from opforest.columns.data import Reading, Table
 from opforest.errors import DataFileError
-from opforest.io import arrow, parquet
+from opforest.io.columns.table import Reading, Table
 from opforest.io.guard import guard, guarded
 from opforest.io.panics import is_panic
+from opforest.io.readers import arrow, parquet
 from opforest.io.tables import read_chunks, read_columns, read_table
-from table_files import write
-from workbooks import write_workbook
 
 pa = pytest.importorskip("pyarrow")
 feather = pytest.importorskip("pyarrow.feather")
 pq = pytest.importorskip("pyarrow.parquet")
 
-COMMAND = (sys.executable, "-c", "from opforest.cli.main import main; main()")
+COMMAND = (sys.executable, "-c", "from opforest.apps.cli.main import main; main()")
 
 
 def npy_with(path, header):
@@ -258,7 +258,7 @@ class TestLimits:
             refused(far, r"b\.xlsx: the cells of a sheet span 1048576 rows and \d+ columns")
 
     def test_texts_that_many_cells_share(self, tmp_path):
-        from opforest.io.workbooks import unpacked_workbook
+        from opforest.io.readers.workbooks import unpacked_workbook
 
         cells = b"".join(b'<row><c t="s"><v>0</v></c></row>' for _ in range(1000))
         with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as archive:
@@ -270,7 +270,7 @@ class TestLimits:
 
     def test_tables_of_opendocument_end_with_empty_rows(self, tmp_path):
         """Office programs fill up all sheets with one row that is repeated a million times."""
-        from opforest.io.workbooks import _span_of_tables
+        from opforest.io.readers.workbooks import _span_of_tables
 
         row = b"<table:table-row{}><table:table-cell>1</table:table-cell>"
         end = b'<table:table-cell table:number-columns-repeated="16000"/></table:table-row>'
@@ -285,7 +285,7 @@ class TestLimits:
 
     def test_objects_that_have_nothing_in_common(self, tmp_path, monkeypatch):
         """They are refused before a single row is read."""
-        monkeypatch.setattr("opforest.io.frames._slices", lambda *_: iter(()))
+        monkeypatch.setattr("opforest.io.readers.frames._slices", lambda *_: iter(()))
         lines = "".join(f'{{"a{k}": {k}}}\n' for k in range(3000))
         refused(write(tmp_path, lines, "a.ndjson"))
 

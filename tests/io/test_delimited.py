@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("polars")
-from opforest.columns.data import Reading
 from opforest.errors import DataFileError
-from opforest.io.delimited import Delimited, find_delimiter
+from opforest.io.columns.table import Reading
+from opforest.io.readers.delimited import Delimited, find_delimiter
 from opforest.io.tables import read_table
 
 CELLS = ("1", "2.5", "-3e4", "+7", ".5", "5.", "1e-320", "x", "y z", "", "?", "NA", '"a,b"',

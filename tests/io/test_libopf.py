@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.support.data_files import PUBLISHED_DATA, at_hand
 
-from data_files import PUBLISHED_DATA, at_hand
 from opforest import OPFClassifier
 from opforest.datasets.published import PUBLISHED
 from opforest.errors import DataFileError

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays as any_array
 
-from opforest.columns.data import Data, Expected, Reading
-from opforest.columns.describing import ID_NAMES
 from opforest.errors import DataFileError
+from opforest.io.columns.describe import ID_NAMES
+from opforest.io.columns.table import Data, Expected, Reading
 from opforest.io.tables import FORMATS, format_of, read_table, write_table
 
 pytest.importorskip("pyarrow")
-from table_files import ENDS, NAMED, NUMBERED, SINGLE, WRITTEN, write
+from tests.support.table_files import ENDS, NAMED, NUMBERED, SINGLE, WRITTEN, write
 
 texts = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")),
                 min_size=1, max_size=6).map(str.strip).filter(bool)  # fmt: skip

@@ -19,10 +19,10 @@ import pytest
 from opforest import Learner, StoreError
 from opforest.learner import database as database_module
 from opforest.learner import learner as module
-from opforest.learner import opened
+from opforest.learner import session as opened
 from opforest.learner import store as store_module
 
-KILLS = Path(__file__).with_name("kills.py")
+KILLS = Path(__file__).parents[1] / "support" / "kills.py"
 
 
 def files_of(path):

@@ -17,7 +17,8 @@ import pytest
 
 import opforest
 from opforest import Learner, Preparation
-from opforest.learner import locking, opened
+from opforest.learner import locking
+from opforest.learner import session as opened
 
 #: A finalizer that is interrupted cannot raise; Python prints the interrupt and goes on.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -348,7 +348,7 @@ def test_what_nothing_could_be_learned_from_stays(prepared):
 
 @pytest.mark.parametrize("end", ["csv", "parquet"])
 def test_an_exported_store_is_the_same_again(prepared, tmp_path, end):
-    from opforest.columns.data import Reading
+    from opforest.io.columns.table import Reading
     from opforest.io.tables import read_table
 
     prepared.export(tmp_path / f"all.{end}")

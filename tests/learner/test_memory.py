@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.support.shortage import no_memory
 
 from opforest import Learner
-from opforest.learner import memory, opened
-from shortage import no_memory
+from opforest.learner import replica as memory
+from opforest.learner import session as opened
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import sqlite3
 import threading
 
 import pytest
+from tests.support.children import forks, in_a_child
 
-from children import forks, in_a_child
 from opforest import Learner, StoreError
 
 

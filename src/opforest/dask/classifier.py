@@ -15,15 +15,16 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from opforest._jit import is_jitted
-from opforest.base import check_labels, encode
-from opforest.classifier import OPFClassifier
+from opforest.core.jit import is_jitted
+from opforest.core.metrics.metric import Metric
+from opforest.core.metrics.types import Array
+from opforest.core.mst.boruvka import root
 from opforest.dask.cluster import compute, current_client, persist, send
 from opforest.dask.spanning import embed_blocks, span_blocks
-from opforest.forest import Forest
-from opforest.kernels.spanning.boruvka import root
-from opforest.metrics import Array, Metric
-from opforest.updates import find_update
+from opforest.estimators.base import check_labels, encode
+from opforest.estimators.classifier import OPFClassifier
+from opforest.forest.forest import Forest
+from opforest.forest.updates import find_update
 
 #: What Dask calls a collection: an array, a data frame or a column of one.
 Collection = Any

@@ -14,10 +14,11 @@ from dask.array import Array as DaskArray
 from dask.delayed import Delayed, delayed
 from sklearn.utils import check_array
 
-from opforest.base import PRECISIONS
-from opforest.kernels.spanning.kruskal import Edges, edges_of, merge_forests
-from opforest.metrics import Array, Metric
-from opforest.spanning import probe, span_best, span_between
+from opforest.core.metrics.metric import Metric
+from opforest.core.metrics.types import Array
+from opforest.core.mst.kruskal import Edges, edges_of, merge_forests
+from opforest.core.select.mst import probe, span_best, span_between
+from opforest.estimators.base import PRECISIONS
 
 
 def embed_blocks(X: DaskArray, metric: Metric) -> list[Delayed]:

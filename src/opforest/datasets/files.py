@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from opforest._atomic import replacing
+from opforest._utils.atomic import replacing
 
 #: Where to download files from, by their folder. The authors' repository is pinned to a commit.
 SOURCES = {

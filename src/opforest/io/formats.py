@@ -45,7 +45,7 @@ class Format(NamedTuple):
     def load(self, what: str) -> Any:
         """Return the reader or the writer."""
         module, name = what.split(":")
-        return getattr(import_module(f"opforest.io.{module}"), name)
+        return getattr(import_module(f"opforest.io.readers.{module}"), name)
 
 
 FORMATS = {
@@ -67,7 +67,7 @@ FORMATS = {
         Format("npy", (".npy",), "arrays:read_npy", "arrays:write_npy", magic=(b"\x93NUMPY",),
                keeps_names=False, keeps_ids=False, keeps_words=False),
         Format("arff", (".arff",), "arff:read_arff", "arff:write_arff", "stream"),
-        Format("libsvm", (".libsvm", ".svm", ".svmlight"), "svm:read_svm", "svm:write_svm",
+        Format("libsvm", (".libsvm", ".svm", ".svmlight"), "libsvm:read_svm", "libsvm:write_svm",
                "stream", keeps_names=False, keeps_ids=False, keeps_words=False),
         Format("libopf", (".dat", ".opf"), "arrays:read_libopf", "arrays:write_libopf",
                keeps_names=False, keeps_words=False),

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from opforest.columns.data import Table
 from opforest.errors import DataFileError
+from opforest.io.columns.table import Table
 from opforest.io.panics import is_panic, unreported
 from opforest.io.source import unreadable
 

@@ -16,12 +16,12 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from opforest._atomic import replacing
+from opforest._utils.atomic import replacing
+from opforest.core.metrics.types import Array
 from opforest.errors import DataFileError
-from opforest.metrics import Array
-from opforest.saving.libopf_model import read_model, write_model
-from opforest.saving.libopf_nodes import read_nodes
-from opforest.saving.libopf_source import Source, kind_of_binary, open_source
+from opforest.persistence.libopf.model import read_model, write_model
+from opforest.persistence.libopf.nodes import read_nodes
+from opforest.persistence.libopf.source import Source, kind_of_binary, open_source
 
 __all__ = [
     "DataFileError",

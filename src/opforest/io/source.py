@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import IO, Any
 
-from opforest._atomic import replacing
+from opforest._utils.atomic import replacing
 from opforest.errors import DataFileError
 
 #: What names the standard input, and the standard output.

@@ -13,17 +13,17 @@ try:
 except ImportError as error:
     raise ImportError("data files need polars: pip install 'opforest[cli]'") from error
 
-from opforest.columns.data import ROWS, Data, Reading, Table, in_chunks
-from opforest.columns.describing import describe, quote
-from opforest.columns.forms import ask_decimal
-from opforest.columns.headers import KNOWN, is_number
-from opforest.columns.hints import explain_no_features
-from opforest.columns.numbers import to_data
-from opforest.columns.roles import ID_NAME, LABEL_NAMES, Roles, choose_roles
 from opforest.errors import DataFileError
+from opforest.io.columns.convert import to_data
+from opforest.io.columns.describe import describe, quote
+from opforest.io.columns.forms import ask_decimal
+from opforest.io.columns.headers import KNOWN, is_number
+from opforest.io.columns.hints import explain_no_features
+from opforest.io.columns.roles import ID_NAME, LABEL_NAMES, Roles, choose_roles
+from opforest.io.columns.table import ROWS, Data, Reading, Table, in_chunks
 from opforest.io.formats import FORMATS, Format, find_format, format_of
-from opforest.io.frames import read_folder
 from opforest.io.guard import guard, guarded
+from opforest.io.readers.frames import read_folder
 from opforest.io.source import STANDARD, Source, open_output, open_source
 
 __all__ = ["FORMATS", "find_output_format", "format_of", "open_output", "read_chunks",

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from opforest.explanation import Explanation
+from opforest.forest.explanation import Explanation
 from opforest.learner.audit import Audit
 from opforest.learner.errors import StoreError
-from opforest.learner.memory import Memory, differences, read_examples
-from opforest.learner.opened import OpenStore
+from opforest.learner.replica import Memory, differences, read_examples
 from opforest.learner.rows import PreparedRows, learn_preparation
+from opforest.learner.session import OpenStore
 from opforest.learner.settings import Settings
 from opforest.learner.store import MEMORY, Row
-from opforest.learner.values import Array, as_text
+from opforest.learner.validation import Array, as_text
 
 
 class Answering(OpenStore):
@@ -31,7 +31,7 @@ class Answering(OpenStore):
         memory = self._fresh()
         if not isinstance(memory.rows, PreparedRows) or memory.is_empty:
             return memory.model
-        from opforest.preparing.pipeline import Pipeline
+        from opforest.estimators.pipeline import Pipeline
 
         return Pipeline([*memory.rows.steps, ("classify", memory.model)])
 
@@ -234,14 +234,14 @@ class Answering(OpenStore):
         """
         target = os.fspath(path)
         if format is None and target.endswith(".opforest"):
-            from opforest.saving.model_file import save
+            from opforest.persistence.files import save
 
             model = self.model
             if self._memory.is_empty:
                 raise ValueError("the store has no examples yet: there is no model to export.")
             save(model, target)
             return
-        from opforest.columns.data import Data
+        from opforest.io.columns.table import Data
         from opforest.io.tables import write_table
 
         keys, X, y = self.rows()

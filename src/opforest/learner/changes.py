@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from opforest.forest.updates.report import UpdateReport
 from opforest.learner.errors import KeyConflictError
 from opforest.learner.store import Row
-from opforest.learner.values import Array, check_own
-from opforest.report import UpdateReport
+from opforest.learner.validation import Array, check_own
 
 
 @dataclass(frozen=True)

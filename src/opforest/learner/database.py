@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from opforest._signals import undisturbed
+from opforest._utils.interrupts import undisturbed
 from opforest.learner.acknowledged import Acknowledged, read_acknowledged
 from opforest.learner.errors import StoreError, explaining
 from opforest.learner.locking import Claim, identity_of

@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 
+from opforest.estimators.preparation import Preparation
+from opforest.forest.updates.report import UpdateReport
 from opforest.learner.answering import Answering
 from opforest.learner.changes import Batch, Change, Plan, make_plan
 from opforest.learner.errors import RowError, UnknownKeyError
-from opforest.learner.memory import Memory, add_reports, read_examples
+from opforest.learner.replica import Memory, add_reports, read_examples
 from opforest.learner.rows import learn_preparation, rows_of
 from opforest.learner.settings import Settings, check_new, name_of
 from opforest.learner.store import Row
-from opforest.learner.values import GENERATED, Array, label_array, read_keys, read_labels
-from opforest.preparing.preparation import Preparation
-from opforest.report import UpdateReport
-from opforest.saving.pipelines import steps_to_data
+from opforest.learner.validation import GENERATED, Array, label_array, read_keys, read_labels
+from opforest.persistence.pipelines import steps_to_data
 
 
 class Learner(Answering):
@@ -429,7 +429,7 @@ def _with_preparation(settings: Settings, preparation: Any) -> Settings:
                 "missing='drop' leaves rows out, and a store keeps all: leave them out before, or "
                 "use missing='median'."
             )
-        preparation._check_parameters()
+        preparation.check_parameters()
         asked = preparation.get_params() if preparation.is_needed else None
         return replace(settings, preparation=asked)
     steps = getattr(preparation, "steps", [("prepare", preparation)])

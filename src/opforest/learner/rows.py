@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from opforest.estimators.preparation import Preparation, UnknownCategoryError
 from opforest.learner.errors import RowError
 from opforest.learner.settings import Settings
-from opforest.learner.values import Array, read_cells, read_rows
-from opforest.preparing.preparation import Preparation, UnknownCategoryError
-from opforest.saving.container import refuse_constant
-from opforest.saving.pipelines import check_widths, steps_from_data, steps_to_data
+from opforest.learner.validation import Array, read_cells, read_rows
+from opforest.persistence.container import refuse_constant
+from opforest.persistence.pipelines import check_widths, steps_from_data, steps_to_data
 
 #: What a cell in a file may be.
 CELLS = (float, int, str, type(None))
@@ -131,7 +131,7 @@ class PreparedRows:
         first = self.steps[0][1]
         names = getattr(first, "feature_names_in_", None)
         if names is not None:
-            from opforest.preparing.transformers import frame_library
+            from opforest.persistence.transformers import frame_library
 
             columns = {str(name): column.tolist() for name, column in
                        zip(names, rows.T, strict=True)}  # fmt: skip

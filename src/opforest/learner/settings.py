@@ -6,13 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from opforest.columns.cells import Cells
+from opforest._utils.numerals import Cells
+from opforest.core.metrics.registry import resolve
+from opforest.estimators.preparation import ENCODE, SCALES
 from opforest.learner.errors import StoreError
 from opforest.learner.store import Store
-from opforest.learner.values import KINDS
-from opforest.metrics import resolve
-from opforest.preparing.preparation import ENCODE, SCALES
-from opforest.saving.header import from_json, to_json
+from opforest.learner.validation import KINDS
+from opforest.persistence.header import from_json, to_json
 
 PRECISIONS = ("float64", "float32")
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from opforest.learner.database import MEMORY, Database
 from opforest.learner.errors import StoreError, explaining
 from opforest.learner.tables import FORMAT, checksum, has_all, upgrade
-from opforest.learner.values import GENERATED
+from opforest.learner.validation import GENERATED
 
 __all__ = ["MEMORY", "Row", "Snapshot", "Store", "name_of"]
 

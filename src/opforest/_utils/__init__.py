@@ -1,0 +1,1 @@
+"""Locks, interrupts, atomic files, progress: helpers that know nothing of forests."""

@@ -1,0 +1,10 @@
+"""Numbers in sentences."""
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """Return a number and what it counts.
+
+    >>> count(1, "class", "classes"), count(1200, "example")
+    ('1 class', '1,200 examples')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,1 @@
+"""Programs: the command line, the service, the paper's experiment, the demo."""

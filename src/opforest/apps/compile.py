@@ -1,0 +1,151 @@
+"""Compile everything in advance: ``python -m opforest.apps.compile``, or ``opforest compile``."""
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+
+from opforest.core.conquest.matmul import find_conquerors_by_products
+from opforest.core.conquest.scan import rank
+from opforest.core.jit import CACHE
+from opforest.core.metrics.registry import resolve
+from opforest.core.mst.bipartite import span_bipartite
+from opforest.core.mst.kruskal import edges_of, merge_forests
+from opforest.core.mst.matmul import span_by_products
+from opforest.core.mst.prim import span
+from opforest.core.select.mst import FEW
+from opforest.estimators.classifier import OPFClassifier
+from opforest.estimators.clustering import OPFClustering
+from opforest.estimators.model_selection import prune
+from opforest.estimators.semi_supervised import OPFSemiSupervised
+
+#: One name for each kernel that measures.
+METRICS = (
+    "euclidean", "manhattan", "chebyshev", "minkowski", "hamming", "canberra", "chi_squared",
+    "braycurtis", "precomputed",
+)  # fmt: skip
+
+#: Those for which semi-supervised forests are compiled, too.
+SEMI_SUPERVISED = ("euclidean", "manhattan", "precomputed")
+
+PRECISIONS = ("float64", "float32")
+
+#: Characters of a bar.
+WIDTH = 30
+
+#: A metric, and the precision of the examples.
+Job = tuple[str, str]
+
+JOBS: tuple[Job, ...] = tuple((metric, dtype) for metric in METRICS for dtype in PRECISIONS)
+
+
+def exercise(job: Job) -> Job:
+    """Use everything that is compiled, with a few examples."""
+    metric, dtype = job
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(1, 9, (40, 3)).astype(dtype), np.arange(40) % 3
+    params = {"p": 3} if metric == "minkowski" else None
+    algorithms = ("brute", "kd_tree") if resolve(metric, params).is_indexable else ("brute",)
+    new = X[:2] + X.dtype.type(0.5)
+    if metric == "precomputed":
+        points = np.concatenate((X, new))
+        table = np.abs(points[:, None] - points[None]).sum(axis=2)
+        X, new = table[: len(X), : len(X)], table[len(X) :]
+    for algorithm in algorithms:
+        for update in ("exact", "opfi", "dift"):
+            model = OPFClassifier(metric, metric_params=params, update=update, algorithm=algorithm)
+            _use(model, X, y, new)
+        clusters = OPFClustering(3, metric=metric, metric_params=params, algorithm=algorithm)
+        clusters.fit(X).predict(X)
+        if metric in SEMI_SUPERVISED:
+            given = np.where(np.arange(len(X)) % 4 == 0, y, -1)
+            model = OPFSemiSupervised(metric, algorithm=algorithm)
+            _use(model, X, given, new).label(1, 0)
+    if metric == "precomputed":
+        OPFClustering(3, filter="area", amount=0.1, metric=metric).fit(X)
+        return job
+    kernel = resolve(metric, params).kernel
+    prune(OPFClassifier(metric, metric_params=params).fit(X, y), new, y[:2])
+    merge_forests([edges_of(span_bipartite(X, 20, kernel), np.arange(len(X)))])
+    if metric == "euclidean":
+        _use_products(X, kernel)
+    if len(algorithms) > 1:
+        many = rng.random((FEW, 2)).astype(dtype)
+        OPFClassifier(metric, metric_params=params).fit(many, many[:, 0] > 0.5)
+    return job
+
+
+def _use(model: OPFClassifier, X: Any, y: Any, new: Any) -> Any:
+    """Train, ask, learn and forget; return the model."""
+    model.fit(X, y)
+    model.predict(X)
+    model.predict_proba(X)
+    model.predict_log_proba(X)
+    model.explain(X[0])
+    model.partial_fit(new, y[:2])
+    return model.forget([5]) if model.update == "exact" else model
+
+
+def _use_products(X: Any, kernel: Any) -> None:
+    """Use the matrix products, which otherwise need many features."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        span_by_products(X, kernel)
+    weight = span(X, kernel).weight
+    find_conquerors_by_products(X, X, rank(X, np.arange(len(X)), weight, kernel), kernel)
+
+
+def compile_all(n_jobs: int | None = None, jobs: tuple[Job, ...] = JOBS) -> Iterator[Job]:
+    """Compile in parallel processes, and yield each job that is done.
+
+    Processes that compile the same function at the same time may overwrite each other's entries in
+    the cache. So this process repeats all jobs at the end, which takes seconds.
+    """
+    n_jobs = n_jobs or os.cpu_count() or 1
+    with ProcessPoolExecutor(n_jobs, get_context("spawn")) as pool:
+        for done in as_completed([pool.submit(exercise, job) for job in jobs]):
+            yield done.result()
+    for job in jobs:
+        exercise(job)
+
+
+def run(n_jobs: int | None = None) -> None:
+    """Compile everything, with a bar on a terminal, and otherwise with a line for each job."""
+    if not CACHE:
+        raise ValueError(
+            "there is no folder for compiled code, or OPFOREST_CACHE is 0. Set "
+            "NUMBA_CACHE_DIR to a writable folder."
+        )
+    _draw(0, "beginning")
+    for done, (metric, dtype) in enumerate(compile_all(n_jobs), 1):
+        _draw(done, f"{metric}, {dtype}")
+    _draw(len(JOBS), "done")
+    sys.stderr.write("\n")
+
+
+def _draw(done: int, what: str) -> None:
+    full = WIDTH * done // len(JOBS)
+    bar = f"[{'=' * full}{' ' * (WIDTH - full)}] {done}/{len(JOBS)}  {what:<24}"
+    begin, end = ("\r", "") if sys.stderr.isatty() else ("", "\n")
+    sys.stderr.write(f"{begin}compiling {bar}{end}")
+    sys.stderr.flush()
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run ``python -m opforest.apps.compile``."""
+    parser = argparse.ArgumentParser("python -m opforest.apps.compile", description=__doc__)
+    parser.add_argument("--jobs", type=int, help="processes at a time (one for each core)")
+    try:
+        run(parser.parse_args(arguments).jobs)
+    except ValueError as error:
+        sys.exit(f"opforest compile: {error}")
+
+
+if __name__ == "__main__":
+    main()

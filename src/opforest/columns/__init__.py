@@ -1,1 +1,0 @@
-"""Tables of any file: what their columns are, and the numbers and labels in them."""

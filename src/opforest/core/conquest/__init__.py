@@ -1,0 +1,1 @@
+"""Who conquers a query: by a scan, a k-d tree or matrix products."""

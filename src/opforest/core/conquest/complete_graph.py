@@ -1,0 +1,49 @@
+"""Paths on the complete graph: with as few steps as the conquest in its own order takes.
+
+Costs are the same as along the spanning tree, but a vertex is taken by the first to offer it what
+it costs in the end, by (cost, index) of those that have been taken.
+"""
+
+import numpy as np
+
+from opforest.core.heap import pop, push
+from opforest.core.jit import kernel
+from opforest.core.metrics.distances import between
+
+#: The predecessor of a vertex that nobody has taken yet.
+NOBODY = -2
+
+
+@kernel
+def trace_arcs(rows, cost, label, predecessor, order, metric):
+    """Write the predecessors, and all vertices in the order in which they offer.
+
+    To begin with, predecessors are −1 for prototypes, ``NOBODY`` for others.
+    """
+    n = cost.shape[0]
+    keys, waiting = np.empty(16, cost.dtype), np.empty(16, np.int64)
+    left = np.empty(n, np.int64)
+    m = n_left = 0
+    for v in range(n):
+        if predecessor[v] == -1:
+            keys, waiting, m = push(keys, waiting, m, cost[v], v)
+        else:
+            left[n_left] = v
+            n_left += 1
+    done = 0
+    while m > 0:
+        u = waiting[0]
+        m = pop(keys, waiting, m)
+        order[done] = u
+        done += 1
+        stay = 0
+        for i in range(n_left):
+            v = left[i]
+            taken = label[v] == label[u] and cost[u] <= cost[v]
+            if taken and between(u, v, rows, metric) <= cost[v]:
+                predecessor[v] = u
+                keys, waiting, m = push(keys, waiting, m, cost[v], v)
+            else:
+                left[stay] = v
+                stay += 1
+        n_left = stay

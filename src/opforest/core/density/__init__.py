@@ -1,0 +1,1 @@
+"""Forests of densities on graphs of nearest neighbors."""

@@ -1,0 +1,250 @@
+"""Forests of densities: hills of a graph of nearest neighbours, each conquered from its top.
+
+Arcs lead from a vertex to its k nearest others and, where two are equally dense, both ways. Each
+vertex starts with a value below its density. The vertex with the largest (value, density, −index)
+comes next: if nothing has conquered it, it is a root, and its value becomes its density. It offers
+every vertex it has an arc to the smaller of its own value and the density of that vertex, which
+accepts if the offer is larger than the value it has.
+
+Vertices in ``near`` are unsigned, so that Numba need not ask whether an index is negative.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from opforest.core.density.rank_set import add_rank, drop_rank, least_rank, no_ranks
+from opforest.core.heap import pop, push
+from opforest.core.jit import borrow, helper, kernel
+
+#: The largest density; the smallest one is 1.
+TOP = 1000.0
+
+#: Places of ``scale``: the unit of distances, the smallest and the largest sum.
+UNIT, LEAST, MOST = 0, 1, 2
+
+ONE = np.uint64(1)
+
+#: 1 / ln 2, and ln 2 as the sum of two numbers, of which the first has zeros at the end.
+PER_HALVING = 1.4426950408889634
+HALVING, REST_OF_HALVING = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
+
+#: Coefficients of the exponential series, the last one first.
+SERIES = tuple(1 / math.factorial(i) for i in range(13, 1, -1))
+
+
+class Hills(NamedTuple):
+    """A forest of densities, by vertex."""
+
+    density: np.ndarray
+    value: np.ndarray  #: at the start, and after the conquest
+    root: np.ndarray
+    predecessor: np.ndarray  #: −1 for roots
+
+
+@helper
+def exp_minus(x):
+    """Return exp(−x) for 0 ≤ x < 30, within 1.1 units in the last place.
+
+    It is the same number on every machine, unlike that of the C library, and simple enough for
+    the compiler to compute several at once.
+    """
+    halvings = math.floor(x * PER_HALVING + 0.5)
+    r = (halvings * HALVING - x) + halvings * REST_OF_HALVING
+    a, b, c, d, e, f, g, h, i, j, k, m = SERIES
+    low = ((((((a * r + b) * r + c) * r + d) * r + e) * r + f) * r + g) * r + h
+    total = (((((low * r + i) * r + j) * r + k) * r + m) * r + 1.0) * r + 1.0
+    return total / (1 << int(halvings))
+
+
+@kernel
+def find_densities(distance, k, density, scale):
+    """Write the densities by the k nearest, from 1 to ``TOP``, and their scale.
+
+    ``distance`` has a row for each place in the lists of neighbours, a column for each vertex.
+    """
+    n = density.shape[0]
+    longest = 0.0
+    for i in range(n):
+        longest = max(longest, distance[k - 1, i])
+    unit = 2 * longest / 9
+    density[:] = 0.0 if unit > 0 else k
+    if unit > 0:
+        for slot in range(k):
+            _add_nearness(distance[slot], unit, density)
+    least, most = np.inf, -np.inf
+    for i in range(n):
+        density[i] /= k + 1
+        least, most = min(least, density[i]), max(most, density[i])
+    for i in range(n):
+        density[i] = (TOP - 1) * (density[i] - least) / (most - least) + 1 if most > least else TOP
+    scale[UNIT], scale[LEAST], scale[MOST] = unit, least, most
+
+
+@helper
+def _add_nearness(distance, unit, total):
+    for i in range(total.shape[0]):
+        total[i] += exp_minus(distance[i] / unit)
+
+
+@helper
+def _is_arc(near, k, u, v):
+    for slot in range(k):
+        if near[u, slot] == v:
+            return True
+    return False
+
+
+@helper
+def _list_arcs_back(near, k, level, tied):
+    """Return the arcs from vertices to equally dense ones that have arcs to them.
+
+    Returns
+    -------
+    first : array of length n + 1
+        Where the arcs of each vertex begin, and where the last ones end.
+    back : array
+        Where they lead, in rising order, without the arcs that exist anyway.
+    """
+    n = near.shape[0]
+    first = np.zeros(n + 2, np.int64)
+    for u in tied:
+        for slot in range(k):
+            v = near[u, slot]
+            if level[u] == level[v] and not _is_arc(near, k, v, u):
+                first[v + 2] += 1
+    for v in range(n):
+        first[v + 2] += first[v + 1]
+    back = np.empty(first[n + 1], np.int64)
+    for u in tied:
+        for slot in range(k):
+            v = near[u, slot]
+            if level[u] == level[v] and not _is_arc(near, k, v, u):
+                back[first[v + 1]] = u
+                first[v + 1] += 1
+    return first, back
+
+
+@kernel
+def conquer_hills(near, k, level, tied, label, orders, hills):
+    """Find the forest of densities, whose values at the start are in place.
+
+    The next vertex comes from one of three places. Most are conquered at their full density: they
+    wait in a set of ranks. Those that nothing has conquered wait in the order of their values at
+    the start. The few in between wait in a heap, which may also have entries that no longer hold.
+
+    Parameters
+    ----------
+    level : array
+        Densities by which arcs lead both ways where they are equal.
+    tied : array
+        The vertices that share their level with others, in rising order.
+    label : array
+        Arcs lead only to vertices of the same label.
+    orders : pair of arrays
+        The vertices by falling (density, −index), and by falling (value, density, −index).
+    """
+    hills = borrow(hills)
+    density, value, root, predecessor = hills
+    by_density, by_value = borrow(orders)
+    n = near.shape[0]
+    first, back = _list_arcs_back(near, k, level, tied)
+    rank = np.empty(n, np.uint64)
+    for i in range(n):
+        rank[by_density[i]] = i
+    for v in range(n):
+        root[v], predecessor[v] = v, -1
+    closed = np.zeros(n, np.bool_)  # These cannot be offered more.
+    words, filled = no_ranks(n)
+    keys, ranks, m = np.empty(16), np.empty(16, np.int64), 0
+    begun = 0
+    for _ in range(n):
+        while begun < n and (predecessor[by_value[begun]] >= 0 or closed[by_value[begun]]):
+            begun += 1
+        while m > 0 and (closed[by_density[ranks[0]]] or value[by_density[ranks[0]]] != -keys[0]):
+            m = pop(keys, ranks, m)
+        least = least_rank(words, filled, n)
+        u, key = np.uint64(n), -np.inf
+        if least < n:
+            u, key = np.uint64(by_density[least]), density[by_density[least]]
+        if begun < n and _comes_before(by_value[begun], value[by_value[begun]], u, key, rank):
+            u, key = np.uint64(by_value[begun]), value[by_value[begun]]
+        if m > 0 and _comes_before(by_density[ranks[0]], -keys[0], u, key, rank):
+            u = np.uint64(by_density[ranks[0]])
+        if predecessor[u] < 0:
+            value[u] = density[u]
+        elif closed[u]:
+            drop_rank(words, filled, rank[u])
+        closed[u] = True
+        for i in range(k + first[u + ONE] - first[u]):
+            v = np.uint64(near[u, i] if i < k else back[first[u] + i - k])
+            if closed[v] or label[u] != label[v]:
+                continue
+            offer = min(value[u], density[v])
+            if offer > value[v]:
+                value[v] = offer
+                root[v], predecessor[v] = root[u], u
+                closed[v] = offer == density[v]
+                if closed[v]:
+                    add_rank(words, filled, rank[v])
+                else:
+                    keys, ranks, m = push(keys, ranks, m, -offer, np.int64(rank[v]))
+
+
+@helper
+def _comes_before(u, value, v, other, rank):
+    """Compare two vertices and their values; v may be none, with the value −infinity."""
+    return rank[u] < rank[v] if value == other else not value < other
+
+
+@kernel
+def find_cut(graph, k, level, tied, root):
+    """Return the normalised cut between the clusters of these roots, and their number.
+
+    It is the sum over clusters of outside / (inside + outside). Arcs that leave a cluster, and arcs
+    that stay in it, weigh the inverse of their length; those of length 0 weigh nothing. A cluster
+    with nothing to weigh counts 1, unless it is the only one.
+
+    ``graph`` has the neighbours by vertex, the same by place in the lists, and the weights of the
+    latter.
+    """
+    near, columns, weight = borrow(graph)
+    n = near.shape[0]
+    first, back = _list_arcs_back(near, k, level, tied)
+    group, stays, leaves = root.astype(np.uint32), np.zeros(n), np.zeros(n)
+    for slot in range(k):
+        _weigh_arcs(columns[slot], weight[slot], group, stays, leaves)
+    inside, outside = np.zeros(n), np.zeros(n)
+    for u in range(n):
+        for i in range(first[u], first[u + 1]):
+            v = back[i]
+            for slot in range(k):
+                if near[v, slot] == u:
+                    stays[u] += weight[slot, v] if group[v] == group[u] else 0.0
+                    leaves[u] += 0.0 if group[v] == group[u] else weight[slot, v]
+        inside[group[u]] += stays[u]
+        outside[group[u]] += leaves[u]
+    clusters = 0
+    cut = 0.0
+    empty = 0
+    for u in range(n):
+        if root[u] == u:
+            clusters += 1
+            total = inside[u] + outside[u]
+            empty += total == 0
+            cut += outside[u] / total if total > 0 else 0.0
+    return cut + (empty if clusters > 1 else 0), clusters
+
+
+@helper
+def _weigh_arcs(near, weight, group, stays, leaves):
+    """Add the weight of one arc of each vertex to what stays in its group, or to what leaves."""
+    n = group.shape[0]
+    is_own = np.empty(n, np.bool_)
+    for u in range(n):
+        is_own[u] = group[near[u]] == group[u]
+    for u in range(n):
+        stays[u] += weight[u] if is_own[u] else 0.0
+    for u in range(n):
+        leaves[u] += 0.0 if is_own[u] else weight[u]

@@ -1,0 +1,12 @@
+"""Disjoint sets: which things have been joined, directly or through others."""
+
+from opforest.core.jit import helper
+
+
+@helper
+def find_group(group, i):
+    """Return the thing that stands for the set of i; ``group`` leads there."""
+    while group[i] != i:
+        group[i] = group[group[i]]
+        i = group[i]
+    return i

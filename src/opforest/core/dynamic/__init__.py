@@ -1,0 +1,1 @@
+"""Insert and delete vertices of a forest, exactly; OPFI and DIFT."""

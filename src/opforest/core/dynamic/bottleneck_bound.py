@@ -1,0 +1,129 @@
+"""An upper bound on the largest edge between any two vertices; it excludes nearly all new edges.
+
+Write m(a, v) for the largest edge on the way from a to v in the minimum spanning tree. If t is the
+nearest vertex to a new one z, and the edge zv with v ≠ t enters the tree, then d(z, v) ≤ m(t, v):
+else zv would be the largest edge of the circle z – t – … – v.
+
+m need not be known, only bounded from above. Each vertex has a landmark p(v) and a height h(v), and
+there is a table B between landmarks, such that for every pair
+
+    m(a, v) ≤ max(h(a), B[p(a), p(v)], h(v)).                                                    (*)
+
+To make it, some vertices spread over the order of arrival conquer the tree: h is the cost, p the
+conqueror. What a landmark has conquered hangs together, so the tree has one edge less between
+landmarks than there are landmarks, and B is the largest of these on the way.
+
+It lasts. Inserting z next to t, p(z) = p(t) and h(z) = max(h(t), d(z, t)): for old pairs m only
+falls, and m(z, v) ≤ max(d(z, t), m(t, v)). Removing x, let r be the longest of the edges that join
+the pieces again. A new edge closes a circle with the old way through x, so it is no shorter than
+anything on that way; hence m rises to r at the most, and only for pairs whose way led through x. Of
+such a pair, one end at least is not in the largest piece: there, h(v) becomes max(h(v), r).
+Landmarks are only names: it does not matter whether the vertex that one came from is still there.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from opforest.core.disjoint_set import find_group
+from opforest.core.jit import helper
+from opforest.core.tree_costs import as_tree, conquer
+
+#: Landmarks, at the most, and vertices for each of them, at the least.
+LANDMARKS, VERTICES_PER_LANDMARK = 256, 8
+
+
+class Bound(NamedTuple):
+    """The bound (*)."""
+
+    landmark: np.ndarray  #: by vertex: its number
+    height: np.ndarray  #: by vertex
+    table: np.ndarray  #: between landmarks
+
+
+def make_bound(parent, weight) -> Bound:
+    """Return the bound of a tree, given by the parent of each vertex and the weight of its edge."""
+    n = len(parent)
+    m = max(1, min(LANDMARKS, n // VERTICES_PER_LANDMARK))
+    chosen = np.linspace(0, n - 1, m).astype(np.int64)
+    seeds = np.zeros(n, bool)
+    seeds[chosen] = True
+    tree = as_tree(parent, weight)
+    conquest = conquer(tree, seeds)
+    root = _find_conquerors(tree, seeds, conquest)
+    # The edges between what different landmarks have conquered; parents come first, so each leads
+    # from a landmark that has been met to one that has not. They are numbered as they are met.
+    child = tree.order[1:]
+    child = child[root[child] != root[tree.parent[child]]]
+    above, height = tree.parent[child], conquest.cost
+    number = np.zeros(n, np.int32)
+    number[root[child]] = np.arange(1, m)
+    length = np.maximum(tree.weight[child], np.maximum(height[child], height[above]))
+    table = np.zeros((m, m), weight.dtype)
+    for new, (old, edge) in enumerate(zip(number[root[above]].tolist(), length, strict=True), 1):
+        np.maximum(table[old, :new], edge, out=table[new, :new])
+        table[:new, new] = table[new, :new]
+    return Bound(number[root], height, table)
+
+
+def _find_conquerors(tree, seeds, conquest):
+    """Return a seed that conquers each vertex, which is one of those that conquer a neighbour."""
+    v = tree.order[1:]
+    u, weight = tree.parent[v], tree.weight[v]
+    above = np.arange(len(seeds))
+    for a, b in ((v, u), (u, v)):
+        rises = weight > conquest.cost[a]
+        steps = np.where(rises, 0, conquest.level[a] + 1)
+        is_by = np.where(rises, weight, conquest.cost[a]) == conquest.cost[b]
+        is_by &= (steps == conquest.level[b]) & ~seeds[b]
+        above[b[is_by]] = a[is_by]
+    while not np.array_equal(higher := above[above], above):
+        above = higher
+    return above
+
+
+def find_slip(bound, parent, weight) -> str:
+    """Return what is wrong with a bound of a tree; nothing if (*) holds for every pair.
+
+    For a number s, take the vertices of height s at the most, and put those into one set whose
+    landmarks are s apart at the most. (*) holds if and only if, whatever s is, each of these sets
+    is joined by edges of length s at the most. So edges join what they can as s rises, and
+    whenever a set grows, its new part must have been joined with the old one already.
+    """
+    landmark, height, table = bound
+    if not ((landmark >= 0) & (landmark < len(table))).all():
+        return "a landmark is none"
+    group, found = np.arange(len(parent)), np.full(len(table), -1)
+    cluster = np.arange(len(table))
+    child = np.flatnonzero(parent >= 0)
+    u, v = np.nonzero(np.triu(np.ones(table.shape, bool), 1))
+    edges = zip(weight[child].tolist(), child.tolist(), parent[child].tolist(), strict=True)
+    pairs = zip(table[u, v].tolist(), u.tolist(), v.tolist(), strict=True)
+    events = [(w, 0, a, b) for w, a, b in edges] + [(w, 1, a, b) for w, a, b in pairs]
+    events += [(h, 2, i, int(landmark[i])) for i, h in enumerate(height.tolist())]
+    for _, kind, a, b in sorted(events):
+        if kind == 0:
+            group[find_group.py_func(group, a)] = find_group.py_func(group, b)
+            continue
+        if kind == 1:  # landmarks a and b are in one set from now on
+            a, b = (find_group.py_func(cluster, i) for i in (a, b))
+            if a == b:
+                continue
+            cluster[a] = b
+            one, other = found[a], found[b]
+            found[b] = max(one, other)
+        else:  # vertex a is in the set of landmark b
+            b = find_group.py_func(cluster, b)
+            one, other, found[b] = a, found[b], a
+        if one >= 0 and other >= 0:
+            first, second = (find_group.py_func(group, i) for i in (one, other))
+            if first != second:
+                return "vertices are farther from each other than the bound says"
+    return ""
+
+
+@helper
+def extend(bound, z, t, gap):
+    """Take z in, whose nearest vertex is t, at this distance."""
+    bound.landmark[z] = bound.landmark[t]
+    bound.height[z] = max(bound.height[t], gap)

@@ -1,0 +1,236 @@
+"""The only place with Numba options.
+
+A ``helper`` is called from compiled code, a ``kernel`` from Python. Kernels are cached
+on disk where that is possible; set ``OPFOREST_CACHE=0`` while editing the code they call, because
+Numba only notices edits to the file that defines the kernel.
+"""
+
+import gc
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import cache
+from typing import Any, cast
+
+import numba
+from numba import types
+from numba.core import event
+from numba.core.caching import FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.dispatcher import Dispatcher
+from numba.extending import intrinsic, register_jitable
+from numba.extending import overload as numba_overload
+
+from opforest._utils.interrupts import undisturbed
+
+
+class _Part(JITCodeLibrary):
+    """The code of a helper, which waits to be linked into kernels.
+
+    Numba optimises every function and turns it into machine code, and does so again in every
+    function that calls it. A helper is never called from Python, so only kernels need to be
+    finished. That saves half of the time that compiling takes.
+    """
+
+    @property
+    def codegen(self) -> Any:
+        """Return an object that Numba can notify instead of its code generator."""
+        return self
+
+    def set_env(self, name: str, environment: object) -> None:
+        """Do nothing: there is no machine code to set anything in."""
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return 0: a helper has no address."""
+        self._ensure_finalized()  # type: ignore[no-untyped-call]
+        return 0
+
+    def _optimize_final_module(self) -> None:
+        """Do nothing: kernels are optimised instead."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
+        self._finalized = True
+
+
+class _PartCompiler(CompilerBase):
+    """Compiles helpers."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return Numba's own pipeline, to compile into a library of ours."""
+        state = self.state
+        build: Any = DefaultPassBuilder
+        name = state.func_id.func_qualname
+        state.library = _Part(state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]
+        return [build.define_nopython_pipeline(state)]
+
+
+class _Watcher(event.Listener):
+    """Watches our compilations.
+
+    The garbage collector is paused while they run: it would take a tenth of their time. If they
+    take long enough for a person to wonder, a message says, once, what is going on.
+    """
+
+    def __init__(self) -> None:
+        self.depth, self.began, self.spent = 0, 0.0, 0.0
+        self.timer: threading.Timer | None = None
+        self.has_spoken = self.has_paused = False
+
+    def on_start(self, found: Any) -> None:
+        """Note that a function is being compiled."""
+        if not _is_ours(found):
+            return
+        self.depth += 1
+        if self.depth > 1:
+            return
+        self.has_paused = gc.isenabled()
+        gc.disable()
+        self.began = time.perf_counter()
+        if not self.has_spoken:
+            self.timer = threading.Timer(max(0.0, PATIENCE - self.spent), self.speak)
+            self.timer.daemon = True
+            self.timer.start()
+
+    def on_end(self, found: Any) -> None:
+        """Note that it is compiled."""
+        if not _is_ours(found):
+            return
+        self.depth -= 1
+        if self.depth > 0:
+            return
+        if self.has_paused:
+            gc.enable()
+        if self.timer is not None:
+            self.timer.cancel()
+        self.spent += time.perf_counter() - self.began
+
+    def speak(self) -> None:
+        """Print the message, if there is a terminal or a notebook to read it."""
+        self.has_spoken = True
+        if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+            later = "'opforest compile' does so ahead" if CACHE else "no folder can keep the result"
+            print(f"opforest: compiling, once: this takes seconds ({later}).", file=sys.stderr)
+
+
+def _is_ours(found: Any) -> bool:
+    return str(found.data["dispatcher"].py_func.__module__).startswith("opforest.")
+
+
+#: Seconds of compiling after which we say so.
+PATIENCE = 2.0
+
+event.register("numba:compile", _Watcher())  # type: ignore[no-untyped-call]
+
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+FOR_HELPERS: dict[str, Any] = {
+    **OPTIONS,
+    "no_cpython_wrapper": True,
+    "pipeline_class": _PartCompiler,
+}
+
+
+def _probe() -> None:
+    """Do nothing: Numba is asked whether it could cache this function."""
+
+
+def _can_cache() -> bool:
+    if os.environ.get("OPFOREST_CACHE", "1") == "0":
+        return False
+    try:
+        FunctionCache(_probe)  # type: ignore[no-untyped-call]
+    except (RuntimeError, OSError):  # without a writable directory, each process compiles again
+        return False
+    return True
+
+
+CACHE = _can_cache()
+
+
+def helper(function: Callable[..., Any]) -> Any:
+    """Compile a function for kernels and helpers to call.
+
+    Calling it from Python would crash, because there is no wrapper. A test looks for such calls.
+    """
+    compiled: Any = numba.njit(**FOR_HELPERS)(function)
+    find, any_value = compiled.get_call_template, cast(Any, types.unliteral)
+
+    def find_for_any_value(args: Any, kwargs: Any) -> Any:
+        """Compile once for all integers, not again for a literal 0."""
+        return find([any_value(kind) for kind in args], kwargs)
+
+    compiled.get_call_template = find_for_any_value
+    return compiled
+
+
+#: For functions called both from compiled code, where they are compiled, and from Python.
+anywhere = register_jitable(**FOR_HELPERS)
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function for Python to call."""
+    return _undisturbed(numba.njit(cache=CACHE, **OPTIONS)(function))
+
+
+def _undisturbed(compiled: Any) -> Any:
+    """Let Ctrl-C wait until a function is compiled or loaded.
+
+    Numba fills its registries meanwhile. If it were interrupted, they would stay half filled, and
+    no later call of the function would find what it needs.
+    """
+    compiled._compile_for_args = undisturbed(compiled._compile_for_args)
+    return compiled
+
+
+def overload(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let compiled code call ``function`` by what the decorated one returns for its types."""
+    options: Any = FOR_HELPERS
+    decorate: Callable[..., Any] = numba_overload(function, jit_options=options)
+    return decorate
+
+
+@cache
+def _uncached(compiled: Any) -> Callable[..., Any]:
+    function: Callable[..., Any] = _undisturbed(numba.njit(**OPTIONS)(compiled.py_func))
+    return function
+
+
+def is_jitted(function: object) -> bool:
+    """Tell whether ``function`` came out of ``numba.njit``."""
+    return isinstance(function, Dispatcher)
+
+
+def specialise(compiled: Callable[..., Any], metric: object) -> Callable[..., Any]:
+    """Return ``compiled`` as it must be called with ``metric``.
+
+    Each user-defined jitted function has its own type in every process. Kernels called with one
+    would fill the disk cache with entries that are never found again.
+    """
+    return _uncached(compiled) if is_jitted(metric) else compiled
+
+
+@intrinsic
+def borrow(typing_context, arrays):  # type: ignore[no-untyped-def]
+    """Return a tuple of arrays whose owner compiled code need not count references to.
+
+    Every function that receives an array increments and decrements its reference count, with
+    atomic instructions. In functions as small as ours that takes longer than the work itself. The
+    caller of a kernel keeps the arrays alive anyway.
+    """
+
+    def generate(context, builder, signature, values):  # type: ignore[no-untyped-def]
+        borrowed = values[0]
+        for i, kind in enumerate(arrays.types):
+            if isinstance(kind, types.Array):
+                array = context.make_array(kind)(
+                    context, builder, value=builder.extract_value(borrowed, i)
+                )
+                array.meminfo = array.meminfo.type(None)
+                array.parent = array.parent.type(None)
+                borrowed = builder.insert_value(borrowed, array._getvalue(), i)
+        return borrowed
+
+    return arrays(arrays), generate

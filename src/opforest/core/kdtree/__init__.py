@@ -1,0 +1,1 @@
+"""k-d trees over fixed points and over the examples of a forest."""

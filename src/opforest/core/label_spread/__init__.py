@@ -1,0 +1,1 @@
+"""Forests whose labels spread from seeds."""

@@ -1,0 +1,1 @@
+"""Dissimilarities: types, names, units, embeddings, kernels."""

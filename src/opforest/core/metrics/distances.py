@@ -1,0 +1,361 @@
+"""Distances: one pair, and one point against many.
+
+Points lie in tiles. A tile holds ``TILE`` points feature by feature, so that one instruction
+works on several points at once while each point's own sum still runs through its features in
+order: fast, and bit for bit equal to measuring the pair alone. Metrics that must see whole vectors
+read row-major points instead, and tables are looked up.
+"""
+
+import math
+
+import numpy as np
+from numba import types
+from numba.np.numpy_support import as_dtype
+
+from opforest.core.jit import anywhere, helper, kernel, overload
+from opforest.core.metrics.rare_distances import ADDING, MEASURING
+from opforest.core.metrics.types import (
+    UNDEFINED,
+    BrayCurtis,
+    Canberra,
+    Chebyshev,
+    ChiSquared,
+    Hamming,
+    Manhattan,
+    Minkowski,
+    SquaredEuclidean,
+    Table,
+    is_separable,
+)  # fmt: skip
+
+#: Points in a tile.
+TILE = 512
+
+#: Features measured between two looks at whether a tile can be left.
+STRIDE = 16
+
+#: Bytes of points that fit into the cache. Within it, adding four features at once is up to a fifth
+#: faster; beyond it, reading one feature at a time is about one and a half times as fast.
+CACHED = 12 << 20
+
+
+def accumulate(total, a, b, metric):
+    """Take one feature into the running total of a separable metric (compiled code only)."""
+    raise TypeError("accumulate() is for compiled code")
+
+
+@overload(accumulate)
+def _accumulate(total, a, b, metric):
+    zero = as_dtype(total).type(0)  # a literal 0.0 would turn float32 into float64
+    one = as_dtype(total).type(1)
+    kind = metric.instance_class
+    if kind is SquaredEuclidean:
+        return lambda total, a, b, metric: total + (a - b) * (a - b)
+    if kind is Manhattan:
+        return lambda total, a, b, metric: total + abs(a - b)
+    if kind is Chebyshev:
+        return lambda total, a, b, metric: abs(a - b) if abs(a - b) > total else total
+    if kind is Hamming:
+        return lambda total, a, b, metric: total + (one if a != b else zero)
+    if kind is Canberra:
+
+        def add_canberra(total, a, b, metric):
+            size = abs(a) + abs(b)
+            return total + (abs(a - b) / size if size > zero else zero)
+
+        return add_canberra
+    if kind is ChiSquared:
+
+        def add_chi_squared(total, a, b, metric):
+            size = a + b
+            return total + ((a - b) * ((a - b) / size) if size > zero else zero)
+
+        return add_chi_squared
+    return ADDING[kind](zero, one) if kind in ADDING else None
+
+
+def distance(x, y, metric):
+    """Measure one pair of vectors in the metric's reduced units (compiled code only)."""
+    raise TypeError("distance() is for compiled code")
+
+
+@overload(distance)
+def _distance(x, y, metric):
+    dtype = as_dtype(x.dtype).type
+    zero = dtype(0)
+    undefined = dtype(UNDEFINED)
+    if isinstance(metric, types.Dispatcher):
+
+        def user_distance(x, y, metric):
+            value = dtype(metric(x, y))
+            return abs(value) if zero <= value < np.inf else undefined
+
+        return user_distance
+    if metric.instance_class is Minkowski:
+
+        def minkowski_distance(x, y, metric):
+            total = 0.0
+            for k in range(x.shape[0]):
+                total += math.pow(abs(x[k] - y[k]), metric.p)
+            return dtype(total)
+
+        return minkowski_distance
+    if metric.instance_class is BrayCurtis:
+
+        def bray_curtis_distance(x, y, metric):
+            apart = zero
+            size = zero
+            for k in range(x.shape[0]):
+                apart += abs(x[k] - y[k])
+                size += abs(x[k] + y[k])
+            if apart == zero:
+                return zero
+            return apart / size if size > zero else undefined
+
+        return bray_curtis_distance
+    if metric.instance_class in MEASURING:
+        return MEASURING[metric.instance_class](zero, dtype(1))
+    if is_separable(metric):
+
+        def separable_distance(x, y, metric):
+            total = zero
+            for k in range(x.shape[0]):
+                total = accumulate(total, x[k], y[k], metric)
+            return total
+
+        return separable_distance
+    return None
+
+
+@anywhere
+def count_tiles(n):
+    """Return how many tiles n points take."""
+    return (n + TILE - 1) // TILE
+
+
+def make_tiles(rows, chosen, metric):
+    """Return the chosen rows, in that order, in tiles; no tiles for a metric that reads rows."""
+    d = rows.shape[1] if is_separable(metric) else 0
+    tiles = np.zeros((count_tiles(len(chosen)), d, TILE), rows.dtype)
+    fill_tiles(rows, chosen, tiles, 0)
+    return tiles
+
+
+@kernel
+def fill_tiles(rows, chosen, tiles, slot):
+    """Write the chosen rows, in that order, into tiles from this slot on."""
+    for i in range(chosen.shape[0]):
+        for k in range(tiles.shape[1]):
+            tiles[(slot + i) // TILE, k, (slot + i) % TILE] = rows[chosen[i], k]
+
+
+@helper
+def smallest(bits, ceiling):
+    """Return the smallest of ``bits`` and ``ceiling``.
+
+    As integers, the bits of non-negative floats sort like the floats, and the compiler finds
+    their minimum several times faster.
+    """
+    least = ceiling
+    for j in range(bits.shape[0]):
+        least = bits[j] if bits[j] < least else least
+    return least
+
+
+@helper
+def _start(out, zero, a, column, metric):
+    for j in range(out.shape[0]):
+        out[j] = accumulate(zero, a, column[j], metric)
+
+
+@helper
+def _add(out, a, column, metric):
+    for j in range(out.shape[0]):
+        out[j] = accumulate(out[j], a, column[j], metric)
+
+
+@helper
+def _add_four(out, a, b, c, d, column_a, column_b, column_c, column_d, metric):
+    for j in range(out.shape[0]):
+        total = accumulate(out[j], a, column_a[j], metric)
+        total = accumulate(total, b, column_b[j], metric)
+        total = accumulate(total, c, column_c[j], metric)
+        out[j] = accumulate(total, d, column_d[j], metric)
+
+
+@helper
+def _add_features(out, x, tile, begin, end, far, metric):
+    """Take the features ``begin`` to ``end`` into the running totals ``out``."""
+    fours = 0 if far else (end - begin) // 4
+    for four in range(fours):
+        k = begin + 4 * four
+        _add_four(
+            out, x[k], x[k + 1], x[k + 2], x[k + 3],
+            tile[k], tile[k + 1], tile[k + 2], tile[k + 3], metric,
+        )  # fmt: skip
+    for k in range(begin + 4 * fours, end):
+        _add(out, x[k], tile[k], metric)
+
+
+def count_within(out, limit):
+    """Count the entries of ``out`` up to ``limit``, one number or one for each entry."""
+    raise TypeError("count_within() is for compiled code")
+
+
+@overload(count_within)
+def _count_within(out, limit):
+    if isinstance(limit, types.Array):
+
+        def count_each(out, limit):
+            count = 0
+            for j in range(out.shape[0]):
+                count += out[j] <= limit[j]
+            return count
+
+        return count_each
+
+    def count_all(out, limit):
+        count = 0
+        for j in range(out.shape[0]):
+            count += out[j] <= limit
+        return count
+
+    return count_all
+
+
+@helper
+def _measure_tile(out, x, tile, far, limit, metric):
+    d = x.shape[0]
+    _start(out, x[0] - x[0], x[0], tile[0], metric)
+    for k in range(1, d, STRIDE):
+        _add_features(out, x, tile, k, min(k + STRIDE, d), far, metric)
+        # Totals never fall: once all are past their limits, the rest needs no look.
+        if k + STRIDE < d and count_within(out, limit) == 0:
+            return 0
+    return count_within(out, limit)
+
+
+def _at(vertex, j):
+    """Return the index of point j of a tile."""
+
+
+@overload(_at)
+def _index_at(vertex, j):
+    if isinstance(vertex, types.Array):
+        return lambda vertex, j: vertex[j]
+    return lambda vertex, j: vertex + j
+
+
+def measure(out, x, u, rows, tile, vertex, limit, metric):
+    """Write the distances from one point to a tile of points, unless all exceed ``limit``.
+
+    Parameters
+    ----------
+    out : array of length m
+        Takes the distances; complete only if the returned count is not 0.
+    x : array
+        The point: its coordinates, or its row of the table.
+    u : int
+        Its index, or a larger one than any in ``vertex`` if it is no training point.
+    rows : array
+        Coordinates, or the table, by vertex.
+    tile : array of shape (d, TILE)
+        Coordinates of the m points (separable metrics only).
+    vertex : array of length m, or int
+        Their indices; an integer is the first of m successive ones.
+    limit : float or array of length m
+        The distances of interest.
+
+    Returns
+    -------
+    int
+        How many distances are within the limit.
+    """
+    raise TypeError("measure() is for compiled code")
+
+
+@overload(measure)
+def _measure(out, x, u, rows, tile, vertex, limit, metric):
+    # Of a pair, the point with the smaller index always comes first, so that even a user's
+    # function that is not quite symmetric has one value for it.
+    if is_separable(metric):
+        if isinstance(vertex, types.Array):  # Prim's algorithm, whose points become fewer
+            return lambda out, x, u, rows, tile, vertex, limit, metric: _measure_tile(
+                out, x, tile, False, limit, metric
+            )
+        return lambda out, x, u, rows, tile, vertex, limit, metric: _measure_tile(
+            out, x, tile, rows.size * rows.itemsize > CACHED, limit, metric
+        )
+    if getattr(metric, "instance_class", None) is Table:
+
+        def look_up(out, x, u, rows, tile, vertex, limit, metric):
+            for j in range(out.shape[0]):
+                out[j] = x[_at(vertex, j)]
+            return count_within(out, limit)
+
+        return look_up
+
+    def measure_pairs(out, x, u, rows, tile, vertex, limit, metric):
+        for j in range(out.shape[0]):
+            v = _at(vertex, j)
+            if u < v:
+                out[j] = distance(x, rows[v], metric)
+            else:
+                out[j] = distance(rows[v], x, metric)
+        return count_within(out, limit)
+
+    return measure_pairs
+
+
+def between(u, v, rows, metric):
+    """Measure the training points u and v (compiled code only)."""
+    raise TypeError("between() is for compiled code")
+
+
+@overload(between)
+def _between(u, v, rows, metric):
+    if getattr(metric, "instance_class", None) is Table:
+        return lambda u, v, rows, metric: rows[u, v]
+    return lambda u, v, rows, metric: distance(rows[min(u, v)], rows[max(u, v)], metric)
+
+
+@kernel
+def measure_edges(rows, parent, metric):
+    """Return the distance from each vertex to its parent, 0 for a root."""
+    out = np.zeros(parent.shape[0], rows.dtype)
+    for v in range(parent.shape[0]):
+        if parent[v] >= 0:
+            out[v] = between(v, parent[v], rows, metric)
+    return out
+
+
+@kernel
+def measure_pairs(rows, other, out, metric):
+    """Write the distance from each point to each of those that its row of ``other`` names."""
+    for u in range(other.shape[0]):
+        for slot in range(other.shape[1]):
+            out[u, slot] = between(u, other[u, slot], rows, metric)
+
+
+@kernel
+def find_undefined(rows, begin, end, metric):
+    """Return the first pair of a row from ``begin`` on and one before it with no proper distance.
+
+    The answer is (−1, −1) if there is none.
+    """
+    for v in range(begin, end):
+        for u in range(v):
+            value = between(u, v, rows, metric)
+            if not 0 <= value < np.inf:
+                return u, v
+    return -1, -1
+
+
+@kernel
+def measure_block(rows, begin, end, metric):
+    """Return the distances from the points ``begin`` to ``end`` to all points."""
+    out = np.empty((end - begin, len(rows)), rows.dtype)
+    for u in range(begin, end):
+        for v in range(len(rows)):
+            out[u - begin, v] = between(u, v, rows, metric)
+    return out

@@ -1,0 +1,312 @@
+"""A dissimilarity as the rest of the library uses it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from opforest._utils.warn import warn
+from opforest.core.jit import is_jitted
+from opforest.core.metrics.types import (
+    Array,
+    BrayCurtis,
+    Chebyshev,
+    Manhattan,
+    Minkowski,
+    SquaredEuclidean,
+    Table,
+    is_separable,
+)
+
+#: Tells the id of the example at an index, for messages.
+IdAt = Callable[[int], int]
+
+
+def _same(reduced: Array, d: int) -> Array:
+    return reduced
+
+
+@cache
+def _largest_feature(dtype: np.dtype[Any], n_features: int, power: float) -> float:
+    """Return how large features may be, so that no distance overflows."""
+    return float((np.finfo(dtype).max / (4 * n_features)) ** (1 / power) / 2)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A dissimilarity as the rest of the library uses it.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    kernel : NamedTuple or jitted function
+        What kernels use to measure, in reduced units.
+    embedding : callable
+        Maps examples to the points that kernels measure, or raises a ``ValueError``.
+    conversion : callable
+        Maps reduced distances and the number of features to the metric's own units.
+    power : float
+        The power to which the kernel raises differences; it limits how large features may be.
+    non_negative : bool
+        Whether features must not be negative.
+    positive : bool
+        Whether they must not even be 0.
+    params : tuple of pairs
+        Names and values of its parameters.
+    """
+
+    name: str
+    kernel: Any
+    embedding: Callable[[Array], Array] = np.asarray
+    conversion: Callable[[Array, int], Array] = field(default=_same, compare=False)
+    power: float = 1.0
+    non_negative: bool = False
+    positive: bool = False
+    params: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def is_separable(self) -> bool:
+        """Whether many points can be measured side by side."""
+        return is_separable(self.kernel)
+
+    @property
+    def is_indexable(self) -> bool:
+        """Whether a k-d tree can search by the metric."""
+        if isinstance(self.kernel, Minkowski):
+            return self.kernel.p >= 1  # below, it is not convex
+        return isinstance(self.kernel, SquaredEuclidean | Manhattan | Chebyshev)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether kernels look distances up instead of measuring."""
+        return isinstance(self.kernel, Table)
+
+    @property
+    def keeps_points(self) -> bool:
+        """Whether examples are kept as they came, and can be drawn."""
+        return self.embedding is np.asarray and not self.is_precomputed
+
+    @property
+    def is_precomputed(self) -> bool:
+        """Whether the caller gives distances instead of examples."""
+        return isinstance(self, PrecomputedMetric)
+
+    @property
+    def may_be_undefined(self) -> bool:
+        """Whether the distance of two valid points may be undefined."""
+        return is_jitted(self.kernel) or isinstance(self.kernel, BrayCurtis)
+
+    def embed(self, X: Array) -> Array:
+        """Return the points that represent the examples ``X``; never a view of them."""
+        self.check_features(X)
+        return np.array(self.embedding(X), dtype=X.dtype, order="C", copy=True)
+
+    def training_rows(self, points: Array) -> Array:
+        """Return what kernels read to measure training points against each other."""
+        self.check_function(points)
+        self._warn_of_underflow(points)
+        return points
+
+    def query_rows(self, X: Array, points: Array, id_at: IdAt = int) -> Array:
+        """Return what kernels read to measure the queries ``X`` against training points.
+
+        ``id_at`` is what errors call a training point.
+        """
+        return self.embed(X)
+
+    def new_rows(self, X: Array, points: Array, id_at: IdAt = int) -> tuple[Array, Array]:
+        """Return the points of new examples, and what kernels read to measure them.
+
+        For a table these are the distances to the ``points`` and to the new examples themselves.
+        """
+        embedded = self.embed(X)
+        return embedded, embedded
+
+    def to_units(self, reduced: Array, n_features: int) -> Array:
+        """Convert reduced distances to the metric's own units.
+
+        Infinity, the offer of a class without examples, is no distance and stays what it is: a
+        metric whose largest value is 1 would make it 1.
+        """
+        nobody = np.isinf(reduced)
+        if not nobody.any():
+            return self.conversion(reduced, n_features)
+        converted = self.conversion(np.where(nobody, 0, reduced), n_features)
+        return np.where(nobody, np.asarray(np.inf, converted.dtype), converted)
+
+    def check_defined(self, reduced: Array, describe: Callable[[int], str]) -> None:
+        """Raise a ``ValueError`` unless all these reduced distances are finite and not negative."""
+        bad = ~((reduced >= 0) & np.isfinite(reduced))
+        if bad.any():
+            raise ValueError(
+                f"metric {self.name!r} must give a finite, non-negative distance for each pair, "
+                f"but it is undefined (NaN, negative, infinite) for {describe(int(bad.argmax()))}."
+            )
+
+    def check_function(self, points: Array) -> None:
+        """Call a user's jitted function once, so that its errors do not surface in our kernels."""
+        if is_jitted(self.kernel):
+            try:
+                float(self.kernel(points[0], points[0]))
+            except MemoryError:
+                raise
+            except Exception as error:
+                raise ValueError(
+                    f"metric {self.name!r} must take two 1-D arrays of {points.dtype} and return a "
+                    f"number, but a trial call failed: {str(error).splitlines()[0]}"
+                ) from error
+
+    def _warn_of_underflow(self, points: Array) -> None:
+        spread = float((points.max(axis=0) - points.min(axis=0)).max())
+        precision = np.finfo(points.dtype)
+        if 0 < spread < float(precision.tiny / precision.eps) ** (1 / self.power):
+            warn(
+                f"features differ so little, by at most {spread:.3g}, that distances by metric "
+                f"{self.name!r} are lost to rounding in {points.dtype}. Rescale the features."
+            )
+
+    def check_features(self, X: Array) -> None:
+        """Raise a ``ValueError`` if the metric is undefined for features, or would overflow."""
+        if self.non_negative and X.min() < 0:
+            row, column = np.argwhere(X < 0)[0]
+            raise ValueError(
+                f"Negative values in data: metric {self.name!r} is defined for non-negative "
+                f"features only, got {X[row, column]!r} in row {row}, column {column}. "
+                "Shift or rescale the features, or choose a metric such as 'euclidean'."
+            )
+        if self.positive and not X.min() > 0:
+            row, column = np.argwhere(X <= 0)[0]
+            raise ValueError(
+                f"metric {self.name!r} divides by each feature and is defined for positive ones "
+                f"only, got {X[row, column]!r} in row {row}, column {column}. Shift the features, "
+                "or choose a metric such as 'squared_chi_squared'."
+            )
+        largest, limit = max(X.max(), -X.min()), _largest_feature(X.dtype, X.shape[1], self.power)
+        if largest > limit:
+            raise ValueError(
+                f"Features are too large: metric {self.name!r} on {X.dtype} data needs values of "
+                f"magnitude at most {limit:.3g}, got {largest:.3g}; distances would overflow. "
+                "Rescale the features first."
+            )
+
+
+@dataclass(frozen=True)
+class PrecomputedMetric(Metric):
+    """Distances given by the caller: (n, n) to learn from, (m, n) for queries."""
+
+    def embed(self, X: Array) -> Array:
+        """Check a square table of training distances and return a copy of it."""
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                "metric='precomputed' needs a square matrix of distances between the training "
+                f"examples, got shape {X.shape}."
+            )
+        table = _checked_table(X)
+        if not _is_close(X, X.T):
+            u, v = np.unravel_index(np.abs(X - X.T).argmax(), X.shape)
+            raise ValueError(
+                "metric='precomputed' needs a symmetric matrix of distances, but entry "
+                f"({u}, {v}) is {X[u, v]:.6g} and entry ({v}, {u}) is {X[v, u]:.6g}."
+            )
+        lower = np.tril(table, -1)  # the row of the later example, as in partial_fit
+        return np.asarray(lower + lower.T)  # exactly symmetric
+
+    def query_rows(self, X: Array, points: Array, id_at: IdAt = int) -> Array:
+        """Check distances from queries to training examples."""
+        return _checked_table(X)
+
+    def new_rows(self, X: Array, points: Array, id_at: IdAt = int) -> tuple[Array, Array]:
+        """Check distances from new examples to the old ones and to each other."""
+        known = len(points)
+        table = _checked_table(X)
+        if X.shape[1] == known:
+            table = np.hstack((table, _distances_of_copies(table, points)))
+        elif X.shape[1] != known + len(X):
+            raise ValueError(
+                f"X has {X.shape[1]} features, but OPFClassifier is expecting {known} features as "
+                f"input, the distances to the {known} known examples, and {len(X)} more, the "
+                "distances to the new examples themselves."
+            )
+        table[:, known:] = self.embed(table[:, known:])
+        return table, table
+
+
+def _is_close(a: Array, b: Array) -> bool:
+    """Tell whether distances are equal up to rounding."""
+    return bool(np.allclose(a, b, rtol=1e-5, atol=1e-8 * a.max()))
+
+
+def _distances_of_copies(table: Array, points: Array) -> Array:
+    """Return the distances between new examples, all but one of which are copies of known ones."""
+    copied = np.full(len(table), -1)
+    for i, row in enumerate(table):
+        same = [k for k in np.flatnonzero(row == 0) if _is_close(row, points[k])]
+        copied[i] = same[0] if same else -1
+    if (copied < 0).sum() > 1:
+        raise ValueError(
+            f"metric='precomputed' needs {len(table)} more columns: the distances between the "
+            f"{len(table)} new examples, after those to the {len(points)} known ones."
+        )
+    between = np.where(copied >= 0, table[:, copied], table[:, copied].T)
+    np.fill_diagonal(between, 0)
+    return between
+
+
+@dataclass(frozen=True)
+class CallableMetric(Metric):
+    """A Python function of two vectors; its distances are measured beforehand, pair by pair."""
+
+    function: Callable[..., float] = max
+
+    def embed(self, X: Array) -> Array:
+        """Return a copy of the examples."""
+        return np.array(X, order="C", copy=True)
+
+    def training_rows(self, points: Array) -> Array:
+        """Measure all pairs of training points."""
+        return self._measure(points, points, 0)
+
+    def query_rows(self, X: Array, points: Array, id_at: IdAt = int) -> Array:
+        """Measure each query against each training point."""
+        return self._measure(points, X, len(points), id_at).T.copy()
+
+    def new_rows(self, X: Array, points: Array, id_at: IdAt = int) -> tuple[Array, Array]:
+        """Measure each new example against the old ones and the other new ones."""
+        table = self._measure(np.concatenate((points, X)), X, len(points), id_at)
+        return X, table.T.copy()
+
+    def _measure(self, X: Array, Y: Array, first: int, id_at: IdAt = int) -> Array:
+        """Measure X against Y, whose indices begin at ``first``; the smaller index comes first."""
+        function = partial(self.function, **dict(self.params))
+        X, Y = X.view(), Y.view()
+        X.flags.writeable = Y.flags.writeable = False
+        table = np.zeros((len(X), len(Y)))
+        for u, x in enumerate(X):
+            for v in range(max(0, u + 1 - first), len(Y)):
+                table[u, v] = function(x, Y[v])
+        self.check_defined(
+            table.ravel(), lambda i: name_pair(*divmod(i, len(Y)), first=first, id_at=id_at)
+        )
+        corner = table[first:]
+        corner += np.triu(corner, 1).T if len(corner) else 0
+        return table
+
+
+def name_pair(u: int, v: int, first: int, id_at: IdAt = int) -> str:
+    """Return what to call a pair: u counts known examples and then rows of X, v rows of X."""
+    if u < first:
+        return f"example {id_at(u)} and row {v} of X"
+    return f"rows {u - first} and {v} of X"
+
+
+def _checked_table(X: Array) -> Array:
+    if X.min() < 0:
+        row, column = np.argwhere(X < 0)[0]
+        raise ValueError(
+            "Negative values in data: metric='precomputed' needs non-negative distances, got "
+            f"{X[row, column]:.6g} at ({row}, {column})."
+        )
+    return np.ascontiguousarray(X + 0.0)  # a copy, with no negative zeros in it

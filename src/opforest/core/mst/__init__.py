@@ -1,0 +1,1 @@
+"""Minimum spanning trees, unique under (weight, smaller index, larger index)."""

@@ -1,0 +1,69 @@
+"""The minimum spanning tree of the edges between two blocks of examples: dense Prim on two sides.
+
+A vertex that joins the tree is measured against those of the other block only, so each pair is
+measured once. Edges are compared as in ``prim``.
+"""
+
+import numpy as np
+
+from opforest._utils.progress import advance
+from opforest.core.jit import borrow, helper, kernel, specialise
+from opforest.core.mst import prim
+from opforest.core.mst.prim import (
+    join,
+    least_bits,
+    make_frontier,
+    offer_edges,
+    plant,
+    smallest_edge,
+)  # fmt: skip
+from opforest.core.records import Tree
+
+
+def span_bipartite(rows, split, metric) -> Tree:
+    """Return the minimum spanning tree of all edges between the first ``split`` rows and the rest.
+
+    There must be rows on both sides.
+    """
+    n = rows.shape[0]
+    tree = plant(rows)
+    left = make_frontier(rows, np.arange(1, split), metric)
+    right = make_frontier(rows, np.arange(split, n), metric)
+    outside = np.array([split - 1, n - split])
+    grow = specialise(_grow, metric)
+    steps = max(1, prim.WORK_PER_CALL // rows.size)
+    for begin in range(0, n - 1, steps):
+        advance(begin / n)
+        grow(rows, tree, left, right, outside, begin, min(begin + steps, n - 1), metric)
+    return tree
+
+
+@helper
+def _comes_first(a, i, b, j):
+    """Compare edges of equal weight: that in slot i of one frontier, in slot j of another."""
+    low, other_low = min(a.vertex[i], a.parent[i]), min(b.vertex[j], b.parent[j])
+    if low != other_low:
+        return low < other_low
+    return max(a.vertex[i], a.parent[i]) < max(b.vertex[j], b.parent[j])
+
+
+@kernel
+def _grow(rows, tree, left, right, outside, begin, end, metric):
+    """Add the vertices number ``begin`` + 1 to ``end``; ``outside`` counts those not in the tree.
+
+    The frontiers hold the vertices of either block that are outside.
+    """
+    tree, left, right = borrow(tree), borrow(left), borrow(right)
+    split = left.vertex.shape[0] + 1
+    for step in range(begin, end):
+        u = tree.order[step]
+        side = 0 if u < split else 1
+        own, other = (left, right) if side == 0 else (right, left)
+        offer_edges(rows, u, other, outside[1 - side], own, outside[side], metric)
+        a, b = least_bits(left, outside[0]), least_bits(right, outside[1])
+        i = smallest_edge(left, outside[0], a) if a <= b else -1
+        j = smallest_edge(right, outside[1], b) if b <= a else -1
+        side = 0 if j < 0 or (i >= 0 and _comes_first(left, i, right, j)) else 1
+        outside[side] -= 1
+        own, slot = (left, i) if side == 0 else (right, j)
+        join(tree, step + 1, own, slot, outside[side])

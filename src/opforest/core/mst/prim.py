@@ -1,0 +1,229 @@
+"""The minimum spanning tree of all examples: dense Prim in O(n) extra memory.
+
+Edges are compared by (weight, smaller index, larger index). That is a total order, so the tree is
+unique, ties and duplicates included, and every algorithm that respects it finds the same one.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from opforest._utils.progress import advance
+from opforest.core.jit import borrow, helper, kernel, specialise
+from opforest.core.metrics.distances import (
+    TILE,
+    count_tiles,
+    count_within,
+    make_tiles,
+    measure,
+    smallest,
+)  # fmt: skip
+from opforest.core.metrics.types import is_separable
+from opforest.core.records import Tree
+
+#: About how many features one call of a kernel looks at, so that Ctrl-C is heard in between.
+WORK_PER_CALL = 200_000_000
+
+
+#: Coordinates of this many bytes are fetched about as fast as they are measured.
+FAST_CACHE = 2**20
+
+#: How many vertices may be measured ahead of their turn.
+AHEAD = 16
+
+#: No bit pattern of a weight is larger, and no index.
+INFINITE = np.iinfo(np.int64).max
+
+
+class Frontier(NamedTuple):
+    """The vertices outside the tree, by slot, and the best edge known from each to the tree."""
+
+    tiles: np.ndarray  #: coordinates
+    vertex: np.ndarray
+    parent: np.ndarray
+    weight: np.ndarray
+    bits: np.ndarray  #: the same memory as integers, which sort alike and find minima faster
+    lowest: np.ndarray  #: by tile: the smallest of its ``bits``
+    owner: np.ndarray  #: vertices that have been measured ahead of their turn; −1 for none
+    ahead: np.ndarray  #: by owner: the distances from it, by slot
+    scratch: np.ndarray  #: two rows of TILE distances, those of the second one infinite
+
+
+def span(rows, metric) -> Tree:
+    """Return the minimum spanning tree of the complete graph on ``rows``."""
+    n = rows.shape[0]
+    tree = plant(rows)
+    frontier = make_frontier(rows, np.arange(1, n), metric)
+    grow = specialise(_grow, metric)
+    steps = max(1, WORK_PER_CALL // rows.size)
+    for begin in range(0, n - 1, steps):
+        advance(1 - (1 - begin / n) ** 2)  # the share of distances that are done
+        grow(rows, tree, frontier, begin, min(begin + steps, n - 1), metric)
+    return tree
+
+
+def plant(rows) -> Tree:
+    """Return a tree that holds vertex 0 alone, with room for all rows."""
+    n = rows.shape[0]
+    return Tree(np.full(n, -1), np.zeros(n, rows.dtype), np.zeros(n, np.int64))
+
+
+def make_frontier(rows, outside, metric) -> Frontier:
+    """Return these vertices, with no edge known from any of them to the tree."""
+    m = len(outside)
+    weight = np.full(m, np.inf, rows.dtype)
+    bits = weight.view(f"i{rows.itemsize}")
+    n_ahead = _how_many_ahead(rows, m, metric)
+    return Frontier(
+        tiles=make_tiles(rows, outside, metric),
+        vertex=outside,
+        parent=np.full(m, rows.shape[0]),
+        weight=weight,
+        bits=bits,
+        lowest=bits[: count_tiles(m)].copy(),
+        owner=np.full(n_ahead, -1),
+        ahead=np.empty((n_ahead, m), rows.dtype),
+        scratch=np.full((2, TILE), np.inf, rows.dtype),
+    )
+
+
+def _how_many_ahead(rows, m, metric):
+    """Return how many vertices may be measured ahead of their turn against m others.
+
+    Where coordinates do not fit into the fast caches, fetching them takes longer than measuring.
+    So a vertex is measured together with another one that will join the tree soon.
+    """
+    d = rows.shape[1]
+    pays = is_separable(metric) and m * d * rows.itemsize > FAST_CACHE and d >= 8
+    return AHEAD if pays else 0
+
+
+@helper
+def _relax(weight, parent, distance, u):
+    """Give ``u`` to all for whom it is the better end."""
+    for j in range(weight.shape[0]):
+        # Among edges of one vertex and equal weight, the one with the smaller other end comes
+        # first in the order of edges.
+        shorter = distance[j] < weight[j]
+        takes = shorter | ((distance[j] == weight[j]) & (u < parent[j]))
+        weight[j] = distance[j] if takes else weight[j]
+        parent[j] = u if takes else parent[j]
+
+
+@helper
+def least_bits(frontier, m):
+    """Return the bits of the smallest weight; INFINITE for m = 0."""
+    return smallest(frontier.lowest[: (m + TILE - 1) // TILE], INFINITE)
+
+
+@helper
+def smallest_edge(frontier, m, least):
+    """Return the slot of the edge with the smallest indices of those with the ``least`` bits."""
+    best = -1
+    best_low = best_high = INFINITE
+    for tile in range((m + TILE - 1) // TILE):
+        if frontier.lowest[tile] != least:
+            continue
+        for slot in range(tile * TILE, min(tile * TILE + TILE, m)):
+            if frontier.bits[slot] == least:
+                low = min(frontier.vertex[slot], frontier.parent[slot])
+                high = max(frontier.vertex[slot], frontier.parent[slot])
+                if low < best_low or (low == best_low and high < best_high):
+                    best, best_low, best_high = slot, low, high
+    return best
+
+
+@helper
+def _close_gap(frontier, slot, last):
+    """Move the last vertex into a slot whose vertex has joined the tree."""
+    tiles, vertex, parent, weight, bits, lowest, _, ahead, _ = frontier
+    vertex[slot] = vertex[last]
+    parent[slot] = parent[last]
+    weight[slot] = weight[last]
+    for k in range(tiles.shape[1]):
+        tiles[slot // TILE, k, slot % TILE] = tiles[last // TILE, k, last % TILE]
+    for i in range(ahead.shape[0]):
+        ahead[i, slot] = ahead[i, last]
+    for tile in (slot // TILE, last // TILE):
+        lowest[tile] = smallest(bits[tile * TILE : min(tile * TILE + TILE, last)], INFINITE)
+
+
+@helper
+def _index_of(items, item):
+    for i in range(items.shape[0]):
+        if items[i] == item:
+            return i
+    return -1
+
+
+@helper
+def _soon_to_join(frontier, m):
+    """Return the vertex with the least weight; −1 if there is none."""
+    lowest = frontier.lowest[: (m + TILE - 1) // TILE]
+    if m == 0:
+        return -1
+    tile = 0
+    for other in range(1, lowest.shape[0]):
+        if lowest[other] < lowest[tile]:
+            tile = other
+    slot = tile * TILE
+    while frontier.bits[slot] != lowest[tile]:
+        slot += 1
+    return frontier.vertex[slot]
+
+
+@helper
+def offer_edges(rows, u, frontier, m, peers, n_peers, metric):
+    """Offer ``u`` to the first m vertices of a frontier as the better end.
+
+    Where it pays, one of the first ``n_peers`` vertices of the frontier ``peers``, whose turn to
+    be offered will come soon, is measured on the way.
+    """
+    tiles, vertex, parent, weight, bits, lowest, owner, ahead, scratch = frontier
+    mine = _index_of(owner, u)  # where it has been measured already
+    free = _index_of(owner, -1) if mine < 0 else -1
+    w = _soon_to_join(peers, n_peers) if free >= 0 else -1
+    if w >= 0 and _index_of(owner, w) >= 0:
+        w = -1
+    for tile in range((m + TILE - 1) // TILE):
+        first = tile * TILE
+        last = min(first + TILE, m)
+        out = scratch[0, : last - first]
+        limit = weight[first:last]
+        names = vertex[first:last]
+        if mine >= 0:
+            out = ahead[mine, first:last]
+            within = count_within(out, limit)
+        else:
+            within = measure(out, rows[u], u, rows, tiles[tile], names, limit, metric)
+        if w >= 0:
+            later, no_limit = ahead[free, first:last], scratch[1, : last - first]
+            measure(later, rows[w], w, rows, tiles[tile], names, no_limit, metric)
+        if within:
+            _relax(limit, parent[first:last], out, u)
+            lowest[tile] = smallest(bits[first:last], INFINITE)
+    if mine >= 0:
+        owner[mine] = -1
+    if w >= 0:
+        owner[free] = w
+
+
+@helper
+def join(tree, step, frontier, slot, last):
+    """Let the vertex in a slot join the tree as number ``step``, by its best edge."""
+    v = frontier.vertex[slot]
+    tree.order[step] = v
+    tree.parent[v] = frontier.parent[slot]
+    tree.weight[v] = frontier.weight[slot]
+    _close_gap(frontier, slot, last)
+
+
+@kernel
+def _grow(rows, tree, frontier, begin, end, metric):
+    """Add the vertices number ``begin`` + 1 to ``end`` to the tree."""
+    tree, frontier = borrow(tree), borrow(frontier)
+    for step in range(begin, end):
+        m = frontier.vertex.shape[0] - step
+        offer_edges(rows, tree.order[step], frontier, m, frontier, m, metric)
+        slot = smallest_edge(frontier, m, least_bits(frontier, m))
+        join(tree, step + 1, frontier, slot, m - 1)

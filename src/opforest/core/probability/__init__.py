@@ -1,0 +1,1 @@
+"""Probabilities from costs, and the leave-one-out offers behind them."""

@@ -1,0 +1,79 @@
+"""Layer 2: the nearest neighbours of every example."""
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from opforest._utils.chunks import parts_of, share
+from opforest.core.jit import specialise
+from opforest.core.kdtree.all_knn import columns_of, find_nearest, scan_for_nearest
+from opforest.core.metrics.distances import make_tiles, measure_pairs
+from opforest.core.metrics.metric import Metric
+from opforest.core.metrics.types import Array
+from opforest.core.mst.boruvka import LEAVES_PER_CALL
+from opforest.core.mst.prim import WORK_PER_CALL
+from opforest.core.select.mst import SHARE_FOR_SEARCH, probe
+
+
+def nearest_neighbors(
+    rows: Array, k: int, metric: Metric, algorithm: str = "auto", n_jobs: int | None = None
+) -> tuple[Array, Array]:
+    """Return the k nearest others of each example, by (distance, index).
+
+    Parameters
+    ----------
+    rows : array of shape (n, d)
+        The examples as ``metric.training_rows`` returned them: coordinates, or a table.
+    k : int
+        How many neighbours, less than n.
+    metric : Metric
+        Measures them.
+    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
+        How to search; the neighbours are the same.
+    n_jobs : int, default=None
+        The number of threads that share the work.
+
+    Returns
+    -------
+    near : array of shape (n, k)
+        The indices of the neighbours, the nearest first.
+    distance : array of shape (n, k)
+        Their reduced distances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opforest.metrics import resolve
+    >>> from opforest.neighbors import nearest_neighbors
+    >>> rows = np.array([[0.0], [1.0], [3.0]])
+    >>> near, distance = nearest_neighbors(rows, 1, resolve("euclidean"))
+    >>> near.ravel(), distance.ravel()
+    (array([1, 0, 1]), array([1., 1., 4.]))
+    """
+    n = len(rows)
+    if not 0 < k < n:
+        raise ValueError(f"k must be from 1 to {n - 1}, fewer than the {n} examples, got {k}.")
+    probed, jobs = probe(rows, metric, algorithm), effective_n_jobs(n_jobs)
+    near, distance = np.empty((n, k), np.int64), np.empty((n, k), rows.dtype)
+    if probed.tree is not None and probed.share < SHARE_FOR_SEARCH:
+        tree, reach = probed.tree, np.empty(n, rows.dtype)
+        at, columns = np.empty((n, k), np.int32), columns_of(tree)
+
+        def search(leaves: Array) -> None:
+            find_nearest(tree, columns, leaves, at, reach, metric.kernel)
+
+        leaves = np.flatnonzero(tree.nodes["child"] < 0)
+        size = min(LEAVES_PER_CALL, -(-len(leaves) // (4 * jobs)))
+        share(search, parts_of(leaves, size), jobs)
+        near[tree.vertex] = tree.vertex[at]
+        measure_pairs(rows, near, distance, metric.kernel)
+        return near, distance
+    tiles, names = make_tiles(rows, np.arange(n), metric.kernel), np.arange(n)
+    scan = specialise(scan_for_nearest, metric.kernel)
+
+    def look(part: Array) -> None:
+        scan(rows, tiles, names, part, near, distance, metric.kernel)
+
+    size = min(WORK_PER_CALL // max(1, rows.size), -(-n // jobs))
+    share(look, parts_of(names, max(1, size)), jobs)
+    metric.check_defined(distance.ravel(), lambda i: f"example {i // k} and another one")
+    return near, distance

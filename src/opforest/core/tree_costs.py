@@ -1,0 +1,169 @@
+"""From a spanning tree to the forest: prototypes, costs, predecessors, roots.
+
+The cheapest path between two vertices, by its largest edge, lies on the tree. So conquest takes
+two linear passes over the tree, leaves to root and back, and no second look at the distances.
+Where labels are given, it never crosses an edge between two of them. For prototypes, the ends of
+all such edges, nothing is lost by that: the near one reaches whatever lies behind it at least as
+cheaply. That is how ties go to a vertex's own class.
+
+Several paths may be cheapest. Among them a vertex takes the one with the fewest steps since the
+cost last rose, and among those the one through the neighbour with the smallest index. So the
+forest is a function of the tree alone.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from opforest.core.jit import borrow, helper, kernel
+from opforest.core.records import Tree
+
+
+class Conquest(NamedTuple):
+    """How each vertex was reached."""
+
+    cost: np.ndarray  #: the largest step on the way
+    level: np.ndarray  #: how many steps ago the cost last rose
+
+
+def as_tree(parent, weight) -> Tree:
+    """Return a tree given by the parent of each vertex, −1 for its one root, and edge weights."""
+    order = np.full(len(parent), -1)
+    _order(parent, order)
+    return Tree(parent, weight, order)
+
+
+@kernel
+def _order(parent, order):
+    """Write the vertices of a rooted tree, parents before children."""
+    n = parent.shape[0]
+    start = np.zeros(n + 3, np.int64)  # indexed by parent + 1: the root's parent is −1
+    for v in range(n):
+        start[parent[v] + 3] += 1
+    for v in range(n + 1):
+        start[v + 2] += start[v + 1]
+    children = np.empty(n, np.int64)
+    for v in range(n):
+        slot = start[parent[v] + 2]
+        start[parent[v] + 2] += 1
+        children[slot] = v
+    order[0] = children[0]
+    end = 1
+    i = 0
+    while i < end:
+        for slot in range(start[order[i] + 1], start[order[i] + 2]):
+            order[end] = children[slot]
+            end += 1
+        i += 1
+
+
+def count_cuts(parent, label):
+    """Return how many tree edges lead from each vertex to another class: 0 for no prototype.
+
+    Where there is only one class, the first vertex stands in as the prototype.
+    """
+    child = np.flatnonzero((parent >= 0) & (label != label[parent]))
+    cuts = np.bincount(child, minlength=len(parent))
+    cuts += np.bincount(parent[child], minlength=len(parent))
+    if len(child) == 0:
+        cuts[:1] = 1
+    return cuts
+
+
+def conquer(tree, seeds, label=None) -> Conquest:
+    """Let the seeds conquer all vertices that they reach.
+
+    Parameters
+    ----------
+    tree : Tree
+        A spanning tree.
+    seeds : array of bool
+        Which vertices begin, at no cost.
+    label : array of int, default=None
+        Paths stay among vertices of one label; by default they lead everywhere.
+
+    Returns
+    -------
+    Conquest
+        Its costs are infinite where no seed leads.
+    """
+    n = len(tree.parent)
+    conquest = Conquest(np.full(n, np.inf, tree.weight.dtype), np.zeros(n, np.int64))
+    conquest.cost[seeds] = 0
+    _conquer(tree, np.zeros(n, np.int64) if label is None else label, conquest)
+    return conquest
+
+
+@helper
+def _offer(cost, level, weight):
+    """Extend a path of this cost, with ``level`` steps since it last rose, by one edge."""
+    if weight > cost:
+        return weight, 0
+    return cost, level + 1
+
+
+@helper
+def _conquer_through(u, v, weight, cost, level):
+    """Let ``u`` make ``v`` an offer."""
+    offer, steps = _offer(cost[u], level[u], weight)
+    if offer < cost[v] or (offer == cost[v] and steps < level[v]):
+        cost[v], level[v] = offer, steps
+
+
+@kernel
+def _conquer(tree, label, conquest):
+    parent, weight, order = borrow(tree)
+    cost, level = borrow(conquest)
+    for i in range(order.shape[0] - 1, 0, -1):
+        v = order[i]
+        if label[v] == label[parent[v]]:
+            _conquer_through(v, parent[v], weight[v], cost, level)
+    for i in range(1, order.shape[0]):
+        v = order[i]
+        if label[v] == label[parent[v]]:
+            _conquer_through(parent[v], v, weight[v], cost, level)
+
+
+def trace_paths(tree, seeds, conquest, label=None):
+    """Return each vertex's predecessor and the seed that it leads to; −1 for those it has none of.
+
+    The arguments are those of ``conquer``, and what it returned.
+    """
+    n = len(tree.parent)
+    label = np.zeros(n, np.int64) if label is None else label
+    predecessor, root = np.full(n, n), np.where(seeds, np.arange(n), -1)
+    _trace(tree, label, conquest, predecessor, root)
+    return predecessor, root
+
+
+@helper
+def _is_conquered_by(u, v, weight, cost, level):
+    offer, steps = _offer(cost[u], level[u], weight)
+    return offer == cost[v] and steps == level[v]
+
+
+@kernel
+def _trace(tree, label, conquest, predecessor, root):
+    parent, weight, _ = borrow(tree)
+    cost, level = borrow(conquest)
+    n = parent.shape[0]
+    for v in range(n):
+        u = parent[v]
+        if u < 0 or label[u] != label[v] or cost[v] == np.inf:
+            continue
+        if _is_conquered_by(u, v, weight[v], cost, level):
+            predecessor[v] = min(predecessor[v], u)
+        if _is_conquered_by(v, u, weight[v], cost, level):
+            predecessor[u] = min(predecessor[u], v)
+    for v in range(n):
+        if root[v] == v or predecessor[v] == n:
+            predecessor[v] = -1
+    for v in range(n):
+        u = v
+        while root[u] < 0 and predecessor[u] >= 0:
+            u = predecessor[u]
+        top = root[u]
+        u = v
+        while root[u] < 0 and predecessor[u] >= 0:
+            root[u] = top
+            u = predecessor[u]

@@ -1,0 +1,167 @@
+"""How notebooks show a forest (numbers, classes, tree) and an explanation (path, rival)."""
+
+from typing import Any
+
+import numpy as np
+
+from opforest._utils.text import count
+from opforest.display import html
+from opforest.display.layout import lay_out
+from opforest.display.palette import hex_of
+from opforest.forest.explanation import PRINTED_STEPS, Explanation
+
+#: Larger trees are not drawn: a notebook keeps the picture.
+MOST_TO_DRAW = 1000
+
+#: Further classes are only counted.
+MOST_CLASSES = 10
+
+SIZE, MARGIN = 260, 12
+
+#: The size of the picture of a path, and its margin.
+PATH_WIDTH, PATH_HEIGHT, PATH_MARGIN = 300, 230, 20
+
+
+def forest_html(forest: Any) -> str:
+    """Return a forest as HTML."""
+    prototypes = forest.prototypes
+    kind = f", grown by {forest.grown_by}" if forest.grown_by not in ("", "seeds") else ""
+    title = f"<b>Optimum-path forest</b> of {count(len(forest), 'example')}{kind}"
+    facts = [
+        (f"{forest.seed_name}s", f"{len(prototypes):,}"),
+        ("metric", html.text(forest.metric.name)),
+        (
+            "features",
+            "none: distances" if forest.metric.is_precomputed else f"{forest.n_features:,}",
+        ),
+        ("precision", str(forest.dtype)),
+        ("memory", _bytes(forest.n_bytes)),
+    ]
+    if len(forest) == 0:
+        return html.frame(title, html.table((), facts))
+    label = forest.label
+    facts.insert(1, ("largest cost", f"{forest.cost.max():.4g}"))
+    return html.frame(
+        title,
+        html.table((), facts),
+        _classes(forest, label, prototypes),
+        _tree(forest, label, prototypes) if len(forest) <= MOST_TO_DRAW else "",
+    )
+
+
+def _bytes(number: float) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:.3g} GB"
+
+
+def _classes(forest: Any, label: Any, prototypes: Any) -> str:
+    n = int(label.max()) + 1
+    examples = np.bincount(label, minlength=n)
+    seeds = np.bincount(label[prototypes], minlength=n)
+    cost = np.bincount(label, forest.cost, minlength=n)
+    shown = np.flatnonzero(examples)
+    rows = [
+        (
+            html.chip(k, hex_of(k)),
+            f"{examples[k]:,}",
+            f"{seeds[k]:,}",
+            f"{cost[k] / examples[k]:.4g}",
+        )
+        for k in shown[:MOST_CLASSES].tolist()
+    ]
+    if len(shown) > MOST_CLASSES:
+        rest = shown[MOST_CLASSES:]
+        rows.append(
+            (f"… {len(rest)} more", f"{examples[rest].sum():,}", f"{seeds[rest].sum():,}", "")
+        )
+    return html.table(("class", "examples", f"{forest.seed_name}s", "mean cost"), rows)
+
+
+def _tree(forest: Any, label: Any, prototypes: Any) -> str:
+    edges = forest.edges
+    with np.errstate(all="ignore"):
+        length = forest.edge_lengths().astype(np.float64)
+        if len(edges) == 0 or not np.isfinite(length.sum()):
+            return ""
+        at = lay_out(len(forest), edges, length)
+    at = html.fit_into(at, SIZE, SIZE, MARGIN, keep=True)(at)
+    u, v = edges.T
+    is_cut = label[u] != label[v]
+    parts = []
+    for k in np.unique(label).tolist():
+        inside = edges[~is_cut & (label[u] == k)]
+        parts += [html.lines(at[inside], hex_of(k), 1), html.dots(at[label == k], hex_of(k), 1.3)]
+    parts.append(html.lines(at[edges[is_cut]], "currentColor", 1, dashed=True))
+    parts += [html.star(at[p], hex_of(label[p]), 4) for p in prototypes.tolist()]
+    return html.svg(SIZE, SIZE, parts, "the tree; edges have their true lengths")
+
+
+def explanation_html(why: Explanation) -> str:
+    """Return an explanation as HTML: the path, the rival, and a picture of two features."""
+    title = (
+        f"<b>{html.chip(repr(why.label), _color(why))}</b> at cost <b>{why.cost:.4g}</b>: "
+        f"conquered by {html.text(why.steps[-2].name)}, on the path of "
+        f"{html.text(why.steps[0].name.replace('example', 'prototype'))}"
+    )
+    rows = [_step_cells(why, i) for i in range(len(why.steps))]
+    if len(rows) > PRINTED_STEPS:
+        half = PRINTED_STEPS // 2
+        rows[half:-half] = [["", f"… {len(rows) - 2 * half} more steps …", "", "", ""]]
+    head = ("", "example", "class", "distance", "cost")
+    return html.frame(title, html.table(head, rows, left=3) + _rival(why), _path_picture(why))
+
+
+def _color(why: Explanation) -> str | None:
+    return None if why.view is None else hex_of(why.view.code)
+
+
+def _step_cells(why: Explanation, i: int) -> list[str]:
+    step = why.steps[i]
+    mark = "prototype" if i == 0 else "→" if step.id is None else ""
+    numbers = ["", ""] if i == 0 else [f"{step.distance:.4g}", f"{step.cost:.4g}"]
+    return [mark, html.text(step.name), html.chip(repr(step.label), _color(why)), *numbers]
+
+
+def _rival(why: Explanation) -> str:
+    rival = why.rival
+    if rival is None:
+        return ""
+    if rival.cost == why.cost:
+        more = ", which is a tie; the cheaper conqueror wins, then the older one"
+    else:
+        more = f", {rival.cost / why.cost:.3g} times as much" if why.cost > 0 else ""
+    name, conqueror = html.chip(repr(rival.label), _color(rival)), rival.steps[-2].name
+    sentence = f"Nearest rival: {name} would have cost <b>{rival.cost:.4g}</b>"
+    return f'<div style="margin-top:6px">{sentence}, from {html.text(conqueror)}{more}.</div>'
+
+
+def _path_picture(why: Explanation) -> str:
+    view, rival = why.view, why.rival
+    if view is None or view.places is None or view.around is None or view.codes is None:
+        return ""
+    paths = [(view.places, view.code, False)]
+    if rival is not None and rival.view is not None and rival.view.places is not None:
+        paths.insert(0, (rival.view.places, rival.view.code, True))
+    shown = np.concatenate((view.around, view.places))
+    place = html.fit_into(shown, PATH_WIDTH, PATH_HEIGHT, PATH_MARGIN)
+    parts = [
+        f'<rect x=".5" y=".5" width="{PATH_WIDTH - 1}" height="{PATH_HEIGHT - 1}" rx="4" '
+        'fill="none" stroke="currentColor" stroke-opacity=".3"/>'
+    ]
+    parts += [
+        html.dots(place(view.around[view.codes == code]), hex_of(code), 2, 0.4)
+        for code in np.unique(view.codes).tolist()
+    ]
+    for points, code, is_rival in paths:
+        at, color = place(points), hex_of(code)
+        parts.append(html.polyline(at, color, 2, is_rival))
+        parts += [html.dots(at[1:-1], color, 3), html.star(at[0], color, 8)]
+    x, y = place(view.places[-1:])[0]
+    parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="none" stroke="currentColor" '
+                 'stroke-width="2"/>')  # fmt: skip
+    parts += [html.words(PATH_WIDTH - 6, PATH_HEIGHT - 6, view.names[0], "end"),
+              html.words(6, 14, view.names[1])]  # fmt: skip
+    return html.svg(PATH_WIDTH, PATH_HEIGHT, parts, "the path to x, and that of the nearest rival")

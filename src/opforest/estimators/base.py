@@ -1,0 +1,291 @@
+"""Layer 3: what estimators share: validation, encoding labels, keeping what was learned.
+
+What an estimator has learned changes by a single assignment, of its ``__dict__``. So other threads,
+and whoever interrupts it, see either the old state or the new one, and never a forest with the
+classes of another.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from types import SimpleNamespace
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_X_y
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from opforest._utils.rwlock import Holder
+from opforest._utils.text import count
+from opforest.core.metrics.metric import Metric
+from opforest.core.metrics.registry import ALIASES, NON_NEGATIVE, resolve
+from opforest.estimators.notebook import NotebookMixin
+from opforest.estimators.validation import check_algorithm
+from opforest.forest.forest import BaseForest
+from opforest.forest.updates.report import UpdateReport
+
+Array = npt.NDArray[Any]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+#: NumPy's kinds of integer types.
+INTEGERS = "biu"
+
+#: Examples of these types are kept as they are; all others are converted to the first.
+PRECISIONS = (np.float64, np.float32)
+
+
+def encode(
+    y: Array, known: Array, classes: npt.ArrayLike | None = None
+) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Return all classes in order, and the labels as indices of them.
+
+    ``known`` holds the classes known so far, in order; it may be empty.
+    """
+    if classes is None and known.dtype == y.dtype != object and len(known):
+        label = np.searchsorted(known, y)
+        if (known.take(label, mode="clip") == y).all():  # there are no new classes
+            return known, label
+    announced = np.asarray([] if classes is None else classes)
+    parts = [part for part in (known, announced, y) if len(part)]
+    if any(part.dtype.kind not in INTEGERS for part in parts):
+        unique_labels(*parts)  # raises an error if labels cannot be compared
+    parts = [np.unique(part) for part in parts]
+    all_classes = np.unique(np.concatenate(parts))
+    for labels in parts:
+        if len(np.unique(labels.astype(all_classes.dtype))) < len(labels):
+            raise ValueError(
+                f"labels of types {[str(part.dtype) for part in parts]} cannot be told apart as "
+                f"{all_classes.dtype}. Convert them to one type first."
+            )
+    return all_classes, np.searchsorted(all_classes, y)
+
+
+def encode_known(y: Array, classes: Array) -> npt.NDArray[np.int64]:
+    """Return the labels of an evaluation set as indices of the known classes."""
+    is_known = np.isin(y, classes)
+    if not is_known.all():
+        raise ValueError(
+            f"the evaluation set has the class {y[~is_known].tolist()[0]!r}, which is none of the "
+            f"{len(classes)} known classes. Leave its examples out, or learn some of them first."
+        )
+    return np.searchsorted(classes, y)
+
+
+def check_labels(y: Array) -> None:
+    """Raise a ``ValueError`` if these are not class labels."""
+    if y.dtype.kind not in INTEGERS:  # integers always are labels
+        check_classification_targets(y)
+
+
+class _StoppedError(MemoryError):
+    """A ``MemoryError`` that says what has been done; it is replaced by a plain one."""
+
+
+def tells_of_memory(method: Method) -> Method:
+    """Let the ``MemoryError`` of an update be a plain one that says what became of the model.
+
+    What raises another one has not changed the model yet. That of NumPy is of a type of its own,
+    which cannot be made of a text.
+    """
+
+    @wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(*args, **kwargs)
+        except _StoppedError as error:
+            raise MemoryError(str(error)) from error.__cause__
+        except MemoryError as error:
+            reason = f"{method.__name__} ran out of memory, and the model is as it was before."
+            raise MemoryError(reason) from error
+
+    return call  # type: ignore[return-value]
+
+
+class Learned(NamedTuple):
+    """A forest and the classes that belong to it."""
+
+    forest: BaseForest
+    classes: Array
+
+    def reading(self) -> Holder:
+        """Return a context in which the forest does not change."""
+        return self.forest.examples.lock.reading()
+
+    def labels_of(self, index: Array) -> Array:
+        """Return the labels of examples."""
+        labels: Array = self.classes[self.forest.label[index]]
+        return labels
+
+
+class MetricEstimator(NotebookMixin, BaseEstimator):
+    """The base of all estimators: what follows from their parameters alone."""
+
+    metric: str | Callable[..., float]
+    metric_params: Mapping[str, Any] | None
+    algorithm = "auto"
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    def _find_metric(self) -> Metric:
+        """Return the metric, if the algorithm can search by it."""
+        metric = resolve(self.metric, self.metric_params)
+        check_algorithm(self.algorithm, metric)
+        return metric
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        name = ALIASES.get(self.metric, self.metric) if isinstance(self.metric, str) else ""
+        tags.input_tags.pairwise = name == "precomputed"
+        tags.input_tags.positive_only = name in NON_NEGATIVE
+        return tags
+
+
+class ForestEstimator(MetricEstimator):
+    """The base of estimators that learn a forest of labelled examples.
+
+    A subclass has the parameters ``metric``, ``metric_params`` and, if it likes, the others of
+    ``MetricEstimator``; it calls ``_keep`` with what it has learned.
+    """
+
+    forest_: BaseForest
+    classes_: Array
+    _counts: Array | None = None  #: the record of the last update
+    _learned_with: tuple[Any, Any]
+
+    @property
+    def update_report_(self) -> UpdateReport:
+        """What the last call of ``partial_fit`` or ``forget`` did."""
+        if self._counts is None:
+            raise AttributeError("there is no update_report_: nothing was learned or forgotten yet")
+        return UpdateReport.of(self._counts)
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features; for precomputed distances, the number of examples."""
+        if "forest_" not in vars(self):
+            raise AttributeError("there is no n_features_in_ before fit")
+        return self.forest_.n_features
+
+    @n_features_in_.setter
+    def n_features_in_(self, n_features: int) -> None:
+        """Ignore what scikit-learn sets: the forest knows the number."""
+
+    # Learning.
+
+    def _unfitted(self) -> Self:
+        """Return a copy that has learned nothing."""
+        fresh = type(self)(**self.get_params(deep=False))
+        fresh.__dict__ |= self._not_learned()
+        return fresh
+
+    def _not_learned(self) -> dict[str, Any]:
+        """Return all attributes except those that were learned."""
+        learned = ("_counts", "_learned_with")
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if not name.endswith("_") and name not in learned
+        }
+
+    def _check_examples(self, X: Any, y: Any) -> tuple[Array, Array]:
+        """Validate and return the first examples to learn, and their labels."""
+        X, y = validate_data(self, X, y, dtype=PRECISIONS)
+        check_labels(y)
+        return X, y
+
+    def _check_more(self, X: Any, y: Any) -> tuple[Array, Array]:
+        """Validate and return more examples and their labels."""
+        self._check_metric()
+        dtype = self.forest_.dtype
+        if self.forest_.metric.is_precomputed:  # the number of columns grows
+            X, y = check_X_y(X, y, dtype=dtype, estimator=self)
+        else:
+            X, y = validate_data(self, X, y, dtype=dtype, reset=False)
+        # Few examples of many classes look like regression to scikit-learn.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            check_labels(y)
+        return X, y
+
+    def _check_metric(self) -> None:
+        if self._learned_with != (self.metric, self.metric_params):
+            raise ValueError(
+                f"the model was learned with metric {self._learned_with[0]!r}, metric_params="
+                f"{self._learned_with[1]!r}, which have been changed since. Call fit first."
+            )
+
+    def _keep(self, forest: BaseForest, classes: Array, counts: Array | None = None) -> None:
+        """Keep what was learned, by one assignment."""
+        learned = {**vars(self), "forest_": forest, "classes_": classes, "_counts": counts}
+        learned.setdefault("_learned_with", (self.metric, self.metric_params))
+        if forest.metric.is_precomputed and counts is not None:
+            learned.pop("feature_names_in_", None)  # the new columns have no names
+        self.__dict__ = learned
+
+    def _follow(
+        self, steps: Iterator[BaseForest], classes: Array, counts: Array, what: tuple[str, str, int]
+    ) -> Self:
+        """Keep each forest that an update yields; restore the old state if it failed at once.
+
+        ``what`` names the method, what it does to examples, and to how many, for messages.
+        """
+        method, done, many = what
+        before = self.__dict__
+        try:
+            for forest in steps:
+                self._keep(forest, classes, counts)
+        except BaseException as error:
+            number = 0 if self.__dict__ is before else int(counts[done][0])
+            if number == 0:
+                self.__dict__ = before
+            if isinstance(error, KeyboardInterrupt | MemoryError):
+                kind, reason = (
+                    (_StoppedError, "ran out of memory")
+                    if isinstance(error, MemoryError)
+                    else (KeyboardInterrupt, "was interrupted")
+                )
+                raise kind(
+                    f"{method} {reason}: {number} of {many} examples have been {done}, and the "
+                    "model is valid."
+                ) from error
+            raise
+        return self
+
+    # Reading.
+
+    def _check_queries(self, X: npt.ArrayLike) -> Array:
+        check_is_fitted(self, "forest_")
+        queries: Array = validate_data(self, X, dtype=self.forest_.dtype, reset=False)
+        return queries
+
+    def _learned(self) -> Learned:
+        """Return the forest and the classes that belong to it."""
+        attributes = vars(self)
+        return Learned(attributes["forest_"], attributes["classes_"])
+
+    # Notebooks.
+
+    def _facts(self) -> str:
+        """Return the numbers of examples, features, classes and prototypes."""
+        if "forest_" not in vars(self):
+            return ""
+        forest, classes = self._learned()
+        said = [count(len(forest), "example"), count(len(classes), "class", "classes")]
+        if not forest.metric.is_precomputed:
+            said.insert(1, count(forest.n_features, "feature"))
+        return ", ".join((*said, count(len(forest.prototypes), forest.seed_name)))
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """Return what scikit-learn shows as fitted attributes, without finding the sharpness."""
+        names = ("classes_", "feature_names_in_", "forest_", "n_features_in_", "update_report_")
+        known = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        found = self.forest_.found_sharpness
+        if found is not None and found.is_of(self.forest_.examples):
+            known["sharpness_"] = found.exponent
+        shown = BaseEstimator._get_fitted_attr_html(SimpleNamespace(**known), doc_link)
+        shown.estimator_class = type(self)
+        return shown

@@ -1,0 +1,452 @@
+"""Layer 3: the optimum-path forest as a scikit-learn classifier."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from opforest._utils.progress import phase, printing
+from opforest.estimators.base import Array, ForestEstimator, encode, tells_of_memory
+from opforest.estimators.validation import warn_of_spreads
+from opforest.forest.explanation import Explanation, explain
+from opforest.forest.forest import BaseForest, Forest
+from opforest.forest.probabilities import Sharpness
+from opforest.forest.updates import find_update
+from opforest.forest.updates.report import UpdateReport, no_counts
+
+
+def check_ids(ids: npt.ArrayLike, forest: BaseForest) -> npt.NDArray[np.int64]:
+    """Validate the ids of examples to forget, and return them in ascending order."""
+    try:
+        array = np.atleast_1d(np.asarray(ids))
+    except ValueError:  # the lists have different lengths
+        array = np.empty((1, 1), object)
+    if array.size == 0:
+        return np.empty(0, np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"ids must be integers, as in forest_.ids, got an array of shape {array.shape} and "
+            f"type {array.dtype}."
+        )
+    ordered, times = np.unique(array, return_counts=True)
+    if (times > 1).any():
+        raise ValueError(f"ids must be unique, got {ordered[times > 1][0]} more than once.")
+    unknown = ordered[forest.examples.vertices_of(ordered) < 0]
+    if len(unknown):
+        raise ValueError(
+            f"ids must be those of known examples, as in forest_.ids, but {len(unknown)} are not, "
+            f"for instance {unknown[0]}."
+        )
+    return ordered.astype(np.int64)
+
+
+class OPFClassifier(ClassifierMixin, ForestEstimator):
+    """Optimum-path forest classifier.
+
+    The minimum spanning tree of the training examples is cut between classes. The ends of the
+    cut edges are prototypes; they conquer all other examples along paths whose cost is their
+    largest step. A new example gets the label of the training example that offers it the
+    cheapest path. There is nothing to tune.
+
+    Parameters
+    ----------
+    metric : str or callable, default="euclidean"
+        ``"euclidean"``, ``"sqeuclidean"``, ``"log_squared_euclidean"``, ``"gaussian"``,
+        ``"manhattan"``, ``"chebyshev"``, ``"minkowski"``, ``"canberra"``, ``"braycurtis"``,
+        ``"cosine"``, ``"correlation"``, ``"hamming"``, ``"chi_squared"``,
+        ``"squared_chi_squared"``, ``"squared_chord"``; ``"precomputed"``, for which X holds
+        distances to the training examples; scikit-learn's and SciPy's other names for these, such
+        as ``"l2"``; a ``@numba.njit`` function of two vectors, which is compiled into the kernels;
+        or any Python callable, which is slow. A function must be symmetric and return a finite,
+        non-negative number; the triangle inequality is not needed.
+    metric_params : dict, default=None
+        ``{"p": …}`` for ``"minkowski"`` (default 2), ``{"gamma": …}`` for ``"gaussian"``
+        (default 1), keyword arguments for a Python callable.
+    update : {"exact", "opfi", "dift"}, default="exact"
+        How ``partial_fit`` grows the forest. ``"exact"`` gives exactly the model you would get by
+        refitting on all examples. ``"opfi"`` is the algorithm of Ponti and Riva, an approximation.
+        ``"dift"``, their baseline, makes every new example a prototype. Each takes time at most
+        linear in the number of known examples for each new one.
+    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
+        How to search when learning, forgetting and predicting. ``"kd_tree"`` is for the Euclidean
+        family, cosine, correlation, squared_chord, manhattan, chebyshev, and minkowski with
+        p ≥ 1. ``"auto"`` uses it where there are many examples and a probe of its searches shows
+        that it is worthwhile: in few dimensions or on clustered data. The forest is identical
+        either way.
+    n_jobs : int, default=None
+        The number of threads that share the queries of a prediction, and the work of ``fit``
+        unless by Prim's algorithm. ``None`` means 1 unless in a ``joblib.parallel_config``
+        context, −1 means all processors. The result does not depend on it.
+    verbose : int, default=0
+        Whether ``fit`` and ``partial_fit`` print their phases and times.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    forest_ : Forest
+        What was learned: costs, predecessors, roots, prototypes, tree edges, ids. Its arrays name
+        examples by their index; everything else names them by their id.
+    sharpness_ : float
+        The exponent e that turns costs into probabilities; see the notes.
+    update_report_ : UpdateReport
+        What the last call of ``partial_fit`` or ``forget`` did.
+    n_features_in_ : int
+        The number of features seen by ``fit``.
+    feature_names_in_ : array of shape (n_features,)
+        Their names, where ``fit`` was given a data frame whose column names are all strings.
+
+    Notes
+    -----
+    Training takes O(n²) distances and O(n) memory beside the data; with a k-d tree, about
+    O(n log n) in few dimensions, where learning, forgetting or predicting an example takes nearly
+    the same time for any n. Examples are kept and measured in the precision of the first ones,
+    float32 or float64.
+
+    While one thread learns or forgets, others may predict, explain and pickle: each sees the model
+    before or after a whole example. One thread at a time may change it. A process forked while
+    another thread was changing the model raises a ``RuntimeError`` where it uses the model, because
+    its copy may be half changed; models that nobody was changing work there.
+
+    With c_k the cheapest offer of class k, its probability is proportional to c_k ** −e. The
+    exponent e, ``sharpness_``, maximises the likelihood of up to 1000 known examples, evenly spaced
+    in order of arrival, each judged by the offers of the others. It is found when probabilities
+    are first needed after a change, depends only on the forest, and is close to the intrinsic
+    dimension of the data. Very small offers, including 0, are raised to half of the offer that one
+    in a hundred of those examples undercuts: even an exact match is not certain, because copies
+    may have different labels. If another class ties with the predicted one, the predicted one gets
+    the next larger number, so that it is always the unique maximum.
+
+    References
+    ----------
+    J. P. Papa, A. X. Falcão, C. T. N. Suzuki: Supervised pattern classification based on
+    optimum-path forest. International Journal of Imaging Systems and Technology 19(2), 2009.
+
+    M. Ponti, M. Riva: An incremental linear-time learning algorithm for the Optimum-Path Forest
+    classifier. Information Processing Letters 126, 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from opforest import OPFClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = OPFClassifier().fit(X[::2], y[::2])
+    >>> clf.score(X[1::2], y[1::2])
+    0.96
+    """
+
+    def __init__(
+        self,
+        metric: str | Callable[..., float] = "euclidean",
+        *,
+        metric_params: Mapping[str, Any] | None = None,
+        update: str = "exact",
+        algorithm: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.metric = metric
+        self.metric_params = metric_params
+        self.update = update
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
+        """Learn the optimum-path forest of the examples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            The examples, or the distances between them if ``metric="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Their labels, of any kind that can be sorted.
+
+        Returns
+        -------
+        OPFClassifier
+            The fitted classifier itself.
+        """
+        self.__dict__ = self._trained(X, y).__dict__
+        return self
+
+    @tells_of_memory
+    def partial_fit(
+        self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
+    ) -> Self:
+        """Learn more examples, each in time at most linear in the number known.
+
+        The first call is a ``fit``. If it fails, the model is exactly as it was before; if it is
+        interrupted (Ctrl-C) or runs out of memory on the way, the model has learned the first
+        examples of the batch, if any, and the ``KeyboardInterrupt`` or ``MemoryError`` says how
+        many.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The examples. If ``metric="precomputed"``, the distances from each to all known
+            examples, in the order of ``forest_.ids``, and then to all examples of this call:
+            (n_samples, n_known + n_samples). The latter may be left out for a single example and
+            for copies of known ones. The precision is that of the model: float64 is rounded where
+            it was fitted to float32.
+        y : array-like of shape (n_samples,)
+            Their labels, which may be new at any time.
+        classes : array-like, default=None
+            Labels to announce; they join ``classes_`` even before an example does.
+
+        Returns
+        -------
+        OPFClassifier
+            The classifier itself.
+        """
+        if not hasattr(self, "forest_"):
+            return self._begin(X, y, classes)
+        update = find_update(self.update)
+        X, y = self._check_more(X, y)
+        all_classes, label = encode(y, self.classes_, classes)
+        counts = no_counts()
+        forest = update.prepare(self.forest_)
+        if len(all_classes) > len(
+            self.classes_
+        ):  # a copy: the old forest belongs to the old classes
+            forest = forest.relabelled(np.searchsorted(all_classes, self.classes_))
+        steps = update.grow(forest, X, label, counts)
+        with printing(type(self).__name__, self.verbose):
+            phase("learning", len(X))
+            return self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
+
+    @tells_of_memory
+    def forget(self, ids: npt.ArrayLike) -> Self:
+        """Remove examples; the result is exactly the model refitted without them.
+
+        The first example learned has the id 0, the next one 1, and so on: after ``fit``, ids are
+        rows of X. ``forest_.ids`` holds the ids of all known examples, in ascending order;
+        ``explain`` and ``conquerors`` name examples by them. Ids do not change when other examples
+        are forgotten, and are not used again until ``fit`` begins anew. Classes stay in
+        ``classes_`` even without examples.
+
+        If the call fails, the model is exactly as it was before; if it is interrupted (Ctrl-C) or
+        runs out of memory on the way, the model has forgotten some of the examples, if any, and the
+        ``KeyboardInterrupt`` or ``MemoryError`` says how many.
+
+        Parameters
+        ----------
+        ids : int or array-like of int
+            The ids of the examples to forget.
+
+        Returns
+        -------
+        OPFClassifier
+            The classifier itself.
+
+        Examples
+        --------
+        >>> from opforest import OPFClassifier
+        >>> clf = OPFClassifier().fit([[0.0], [1.0], [3.0], [4.5]], [0, 0, 1, 1])
+        >>> clf.forget([1]).forest_.ids
+        array([0, 2, 3])
+        >>> clf.partial_fit([[2.0]], [0]).forest_.ids
+        array([0, 2, 3, 4])
+        """
+        check_is_fitted(self, "forest_")
+        update = find_update(self.update)
+        if update.shrink is None:
+            raise ValueError(
+                f"update={self.update!r} cannot forget: the effect of a single example on the "
+                "forest is not recorded. Use update='exact'."
+            )
+        self._check_metric()
+        forest = update.prepare(self.forest_)
+        ids = check_ids(ids, forest)
+        counts = no_counts()
+        steps = update.shrink(forest, ids, counts)
+        return self._follow(steps, self.classes_, counts, ("forget", "forgotten", len(ids)))
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Return the label of each example's conqueror.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
+            The examples, or their distances to the known examples, in the order of
+            ``forest_.ids``, if ``metric="precomputed"``.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The labels.
+        """
+        X = self._check_queries(X)
+        learned = self._learned()
+        with learned.reading():
+            labels: Array = learned.classes[learned.forest.classify(X, self.n_jobs)]
+            return labels
+
+    def predict_proba(self, X: npt.ArrayLike) -> Array:
+        """Return the probability of each class, from its cost and ``sharpness_``.
+
+        The first call after a change finds the sharpness, which takes about as long as the
+        probabilities of 1000 examples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
+            As for ``predict``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Probabilities; the largest in each row is that of the label ``predict`` returns. The
+            formula is in the notes of the class.
+
+        Examples
+        --------
+        >>> from opforest import OPFClassifier
+        >>> clf = OPFClassifier().fit([[0.0], [1.0], [3.0], [4.5]], ["a", "a", "b", "b"])
+        >>> clf.predict_proba([[0.5], [1.9], [5.0]]).round(3)
+        array([[0.989, 0.011],
+               [0.638, 0.362],
+               [0.059, 0.941]])
+        >>> round(clf.sharpness_, 3)
+        2.822
+        """
+        return self._shares(X)
+
+    def predict_log_proba(self, X: npt.ArrayLike) -> Array:
+        """Return the logarithms of the probabilities.
+
+        They distinguish classes even where the probabilities underflow to 0.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
+            As for ``predict``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Natural logarithms; −inf for a class without examples.
+        """
+        return self._shares(X, log=True)
+
+    @property
+    def sharpness_(self) -> float:
+        """The exponent e of probabilities, found when it is first needed after a change."""
+        if "forest_" not in vars(self):
+            raise AttributeError("there is no sharpness_ before fit")
+        return self._learned().forest.sharpness(self.n_jobs).exponent
+
+    def class_costs(self, X: npt.ArrayLike) -> Array:
+        """Return the cheapest offer of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
+            As for ``predict``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The smallest max(cost of t, distance to t) over all training examples t of the class,
+            in the metric's own units; infinity for a class without examples.
+        """
+        X = self._check_queries(X)
+        forest, classes = self._learned()
+        return forest.class_costs(X, len(classes), self.n_jobs)[0]
+
+    def conquerors(self, X: npt.ArrayLike) -> tuple[Array, Array]:
+        """Return which training example conquers each example, and at what cost.
+
+        Training examples are named by their ids, as in ``forget`` and ``explain``. Where an index
+        into the arrays of ``forest_`` is needed, ``forest_.index_of(ids)`` returns it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
+            As for ``predict``.
+
+        Returns
+        -------
+        ids : array of shape (n_samples,)
+            The ids of the conquerors. Ties go to the one with the smaller cost of its own, then to
+            the smaller id.
+        cost : array of shape (n_samples,)
+            What they offered, in the metric's own units.
+
+        Examples
+        --------
+        >>> from opforest import OPFClassifier
+        >>> X = [[0.0], [1.0], [3.0], [4.5]]
+        >>> clf = OPFClassifier().fit(X, ["low", "low", "high", "high"]).forget([1])
+        >>> ids, cost = clf.conquerors([[0.5], [5.0]])
+        >>> ids, cost
+        (array([0, 3]), array([0.5, 1.5]))
+        >>> clf.forest_.cost[clf.forest_.index_of(ids)]
+        array([0. , 1.5])
+        """
+        X = self._check_queries(X)
+        return self.forest_.conquerors(X, self.n_jobs)
+
+    def explain(self, x: npt.ArrayLike) -> Explanation:
+        """Return the path that gave one example its label.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            The example, or its distances to the known examples, in the order of
+            ``forest_.ids``, if ``metric="precomputed"``.
+
+        Returns
+        -------
+        Explanation
+            The path prototype → … → conqueror → x, and the nearest rival: the cheapest path of
+            any other class. Training examples are named by their ids, so ``forget`` takes
+            ``conqueror`` as it is. It prints as a table; notebooks show a picture, too, where
+            examples have two features.
+        """
+        if hasattr(x, "to_frame"):  # a row of a data frame
+            x = x.to_frame().T.infer_objects()
+        X = self._check_queries(x if np.ndim(x) == 2 else np.atleast_1d(x)[None])
+        if len(X) != 1:
+            raise ValueError(f"explain takes one example at a time, got {len(X)}.")
+        forest, classes = self._learned()
+        return explain(forest, classes.tolist(), X, getattr(self, "feature_names_in_", ()))
+
+    def _shares(
+        self, X: npt.ArrayLike, log: bool = False, sharpness: Sharpness | None = None
+    ) -> Array:
+        """Return probabilities or their logarithms; the sharpness is found unless it is given."""
+        X = self._check_queries(X)
+        learned = self._learned()
+        with learned.reading():
+            forest, classes = learned
+            costs = forest.class_costs(X, len(classes), self.n_jobs)
+            sharpness = sharpness or forest.sharpness(self.n_jobs)
+        return (sharpness.log_shares if log else sharpness.shares)(*costs)
+
+    def _begin(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> Self:
+        """Learn the first examples, and report it as ``partial_fit`` does."""
+        trained = self._trained(X, y, classes)
+        n = len(trained.forest_)
+        report = UpdateReport(n, trained._count_prototypes(), reconquered=n)
+        self.__dict__ = {**trained.__dict__, "_counts": report.as_counts()}
+        return self
+
+    def _count_prototypes(self) -> int:
+        return len(self.forest_.prototypes)
+
+    def _trained(self, X: Any, y: Any, classes: npt.ArrayLike | None = None) -> Self:
+        """Return a copy fitted on these examples."""
+        fresh = self._unfitted()
+        find_update(self.update)
+        metric = fresh._find_metric()
+        X, y = fresh._check_examples(X, y)
+        all_classes, label = encode(y, y[:0], classes)
+        warn_of_spreads(X, metric.name, getattr(fresh, "feature_names_in_", None))
+        with printing(type(self).__name__, self.verbose):
+            forest = Forest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
+        fresh._keep(forest, all_classes)
+        return fresh

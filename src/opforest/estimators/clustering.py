@@ -1,0 +1,187 @@
+"""Layer 3: clustering by an optimum-path forest of densities."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClusterMixin
+
+from opforest._utils.progress import phase
+from opforest.core.metrics.types import Array
+from opforest.estimators.density_base import DensityEstimator, require_count, require_share
+from opforest.forest.density import FILTERS, DensityForest, grow, grow_filtered, judge_cuts
+
+
+class OPFClustering(ClusterMixin, DensityEstimator):
+    """Clustering by an optimum-path forest: clusters are the hills of a density.
+
+    The density of an example follows from the distances to its k nearest neighbours. The top of
+    each hill conquers its slopes along arcs to nearest neighbours; what one top has conquered is a
+    cluster. Of all k up to ``k_max``, the one with the smallest normalised cut between clusters is
+    chosen.
+
+    Parameters
+    ----------
+    k_max : int, default=20
+        The largest number of neighbours to try. With n examples, at most n − 1 are tried. This is
+        the scale on which to look: larger values give fewer clusters.
+    k_min : int, default=1
+        The smallest number of neighbours to try.
+    filter : {None, "height", "area", "volume"}, default=None
+        Which hills are too small to be clusters: those whose height is below ``amount`` of the
+        largest density; those with fewer examples than ``amount`` of all; or those whose volume is
+        below ``amount`` of the mean density.
+    amount : float, default=0
+        From 0, which filters nothing, to 1.
+    allow_single_cluster : bool, default=False
+        Whether a single cluster may be the best answer. Its cut is 0, so with a large ``k_max`` it
+        often would be. By default it is the answer only if no k gives more clusters.
+    metric : str or callable, default="euclidean"
+        As for ``OPFClassifier``. Densities depend on the units of the metric;
+        ``"log_squared_euclidean"`` is the one of LibOPF.
+    metric_params : dict, default=None
+        As for ``OPFClassifier``.
+    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
+        How to find neighbours. The result does not depend on it.
+    n_jobs : int, default=None
+        The number of threads. The result does not depend on it.
+    verbose : int, default=0
+        Whether ``fit`` prints what it does, and how long it takes.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_samples,)
+        The cluster of each example, from 0.
+    roots_ : array of shape (n_clusters,)
+        The example at the top of each cluster, as a row of the X that was fitted.
+    density_ : array of shape (n_samples,)
+        Densities, from 1 to 1000.
+    k_ : int
+        The number of neighbours that was chosen.
+    cuts_ : array
+        The normalised cut for each k from ``k_min`` on. The search ends at ``k_max``, or at a cut
+        of 0.
+    predecessor_ : array of shape (n_samples,)
+        The example before each one on the path from its root, as a row of X; −1 for roots.
+    n_features_in_ : int
+        The number of features seen by ``fit``.
+
+    Notes
+    -----
+    Let d(i, j) be the distances from example i to its k nearest neighbours, and D the largest of
+    these distances over all examples. The density of i is the sum of exp(−9 d(i, j) / (2 D)),
+    scaled to 1 … 1000 over all examples. Neighbours are ordered by (distance, index); ties between
+    examples go to the larger density, then to the smaller index. So the answer is unique. Arcs are
+    made anew for each k; LibOPF's ``opf_cluster`` carries those between equal densities over from
+    one k to the next.
+
+    References
+    ----------
+    L. M. Rocha, F. A. M. Cappabianco, A. X. Falcão: Data clustering as an optimum-path forest
+    problem with applications in image analysis. International Journal of Imaging Systems and
+    Technology 19(2), 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opforest import OPFClustering
+    >>> X = np.array([[0.0], [0.1], [0.25], [3.0], [3.1], [3.25]])
+    >>> OPFClustering(k_max=2).fit_predict(X)
+    array([0, 0, 0, 1, 1, 1])
+    """
+
+    labels_: Array
+    roots_: Array
+    cuts_: Array
+
+    def __init__(
+        self,
+        k_max: int = 20,
+        *,
+        k_min: int = 1,
+        filter: str | None = None,
+        amount: float = 0.0,
+        allow_single_cluster: bool = False,
+        metric: str | Callable[..., float] = "euclidean",
+        metric_params: Mapping[str, Any] | None = None,
+        algorithm: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            k_max, metric=metric, metric_params=metric_params, algorithm=algorithm, n_jobs=n_jobs,
+            verbose=verbose,
+        )  # fmt: skip
+        self.k_min = k_min
+        self.filter = filter
+        self.amount = amount
+        self.allow_single_cluster = allow_single_cluster
+
+    def fit(self, X: npt.ArrayLike, y: object = None) -> Self:
+        """Find the clusters of the examples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            The examples, or the distances between them if ``metric="precomputed"``.
+        y : object
+            Ignored; part of scikit-learn's interface.
+
+        Returns
+        -------
+        OPFClustering
+            The fitted estimator itself.
+        """
+        self.check_parameters()
+        metric = self._find_metric()
+        examples = self._check_training(X)
+        with self._learning(examples, metric) as measured:
+            graph, k, cuts = measured.graph, 0, np.empty(0)
+            if graph.k_max:
+                phase("choosing k", len(examples))
+                k_min = min(int(self.k_min), graph.k_max)
+                k, cuts = judge_cuts(graph, k_min, self.allow_single_cluster, self.n_jobs)
+            if self.filter is not None and self.amount > 0 and k > 0:
+                grown = grow_filtered(graph, k, self.filter, float(self.amount))
+            else:
+                grown = grow(graph, k)
+        self._accept(measured.forest(grown), cuts)
+        return self
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Return the cluster of each new example; nothing is learned.
+
+        The density of an example follows from its k nearest training examples. The one of these
+        that offers it the most conquers it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
+            The examples, or their distances to the training examples if ``metric="precomputed"``.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The clusters.
+        """
+        X = self._check_new(X)
+        labels: Array = self.labels_[self._forest_.conquerors(X, self.n_jobs)]
+        return labels
+
+    def _accept(self, forest: DensityForest, cuts: Array) -> None:
+        """Keep what was learned."""
+        roots, labels = np.unique(forest.grown.hills.root, return_inverse=True)
+        learned = {"_forest_": forest, "cuts_": cuts, "roots_": roots, "labels_": labels}
+        self.__dict__ = {**vars(self), **learned}
+
+    def check_parameters(self) -> Self:
+        """Raise a ``ValueError`` if a parameter is invalid; return the estimator itself."""
+        require_count("k_max", self.k_max, 1)
+        require_count("k_min", self.k_min, 1)
+        if self.k_min > self.k_max:
+            raise ValueError(f"k_min must not exceed k_max, got {self.k_min} > {self.k_max}.")
+        if self.filter is not None and self.filter not in FILTERS:
+            raise ValueError(f"filter must be None or one of {list(FILTERS)}, got {self.filter!r}.")
+        require_share("amount", self.amount)
+        return self

@@ -1,0 +1,133 @@
+"""Layer 3: what the estimators that learn densities share."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from opforest._utils.progress import phase, printing
+from opforest._utils.text import count
+from opforest.core.metrics.metric import Metric
+from opforest.core.metrics.types import Array
+from opforest.estimators.base import PRECISIONS, MetricEstimator
+from opforest.forest.density import DensityForest, Graph, Grown
+
+
+class Measured(NamedTuple):
+    """Examples and the graph of their nearest neighbours."""
+
+    metric: Metric
+    rows: Array
+    vectors: Array | None  #: the points, if the rows are a table of distances between them
+    algorithm: str
+    graph: Graph
+
+    def forest(self, grown: Grown) -> DensityForest:
+        """Return a forest of the examples that can be asked about new ones."""
+        return DensityForest(self.metric, self.rows, self.vectors, self.algorithm, grown)
+
+
+class DensityEstimator(MetricEstimator):
+    """The base of estimators that learn the densities of examples from their nearest neighbours.
+
+    A subclass may have more parameters, and keeps what it has learned in ``_forest_``.
+    """
+
+    _forest_: DensityForest
+
+    def __init__(
+        self,
+        k_max: int = 20,
+        *,
+        metric: str | Callable[..., float] = "euclidean",
+        metric_params: Mapping[str, Any] | None = None,
+        algorithm: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.k_max = k_max
+        self.metric = metric
+        self.metric_params = metric_params
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @property
+    def density_(self) -> Array:
+        """The density of each example, from 1 to 1000."""
+        return self._hills("density")
+
+    @property
+    def k_(self) -> int:
+        """The number of neighbours that was chosen."""
+        return self._grown().k
+
+    @property
+    def predecessor_(self) -> Array:
+        """The example before each one on its path, as a row of X; −1 for roots."""
+        return self._hills("predecessor")
+
+    def _grown(self) -> Grown:
+        if "_forest_" not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        return self._forest_.grown
+
+    def _hills(self, name: str) -> Array:
+        array: Array = getattr(self._grown().hills, name).view()
+        array.flags.writeable = False
+        return array
+
+    def _check_training(self, X: Any, *y: Any, **more: Any) -> Any:
+        """Return the examples to learn, in their own precision, and their labels if there are."""
+        require_count("k_max", self.k_max, 1)
+        return validate_data(self, X, *y, dtype=PRECISIONS, **more)
+
+    @contextmanager
+    def _learning(self, X: Array, metric: Metric) -> Iterator[Measured]:
+        """Measure examples, and say what is being done if ``verbose`` asks for it."""
+        with printing(type(self).__name__, self.verbose):
+            yield self._measured(X, metric)
+
+    def _measured(self, X: Array, metric: Metric) -> Measured:
+        """Find the ``k_max`` nearest neighbours of all examples, or as many as there are."""
+        phase("nearest neighbours", len(X))
+        points = metric.embed(X)
+        rows = metric.training_rows(points)
+        k = min(int(self.k_max), len(X) - 1)
+        graph = Graph.of(rows, k, metric, self.algorithm, self.n_jobs)
+        return Measured(metric, rows, None if rows is points else points, self.algorithm, graph)
+
+    def _check_new(self, X: npt.ArrayLike) -> Array:
+        check_is_fitted(self, "_forest_")
+        queries: Array = validate_data(self, X, dtype=self._forest_.dtype, reset=False)
+        return queries
+
+    def _facts(self) -> str:
+        """Return the numbers of examples, features, clusters or classes, and neighbours."""
+        if "_forest_" not in vars(self):
+            return ""
+        said = [count(len(self._forest_), "example"), f"k = {self.k_}"]
+        if not self._forest_.metric.is_precomputed:
+            said.insert(1, count(self._forest_.n_features, "feature"))
+        for name, what in (("roots_", ("cluster",)), ("classes_", ("class", "classes"))):
+            if hasattr(self, name):
+                said.insert(-1, count(len(getattr(self, name)), *what))
+        return ", ".join(said)
+
+
+def require_count(name: str, value: object, least: int) -> None:
+    """Raise a ``ValueError`` unless a parameter is an integer of at least ``least``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
+
+
+def require_share(name: str, value: Any, most: float = 1.0, least_open: bool = False) -> None:
+    """Raise a ``ValueError`` unless a parameter is a number from 0 to ``most``."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= most or (least_open and value == 0):
+        begin = "above 0" if least_open else "from 0"
+        raise ValueError(f"{name} must be a number {begin} and up to {most}, got {value!r}.")

@@ -1,0 +1,191 @@
+"""Layer 3: a classifier by an optimum-path forest of densities."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from opforest._utils.progress import phase
+from opforest.core.metrics.metric import Metric
+from opforest.core.metrics.types import Array
+from opforest.estimators.base import check_labels, encode, encode_known
+from opforest.estimators.density_base import DensityEstimator, Measured, require_share
+from opforest.forest.density import DensityForest, grow
+from opforest.scores import opf_accuracy
+
+
+class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
+    """Optimum-path forest classifier on the graph of nearest neighbours.
+
+    The tops of a density conquer its slopes along arcs to the k nearest neighbours, among examples
+    of their own class. A new example gets the class of the one of its k nearest training examples
+    that offers it the most. Of all k up to ``k_max``, the first with the best ``opf_accuracy`` on
+    held-out examples is chosen. This is often 1 to 3, which is close to 1-nearest-neighbour.
+
+    Parameters
+    ----------
+    k_max : int, default=20
+        The largest number of neighbours to try. With n examples, at most n − 1 are tried.
+    held_out : float, default=0.3
+        The share of each class that is held out to choose k, unless ``fit`` is given an evaluation
+        set.
+    random_state : int, RandomState instance or None, default=0
+        Decides which examples are held out.
+    metric, metric_params, algorithm, n_jobs, verbose
+        As for ``OPFClustering``.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    k_ : int
+        The number of neighbours that was chosen.
+    accuracies_ : array
+        The accuracies on the held-out examples for k = 1, 2, and so on.
+    density_, predecessor_ : arrays of shape (n_samples,)
+        As for ``OPFClustering``.
+    n_features_in_ : int
+        The number of features seen by ``fit``.
+
+    Notes
+    -----
+    With an evaluation set, the forest kept is exactly the one that was judged; LibOPF's
+    ``opfknn_train`` judges another one, in which classes may conquer each other. Without an
+    evaluation set, the forest is grown again on all examples, with the k chosen.
+
+    References
+    ----------
+    J. P. Papa, A. X. Falcão: A new variant of the optimum-path forest classifier. ISVC 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from opforest import OPFKNNClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = OPFKNNClassifier(k_max=5).fit(X[::2], y[::2])
+    >>> clf.score(X[1::2], y[1::2])
+    0.96
+    """
+
+    classes_: Array
+    accuracies_: Array
+    _code_: Array
+
+    def __init__(
+        self,
+        k_max: int = 20,
+        *,
+        held_out: float = 0.3,
+        metric: str | Callable[..., float] = "euclidean",
+        metric_params: Mapping[str, Any] | None = None,
+        random_state: Any = 0,
+        algorithm: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            k_max, metric=metric, metric_params=metric_params, algorithm=algorithm, n_jobs=n_jobs,
+            verbose=verbose,
+        )  # fmt: skip
+        self.held_out = held_out
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        evaluation: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    ) -> Self:
+        """Learn the forest of the examples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            The examples, or the distances between them if ``metric="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        evaluation : pair (X, y), default=None
+            Other examples and their labels, to choose k by. By default, some of the examples are
+            held out for it.
+
+        Returns
+        -------
+        OPFKNNClassifier
+            The fitted classifier itself.
+        """
+        require_share("held_out", self.held_out)
+        metric = self._find_metric()
+        X, y = self._check_training(X, y)
+        check_labels(y)
+        classes, code = encode(y, y[:0])
+        if evaluation is not None:
+            if not isinstance(evaluation, tuple | list) or len(evaluation) != 2:
+                raise ValueError("evaluation must be a pair (X, y): examples and their labels.")
+            other, truth = validate_data(self, *evaluation, dtype=X.dtype, reset=False)
+            truth = encode_known(truth, classes)
+        with self._learning(X, metric) as measured:
+            if evaluation is None:
+                accuracies = self._judge_held_out(X, code, metric)
+            else:
+                accuracies = self._judge(measured, code, other, truth)
+            k = 1 + int(accuracies.argmax()) if len(accuracies) else 1
+            grown = grow(measured.graph, min(k, measured.graph.k_max), code)
+        self._accept(measured.forest(grown), classes, code, accuracies)
+        return self
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Return the class of each example.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
+            The examples, or their distances to the training examples if ``metric="precomputed"``.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The labels.
+        """
+        X = self._check_new(X)
+        labels: Array = self.classes_[self._code_[self._forest_.conquerors(X, self.n_jobs)]]
+        return labels
+
+    def _accept(
+        self, forest: DensityForest, classes: Array, code: Array, accuracies: Array
+    ) -> None:
+        """Keep what was learned."""
+        learned = {"_forest_": forest, "classes_": classes, "_code_": code}
+        self.__dict__ = {**vars(self), **learned, "accuracies_": accuracies}
+
+    def _judge_held_out(self, X: Array, code: Array, metric: Metric) -> Array:
+        """Return the accuracies of forests of some of the examples on the others."""
+        out = _choose(code, float(self.held_out), check_random_state(self.random_state))
+        kept, other = X[~out], X[out]
+        if metric.is_precomputed:
+            kept, other = kept[:, ~out], other[:, ~out]
+        if len(kept) == 1 or len(other) == 0:
+            return np.empty(0)
+        return self._judge(self._measured(kept, metric), code[~out], other, code[out])
+
+    def _judge(self, measured: Measured, code: Array, X: Array, truth: Array) -> Array:
+        """Return the accuracies of forests, for each k, on other examples."""
+        phase("choosing k", len(X))
+        accuracies = []
+        for k in range(1, measured.graph.k_max + 1):
+            forest = measured.forest(grow(measured.graph, k, code))
+            accuracies.append(opf_accuracy(truth, code[forest.conquerors(X, self.n_jobs)]))
+        return np.array(accuracies)
+
+
+def _choose(code: Array, share: float, random: Any) -> Array:
+    """Return which examples to hold out: this share of each class, but never a whole class."""
+    out = np.zeros(len(code), bool)
+    for name in np.unique(code):
+        members = np.flatnonzero(code == name)
+        count = min(int(share * len(members)), len(members) - 1)
+        out[random.permutation(members)[:count]] = True
+    return out

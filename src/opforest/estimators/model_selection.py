@@ -1,0 +1,300 @@
+"""Layer 3: smaller and better training sets, chosen by means of an evaluation set.
+
+Both functions train forests on examples taken from one pool. Examples are measured in the space
+into which the metric embeds them, so nothing is rounded twice.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from opforest.core.conquest.complete_graph import NOBODY, trace_arcs
+from opforest.core.conquest.scan import Ranking
+from opforest.core.jit import specialise
+from opforest.core.metrics.distances import make_tiles
+from opforest.core.metrics.types import Array
+from opforest.core.select.search import search_ranking
+from opforest.estimators.base import encode_known
+from opforest.estimators.classifier import OPFClassifier
+from opforest.estimators.density_base import require_count, require_share
+from opforest.estimators.semi_supervised import OPFSemiSupervised
+from opforest.forest.forest import Forest
+from opforest.forest.state import Parts, label_only, taken
+from opforest.scores import opf_accuracy
+
+#: Ways to learn from errors.
+MODES = ("swap", "add")
+
+
+class Round(NamedTuple):
+    """The result of one round of ``prune`` or ``learn_from_errors``.
+
+    Attributes
+    ----------
+    examples : int
+        The number of examples that the forest was trained on.
+    accuracy : float
+        Its ``opf_accuracy`` on the evaluation set of that round.
+
+    Examples
+    --------
+    >>> import opforest
+    >>> clf = opforest.OPFClassifier().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
+    >>> opforest.prune(clf, [[0.9], [5.1]], [0, 1])[1]
+    [Round(examples=4, accuracy=1.0), Round(examples=2, accuracy=1.0)]
+    """
+
+    examples: int
+    accuracy: float
+
+
+class _Pool(NamedTuple):
+    """Examples to train on and to evaluate on."""
+
+    parts: Parts  #: of all of them
+    label: Array
+
+    def train(self, chosen: Array) -> Forest:
+        """Return the forest of some examples."""
+        return Forest.retrain(taken(self.parts, chosen, self.label))
+
+    def queries(self, queries: Array, chosen: Array) -> Array:
+        """Return the rows by which kernels measure queries against the chosen examples."""
+        rows = self.parts.rows[queries]
+        return np.ascontiguousarray(rows[:, chosen]) if self.parts.metric.is_table else rows
+
+    def judge(self, chosen: Array, queries: Array) -> tuple[Forest, Array, float]:
+        """Train on the chosen ones; return the forest, who conquers the queries, the accuracy."""
+        forest = self.train(chosen)
+        conqueror, _ = forest.examples.find(self.queries(queries, chosen))
+        answer = self.label[chosen[conqueror]]
+        return forest, conqueror, opf_accuracy(self.label[queries], answer)
+
+
+def _pool(
+    clf: OPFClassifier, X: npt.ArrayLike, y: npt.ArrayLike
+) -> tuple[_Pool, Array, Array]:  # fmt: skip
+    """Return what a classifier knows and the evaluation set, and the indices of either."""
+    is_supervised = isinstance(clf, OPFClassifier) and not isinstance(clf, OPFSemiSupervised)
+    if not is_supervised or clf.update != "exact":
+        got = f"one with update={clf.update!r}" if is_supervised else type(clf).__name__
+        advice = ""
+        if hasattr(clf, "steps"):
+            advice = " Of a pipeline, pass the last step, and examples as that step gets them."
+        raise ValueError(f"clf must be an OPFClassifier with update='exact', got {got}.{advice}")
+    check_is_fitted(clf, "forest_")
+    forest = clf.forest_
+    if not isinstance(forest, Forest) or len(forest) == 0:
+        raise ValueError("clf has forgotten all examples: nothing is left to choose from.")
+    X, y = clf._check_more(X, y)
+    label = encode_known(y, clf.classes_)
+    parts = forest.parts()
+    known = parts.rows if parts.vectors is None else parts.vectors
+    vectors, rows = parts.metric.new_rows(X, known, parts.arrival.item)
+    n, m = len(parts.rows), len(X)
+    if parts.metric.is_table:
+        table = np.empty((n + m, n + m), parts.rows.dtype)
+        table[:n, :n], table[n:], table[:n, n:] = parts.rows, rows, rows[:, :n].T
+        rows = table
+    else:
+        rows = np.concatenate((parts.rows, rows))
+    both = np.concatenate((parts.model.label, label))
+    whole = parts._replace(
+        rows=rows,
+        model=label_only(both, rows.dtype),
+        arrival=np.append(parts.arrival, np.arange(m) + n + parts.removed),
+        vectors=None if parts.vectors is None else np.concatenate((parts.vectors, vectors)),
+    )
+    return _Pool(whole, both), np.arange(n), np.arange(n, n + m)
+
+
+def _model_of(clf: OPFClassifier, forest: Forest) -> OPFClassifier:
+    model = clf._unfitted()
+    model._keep(forest, clf.classes_)
+    if hasattr(clf, "feature_names_in_"):
+        model.feature_names_in_ = clf.feature_names_in_
+    return model
+
+
+def learn_from_errors(
+    clf: OPFClassifier,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    mode: str = "swap",
+    rounds: int = 10,
+    random_state: int | np.random.RandomState | None = None,
+) -> tuple[OPFClassifier, list[Round]]:
+    """Let a classifier learn the examples of an evaluation set that it gets wrong.
+
+    This is for training sets that must not grow. If yours may, learning the whole evaluation set
+    with ``partial_fit`` may do as well.
+
+    Parameters
+    ----------
+    clf : OPFClassifier
+        A fitted classifier with ``update="exact"``. It is not changed.
+    X, y : array-likes
+        The evaluation set, as for ``partial_fit``.
+    mode : {"swap", "add"}, default="swap"
+        ``"swap"``: each misclassified example takes the place of a random non-prototype of its
+        class, which moves to the evaluation set; the model with the best ``opf_accuracy`` is
+        returned. ``"add"``: misclassified examples move to the training set until there are none.
+    rounds : int, default=10
+        The largest number of rounds of swapping.
+    random_state : int, RandomState instance or None, default=None
+        Decides which examples are replaced.
+
+    Returns
+    -------
+    model : OPFClassifier
+        A new classifier. Examples keep the ids they have in ``clf``; those of the evaluation set
+        have the ids that ``partial_fit`` would have given them.
+    history : list of Round
+        The number of examples and the accuracy in each round, beginning with ``clf``.
+
+    See Also
+    --------
+    prune : Make a training set smaller.
+
+    Examples
+    --------
+    >>> import opforest
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = opforest.OPFClassifier().fit(X[::3], y[::3])
+    >>> better, history = opforest.learn_from_errors(clf, X[1::3], y[1::3], random_state=0)
+    >>> [round(step.accuracy, 3) for step in history]
+    [0.955, 1.0]
+    """
+    if mode not in MODES:
+        raise ValueError(f"mode must be one of {list(MODES)}, got {mode!r}.")
+    require_count("rounds", rounds, 0)
+    pool, chosen, queries = _pool(clf, X, y)
+    random = check_random_state(random_state)
+    history: list[Round] = []
+    best: Forest | None = None
+    while True:
+        chosen = np.sort(chosen)
+        forest, conqueror, accuracy = pool.judge(chosen, queries)
+        if best is None or mode == "add" or accuracy > max(r.accuracy for r in history):
+            best = forest
+        history.append(Round(len(chosen), accuracy))
+        errors = np.flatnonzero(pool.label[chosen[conqueror]] != pool.label[queries])
+        if len(errors) == 0:
+            break
+        if mode == "add":
+            chosen = np.append(chosen, queries[errors])
+            queries = np.delete(queries, errors)
+            if len(queries) == 0:
+                best = pool.train(np.sort(chosen))
+                break
+        elif len(history) > rounds or not _swap(pool, chosen, queries, errors, forest, random):
+            break
+    return _model_of(clf, best), history
+
+
+def _swap(
+    pool: _Pool, chosen: Array, queries: Array, errors: Array, forest: Forest,
+    random: np.random.RandomState,
+) -> bool:  # fmt: skip
+    """Swap errors for free examples of their classes; return whether any was swapped."""
+    is_free = ~forest.is_prototype()
+    done = False
+    for error in errors:
+        options = np.flatnonzero(is_free & (pool.label[chosen] == pool.label[queries[error]]))
+        if len(options):
+            place = options[random.randint(len(options))]
+            chosen[place], queries[error] = queries[error], chosen[place]
+            is_free[place], done = False, True
+    return done
+
+
+def prune(
+    clf: OPFClassifier, X: npt.ArrayLike, y: npt.ArrayLike, *, loss: float = 0.0
+) -> tuple[OPFClassifier, list[Round]]:
+    """Make a classifier smaller: keep only the examples that an evaluation set needs.
+
+    These are the examples that conquer one of the evaluation set, and those on the paths to them.
+    The classifier is trained again on these, and so on, until no more can be removed, a class would
+    be lost, or ``opf_accuracy`` would fall by more than ``loss``. How much accuracy this costs on
+    other examples depends on the data: measure it.
+
+    Parameters
+    ----------
+    clf : OPFClassifier
+        A fitted classifier with ``update="exact"``. It is not changed.
+    X, y : array-likes
+        The evaluation set, as for ``partial_fit``.
+    loss : float, default=0
+        How much accuracy on the evaluation set the model may lose compared to ``clf``, from 0 to
+        1.
+
+    Returns
+    -------
+    model : OPFClassifier
+        A new classifier. Examples keep the ids they have in ``clf``, and the next one it learns
+        gets the id that it would get from ``clf``.
+    history : list of Round
+        The number of examples and the accuracy in each round, from ``clf`` to the new model.
+
+    See Also
+    --------
+    learn_from_errors : Make a training set better.
+
+    Examples
+    --------
+    >>> import opforest
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = opforest.OPFClassifier().fit(X[::2], y[::2])
+    >>> smaller, history = opforest.prune(clf, X[1::2], y[1::2])
+    >>> [step.examples for step in history]
+    [75, 33, 32]
+    """
+    require_share("loss", loss)
+    pool, chosen, queries = _pool(clf, X, y)
+    forest, conqueror, accuracy = pool.judge(chosen, queries)
+    history = [Round(len(chosen), accuracy)]
+    classes = np.unique(pool.label[chosen])
+    while True:
+        fewer = chosen[_needed(forest, pool.queries(queries, chosen), conqueror)]
+        is_whole = len(np.unique(pool.label[fewer])) == len(classes)
+        if len(fewer) == len(chosen) or not is_whole:
+            break
+        smaller, conqueror, accuracy = pool.judge(fewer, queries)
+        if accuracy < history[0].accuracy - loss:
+            break
+        chosen, forest = fewer, smaller
+        history.append(Round(len(chosen), accuracy))
+    forest.examples.count_from(
+        clf.forest_.examples.next_id
+    )  # it has not learned the evaluation set
+    return _model_of(clf, forest), history
+
+
+def _needed(forest: Forest, queries: Array, conqueror: Array) -> Array:
+    """Return which examples conquer queries, or are on the path to one that does.
+
+    Paths are those on the complete graph, which have fewer steps than paths along the tree. If
+    several examples make the same offer, the first on a path counts.
+    """
+    examples, metric = forest.examples, forest.metric
+    rows, cost, label = examples.state.rows, examples.costs(), forest.label
+    before, order = np.where(forest.is_prototype(), -1, NOBODY), np.empty(len(cost), np.int64)
+    trace = specialise(trace_arcs, metric.kernel)
+    trace(rows, cost, label, before, order, metric.kernel)
+    tiles = make_tiles(rows, order, metric.kernel)
+    ranking = Ranking(order, cost[order], tiles, True)
+    first, _ = search_ranking(len(queries), examples.state, ranking, metric).find(queries)
+    needed = np.zeros(len(before), bool)
+    reached = np.unique(np.where(label[first] == label[conqueror], first, conqueror))
+    while len(reached):
+        needed[reached] = True
+        reached = np.unique(before[reached])
+        reached = reached[reached >= 0]
+        reached = reached[~needed[reached]]
+    return needed

@@ -1,0 +1,189 @@
+"""Layer 3: outliers by the density of an optimum-path forest."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import OutlierMixin
+
+from opforest._utils.progress import phase
+from opforest.core.density.forest import UNIT
+from opforest.core.metrics.types import Array
+from opforest.estimators.density_base import DensityEstimator, require_share
+from opforest.forest.density import densities, judge_cuts
+
+
+class OPFOutlier(OutlierMixin, DensityEstimator):
+    """Outlier detection: outliers are examples at which a density is small.
+
+    The density is the one of ``OPFClustering``, which also chooses the number of neighbours. Scores
+    are logarithms of densities, so that even examples far from all others can be told apart.
+
+    Parameters
+    ----------
+    k_max : int, default=20
+        The largest number of neighbours to try. With n examples, at most n − 1 are tried.
+    contamination : float, default=0.1
+        The share of outliers among the training examples, above 0 and up to 0.5.
+    metric, metric_params, algorithm, n_jobs, verbose
+        As for ``OPFClustering``.
+
+    Attributes
+    ----------
+    offset_ : float
+        Examples with a smaller score are outliers.
+    k_ : int
+        The number of neighbours that was chosen.
+    density_ : array of shape (n_samples,)
+        Densities, from 1 to 1000.
+    n_features_in_ : int
+        The number of features seen by ``fit``.
+
+    Notes
+    -----
+    Let d be the distances to the k nearest neighbours, and D the longest of all such distances
+    between training examples. The score is the logarithm of the mean of exp(−9 d / (2 D)). An
+    example that equals a training example is taken for it and is not its own neighbour. So
+    ``fit_predict`` returns what ``predict`` returns for the training examples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from opforest import OPFOutlier
+    >>> X = np.array([[0.0], [0.1], [0.2], [0.3], [9.0]])
+    >>> OPFOutlier(k_max=2, contamination=0.2).fit_predict(X)
+    array([ 1,  1,  1,  1, -1])
+    """
+
+    offset_: float
+
+    def __init__(
+        self,
+        k_max: int = 20,
+        *,
+        contamination: float = 0.1,
+        metric: str | Callable[..., float] = "euclidean",
+        metric_params: Mapping[str, Any] | None = None,
+        algorithm: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            k_max, metric=metric, metric_params=metric_params, algorithm=algorithm, n_jobs=n_jobs,
+            verbose=verbose,
+        )  # fmt: skip
+        self.contamination = contamination
+
+    def fit(self, X: npt.ArrayLike, y: object = None) -> Self:
+        """Learn the densities of the examples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            The examples, or the distances between them if ``metric="precomputed"``.
+        y : object
+            Ignored; part of scikit-learn's interface.
+
+        Returns
+        -------
+        OPFOutlier
+            The fitted detector itself.
+        """
+        self._fit(X)
+        return self
+
+    def _fit(self, X: npt.ArrayLike) -> Array:
+        """Learn, and return the scores."""
+        require_share("contamination", self.contamination, 0.5, least_open=True)
+        metric = self._find_metric()
+        examples = self._check_training(X, ensure_min_samples=2)
+        with self._learning(examples, metric) as measured:
+            phase("choosing k", len(examples))
+            k, _ = judge_cuts(measured.graph, 1, True, self.n_jobs)
+        grown = densities(measured.graph, k)
+        distance = np.ascontiguousarray(measured.graph.distance[:k].T)
+        scores = log_densities(distance, grown.scale[UNIT])
+        offset = float(np.percentile(scores, 100 * self.contamination))
+        self.__dict__ = {**vars(self), "_forest_": measured.forest(grown), "offset_": offset}
+        return scores
+
+    def fit_predict(self, X: npt.ArrayLike, y: object = None, **kwargs: Any) -> Array:
+        """Learn the examples and return −1 for the outliers among them, 1 for the others.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            As for ``fit``.
+        y : object
+            Ignored.
+        **kwargs : object
+            Ignored; part of scikit-learn's interface.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The same as ``predict`` returns for them.
+        """
+        return np.where(self._fit(X) < self.offset_, -1, 1)
+
+    def score_samples(self, X: npt.ArrayLike) -> Array:
+        """Return the logarithm of the density of each example; outliers have the smallest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
+            The examples, or their distances to the training examples if ``metric="precomputed"``.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The scores, at most 0.
+        """
+        X = self._check_new(X)
+        grown = self._forest_.grown
+        _, distance = self._forest_.nearest(X, grown.k + 1, self.n_jobs)
+        is_known = distance[:, 0] == 0
+        distance = np.where(is_known[:, None], distance[:, 1:], distance[:, :-1])
+        return log_densities(distance, grown.scale[UNIT])
+
+    def decision_function(self, X: npt.ArrayLike) -> Array:
+        """Return the scores minus ``offset_``: negative for outliers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As for ``score_samples``.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The differences.
+        """
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Return −1 for outliers, 1 for other examples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As for ``score_samples``.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The answers.
+        """
+        return np.where(self.decision_function(X) < 0, -1, 1)
+
+
+def log_densities(distance: Array, unit: float) -> Array:
+    """Return the logarithms of the means of exp(−distance / unit), row by row."""
+    if unit == 0:
+        return np.where((distance == 0).all(axis=1), 0.0, -np.inf)
+    term = -distance / unit
+    top = term.max(axis=1)
+    mean = np.exp(term - top[:, None]).mean(axis=1)
+    scores: Array = top + np.log(mean)
+    return scores

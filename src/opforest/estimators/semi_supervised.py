@@ -1,0 +1,422 @@
+"""Layer 3: a classifier that learns from labelled and unlabelled examples."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from opforest._utils.progress import phase, printing
+from opforest.core.label_spread.batch import UNLABELLED, spread_labels
+from opforest.core.tree_costs import as_tree
+from opforest.estimators.base import Array, check_labels, encode, tells_of_memory
+from opforest.estimators.classifier import OPFClassifier, check_ids
+from opforest.estimators.validation import scaled, warn_of_spreads
+from opforest.forest.forest import BaseForest, Forest
+from opforest.forest.seeded import SeededForest
+from opforest.forest.state import taken
+from opforest.forest.updates.exact import grow, shrink
+from opforest.forest.updates.late_labels import give_labels
+from opforest.forest.updates.report import no_counts
+
+#: Which examples the labels of others come from.
+SEEDS = ("labelled", "prototypes")
+
+
+def split_labels(y: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Return the labels of the labelled examples, and which examples are unlabelled.
+
+    −1, NaN, ``None`` and pandas' ``NA`` mean unlabelled.
+    """
+    labels = np.asarray(y)
+    if labels.dtype.kind == "U" and not isinstance(y, np.ndarray):
+        labels = np.asarray(y, object)  # NumPy has turned a NaN among strings into "nan".
+    if labels.ndim != 1:
+        labels = column_or_1d(labels, warn=True)
+    if labels.dtype.kind in "iuf":
+        missing = labels == UNLABELLED
+        if labels.dtype.kind == "f":
+            missing |= np.isnan(labels)
+        return labels[~missing], missing
+    if labels.dtype != object:
+        return labels, np.zeros(len(labels), bool)
+    missing = np.array([_is_missing(label) for label in labels], bool)
+    present = labels[~missing]
+    if len({type(label) for label in present}) == 1:
+        plain = np.array(present.tolist())
+        present = plain if plain.ndim == 1 else present
+    return present, missing
+
+
+def _is_missing(label: Any) -> bool:
+    if label is None or type(label).__name__ == "NAType":
+        return True
+    is_number = isinstance(label, int | float | np.number) and not isinstance(label, bool)
+    return is_number and bool(label != label or label == UNLABELLED)
+
+
+class OPFSemiSupervised(OPFClassifier):
+    """Semi-supervised optimum-path forest: learns from labelled and unlabelled examples.
+
+    All labelled examples are seeds. Labels spread from them along the minimum spanning tree of all
+    examples: an unlabelled example takes the label of the seed that it reaches by the path whose
+    largest step is the smallest. A new example gets the label of the training example that offers
+    it the cheapest path, as with ``OPFClassifier``.
+
+    This works well for connected classes of any shape: moons, rings, spirals. Where classes
+    overlap, a single bridge can carry a wrong label through a whole cloud; compare with
+    ``OPFClassifier`` on the labelled examples alone. Without unlabelled examples this is the
+    1-nearest-neighbour classifier.
+
+    Parameters
+    ----------
+    seeds : {"labelled", "prototypes"}, default="labelled"
+        ``"labelled"``: all labelled examples are seeds, and keep their labels (Amorim et al. 2016).
+        ``"prototypes"``: what LibOPF's ``opf_semi`` does (Amorim et al. 2014), for comparison. Only
+        the prototypes of a forest of the labelled examples are seeds, so even labelled examples may
+        get another label. The model is the supervised forest of all examples with the resulting
+        labels. Each change takes time linear in the number of examples.
+    metric, metric_params, algorithm, n_jobs, verbose
+        As for ``OPFClassifier``.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    transduction_ : array of shape (n_samples,)
+        The label of each known example, in the order of ``forest_.ids``: its own, or the one of
+        its seed.
+    forest_ : Forest
+        What was learned. Its prototypes are the seeds, unless ``seeds="prototypes"``.
+    sharpness_ : float
+        The exponent that turns costs into probabilities, as for ``OPFClassifier``. It is found by
+        leaving out the given labels, one by one; inferred labels are no evidence.
+    update_report_ : UpdateReport
+        What the last call of ``partial_fit``, ``label`` or ``forget`` did.
+    n_features_in_ : int
+        The number of features seen by ``fit``.
+
+    See Also
+    --------
+    OPFClassifier : For data in which all examples are labelled.
+    opforest.active : Chooses which examples to have labelled.
+
+    Notes
+    -----
+    Add a vertex that is joined to all seeds by edges shorter than any other. Then the forest is a
+    minimum spanning tree, unique under (distance, smaller index, larger index). So a new example
+    changes it like any spanning tree, and a new label removes exactly one edge: the largest on the
+    way to the former seed. After each change the model is identical, bit for bit, to one fitted on
+    the same data.
+
+    References
+    ----------
+    W. P. Amorim, A. X. Falcão, J. P. Papa, M. H. Carvalho: Improving semi-supervised learning
+    through optimum connectivity. Pattern Recognition 60, 2016.
+
+    W. P. Amorim, A. X. Falcão, M. H. Carvalho: Semi-supervised pattern classification using
+    optimum-path forest. SIBGRAPI 2014.
+
+    Examples
+    --------
+    >>> from opforest import OPFSemiSupervised
+    >>> X = [[0.0], [1.0], [2.0], [5.0], [6.0], [7.0]]
+    >>> clf = OPFSemiSupervised().fit(X, [0, -1, -1, -1, -1, 1])
+    >>> clf.transduction_
+    array([0, 0, 0, 1, 1, 1])
+    >>> clf.label([3], [0]).transduction_
+    array([0, 0, 0, 0, 0, 1])
+    """
+
+    update = "exact"
+
+    def __init__(
+        self,
+        metric: str | Callable[..., float] = "euclidean",
+        *,
+        metric_params: Mapping[str, Any] | None = None,
+        seeds: str = "labelled",
+        algorithm: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            metric, metric_params=metric_params, algorithm=algorithm, n_jobs=n_jobs, verbose=verbose
+        )
+        self.seeds = seeds
+
+    @property
+    def transduction_(self) -> Array:
+        """The label of each training example: its own, or the one of its seed."""
+        if "forest_" not in vars(self):
+            raise AttributeError("there is no transduction_ before fit")
+        learned = self._learned()
+        with learned.reading():
+            if self._seeded().n_seeds:
+                return learned.labels_of(np.arange(len(learned.forest)))
+            missing = UNLABELLED if learned.classes.dtype.kind in "iuf" else None
+            return np.full(len(learned.forest), missing)
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
+        """Learn the forest of examples with and without labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            The examples, or the distances between them if ``metric="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Their labels, of any kind that can be sorted; −1, ``None`` or NaN where there is none.
+
+        Returns
+        -------
+        OPFSemiSupervised
+            The fitted classifier itself.
+        """
+        fresh = self._trained(X, y)
+        if fresh._seeded().n_seeds == 0:
+            raise ValueError(
+                "y has no labels: at least one must not be −1, None or NaN. To begin without "
+                "labels, call partial_fit instead, and label later."
+            )
+        self.__dict__ = fresh.__dict__
+        return self
+
+    @tells_of_memory
+    def partial_fit(
+        self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
+    ) -> Self:
+        """Learn more examples, with and without labels.
+
+        The first call is a ``fit``, except that all labels may be missing; such a model can predict
+        as soon as one example is labelled. If the call fails, the model is unchanged. If it is
+        interrupted (Ctrl-C) or runs out of memory, the model may have learned the first examples of
+        the batch, and the error says how many.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The examples. If ``metric="precomputed"``, the distances from each to all known
+            examples and then to all examples of this call.
+        y : array-like of shape (n_samples,)
+            Their labels; −1, ``None`` or NaN where there is none.
+        classes : array-like, default=None
+            Labels to announce; they join ``classes_`` even before an example does.
+
+        Returns
+        -------
+        OPFSemiSupervised
+            The classifier itself.
+        """
+        if not hasattr(self, "forest_"):
+            return self._begin(X, y, classes)
+        self._check_seeds()
+        labels, missing = split_labels(y)
+        X, _ = self._check_more(X, np.zeros(len(missing), np.int64))
+        _check_present(labels)
+        all_classes, label = _encode(labels, missing, self.classes_, classes)
+        counts = no_counts()
+        forest = self._renamed(self._seeded(), all_classes)
+        with printing(type(self).__name__, self.verbose):
+            phase("learning", len(X))
+            if self.seeds == "labelled":
+                steps = grow(forest, X, label, counts)
+                return self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
+            *_, grown = grow(_copied(forest), X, label, counts)
+            self._keep(grown, all_classes, counts)
+        return self
+
+    def label(self, ids: npt.ArrayLike, y: npt.ArrayLike) -> Self:
+        """Label examples that are already known.
+
+        The result is exactly the model fitted with these labels. It takes as long as walking from
+        the example to its seed, and changing the costs and labels of those examples for which the
+        new seed is better.
+
+        Parameters
+        ----------
+        ids : int or array-like of int
+            The ids of the examples, as in ``forest_.ids``: the first example learned has the id
+            0, the next one 1, and so on.
+        y : label or array-like
+            Their labels, which may be of new classes. An example that already has this label is
+            left as it is. To change the label of an example, forget it and learn it again.
+
+        Returns
+        -------
+        OPFSemiSupervised
+            The classifier itself.
+
+        Examples
+        --------
+        >>> from opforest import OPFSemiSupervised
+        >>> clf = OPFSemiSupervised().fit([[0.0], [1.0], [3.0], [4.0]], ["a", None, None, "b"])
+        >>> clf.label(1, "c").transduction_
+        array(['a', 'c', 'b', 'b'], dtype='<U1')
+        """
+        check_is_fitted(self, "forest_")
+        self._check_seeds()
+        self._check_metric()
+        forest = self._seeded()
+        given = np.atleast_1d(np.asarray(ids))
+        ordered = check_ids(ids, forest)
+        labels, missing = split_labels(np.atleast_1d(np.asarray(y)))
+        if missing.any():
+            raise ValueError("y must be labels, but some are −1, None or NaN.")
+        if len(labels) != len(ordered):
+            raise ValueError(
+                f"y must be {len(ordered)} labels, one for each id, got {len(labels)}."
+            )
+        _check_present(labels)
+        labels = labels[np.argsort(given, kind="stable")]
+        all_classes, code = _encode(labels, np.zeros(len(labels), bool), self.classes_, None)
+        forest = self._renamed(forest, all_classes)
+        examples = forest.examples
+        record = examples.state.vertices[examples.vertices_of(ordered)]
+        before = np.where(record["cuts"] > 0, record["label"], UNLABELLED)
+        wrong = np.flatnonzero((before != UNLABELLED) & (before != code))
+        if len(wrong):
+            i = wrong[0]
+            known, given_now = all_classes[[before[i], code[i]]].tolist()
+            raise ValueError(
+                f"example {ordered[i]} has the label {known!r} already, got {given_now!r}. To "
+                "change it, forget the example and learn it again."
+            )
+        counts = no_counts()
+        new = before == UNLABELLED
+        if new.any():
+            if self.seeds == "prototypes":
+                forest = _copied(forest)
+            forest = give_labels(forest, ordered[new], code[new], counts)
+        self._keep(forest, all_classes, counts)
+        return self
+
+    @tells_of_memory
+    def forget(self, ids: npt.ArrayLike) -> Self:
+        """Remove examples; the result is exactly the model refitted without them.
+
+        Without any labelled example, the model cannot predict until it gets a new label.
+
+        Parameters
+        ----------
+        ids : int or array-like of int
+            The ids of the examples to remove, as for ``OPFClassifier.forget``.
+
+        Returns
+        -------
+        OPFSemiSupervised
+            The classifier itself.
+        """
+        check_is_fitted(self, "forest_")
+        self._check_seeds()
+        self._check_metric()
+        forest = self._seeded()
+        ids = check_ids(ids, forest)
+        counts = no_counts()
+        if self.seeds == "labelled":
+            steps = shrink(forest, ids, counts)
+            return self._follow(steps, self.classes_, counts, ("forget", "forgotten", len(ids)))
+        *_, shrunk = shrink(_copied(forest), ids, counts)
+        self._keep(shrunk, self.classes_, counts)
+        return self
+
+    # Everything learned is in the forest seeded by all labelled examples. If prototypes are the
+    # seeds, forest_ is derived from it.
+
+    def _count_prototypes(self) -> int:
+        return self._seeded().n_seeds
+
+    def _seeded(self) -> SeededForest:
+        forest: SeededForest = vars(self).get("labelled_forest_", vars(self)["forest_"])
+        return forest
+
+    def _keep(self, forest: BaseForest, classes: Array, counts: Array | None = None) -> None:
+        if self.seeds == "labelled":
+            super()._keep(forest, classes, counts)
+            return
+        twin = object.__new__(type(self))  # So that everything changes by one assignment.
+        twin.__dict__ = {**vars(self), "labelled_forest_": forest}
+        model = spread_from_prototypes(forest)  # type: ignore[arg-type]
+        super(OPFSemiSupervised, twin)._keep(model, classes, counts)
+        self.__dict__ = twin.__dict__
+
+    def _check_queries(self, X: npt.ArrayLike) -> Array:
+        X = super()._check_queries(X)
+        seeded = self._seeded()
+        if seeded.n_seeds == 0 and len(seeded):
+            raise ValueError(
+                "no example is labelled, so there is nothing to predict. Call label first."
+            )
+        return X
+
+    def _check_seeds(self) -> None:
+        if self.seeds not in SEEDS:
+            raise ValueError(f"seeds must be one of {list(SEEDS)}, got {self.seeds!r}.")
+        if ("labelled_forest_" in vars(self)) != (self.seeds == "prototypes"):
+            raise ValueError("seeds has been changed since the model was fitted. Call fit first.")
+
+    def _renamed(self, forest: SeededForest, classes: Array) -> SeededForest:
+        """Return the forest with classes renumbered; the old forest is not changed."""
+        if len(classes) == len(self.classes_):
+            return forest
+        return forest.relabelled(np.searchsorted(classes, self.classes_))
+
+    def _trained(self, X: Any, y: Any, classes: npt.ArrayLike | None = None) -> Self:
+        """Return a copy that has learned these examples and no others."""
+        fresh = self._unfitted()
+        if self.seeds not in SEEDS:
+            raise ValueError(f"seeds must be one of {list(SEEDS)}, got {self.seeds!r}.")
+        metric = fresh._find_metric()
+        if y is None:
+            fresh._check_examples(X, y)  # complains
+        labels, missing = split_labels(y)
+        X, _ = fresh._check_examples(X, np.zeros(len(missing), np.int64))
+        _check_present(labels)
+        all_classes, label = _encode(labels, missing, labels[:0], classes)
+        names = getattr(fresh, "feature_names_in_", None)
+        warn_of_spreads(X, metric.name, names, scaled("OPFSemiSupervised"))
+        with printing(type(self).__name__, self.verbose):
+            forest = SeededForest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
+            fresh._keep(forest, all_classes)
+        return fresh
+
+
+def _check_present(labels: Array) -> None:
+    if len(labels):
+        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+            raise ValueError("Input y contains infinity or a value too large.")
+        check_labels(labels)
+
+
+def _encode(
+    labels: Array, missing: Array, known: Array, classes: npt.ArrayLike | None
+) -> tuple[Array, Array]:
+    """Return all classes in order, and the labels of all examples as indices of them."""
+    code = np.full(len(missing), UNLABELLED)
+    if len(labels) or classes is not None:
+        known, code[~missing] = encode(labels, known, classes)
+    return known, code
+
+
+def _copied(forest: SeededForest) -> SeededForest:
+    parts = forest.parts()
+    return forest.from_parts(parts._replace(rows=parts.rows.copy()))
+
+
+def spread_from_prototypes(forest: SeededForest) -> Forest:
+    """Return the supervised forest of all examples, with labels spread from prototypes.
+
+    These are the prototypes of a forest of the labelled examples alone.
+    """
+    parts, given = forest.parts(), forest.given()
+    labelled = np.flatnonzero(given != UNLABELLED)
+    if len(labelled) == 0:
+        return forest
+    seed_label = np.full(len(given), UNLABELLED)
+    alone = Forest.retrain(taken(parts, labelled, given))
+    seeds = labelled[alone.prototypes]
+    seed_label[seeds] = given[seeds]
+    tree = as_tree(parts.model.parent, parts.model.weight)
+    label = spread_labels(tree, seed_label).label
+    everyone = taken(parts, np.arange(len(given)), label)
+    return Forest.retrain(everyone, tree)

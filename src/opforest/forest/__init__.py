@@ -1,0 +1,1 @@
+"""The forest: its state, queries, updates and invariants."""

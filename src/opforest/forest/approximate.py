@@ -1,0 +1,114 @@
+"""Forests that differ from what refitting gives: one rooted tree for each prototype."""
+
+from typing import Any
+
+import numpy as np
+
+from opforest.core.metrics.types import Array
+from opforest.core.records import Lines
+from opforest.forest.forest import BaseForest, Forest, demand
+from opforest.forest.probabilities import Sharpness
+from opforest.forest.queries import consistent
+from opforest.forest.state import Model, Parts, read_only
+from opforest.forest.storage import Examples
+
+
+class ApproximateForest(BaseForest):
+    """A forest of optimum-path trees, each rooted at its prototype.
+
+    Parents are predecessors. There are no edges between trees: a prototype remembers its pair,
+    the other end of the shortest cut edge when it became a prototype.
+
+    Parameters
+    ----------
+    examples : Examples
+        The examples, linked by their predecessors, with roots and pairs.
+    grown_by : str
+        The update that made it.
+    sharpness : Sharpness, default=None
+        What has been found.
+    """
+
+    def __init__(
+        self, examples: Examples, grown_by: str, sharpness: Sharpness | None = None
+    ) -> None:
+        super().__init__(examples, sharpness)
+        self.grown_by = grown_by
+
+    @classmethod
+    def from_parts(cls, parts: Parts) -> "ApproximateForest":
+        """Return the forest that consists of these parts, which are not checked."""
+        return cls(Examples.from_parts(parts), parts.grown_by, parts.sharpness)
+
+    @property
+    def lines(self) -> Lines:
+        """The root of each example, and the pair of each prototype, with room to grow."""
+        lines = self.examples.body.lines
+        if lines is None:
+            raise TypeError("these examples have no roots and pairs.")
+        return lines
+
+    @property
+    @consistent
+    def pair(self) -> Array:
+        """The pair of each prototype; −1 for none, and for all other examples."""
+        return read_only(self.lines.pair[: self.examples.end].copy())
+
+    def is_prototype(self) -> Array:
+        """Return, for each example, whether it is a prototype."""
+        return self.examples.field("parent") < 0
+
+    @consistent
+    def paths(self) -> tuple[Array, Array]:
+        """Return predecessors and roots."""
+        return self.examples.model().parent, self.lines.root[: self.examples.end].copy()
+
+    def check_tree(self, model: Model) -> None:
+        """Raise ``AssertionError`` if pairs are not those of prototypes."""
+        label, parent, *_ = model
+        prototypes, pair = self.prototypes, self.pair
+        demand((pair[parent >= 0] == -1).all(), "an ordinary example has a pair")
+        paired = prototypes[pair[prototypes] >= 0]
+        demand(np.isin(pair[paired], prototypes).all(), "a pair is no prototype")
+        demand((label[pair[paired]] != label[paired]).all(), "a pair is of the same class")
+
+
+def forest_of(parts: Parts) -> BaseForest:
+    """Return the forest that consists of these parts, which are not checked."""
+    kind: Any = ApproximateForest if parts.grown_by else Forest
+    forest: BaseForest = kind.from_parts(parts)
+    return forest
+
+
+def as_approximate(forest: BaseForest, update: str) -> ApproximateForest:
+    """Return a forest to be grown by ``update``; the given one does not change."""
+    if isinstance(forest, ApproximateForest):
+        if forest.grown_by != update:
+            raise ValueError(
+                f"update={update!r} cannot continue a model grown by "
+                f"update={forest.grown_by!r}. Train a new model first."
+            )
+        return forest
+    if len(forest) == 0:
+        raise ValueError(
+            f"update={update!r} cannot start from a model that has forgotten all its examples. "
+            "Train a new model first."
+        )
+    model, (predecessor, root) = forest.examples.model(), forest.paths()
+    weight = model.weight[np.where(predecessor == model.parent, np.arange(len(root)), predecessor)]
+    weight[predecessor < 0] = 0
+    lines = Lines(root, _pairs(model))
+    return ApproximateForest(forest.examples.relinked(predecessor, weight, lines), update)
+
+
+def _pairs(model: Model) -> Array:
+    """Return the other end of the smallest cut edge of each prototype, −1 for all others."""
+    label, parent, weight, _, _ = model
+    cut = np.flatnonzero((parent >= 0) & (label != label[parent]))
+    low, high = np.minimum(cut, parent[cut]), np.maximum(cut, parent[cut])
+    pair = np.full(len(label), -1)
+    for edge in np.lexsort((high, low, weight[cut]))[
+        ::-1
+    ]:  # the smallest edge is written last, so it stays
+        pair[low[edge]], pair[high[edge]] = high[edge], low[edge]
+    return pair

@@ -1,0 +1,250 @@
+"""Layer 2: forests of densities on nearest-neighbour graphs: how they are grown and queried."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from opforest._utils.chunks import concatenated, parts_of, share
+from opforest.core.density.forest import (
+    LEAST,
+    MOST,
+    TOP,
+    UNIT,
+    Hills,
+    conquer_hills,
+    find_cut,
+    find_densities,
+)
+from opforest.core.density.opening import open_hills
+from opforest.core.jit import specialise
+from opforest.core.kdtree.query_knn import scan_for_queries, search_for_queries
+from opforest.core.metrics.distances import make_tiles
+from opforest.core.metrics.metric import Metric
+from opforest.core.metrics.types import Array
+from opforest.core.mst.prim import WORK_PER_CALL
+from opforest.core.select.mst import SHARE_FOR_SEARCH, Probe, probe
+from opforest.core.select.neighbors import nearest_neighbors
+
+#: Ways to tell which hills are too small to be clusters.
+FILTERS = ("height", "area", "volume")
+
+#: Queries in one call of a kernel that searches a k-d tree.
+QUERIES_PER_CALL = 4096
+
+
+class Graph(NamedTuple):
+    """The nearest neighbours of all examples, and their distances."""
+
+    near: Array  #: (n, k), the nearest first
+    distance: Array  #: (k, n), in the metric's own units, as float64
+
+    @classmethod
+    def of(cls, rows: Array, k: int, metric: Metric, algorithm: str, n_jobs: int | None) -> "Graph":
+        """Return the graph of the k nearest neighbours; a single example has none."""
+        if len(rows) == 1:
+            return cls(np.empty((1, 0), np.uint32), np.empty((0, 1)))
+        near, reduced = nearest_neighbors(rows, k, metric, algorithm, n_jobs)
+        columns = np.ascontiguousarray(reduced.T, dtype=np.float64)
+        return cls(near.astype(np.uint32), metric.to_units(columns, rows.shape[1]))
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return len(self.near)
+
+    @property
+    def k_max(self) -> int:
+        """The number of neighbours known."""
+        return int(self.near.shape[1])
+
+
+class Grown(NamedTuple):
+    """A forest of densities, and the scale of its densities."""
+
+    k: int
+    hills: Hills
+    scale: Array  #: the unit of distances, the smallest and the largest sum
+
+
+def densities(graph: Graph, k: int) -> Grown:
+    """Return the densities for k neighbours, each example being a tree of its own."""
+    n = len(graph)
+    hills = Hills(np.full(n, TOP), np.zeros(n), np.arange(n), np.full(n, -1))
+    scale = np.zeros(3)
+    if k:
+        find_densities(graph.distance, k, hills.density, scale)
+    return Grown(k, hills, scale)
+
+
+def grow(graph: Graph, k: int, label: Array | None = None) -> Grown:
+    """Return the forest for k neighbours; a tree has examples of one label only."""
+    return _grow(graph, k, label)[0]
+
+
+def _grow(graph: Graph, k: int, label: Array | None = None) -> tuple[Grown, Array]:
+    """Return the forest, and the examples that are as dense as others."""
+    grown = densities(graph, k)
+    density = grown.hills.density
+    grown.hills.value[:] = density - 1
+    order, tied = _ranked(density)
+    label = np.zeros(len(graph), np.int64) if label is None else label
+    conquer_hills(graph.near, k, density, tied, label, (order, order), grown.hills)
+    return grown, tied
+
+
+def _ranked(level: Array) -> tuple[Array, Array]:
+    """Return the examples by falling level, then rising index, and those with equals."""
+    order = np.argsort(-level)
+    is_equal = level[order[1:]] == level[order[:-1]]
+    if not is_equal.any():
+        return order, order[:0]
+    tied = np.union1d(order[1:][is_equal], order[:-1][is_equal])
+    return np.argsort(-level, kind="stable"), tied
+
+
+def grow_filtered(graph: Graph, k: int, filter: str, amount: float) -> Grown:
+    """Return the forest for k neighbours in which small hills are parts of others."""
+    grown = densities(graph, k)
+    density, value = grown.hills.density, grown.hills.value
+    order, tied = _ranked(density)
+    level, start = density, order
+    if filter == "height":
+        value[:] = np.maximum(density - amount * density.max(), 0)
+    else:
+        size = amount * (len(graph) if filter == "area" else density.mean())
+        level = np.empty_like(density)
+        open_hills(graph.near, k, density, order, float(size), filter == "volume", level)
+        value[:] = np.maximum(level - 1, 0)
+        tied, start = _ranked(level)[1], np.lexsort((-density, -value))
+    label = np.zeros(len(graph), np.int64)
+    conquer_hills(graph.near, k, level, tied, label, (order, start), grown.hills)
+    return grown
+
+
+def judge_cuts(graph: Graph, k_min: int, allow_one: bool, n_jobs: int | None) -> tuple[int, Array]:
+    """Return the first k with the smallest cut, and the cuts of all k tried.
+
+    The search ends at a cut of 0. A single cluster has this cut, too; unless it is allowed, it
+    neither ends the search nor wins, except when no k gives more clusters.
+    """
+    jobs = effective_n_jobs(n_jobs)
+    cuts: list[float] = []
+    best, best_k, single_k = np.inf, 0, 0
+    for cut, clusters in _cuts(graph, np.arange(k_min, graph.k_max + 1), jobs):
+        cuts.append(cut)
+        k = k_min + len(cuts) - 1
+        if clusters == 1 and not allow_one:
+            single_k = single_k or k
+            continue
+        if cut < best:
+            best, best_k = cut, k
+        if cut == 0:
+            break
+    return best_k or single_k, np.array(cuts)
+
+
+def _cuts(graph: Graph, ks: Array, jobs: int) -> Iterator[tuple[float, int]]:
+    with np.errstate(divide="ignore"):
+        weight = np.where(graph.distance > 0, 1 / graph.distance, 0.0)
+    arcs = graph.near, np.ascontiguousarray(graph.near.T), weight
+
+    def judge(part: Array) -> tuple[float, int]:
+        k = int(part[0])
+        grown, tied = _grow(graph, k)
+        cut, clusters = find_cut(arcs, k, grown.hills.density, tied, grown.hills.root)
+        return cut, clusters
+
+    size = jobs
+    while len(ks):  # If the search ends early, it has done little in vain.
+        yield from share(judge, parts_of(ks[:size], 1), jobs)
+        ks, size = ks[size:], size * (2 if jobs > 1 else 1)
+
+
+@dataclass(frozen=True, eq=False)
+class DensityForest:
+    """A forest of densities that classifies new examples.
+
+    Attributes
+    ----------
+    metric : Metric
+        The metric.
+    rows : array
+        The examples as ``metric.training_rows`` returned them.
+    vectors : array or None
+        The points, if the rows are a table of distances between them.
+    algorithm : str
+        How to search.
+    grown : Grown
+        The forest.
+    """
+
+    metric: Metric
+    rows: Array
+    vectors: Array | None
+    algorithm: str
+    grown: Grown
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return len(self.rows)
+
+    @property
+    def n_features(self) -> int:
+        """The number of features, or of distances in a row of a table."""
+        return int((self.rows if self.vectors is None else self.vectors).shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """The precision of the examples."""
+        return (self.rows if self.vectors is None else self.vectors).dtype
+
+    @cached_property
+    def _probed(self) -> Probe:
+        return probe(self.rows, self.metric, self.algorithm)
+
+    @cached_property
+    def _tiles(self) -> Array:
+        tiles: Array = make_tiles(self.rows, np.arange(len(self.rows)), self.metric.kernel)
+        return tiles
+
+    def nearest(self, X: Array, k: int, n_jobs: int | None = None) -> tuple[Array, Array]:
+        """Return the k nearest examples to each row of X, and their distances in units."""
+        measured_against = self.rows if self.vectors is None else self.vectors
+        queries = self.metric.query_rows(X, measured_against)
+        names, kernel, probed = np.arange(len(self)), self.metric.kernel, self._probed
+        by_tree = probed.tree is not None and probed.share < SHARE_FOR_SEARCH
+        scan = specialise(scan_for_queries, kernel)
+
+        def look(part: Array) -> tuple[Array, Array]:
+            near = np.empty((len(part), k), np.int64)
+            gaps = np.empty((len(part), k), self.rows.dtype)
+            if by_tree:
+                search_for_queries(part, probed.tree, near, gaps, kernel)
+                return probed.tree.vertex[near].astype(np.int64), gaps  # type: ignore[union-attr]
+            scan(part, self.rows, self._tiles, names, near, gaps, kernel)
+            return near, gaps
+
+        jobs = effective_n_jobs(n_jobs)
+        size = QUERIES_PER_CALL if by_tree else max(1, WORK_PER_CALL // self.rows.size)
+        size = max(1, min(size, -(-len(queries) // jobs)))
+        near, gaps = concatenated(share(look, parts_of(queries, size), jobs))
+        self.metric.check_defined(gaps.ravel(), lambda i: f"query {i // k} and an example")
+        return near, self.metric.to_units(gaps.astype(np.float64), self.n_features)
+
+    def conquerors(self, X: Array, n_jobs: int | None = None) -> Array:
+        """Return the example that conquers each row of X."""
+        k, hills, scale = self.grown
+        if k == 0:
+            return np.zeros(len(X), np.int64)
+        near, distance = self.nearest(X, k, n_jobs)
+        unit, least, most = scale[UNIT], scale[LEAST], scale[MOST]
+        near_enough = np.exp(-distance / unit) if unit > 0 else (distance == 0).astype(float)
+        density = np.full(len(X), TOP)
+        if most > least:
+            density = (TOP - 1) * (near_enough.mean(axis=1) - least) / (most - least) + 1
+        offer = np.minimum(hills.value[near], density[:, None])
+        winner: Array = near[np.arange(len(X)), offer.argmax(axis=1)]
+        return winner

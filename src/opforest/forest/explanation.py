@@ -1,0 +1,223 @@
+"""Why an example was given its label: the path that conquered it, and the nearest rival."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from opforest.forest.forest import BaseForest, Path
+
+Array = npt.NDArray[Any]
+
+#: Longer paths are printed without their middle.
+PRINTED_STEPS = 12
+
+#: The most examples that a picture shows beside the path.
+MOST_AROUND = 400
+
+
+class View(NamedTuple):
+    """What a notebook needs to draw a path."""
+
+    code: int  #: of the class; colours follow it
+    places: Array | None = None  #: (n_steps, 2), where examples have two features
+    around: Array | None = None  #: other examples
+    codes: Array | None = None  #: their classes
+    names: tuple[str, ...] = ()  #: of the two features
+
+
+@dataclass(frozen=True)
+class Step:
+    """One vertex of a path.
+
+    Attributes
+    ----------
+    id : int or None
+        The id of the training example, which is what ``forget`` takes; ``None`` for the explained
+        example itself.
+    label : object
+        Its class; for the explained example the predicted one.
+    distance : float
+        The distance from the step before; 0 for the prototype.
+    cost : float
+        The largest distance on the way so far.
+    key : str or None
+        The key of the example in a ``Learner``.
+
+    Examples
+    --------
+    >>> from opforest import OPFClassifier
+    >>> X = [[0.0], [1.0], [3.0], [4.5]]
+    >>> clf = OPFClassifier().fit(X, ["low", "low", "high", "high"]).forget([0])
+    >>> [step.id for step in clf.explain([5.0]).steps]
+    [2, 3, None]
+    >>> clf.explain([5.0]).steps[1]
+    Step(id=3, label='high', distance=1.5, cost=1.5, key=None)
+    """
+
+    id: int | None
+    label: Any
+    distance: float
+    cost: float
+    key: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What to call it in a sentence."""
+        if self.id is None:
+            return "x"
+        return f"example {self.id}" if self.key is None else repr(self.key)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The path prototype → … → conqueror → x.
+
+    Training examples are named by their ids, which are what ``forget`` takes. An id counts the
+    examples in the order they were learned, from 0; it never changes, and is never used again.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+        The path. The first step is the prototype, the last one the explained example.
+    rival : Explanation or None
+        The cheapest path by which any other class would have conquered the example: its ``label``,
+        ``cost`` and ``steps``. ``None`` where there is one class only.
+
+    Examples
+    --------
+    >>> from opforest import OPFClassifier
+    >>> clf = OPFClassifier().fit([[0.0], [1.0], [3.0], [4.5]], ["low", "low", "high", "high"])
+    >>> print(clf.explain([5.0]))
+    'high' at cost 1.5: conquered by example 3, on the path of prototype 2
+      prototype  example 2   'high'
+                 example 3   'high'  distance 1.5  cost 1.5
+             ->  x           'high'  distance 0.5  cost 1.5
+    nearest rival: 'low' at cost 4, from example 1
+
+    The number of an example is its id, so ``forget`` removes the one that was named:
+
+    >>> conqueror = clf.explain([5.0]).conqueror
+    >>> clf.forget([conqueror]).forest_.ids
+    array([0, 1, 2])
+    """
+
+    steps: tuple[Step, ...]
+    rival: "Explanation | None" = None
+    view: View | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def label(self) -> Any:
+        """The predicted class."""
+        return self.steps[-1].label
+
+    @property
+    def cost(self) -> float:
+        """The cost of the whole path."""
+        return self.steps[-1].cost
+
+    @property
+    def prototype(self) -> int:
+        """The id of the prototype."""
+        return cast(int, self.steps[0].id)
+
+    @property
+    def conqueror(self) -> int:
+        """The id of the training example that conquered the explained one."""
+        return cast(int, self.steps[-2].id)
+
+    def __str__(self) -> str:
+        """Return the path as a small table."""
+        title = (
+            f"{self.label!r} at cost {self.cost:.6g}: conquered by {self.steps[-2].name}, "
+            f"on the path of prototype {self.steps[0].name.removeprefix('example ')}"
+        )
+        rows = [self._row(i) for i in range(len(self.steps))]
+        if len(rows) > PRINTED_STEPS:
+            half = PRINTED_STEPS // 2
+            between = f"  {'':9}  ... {len(rows) - 2 * half} more steps ..."
+            rows = [*rows[:half], between, *rows[-half:]]
+        if self.rival is not None:
+            rival = self.rival
+            rows.append(f"nearest rival: {rival.label!r} at cost {rival.cost:.6g}, "
+                        f"from {rival.steps[-2].name}")  # fmt: skip
+        return "\n".join([title, *rows])
+
+    def _row(self, i: int) -> str:
+        step = self.steps[i]
+        width = max(len(step.name) for step in self.steps)
+        mark = "prototype" if i == 0 else "->" if step.id is None else ""
+        row = f"  {mark:>9}  {step.name:<{width}}  {step.label!r}"
+        far = max(len(f"{step.distance:.6g}") for step in self.steps[1:])
+        distance = f"{step.distance:.6g}".ljust(far)
+        return row if i == 0 else f"{row}  distance {distance}  cost {step.cost:.6g}"
+
+    def _repr_html_(self) -> str:
+        """Return the path as a table, the rival, and a picture if there are two features."""
+        from opforest.display.notebook import explanation_html
+
+        return explanation_html(self)
+
+
+def explain(
+    forest: BaseForest, classes: Sequence[Any], X: Array, names: Sequence[object] = ()
+) -> Explanation:
+    """Return the path that gives the one row of ``X`` its label, and that of the nearest rival.
+
+    Parameters
+    ----------
+    forest : BaseForest
+        The forest.
+    classes : sequence
+        The labels that the integers in the forest stand for.
+    X : array of shape (1, n_features)
+        The example.
+    names : sequence, default=()
+        Names of the features, for a picture.
+
+    Returns
+    -------
+    Explanation
+        The path.
+    """
+    with forest.examples.lock.reading():
+        first, *others = [_describe(forest, classes, X, path) for path in forest.trace(X)]
+        rival = others[0] if others else None
+        view = first.view
+        if view is not None and view.places is not None:
+            view = _with_surroundings(view, rival, forest, names)
+    return Explanation(first.steps, rival, view)
+
+
+def _describe(forest: BaseForest, classes: Sequence[Any], X: Array, path: Path) -> Explanation:
+    """Return a path as an explanation without a rival."""
+    code, index, distance, cost = path
+    ids = [*forest.ids[index].tolist(), None]
+    numbers = zip(ids, distance.tolist(), cost.tolist(), strict=True)
+    steps = tuple(Step(id, classes[code], far, so_far) for id, far, so_far in numbers)
+    places = None
+    if forest.n_features == 2 and forest.metric.keeps_points:
+        places = np.concatenate((forest.points[index], X)).astype(np.float64)
+    return Explanation(steps, view=View(code, places))
+
+
+def _with_surroundings(
+    view: View, rival: Explanation | None, forest: BaseForest, names: Sequence[object]
+) -> View:
+    """Add the examples around two paths, or some of them if there are many."""
+    paths = [view.places, None if rival is None or rival.view is None else rival.view.places]
+    places = np.concatenate([path for path in paths if path is not None])
+    columns = np.ascontiguousarray(forest.points.T, np.float64)  # NumPy reduces rows far faster
+    with np.errstate(over="ignore"):
+        span = np.ptp(np.hstack((columns, places.T)), axis=1)
+    if not np.isfinite(span).all():  # too large to draw, which only a function can measure
+        return view._replace(places=None)
+    low, high = places.min(axis=0), places.max(axis=0)
+    reach = np.maximum(0.6 * (high - low), 0.12 * span)
+    middle = (low / 2 + high / 2)[:, None]
+    near = np.flatnonzero((abs(columns - middle) <= reach[:, None]).all(axis=0))
+    near = near[:: max(1, -(-len(near) // MOST_AROUND))]
+    called = tuple(map(str, names)) or ("feature 0", "feature 1")
+    return view._replace(around=columns[:, near].T, codes=forest.label[near], names=called)

@@ -1,0 +1,481 @@
+"""Layer 2: forests, the queries they answer, and their invariants."""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+
+from opforest._utils.progress import phase
+from opforest.core.metrics.metric import Metric
+from opforest.core.metrics.types import Array
+from opforest.core.records import FORGOTTEN, Tree
+from opforest.core.select.mst import probe, span_best
+from opforest.core.tree_costs import as_tree, conquer, count_cuts, trace_paths
+from opforest.forest.probabilities import Sharpness, find_sharpness
+from opforest.forest.queries import consistent
+from opforest.forest.state import Model, Parts, label_only, living, place_among, read_only
+from opforest.forest.storage import Examples
+
+
+def demand(condition: object, complaint: str) -> None:
+    """Raise an ``AssertionError`` unless the condition holds, even under ``python -O``."""
+    if not condition:
+        raise AssertionError(complaint)
+
+
+class Path(NamedTuple):
+    """A way from a prototype to a query."""
+
+    code: int  #: the class
+    example: Array  #: the indices of the m examples, from the prototype to the conqueror
+    distance: Array  #: of the m + 1 steps: 0 for the prototype, the last one to the query
+    cost: Array  #: the largest step so far
+
+
+class BaseForest(ABC):
+    """The base of all forests of training examples.
+
+    Any number of threads may query the forest while one changes it: each answer is that of the
+    forest before or after a whole example.
+    """
+
+    #: The approximate update that grew the forest; "" if it is exact.
+    grown_by = ""
+
+    #: What an example that conquers others is called.
+    seed_name = "prototype"
+
+    def __init__(self, examples: Examples, sharpness: Sharpness | None = None) -> None:
+        self.examples = examples
+        self.found_sharpness = sharpness  # found last; any reader may replace it
+
+    @abstractmethod
+    def is_prototype(self) -> Array:
+        """Return, for each example, whether it is a prototype."""
+
+    @abstractmethod
+    def paths(self) -> tuple[Array, Array]:
+        """Return predecessors and roots."""
+
+    @abstractmethod
+    def check_tree(self, model: Model) -> None:
+        """Raise ``AssertionError`` if the tree of a model is invalid for this kind of forest."""
+
+    @consistent
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return len(self.examples)
+
+    def __repr__(self) -> str:
+        """Return a summary."""
+        prototypes = len(self.prototypes)
+        return f"<Forest of {len(self)} examples, {prototypes} of them prototypes>"
+
+    @consistent
+    def _repr_html_(self) -> str:
+        """Return numbers, a table of classes, and the tree."""
+        from opforest.display.notebook import forest_html
+
+        return forest_html(self)
+
+    @property
+    def metric(self) -> Metric:
+        """The metric."""
+        return self.examples.metric
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision in which examples are kept and queries are measured."""
+        return self.examples.dtype
+
+    @property
+    @consistent
+    def n_features(self) -> int:
+        """The number of features of the examples, or of distances in a row of a table."""
+        return self.examples.n_features
+
+    @property
+    @consistent
+    def points(self) -> Array:
+        """The examples as the metric embeds them; for precomputed distances, those."""
+        return self.examples.points
+
+    @property
+    @consistent
+    def label(self) -> Array:
+        """The class of each example, as an integer from 0."""
+        return read_only(self.examples.field("label").astype(np.int64))
+
+    @property
+    @consistent
+    def cost(self) -> Array:
+        """The cost of each example, in the metric's own units."""
+        return read_only(self.to_units(self.examples.costs()))
+
+    @property
+    def predecessor(self) -> Array:
+        """The index of the example before each one on its path; −1 for prototypes."""
+        return read_only(self.paths()[0])
+
+    @property
+    def root(self) -> Array:
+        """The index of the prototype that conquered each example."""
+        return read_only(self.paths()[1])
+
+    @property
+    @consistent
+    def prototypes(self) -> Array:
+        """The indices of all prototypes, in ascending order."""
+        return read_only(np.flatnonzero(self.is_prototype()))
+
+    @property
+    @consistent
+    def edges(self) -> Array:
+        """The tree: pairs of indices (u, v), u < v, in ascending order."""
+        parent = self.examples.model().parent
+        child = np.flatnonzero(parent >= 0)
+        ends = np.sort(np.column_stack((child, parent[child])), axis=1)
+        return read_only(ends[np.lexsort((ends[:, 1], ends[:, 0]))])
+
+    @property
+    @consistent
+    def ids(self) -> Array:
+        """The ids of the examples, in ascending order; an id never changes."""
+        return self.examples.ids
+
+    @consistent
+    def index_of(self, ids: npt.ArrayLike) -> Array:
+        """Return where examples are in the arrays of this forest, given their ids.
+
+        Parameters
+        ----------
+        ids : int or array-like of int
+            Ids of known examples, in any order.
+
+        Returns
+        -------
+        int or array of int
+            Their indices: ``forest.ids[forest.index_of(ids)]`` equals ``ids``.
+        """
+        wanted = np.asarray(ids)
+        if wanted.dtype.kind not in "iu" and wanted.size:
+            raise ValueError(f"ids must be integers, as in forest_.ids, got type {wanted.dtype}.")
+        vertex = self.examples.vertices_of(wanted.astype(np.int64).ravel())
+        if (vertex < 0).any():
+            raise ValueError(
+                "ids must be those of known examples, as in forest_.ids, but "
+                f"{(vertex < 0).sum()} are not, for instance {wanted.ravel()[vertex.argmin()]}."
+            )
+        return place_among(living(self.examples.state), vertex).reshape(wanted.shape)[()]
+
+    @property
+    @consistent
+    def n_bytes(self) -> int:
+        """The memory of the model in bytes, including room to grow."""
+        return self.examples.n_bytes
+
+    @consistent
+    def edge_lengths(self) -> Array:
+        """Return the length of each of the ``edges``, in the metric's own units."""
+        parent, weight = self.examples.model()[1:3]
+        u, v = self.edges.T
+        return read_only(self.to_units(np.where(parent[u] == v, weight[u], weight[v])))
+
+    def to_units(self, reduced: Array) -> Array:
+        """Convert what kernels measure to the metric's own units."""
+        return self.metric.to_units(reduced, self.examples.n_features)
+
+    @consistent
+    def conquerors(self, X: Array, n_jobs: int | None = None) -> tuple[Array, Array]:
+        """Return the id of each row's conqueror, and its offer in the metric's own units."""
+        winner, offer = self.examples.find(self.examples.queries(X), n_jobs=n_jobs)
+        return self.examples.body.arrival[winner], self.to_units(offer)
+
+    @consistent
+    def classify(self, X: Array, n_jobs: int | None = None) -> Array:
+        """Return the class of the conqueror of each row of ``X``, as an integer from 0."""
+        winner, _ = self.examples.find(self.examples.queries(X), n_jobs=n_jobs)
+        code: Array = self.examples.state.vertices["label"][winner]
+        return code
+
+    @consistent
+    def class_costs(
+        self, X: Array, n_classes: int, n_jobs: int | None = None
+    ) -> tuple[Array, Array, Array]:
+        """Return each class's cheapest offer to each row of ``X``, and the class that wins it.
+
+        Offers are in the metric's own units; a class without examples offers infinity. Some metrics
+        are infinite for known examples, too, so a third array tells, by row and class, whether
+        there was an offer at all.
+        """
+        examples, state = self.examples, self.examples.state
+        winner, offer = examples.find_by_class(examples.queries(X), n_classes, n_jobs)
+        cheapest = offer == offer.min(axis=1, keepdims=True)
+        cost = np.where(cheapest, state.cost[winner], np.inf)
+        first = np.where(cost == cost.min(axis=1, keepdims=True), winner, examples.end)
+        return self.to_units(offer), first.argmin(axis=1), np.isfinite(offer)
+
+    @consistent
+    def sharpness(self, n_jobs: int | None = None) -> Sharpness:
+        """Return how probabilities follow from class costs; it is found again after each change."""
+        found = self.found_sharpness
+        if found is None or not found.is_of(self.examples):
+            found = find_sharpness(self.examples, self.to_units, n_jobs)
+            self.found_sharpness = found
+        return found
+
+    @consistent
+    def trace(self, X: Array) -> list[Path]:
+        """Return the path that conquers the one row of ``X``, and the best one of another class.
+
+        The second one is missing where all examples are of one class.
+        """
+        examples, state = self.examples, self.examples.state
+        queries, label = examples.queries(X), state.vertices["label"]
+        first, _ = examples.find(queries)
+        rival = examples.find_rival(queries, label[first[0]])
+        (predecessor, _), model = self.paths(), examples.model()
+        paths = []
+        for winner in (first,) if rival is None else (first, rival):
+            last_step = examples.distances_to(winner[0], queries)
+            path = place_among(living(state), winner).tolist()
+            while predecessor[path[-1]] >= 0:
+                path.append(predecessor[path[-1]])
+            index = np.array(path[::-1])
+            before, after = index[:-1], index[1:]
+            steps = model.weight[np.where(model.parent[after] == before, after, before)]
+            distance = np.concatenate(([0], steps, last_step)).astype(model.weight.dtype)
+            cost = np.maximum.accumulate(distance)
+            code = int(label[winner[0]])
+            paths.append(Path(code, index, self.to_units(distance), self.to_units(cost)))
+        return paths
+
+    @consistent
+    def parts(self) -> Parts:
+        """Return the parts of the forest, without holes and room to grow."""
+        found = self.found_sharpness
+        if found is not None and not found.is_of(self.examples):
+            found = None
+        return self.examples.parts()._replace(grown_by=self.grown_by, sharpness=found)
+
+    @classmethod
+    def from_parts(cls, parts: Parts) -> Self:
+        """Return the forest of these parts, which are not checked."""
+        return cls(Examples.from_parts(parts), parts.sharpness)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle the parts."""
+        return type(self).from_parts, (self.parts(),)
+
+    def relabelled(self, new_code: Array) -> Self:
+        """Return a copy of the forest with classes renamed."""
+        parts = self.parts()
+        label = new_code[parts.model.label]
+        rows = parts.rows.copy()
+        return self.from_parts(parts._replace(rows=rows, model=parts.model._replace(label=label)))
+
+    @consistent
+    def check(self) -> None:
+        """Raise ``AssertionError`` if any invariant of the forest is broken."""
+        self.check_model()
+        self._check_examples()
+
+    @consistent
+    def check_model(self) -> None:
+        """Raise ``AssertionError`` if labels, tree and costs are not those of a forest.
+
+        Parents must lead to a root.
+        """
+        model = self.examples.model()
+        label, parent, weight, _, cost = model
+        if len(label) == 0:
+            return
+        prototypes = self.prototypes
+        self.check_tree(model)
+        demand(np.isfinite(cost).all(), "a cost is not finite")
+        demand((cost[prototypes] == 0).all(), "a prototype costs something")
+        predecessor, root = self.paths()
+        conquered = np.flatnonzero(predecessor >= 0)
+        before = predecessor[conquered]
+        downwards = parent[conquered] == before
+        demand((downwards | (parent[before] == conquered)).all(), "a path leaves the tree")
+        step = np.where(downwards, weight[conquered], weight[before])
+        demand((cost[conquered] == np.maximum(cost[before], step)).all(), "a cost is no maximum")
+        demand((root[conquered] == root[before]).all(), "a path does not lead to the root")
+        is_root = np.zeros(len(label), bool)
+        is_root[root] = True
+        demand(np.array_equal(np.flatnonzero(is_root), prototypes), "roots are not the prototypes")
+        demand((label == label[root]).all(), "conquered by another class")
+
+    def _check_examples(self) -> None:
+        """Check arrival numbers, and the index or ranking of the examples."""
+        examples, body, state = self.examples, self.examples.body, self.examples.state
+        ids, tally = examples.ids, state.tally[0]
+        demand((np.diff(ids) > 0).all(), "arrival numbers are out of order")
+        demand((ids >= 0).all() and (ids < examples.end + body.removed).all(),
+               "an arrival number is yet to come")  # fmt: skip
+        label = state.vertices["label"][: examples.end]
+        holes = label == FORGOTTEN
+        demand(tally["holes"] == holes.sum(), "holes are miscounted")
+        demand(np.array_equal(holes, np.isinf(state.cost[: examples.end])), "a hole has a cost")
+        if len(examples):
+            demand(tally["eldest"] == np.flatnonzero(~holes)[0], "the eldest is another one")
+        demand(len(body.arrival) >= examples.end, "arrival numbers are missing")
+        demand(len(state.rows) >= examples.end, "points are missing")
+        fault = examples.find_fault()
+        demand(not fault, fault)
+
+
+class Forest(BaseForest):
+    """An optimum-path forest over training examples.
+
+    The arrays of a forest have an entry for each known example, and name examples by their index
+    in these arrays: 0 for the oldest one that is known. An index changes when an older example is
+    forgotten. Everything else, such as ``forget``, ``explain`` and ``conquerors``, names examples
+    by their ids, which never change. ``ids[index]`` is the id of an index, and ``index_of(id)``
+    the index of an id. ``ids`` ascend, so indices and ids are in the same order.
+
+    The model is a minimum spanning tree and a cost for each example. Everything else is derived
+    from these when it is needed. ``partial_fit`` changes a forest in place or replaces it; use
+    ``copy.deepcopy`` to keep one.
+
+    ``Forest.train`` makes a forest of examples, ``Forest.from_parts`` of saved parts.
+
+    Parameters
+    ----------
+    examples : Examples
+        The examples, linked by their minimum spanning tree.
+
+    Attributes
+    ----------
+    label : array of shape (n,)
+        The classes.
+    cost : array of shape (n,)
+        The cost of each example, in the metric's own units: the largest step on the path from its
+        prototype.
+    predecessor : array of shape (n,)
+        The index of the example before it on that path; −1 for prototypes.
+    root : array of shape (n,)
+        The index of the prototype at the start of that path.
+    prototypes : array
+        The indices of all prototypes, in ascending order.
+    edges : array of shape (m, 2)
+        The tree: pairs of indices (u, v), u < v, in ascending order.
+    ids : array of shape (n,)
+        The ids of the examples: their numbers in the order they were learned, from 0.
+
+    Examples
+    --------
+    >>> from opforest import OPFClassifier
+    >>> forest = OPFClassifier().fit([[0.0], [1.0], [3.0], [4.5]], [0, 0, 1, 1]).forest_
+    >>> forest.prototypes
+    array([1, 2])
+    >>> forest.cost
+    array([1. , 0. , 0. , 1.5])
+    >>> forest.edges.tolist()
+    [[0, 1], [1, 2], [2, 3]]
+
+    Indices and ids differ once examples have been forgotten:
+
+    >>> forest = OPFClassifier().fit([[0.0], [1.0], [3.0]], [0, 0, 1]).forget([0]).forest_
+    >>> forest.prototypes, forest.ids[forest.prototypes]
+    (array([0, 1]), array([1, 2]))
+    >>> forest.index_of([2, 1])
+    array([1, 0])
+    """
+
+    @classmethod
+    def train(
+        cls,
+        points: Array,
+        label: Array,
+        metric: Metric,
+        algorithm: str = "auto",
+        n_jobs: int | None = None,
+        tree: Tree | None = None,
+    ) -> Self:
+        """Learn the forest of examples.
+
+        Parameters
+        ----------
+        points : array of shape (n, d)
+            The examples as ``metric.embed`` returned them; kept, not copied.
+        label : array of shape (n,)
+            Their classes, as integers from 0.
+        metric : Metric
+            The metric.
+        algorithm : {"auto", "kd_tree", "brute"}, default="auto"
+            How to search; the forest is the same.
+        n_jobs : int, default=None
+            The number of threads that share the work of training, unless by Prim's algorithm.
+        tree : Tree, default=None
+            Their minimum spanning tree in reduced units, rooted at 0, if it is already known.
+        """
+        rows = metric.training_rows(points)
+        vectors = None if rows is points else points  # beside the table measured from them
+        parts = Parts(
+            metric, rows, label_only(label, rows.dtype), np.arange(len(label)), 0, vectors,
+            algorithm=algorithm, n_jobs=n_jobs,
+        )  # fmt: skip
+        return cls.retrain(parts, tree)
+
+    @classmethod
+    def retrain(cls, parts: Parts, tree: Tree | None = None) -> Self:
+        """Learn the forest of parts whose model holds only labels."""
+        rows, metric, label = parts.rows, parts.metric, parts.model.label
+        probed = probe(rows, metric, parts.algorithm)
+        if len(label):
+            if tree is None:
+                phase("spanning tree", len(label))
+                tree = span_best(rows, metric, probed, effective_n_jobs(parts.n_jobs))
+            metric.check_defined(
+                tree.weight,
+                lambda v: "the training examples {} and {}".format(
+                    *parts.arrival[[tree.parent[v], v]]
+                ),
+            )
+            parts = cls.conquered(parts, tree)
+        phase("index", len(label))
+        return cls(Examples.from_parts(parts._replace(share=probed.share), probed.tree))
+
+    @staticmethod
+    def conquered(parts: Parts, tree: Tree) -> Parts:
+        """Return parts whose model holds only labels, completed by a tree and its costs."""
+        label = parts.model.label
+        cuts = count_cuts(tree.parent, label)
+        cost = conquer(tree, cuts > 0, label).cost
+        return parts._replace(model=Model(label, tree.parent, tree.weight, cuts, cost))
+
+    def labels_given(self, records: Array, known: int) -> Array:
+        """Return the given labels of vertices; the first ``known`` of them are in the forest."""
+        return records["label"].astype(np.int64)
+
+    def is_prototype(self) -> Array:
+        """Return, for each example, whether it is a prototype."""
+        return self.examples.field("cuts") > 0
+
+    @consistent
+    def paths(self) -> tuple[Array, Array]:
+        """Return predecessors and roots."""
+        label, parent, weight, cuts, _ = self.examples.model()
+        if len(label) == 0:
+            return parent, parent
+        tree, seeds = as_tree(parent, weight), cuts > 0
+        predecessor, root = trace_paths(tree, seeds, conquer(tree, seeds, label), label)
+        return predecessor, root
+
+    def check_tree(self, model: Model) -> None:
+        """Raise ``AssertionError`` if the tree of a model does not span, or is miscounted."""
+        label, parent, weight, cuts, _ = model
+        n, tally = len(label), self.examples.state.tally[0]
+        child = np.flatnonzero(parent >= 0)
+        demand(len(child) == n - 1, "the tree has not one root")
+        order = as_tree(parent, weight).order
+        demand(np.array_equal(np.sort(order), np.arange(n)), "the tree does not span")
+        crossing = label[child] != label[parent[child]]
+        demand(np.array_equal(cuts, count_cuts(parent, label)), "cut edges are miscounted")
+        demand(tally["crossing"] == crossing.sum(), "crossing edges are miscounted")
+        demand(tally["prototypes"] == (cuts > 0).sum(), "prototypes are miscounted")
+        demand((weight <= tally["longest"]).all(), "an edge is too long")

@@ -1,0 +1,111 @@
+"""Layer 2: a forest in which labels spread from seeds to all other examples."""
+
+from typing import Self
+
+import numpy as np
+
+from opforest.core.label_spread.batch import UNLABELLED, spread_labels
+from opforest.core.metrics.types import Array
+from opforest.core.records import Tree
+from opforest.core.tree_costs import as_tree
+from opforest.forest.forest import Forest, demand
+from opforest.forest.queries import consistent
+from opforest.forest.state import Model, Parts
+from opforest.forest.storage import Examples
+
+
+class SeededForest(Forest):
+    """An optimum-path forest over examples, only some of which have a given label.
+
+    The labelled examples are its seeds, and its prototypes. The minimum spanning tree spans all
+    examples. Each example is joined to the seed that it reaches by the smallest largest edge; the
+    order of edges decides all ties. The attributes are those of ``Forest``; ``label`` of an
+    unlabelled example is the label of its seed. Without any seed, labels and costs are 0 and mean
+    nothing.
+    """
+
+    grown_by = "seeds"
+    seed_name = "labelled example"
+
+    @staticmethod
+    def conquered(parts: Parts, tree: Tree) -> Parts:
+        """Complete parts of which only the labels of seeds are known, by a spanning tree."""
+        seeds = parts.model.label != UNLABELLED
+        spread = spread_labels(tree, parts.model.label)
+        model = Model(spread.label, tree.parent, tree.weight, seeds.astype(np.int64), spread.cost)
+        return parts._replace(model=model, way=spread.way)
+
+    @classmethod
+    def from_parts(cls, parts: Parts) -> Self:
+        """Return the forest that consists of these parts, without checking them."""
+        if parts.way is None and len(parts.rows):
+            model = parts.model
+            given = parts._replace(model=model._replace(label=_given(model)))
+            way = cls.conquered(given, as_tree(model.parent, model.weight)).way
+            parts = parts._replace(way=way)
+        return cls(Examples.from_parts(parts), parts.sharpness)
+
+    @property
+    def n_seeds(self) -> int:
+        """The number of examples with a given label."""
+        return int(self.examples.state.tally[0]["prototypes"])
+
+    def labels_given(self, records: Array, known: int) -> Array:
+        """Return the labels given to vertices, the first ``known`` of which are in the forest."""
+        label: Array = records["label"].astype(np.int64)
+        label[:known][records["cuts"][:known] == 0] = UNLABELLED
+        return label
+
+    @consistent
+    def given(self) -> Array:
+        """Return the label given to each example, or ``UNLABELLED``."""
+        return _given(self.examples.model())
+
+    def relabelled(self, new_code: Array) -> Self:
+        """Return a copy of the forest with classes renamed."""
+        parts = self.parts()
+        label = new_code[parts.model.label] if self.n_seeds else parts.model.label
+        rows = parts.rows.copy()
+        return self.from_parts(parts._replace(rows=rows, model=parts.model._replace(label=label)))
+
+    @consistent
+    def paths(self) -> tuple[Array, Array]:
+        """Return predecessors and roots."""
+        way = self.examples.parts().way
+        if way is None:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        if self.n_seeds == 0:
+            return way, way
+        root = np.where(way < 0, np.arange(len(way)), way)
+        while (way[root] >= 0).any():
+            root = root[root]
+        return way, root
+
+    @consistent
+    def check_model(self) -> None:
+        """Raise ``AssertionError`` unless labels, costs and ways follow from tree and seeds."""
+        model = self.examples.model()
+        if len(model.label) == 0:
+            return
+        self.check_tree(model)
+        given = self.examples.parts()._replace(model=model._replace(label=_given(model)))
+        known = self.conquered(given, as_tree(model.parent, model.weight))
+        demand(np.array_equal(model.label, known.model.label), "a label is not that of its seed")
+        demand(np.array_equal(model.cost, known.model.cost), "a cost is no largest edge")
+        is_same = given.way is not None and known.way is not None and (given.way == known.way).all()
+        demand(is_same, "a way leads elsewhere")
+
+    def check_tree(self, model: Model) -> None:
+        """Raise ``AssertionError`` if the tree of a model does not span, or is miscounted."""
+        label, parent, weight, cuts, _ = model
+        tally = self.examples.state.tally[0]
+        demand((parent >= 0).sum() == len(label) - 1, "the tree does not have exactly one root")
+        order = as_tree(parent, weight).order
+        demand(np.array_equal(np.sort(order), np.arange(len(label))), "the tree does not span")
+        demand(((cuts == 0) | (cuts == 1)).all(), "seeds are miscounted")
+        demand(tally["prototypes"] == cuts.sum(), "prototypes are miscounted")
+        demand((weight <= tally["longest"]).all(), "an edge is too long")
+
+
+def _given(model: Model) -> Array:
+    return np.where(model.cuts > 0, model.label, UNLABELLED)

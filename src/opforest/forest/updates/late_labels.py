@@ -1,0 +1,39 @@
+"""Labels that come late, for examples that a semi-supervised forest already has."""
+
+from opforest.core.label_spread.batch import UNLABELLED
+from opforest.core.label_spread.insert import label_exactly
+from opforest.core.metrics.types import Array
+from opforest.core.tree_costs import as_tree
+from opforest.forest.seeded import SeededForest
+from opforest.forest.state import label_only
+
+#: From this share of all examples on, labels are spread over the whole tree again.
+WORTH_SPREADING = 0.02
+
+
+def give_labels(forest: SeededForest, ids: Array, label: Array, counts: Array) -> SeededForest:
+    """Give labels to known examples that have not been given one.
+
+    Returns
+    -------
+    SeededForest
+        The forest itself, changed by one call of a kernel; or a new forest, and the old one does
+        not change.
+    """
+    examples = forest.examples
+    vertex = examples.vertices_of(ids)
+    if len(ids) < max(2, WORTH_SPREADING * len(examples)):
+        with examples.lock.changing():
+            label_exactly(examples.state, examples.body.index, vertex, label, counts)
+        return forest
+    with examples.lock.reading():
+        parts, given, before = forest.parts(), forest.given(), examples.costs()
+        place = examples.ids.searchsorted(ids)
+    given[place] = label
+    model = parts.model
+    tree = as_tree(model.parent, model.weight)
+    parts = parts._replace(model=label_only(given, parts.rows.dtype), rows=parts.rows.copy())
+    spread = SeededForest.from_parts(SeededForest.conquered(parts, tree))
+    counts["prototypes_gained"] += (given != UNLABELLED).sum() - forest.n_seeds
+    counts["reconquered"] += (spread.examples.costs() != before).sum()
+    return spread

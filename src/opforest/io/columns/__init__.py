@@ -1,0 +1,1 @@
+"""Columns of tables: their types and roles, converted to numbers."""

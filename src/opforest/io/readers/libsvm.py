@@ -1,0 +1,103 @@
+"""LibSVM's sparse text, ``label 1:value 2:value …``, by scikit-learn's reader.
+
+Its writer rounds to 16 digits and drops features that are 0 everywhere, so we write ourselves.
+"""
+
+import io
+import re
+from array import array
+from collections.abc import Iterator
+from itertools import islice
+from typing import IO
+
+import numpy as np
+import polars as pl
+
+from opforest.errors import DataFileError
+from opforest.io.columns.table import ROWS, Array, Data, Reading, Table
+from opforest.io.source import Source
+
+_ZERO = re.compile(rb"[+-]?(0+\.?0*|\.0+)")
+_INDEX = re.compile(rb"(?<!\S)(\d+):")
+
+#: Cells of a table, most of them 0, that are made at a time; the largest index.
+CELLS, LARGEST = 1 << 26, 100_000
+
+
+def read_svm(source: Source, reading: Reading) -> Table:
+    """Return the table in a LibSVM file; all labels 0 mean that there are none.
+
+    A file is read twice, because no part of it tells how many features there are, unless a model
+    does.
+    """
+    d, has_labels = (0, True) if source.is_live else _survey(source)
+    d = d if reading.expected is None else reading.expected.n_features
+    rows, numbers = _rows(source), array("q")  # the line of each row
+    size = 1 if source.is_live else max(1, min(ROWS, CELLS // d))
+
+    def frames() -> Iterator[pl.DataFrame]:
+        while chunk := list(islice(rows, size)):
+            X, y = _parse(chunk, d, source.name)
+            numbers.extend(number for number, _ in chunk)
+            frame = pl.DataFrame(X, schema=[str(k) for k in range(d)], orient="row")
+            yield frame.with_columns(pl.Series(str(d), y)) if has_labels else frame
+
+    return Table(source.name, None, frames(), (d if has_labels else None, None),
+                 find_line=lambda row: numbers[row] if row < len(numbers) else None)  # fmt: skip
+
+
+def _rows(source: Source) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that are more than a comment, with their numbers."""
+    lines = enumerate(source.text(), 1)
+    return ((i, line) for i, line in lines if line.split(b"#", 1)[0].strip())
+
+
+def _survey(source: Source) -> tuple[int, bool]:
+    """Look through a file for its largest index and for labels, and keep nothing of it."""
+    largest, has_labels = 1, False
+    with source.again() as fresh:
+        for number, line in _rows(fresh):
+            label, *features = line.split(b"#", 1)[0].split(None, 1)
+            has_labels = has_labels or not _ZERO.fullmatch(label)
+            for index in _INDEX.findall(features[0]) if features else ():
+                if len(index) > 18 or int(index) > LARGEST:
+                    reason = f"the index {index[:20].decode()} is larger than {LARGEST}, the most"
+                    raise DataFileError(reason, source.name, number)
+                largest = max(largest, int(index))
+    return largest, has_labels
+
+
+def _parse(numbered: list[tuple[int, bytes]], d: int, name: str) -> tuple[Array, Array]:
+    try:
+        return _load([line for _, line in numbered], d)
+    except (ValueError, OverflowError) as error:
+        for number, line in numbered:
+            try:
+                _load([line], d)
+            except (ValueError, OverflowError) as cause:
+                raise DataFileError(f"the row cannot be read: {cause}", name, number) from None
+        raise DataFileError(f"the file cannot be read: {error}", name) from None
+
+
+def _load(lines: list[bytes], n_features: int) -> tuple[Array, Array]:
+    from sklearn.datasets import load_svmlight_file
+
+    content = io.BytesIO(b"".join(lines))
+    sparse, y = load_svmlight_file(content, n_features=n_features, zero_based=False)
+    entries = sparse.tocoo()
+    X = np.zeros(sparse.shape)
+    X[entries.row, entries.col] = entries.data  # toarray would add them to 0, and −0 be lost
+    return X, y
+
+
+def write_svm(stream: IO[bytes], data: Data, _: str) -> None:
+    """Write all examples; zeros are left out, but for one that says how many features there are."""
+    X = data.X.astype(np.float64)
+    kept = (X != 0) | np.signbit(X)
+    kept[:1, -1] = True
+    labels = np.zeros(len(X), np.int64) if data.y is None else data.y
+    for row, chosen, label in zip(X, kept, labels.tolist(), strict=True):
+        columns = np.flatnonzero(chosen)
+        pairs = zip((columns + 1).tolist(), row[columns].tolist(), strict=True)
+        stream.write(" ".join([str(label), *(f"{k}:{value!r}" for k, value in pairs)]).encode())
+        stream.write(b"\n")

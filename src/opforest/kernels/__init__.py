@@ -1,1 +1,0 @@
-"""Layer 1, compiled: arrays in, arrays out. A kernel knows nothing of estimators."""

@@ -1,1 +1,0 @@
-"""Kernels of forests on graphs of nearest neighbours."""

@@ -1,1 +1,0 @@
-"""Inserting vertices into a forest and removing them from it."""

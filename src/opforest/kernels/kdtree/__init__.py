@@ -1,1 +1,0 @@
-"""K-d trees: over a fixed set of points, and over one that changes with a forest."""

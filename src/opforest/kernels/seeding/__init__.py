@@ -1,1 +1,0 @@
-"""Kernels of forests whose labels spread from seeds."""

@@ -1,1 +1,0 @@
-"""Minimum spanning trees, by several algorithms that all find the same one."""

@@ -1,0 +1,1 @@
+"""LibOPF's model files."""

@@ -1,0 +1,243 @@
+"""Models of LibOPF and of opf-incremental, from and to estimators."""
+
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from opforest._utils.atomic import replacing
+from opforest.core.metrics.distances import measure_edges
+from opforest.core.metrics.registry import resolve
+from opforest.core.metrics.types import Array, SquaredEuclidean
+from opforest.core.records import Lines
+from opforest.estimators.classifier import OPFClassifier
+from opforest.estimators.clustering import OPFClustering
+from opforest.estimators.knn_classifier import OPFKNNClassifier
+from opforest.forest.approximate import as_approximate
+from opforest.forest.forest import BaseForest
+from opforest.forest.state import Model, Parts
+from opforest.persistence.checks import find_tops, put_together
+from opforest.persistence.files import fitted_classifier
+from opforest.persistence.libopf.density import with_densities
+from opforest.persistence.libopf.nodes import Nodes, read_nodes
+from opforest.persistence.libopf.source import kind_of_binary, open_source
+
+#: What LibOPF measures: 1e5 ln(1 + Σ (a − b)²).
+METRIC = "log_squared_euclidean"
+SCALE = 1e5
+
+
+def read_model(
+    source: str | os.PathLike[str] | bytes,
+) -> OPFClassifier | OPFClustering | OPFKNNClassifier:
+    """Read a model of LibOPF (``classifier.opf``) or of opf-incremental.
+
+    A model of LibOPF does not hold the tree that it was made from. So its examples are trained
+    on again. If that gives its prototypes and its costs, the result is returned, and goes on to
+    learn exactly. If not, because edges tie or the model is an incremental one, the paths of
+    the file are kept, and the model grows by ``update="opfi"``. Its examples are then in the
+    order by cost in which LibOPF looks for conquerors, if that order settles ties otherwise.
+
+    Models of ``opf_cluster`` and ``opfknn_train`` hold densities and paths, which are kept as they
+    are. Clusters are numbered by their roots, not as in the file. What is not in the file is empty:
+    ``cuts_``, ``accuracies_``.
+
+    Parameters
+    ----------
+    source : path or bytes
+        The file, or all of its content.
+
+    Returns
+    -------
+    OPFClassifier, OPFClustering or OPFKNNClassifier
+        The model, with the metric ``"log_squared_euclidean"``. Those of ``opf_cluster`` are
+        clusterings, those of ``opfknn_train`` classifiers by densities.
+
+    Raises
+    ------
+    DataFileError
+        If there is no such model in the file; or one whose costs are not those of its paths, as
+        after ``opf_train`` with a file of distances, or ``opf_includenew``. ``read_dataset`` reads
+        the examples of such a model nonetheless.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from opforest import OPFClassifier
+    >>> from opforest.io.libopf import read_model, write_model
+    >>> clf = OPFClassifier().fit([[0.0], [1.0], [3.0], [4.5]], [1, 1, 2, 2])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_model(f"{folder}/classifier.opf", clf)
+    ...     read_model(f"{folder}/classifier.opf").predict([[0.4], [2.2]])
+    array([1, 2])
+    """
+    opened = open_source(source)
+    kind = kind_of_binary(opened)
+    if kind not in ("model", "incremental model"):
+        found = "it is another file of LibOPF" if kind else opened.explain_size()
+        raise opened.error(f"it is not a LibOPF model: {found}.")
+    nodes = read_nodes(opened, kind)
+    header = opened.head[12:32]
+    try:
+        if kind == "model" and (any(header[4:8]) or nodes.density.any()):
+            return with_densities(nodes, header, METRIC)
+        if kind == "model":
+            trained = OPFClassifier(METRIC).fit(nodes.X.astype(np.float64), nodes.truth)
+            if _is_that_of(nodes, trained.forest_):
+                return trained
+        return _with_paths(_ranked(nodes))
+    except ValueError as error:
+        raise opened.error(f"it is a model that contradicts itself: {error}") from error
+
+
+def write_model(
+    path: str | os.PathLike[str], model: OPFClassifier, *, incremental: bool = False
+) -> None:
+    """Write a classifier as a model of LibOPF, whole or not at all.
+
+    ``opf_classify`` gives its predictions, but for distances that LibOPF, which rounds
+    logarithms to float32, cannot tell apart. Examples are rounded to float32. Labels that are
+    positive integers stay; others are numbered from 1 in the order of ``classes_``.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    model : OPFClassifier
+        The classifier, with a metric of the Euclidean family.
+    incremental : bool, default=False
+        Whether to write it for opf-incremental, with pairs and neighbours.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from opforest import OPFClassifier
+    >>> from opforest.io.libopf import looks_like, write_model
+    >>> clf = OPFClassifier().fit([[0.0], [1.0], [3.0], [4.5]], ["a", "a", "b", "b"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_model(f"{folder}/classifier.opf", clf)
+    ...     looks_like(f"{folder}/classifier.opf")
+    'model'
+    """
+    check_is_fitted(model, "forest_")
+    forest = model.forest_
+    metric = forest.metric
+    if not isinstance(metric.kernel, SquaredEuclidean) or metric.embedding is not np.asarray:
+        raise ValueError(
+            f"LibOPF measures {METRIC!r}, and a model with metric {metric.name!r} is another one. "
+            "Write the data set and the distances for it instead."
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        X = np.ascontiguousarray(forest.points, "<f4")
+    label = _whole_labels(model.classes_)[forest.label]
+    pred = forest.predecessor
+    cost = _costs_along(pred, _arc_weights(X, pred))
+    if len(X) == 0 or not np.isfinite(cost).all():
+        raise ValueError("LibOPF needs examples, and distances between them that fit into float32.")
+    order = np.lexsort((forest.cost, cost))
+    counts = np.array([len(X), label.max(), X.shape[1]], "<i4").tobytes()
+    numbers = np.column_stack((forest.ids, label, pred, label, cost.view("<i4"), np.zeros(len(X))))
+    numbers, features = numbers.astype("<i4"), X.view("<i4")
+    if incremental:
+        content = counts + bytes(16) + _ragged(numbers, _pairs_of(forest), pred, features)
+    else:
+        density = np.zeros((len(X), 1), "<i4")
+        content = counts + bytes(20) + np.hstack((numbers, density, features)).tobytes()
+    with replacing(path) as stream:
+        stream.write(content + order.astype("<i4").tobytes())
+
+
+def _ragged(numbers: Array, pair: Array, pred: Array, features: Array) -> bytes:
+    """Return nodes with their pairs and with lists of neighbours, children and predecessor."""
+    lists: list[list[int]] = [[] if p < 0 else [p] for p in pred.tolist()]
+    for v, p in enumerate(pred.tolist()):
+        if p >= 0:
+            lists[p].append(v)
+    rows = zip(numbers, pair.tolist(), lists, features, strict=True)
+    return b"".join(
+        own.tobytes() + np.array([paired, len(near), *near], "<i4").tobytes() + row.tobytes()
+        for own, paired, near, row in rows
+    )
+
+
+def _pairs_of(forest: BaseForest) -> Array:
+    return as_approximate(forest, forest.grown_by or "opfi").pair
+
+
+def _whole_labels(classes: Array) -> Array:
+    """Return numbers for classes that LibOPF can do with."""
+    if classes.dtype.kind in "iu" and classes.min() >= 1 and classes.max() < 2**31:
+        return classes.astype(np.int64)
+    return np.arange(1, len(classes) + 1)
+
+
+def _arc_weights(X: Array, pred: Array) -> Array:
+    """Return LibOPF's distance from each node to its predecessor, bit for bit; 0 for roots.
+
+    Its sums are float32, of which it takes the logarithm in double precision.
+    """
+    total = np.zeros(len(X), np.float32)
+    before = np.where(pred < 0, np.arange(len(X)), pred)
+    for k in range(X.shape[1]):
+        with np.errstate(over="ignore"):
+            difference = X[:, k] - X[before, k]
+            total += difference * difference
+    return (SCALE * np.log((total + np.float32(1)).astype(np.float64))).astype(np.float32)
+
+
+def _costs_along(pred: Array, weight: Array) -> Array:
+    """Return the largest weight on the way from each node to the end of its predecessors."""
+    n, cost = len(pred), weight
+    far = np.where(pred < 0, np.arange(n), pred)
+    for _ in range(n.bit_length()):  # after k rounds, 2^k steps have been taken
+        cost, far = np.maximum(cost, cost[far]), far[far]
+    return cost
+
+
+def _is_that_of(nodes: Nodes, forest: BaseForest) -> bool:
+    """Tell whether training has given the model that the file holds."""
+    prototypes = np.flatnonzero(nodes.pred < 0)
+    return (
+        np.array_equal(nodes.truth, nodes.label)
+        and np.array_equal(prototypes, forest.prototypes)
+        and _are_close(
+            nodes, _costs_along(forest.predecessor, _arc_weights(nodes.X, forest.predecessor))
+        )
+    )
+
+
+def _are_close(nodes: Nodes, cost: Array) -> bool:
+    """Tell whether costs are those of the file, but for the rounding of another compiler."""
+    rounding = float(np.finfo(np.float32).eps) * (nodes.X.shape[1] + 8)
+    return bool(np.allclose(cost, nodes.cost, rtol=rounding, atol=SCALE * rounding))
+
+
+def _ranked(nodes: Nodes) -> Nodes:
+    """Return the nodes in an order in which the smaller index wins a tie, as the file has it."""
+    if (nodes.cost[nodes.order] != np.sort(nodes.cost)).any():
+        raise ValueError("its order is not by cost.")
+    if np.array_equal(nodes.order, np.argsort(nodes.cost, kind="stable")):
+        return nodes
+    place = np.argsort(nodes.order)
+    pred, pair = (np.where(link < 0, -1, place[link]) for link in (nodes.pred, nodes.pair))
+    moved = nodes._replace(pred=pred, pair=pair, order=place)
+    return Nodes(*(array[nodes.order] for array in moved))
+
+
+def _with_paths(nodes: Nodes) -> OPFClassifier:
+    """Return the classifier with the paths that the file holds."""
+    top = find_tops(nodes.pred)
+    if not _are_close(nodes, _costs_along(nodes.pred, _arc_weights(nodes.X, nodes.pred))):
+        raise ValueError(
+            "its costs are not the largest steps on its paths, by LibOPF's own distance. Its "
+            "examples can be read by read_dataset and trained on."
+        )
+    classes, label = np.unique(nodes.label, return_inverse=True)
+    metric, rows = resolve(METRIC), nodes.X.astype(np.float64)
+    weight: Any = measure_edges(rows, nodes.pred, metric.kernel)
+    cuts, lines = np.zeros(len(rows), np.int64), Lines(top, nodes.pair)
+    model = Model(label, nodes.pred, weight, cuts, _costs_along(nodes.pred, weight))
+    parts = Parts(metric, rows, model, np.arange(len(rows)), 0, lines=lines, grown_by="opfi")
+    forest = put_together(parts, len(classes))
+    return fitted_classifier(forest, classes, metric=METRIC, update="opfi")

@@ -1,1 +1,0 @@
-"""Preparation that belongs to a model: categories, missing values and scales, learned and kept."""

@@ -1,1 +1,0 @@
-"""Layer 4: models in files."""

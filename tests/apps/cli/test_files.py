@@ -1,0 +1,156 @@
+"""``convert``, ``info`` and ``plot``, and what else reads and writes files."""
+
+import os
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from opforest.io.tables import read_table
+
+pytest.importorskip("typer")
+pytest.importorskip("pyarrow")
+from tests.support.commands import run, run_json
+from tests.support.data_files import LIBOPF
+
+
+class TestFiles:
+    def test_convert_and_back(self, folder):
+        for path, following in pairwise(
+            ["iris.csv", "a.parquet", "a.arff", "a.npz", "a.tsv", "b.csv"]
+        ):
+            run("convert", path, following)
+        assert (folder / "b.csv").read_bytes() == (folder / "iris.csv").read_bytes()
+        shown = run("convert", "iris.csv", "-", "--to", "tsv").stdout
+        assert shown == (folder / "a.tsv").read_text()
+
+    def test_what_is_lost_must_be_asked_for(self, folder, iris):
+        assert "--encode-labels" in run("convert", "iris.csv", "a.dat", code=3).stderr
+        assert "--round" in run("convert", "iris.csv", "a.dat", "--encode-labels", code=3).stderr
+        told = run_json("convert", "iris.csv", "a.dat", "--encode-labels", "--round")
+        assert told["labels"] == {"1": "setosa", "2": "versicolor", "3": "virginica"}
+        data = read_table("a.dat")
+        assert np.array_equal(data.X, iris.X.astype(np.float32))
+        assert data.y.tolist() == (np.unique(iris.y, return_inverse=True)[1] + 1).tolist()
+
+    def test_text_goes_where_there_is_room(self, folder):
+        (folder / "a.csv").write_text(
+            "country,when,x,label\nNA,2020-01-02,1.5,a\n?,2020-01-03,,b\n q,,2.5,a\n"
+        )
+        for path, following in pairwise(["a.csv", "a.parquet", "a.ndjson", "a.arrow", "b.csv"]):
+            run("convert", path, following)
+        assert (folder / "b.csv").read_text() == (folder / "a.csv").read_text()
+        for name in ("a.npz", "a.dat", "a.svm", "a.arff"):
+            options = ("--round", "--encode-labels")
+            told = run("convert", "a.csv", name, *options, code=3).stderr
+            assert "has no room for features that are text; CSV has" in told
+        run("split", "a.csv", "c.csv", "d.csv", "--shares", "2,1")
+        run("merge", "c.csv", "d.csv", "--out", "e.csv")
+        lines = [sorted((folder / name).read_text().splitlines()) for name in ("a.csv", "e.csv")]
+        assert lines[0] == lines[1]
+        (folder / "f.csv").write_text("country,when,x,label\n1,2020-01-02,1.5,a\n")
+        assert (
+            "f.csv: feature 1 holds numbers, and text in a.csv"
+            in run("merge", "a.csv", "f.csv", "--out", "e.csv", code=3).stderr
+        )
+        told = run("normalize", "a.csv", "z.csv", code=3).stderr
+        assert "Add --drop country" in told
+
+    def test_typed_dates_do_not_become_text(self, folder):
+        import datetime
+
+        import polars as pl
+
+        day = datetime.date(2020, 1, 1)
+        frame = pl.DataFrame({"d": [day] * 2, "x": [1.0, 2.0], "label": ["a", "b"]})
+        frame.write_parquet("a.parquet")
+        told = run("convert", "a.parquet", "a.csv", code=3).stderr
+        assert "'d' holds dates, which would become text; --drop d" in told
+        assert not (folder / "a.csv").exists()
+
+    def test_libopf_files_round_trip(self, folder):
+        for name in ("cone-torus", "parkinsons"):
+            path = LIBOPF / name / "training.dat"
+            for step in ("a.csv", "a.arff", "a.parquet", "a.opf.txt", "a.npz", "a.dat"):
+                run("convert", path, step)
+                path = step
+            original = LIBOPF / name / "training.dat"
+            assert (folder / "a.dat").read_bytes() == original.read_bytes()
+
+    def test_golden_predictions(self, folder):
+        for name in ("cone-torus", "data1", "parkinsons"):
+            golden = LIBOPF / name
+            run("train", golden / "training.dat", "m")
+            answers = run("predict", "m", golden / "testing.dat").stdout.split()
+            assert answers == (golden / "testing.dat.out").read_text().split()
+            again = run("predict", golden / "classifier.opf", golden / "testing.dat")
+            assert again.stdout.split() == answers
+
+    def test_models_of_libopf_and_back(self, folder):
+        golden = LIBOPF / "data1"
+        run("convert", golden / "classifier.opf", "a.opforest")
+        run("update", "a.opforest", golden / "testing.dat")
+        run("convert", "a.opforest", "b.opf")
+        assert run_json("info", "b.opf")["kind"] == "model"
+        answers = [
+            run("predict", model, golden / "testing.dat").stdout
+            for model in ("a.opforest", "b.opf")
+        ]
+        assert answers[0] == answers[1]
+        assert (
+            "would be overwritten" in run("update", "b.opf", golden / "testing.dat", code=2).stderr
+        )
+
+    def test_info(self, folder, iris):
+        told = run_json("info", "iris.csv")
+        assert told["examples_by_class"] == {"setosa": 50, "versicolor": 50, "virginica": 50}
+        assert told["columns"][0]["name"] == "sepal length"
+        assert [one["role"] for one in told["columns"]] == ["feature"] * 4 + ["label"]
+        assert told["label"] == "species"
+        told = run_json("info", "iris.opforest")
+        assert (told["kind"], told["examples"], told["metric"]) == ("model", 75, "euclidean")
+        assert told["feature_names"] == list(iris.feature_names)
+        assert "petal width" in run("info", "iris.csv").stdout
+        assert "prototypes" in run("info", "iris.opforest").stdout
+        assert "150" in run("info", "-", stdin=(folder / "iris.csv").read_bytes()).stdout
+
+    def test_plot(self, folder):
+        pytest.importorskip("matplotlib")
+        run("plot", "iris.opforest", "train.csv", "a.png")
+        assert (folder / "a.png").read_bytes().startswith(b"\x89PNG")
+        assert "the 75 examples" in run("plot", "iris.opforest", "iris.csv", "b.png", code=3).stderr
+        run("plot", "iris.opforest", "train.csv", "b.what", code=2)
+        assert not (folder / "b.png").exists()
+
+    def test_lists(self):
+        from opforest.core.metrics.registry import METRIC_NAMES
+        from opforest.datasets import PUBLISHED
+
+        told = run_json("metrics")["metrics"]
+        assert [one["metric"] for one in told] == list(METRIC_NAMES)
+        assert [one["name"] for one in run_json("datasets")["datasets"]] == list(PUBLISHED)
+        assert "minkowski\tp" in run("metrics").stdout
+        assert "Cone-Torus" in run("datasets").stdout
+
+    @pytest.mark.parametrize("arguments", [("x.csv",), ("x.opf", "--to", "csv"), ("-",)])
+    def test_a_model_becomes_no_table(self, folder, arguments):
+        run("convert", "iris.opforest", *arguments, code=2)
+        assert not (folder / "x.csv").exists()
+        assert not (folder / "-").exists()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("train", "iris.csv", "/dev/full"),
+        ("convert", "iris.csv", "/dev/full", "--to", "csv"),
+        ("convert", "iris.csv", "/dev/full", "--to", "npz"),
+        ("convert", "iris.csv", "/dev/full", "--to", "parquet"),
+        ("convert", "iris.csv", "/dev/full", "--to", "arff"),
+        ("predict", "model", "iris.csv", "--out", "/dev/full"),
+    ],
+)
+def test_a_full_disk_is_named(folder, arguments):
+    run("train", "iris.csv", "model")
+    assert "error: /dev/full: No space left on device" in run(*arguments, code=2).stderr

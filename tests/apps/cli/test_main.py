@@ -1,0 +1,63 @@
+"""The command line: what it offers, and says of itself."""
+
+import re
+
+import pytest
+
+import opforest
+from opforest.io.formats import FORMATS
+
+pytest.importorskip("typer")
+pytest.importorskip("pyarrow")
+from tests.support.commands import run, run_json
+
+from opforest.apps.cli.options import Format, Update
+
+COMMANDS = ("train", "update", "predict", "evaluate", "stream", "plot", "info", "convert", "split",
+            "fold", "merge", "normalize", "distance", "metrics", "datasets", "demo",
+            "reproduce")  # fmt: skip
+
+
+class TestHelp:
+    def test_all_commands_are_listed(self):
+        shown = run("--help").stdout
+        assert all(command in shown for command in (*COMMANDS, "--version"))
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_each_has_an_example(self, command):
+        assert re.search(rf"Example: [^\n]*opforest {command}", run(command, "--help").stdout)
+
+    def test_options_know_what_the_library_knows(self):
+        from opforest.forest.updates import UPDATES
+
+        assert list(Format) == list(FORMATS)
+        assert sorted(Update) == sorted(UPDATES)
+
+    def test_version(self):
+        assert run("--version").stdout == f"opforest {opforest.__version__}\n"
+
+    def test_usage_errors(self):
+        assert "No such command" in run("trian", code=2).stderr
+        assert "--no-such" in run("train", "--no-such", code=2).stderr
+
+    def test_metrics_complete(self):
+        from opforest.apps.cli.options import complete_metric
+
+        assert complete_metric("man") == ["manhattan"]
+
+
+class TestOptions:
+    def test_options_that_make_no_sense(self, folder):
+        assert "--jobs" in run("train", "train.csv", "m", "--jobs", 0, code=2).stderr
+        assert "--jobs" in run("predict", "iris.opforest", "test.csv", "--jobs", 0, code=2).stderr
+        assert "p=3" in run("train", "train.csv", "m", "--metric-param", "=3", code=2).stderr
+        run("info", "train.csv", "--delimiter", '"', code=2)
+
+    def test_every_command_speaks_json(self, folder):
+        assert run_json("merge", "train.csv", "test.csv", "--out", "a.csv")["examples"] == 150
+        assert run_json("normalize", "train.csv", "b.csv")["features"] == 4
+        assert run_json("distance", "train.csv", "c.dat")["examples"] == 75
+        assert run_json("plot", "iris.opforest", "train.csv", "d.png")["examples"] == 75
+        assert run_json("convert", "iris.opforest", "e.opf")["classes"] == 3
+        (folder / "f.csv").write_text("a,label\ninf,x\n1,y\n")
+        assert run_json("info", "f.csv")["columns"][0]["most"] is None

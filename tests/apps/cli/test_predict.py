@@ -1,0 +1,104 @@
+"""``predict`` and ``evaluate``."""
+
+import csv
+
+import numpy as np
+import pytest
+
+import opforest
+from opforest.io.tables import write_table
+
+pytest.importorskip("typer")
+pytest.importorskip("pyarrow")
+from tests.support.commands import run, run_json
+
+
+def load_bare(path):
+    """Load a model that takes features without names."""
+    model = opforest.load(path)
+    del model.feature_names_in_
+    return model
+
+
+class TestPredict:
+    def test_labels(self, folder, iris):
+        expected = load_bare("iris.opforest").predict(iris.X[75:]).tolist()
+        assert run("predict", "iris.opforest", "test.csv").stdout.splitlines() == expected
+        run("predict", "iris.opforest", "test.csv", "--out", "labels.txt")
+        assert (folder / "labels.txt").read_text().splitlines() == expected
+        told = run_json("predict", "iris.opforest", "test.csv")
+        assert [one["label"] for one in told["predictions"]] == expected
+
+    def test_probabilities_and_costs(self, folder, iris):
+        model = load_bare("iris.opforest")
+        arguments = ("predict", "iris.opforest", "test.csv", "--proba", "--costs")
+        header, *rows = csv.reader(run(*arguments).stdout.splitlines())
+        assert header[:2] == ["label", "proba setosa"]
+        numbers = np.array([row[1:] for row in rows], float)
+        assert np.array_equal(numbers[:, :3], model.predict_proba(iris.X[75:]))
+        assert np.array_equal(numbers[:, 3:], model.class_costs(iris.X[75:]))
+        one = run_json(*arguments)["predictions"][4]
+        assert one["proba"] == numbers[4, :3].tolist()
+
+    def test_paths(self, folder, iris):
+        shown = run("predict", "iris.opforest", "test.csv", "--explain").stdout
+        path = load_bare("iris.opforest").explain(iris.X[75])
+        first, rest = shown.split("\n", 1)
+        assert first.startswith("# queries are named by their rows, from 0; examples by their ids")
+        assert rest.startswith(f"query 0: {path}\n")
+        told = run_json("predict", "iris.opforest", "test.csv", "--explain")
+        assert told["predictions"][0]["path"][0]["id"] == path.prototype
+
+    def test_ids_are_told(self, folder, iris):
+        (folder / "new.csv").write_text(f"id,{','.join(iris.feature_names)},more\nx7,5,3,1,0,9\n")
+        assert run_json("predict", "iris.opforest", "new.csv")["predictions"][0]["id"] == "x7"
+        assert run("predict", "iris.opforest", "new.csv").stdout == "setosa\n"
+        assert "\nquery x7: " in run("predict", "iris.opforest", "new.csv", "--explain").stdout
+
+    @pytest.mark.parametrize(
+        ("header", "message"),
+        [
+            ("sepal width,sepal length,petal length,petal width", "in the order of training"),
+            ("sepal length,sepal width,petal length,petal", "are missing: 'petal width'"),
+        ],
+    )
+    def test_columns_are_checked(self, folder, header, message):
+        (folder / "new.csv").write_text(f"{header}\n5,3,1,0\n")
+        assert message in run("predict", "iris.opforest", "new.csv", code=3).stderr
+
+    def test_a_file_without_names_is_checked_by_number(self, folder):
+        (folder / "new.csv").write_text("5,3,1,0\n")
+        assert run("predict", "iris.opforest", "new.csv").stdout == "setosa\n"
+        (folder / "new.csv").write_text("5,3,1\n")
+        assert "expects 4 features" in run("predict", "iris.opforest", "new.csv", code=3).stderr
+
+    @pytest.mark.parametrize("kind", ["parquet", "npz", "arff", "tsv"])
+    def test_any_format(self, folder, iris, kind):
+        write_table(f"test.{kind}", iris.take(slice(75, None)))
+        expected = run("predict", "iris.opforest", "test.csv").stdout
+        assert run("predict", "iris.opforest", f"test.{kind}").stdout == expected
+
+    def test_a_bad_line_leaves_no_file(self, folder):
+        (folder / "bad.csv").write_text("5,3,1,0\n5,x,1,0\n")
+        run("predict", "iris.opforest", "bad.csv", "--out", "labels.txt", code=3)
+        assert not [path for path in folder.iterdir() if "labels" in path.name]
+
+    def test_evaluate(self, folder, iris):
+        model = load_bare("iris.opforest")
+        told = run_json("evaluate", "iris.opforest", "test.csv")
+        assert told["accuracy"] == model.score(iris.X[75:], iris.y[75:])
+        predicted = model.predict(iris.X[75:])
+        assert told["opf_accuracy"] == opforest.scores.opf_accuracy(iris.y[75:], predicted)
+        matrix = np.array(told["confusion"]["matrix"])
+        assert matrix.sum() == 75
+        for k, row in enumerate(told["classes"]):
+            assert row["recall"] == matrix[k, k] / matrix[k].sum()
+            assert row["precision"] == matrix[k, k] / matrix[:, k].sum()
+        shown = run("evaluate", "iris.opforest", "test.csv").stdout
+        assert "opf accuracy" in shown
+        (folder / "new.csv").write_text("5,3,1,0\n")
+        run("evaluate", "iris.opforest", "new.csv", code=3)
+
+    def test_devices_are_written_to(self, folder):
+        run("predict", "iris.opforest", "test.csv", "--out", "/dev/null")
+        run("predict", "iris.opforest", "test.csv", "--out", "/dev/full", code=2)

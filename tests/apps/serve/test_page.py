@@ -1,0 +1,382 @@
+"""The page in a real browser: Chromium without a head, driven by Playwright."""
+
+import shutil
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi")
+playwright = pytest.importorskip("playwright.sync_api")
+
+from tests.support.service import Client, running
+
+from opforest import Learner, Preparation
+
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is here: apt-get install chromium"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def play_port():
+    with running(Learner(":memory:", score=True), play=True) as port:
+        yield port
+
+
+@pytest.fixture
+def store(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.random((40, 2))
+    learner = Learner(tmp_path / "animals.db", score=True)
+    y = np.where(X[:, 0] > 0.5, "dog", "cat")
+    learner.learn(X[:20], y[:20], [f"img-{i}" for i in range(20)])
+    learner.learn(X[20:], y[20:], [f"img-{i}" for i in range(20, 40)])
+    return learner
+
+
+class Page:
+    """A page, and what went wrong on it."""
+
+    def __init__(self, browser, port, size=(1300, 850), **more):
+        viewport = dict(zip(("width", "height"), size, strict=True))
+        self.context = browser.new_context(viewport=viewport, reduced_motion="reduce", **more)
+        self.page = self.context.new_page()
+        self.errors = []
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("request", self._look)
+        self.port = port
+        self.page.goto(f"http://127.0.0.1:{port}/")
+
+    def _look(self, request):
+        if not request.url.startswith((f"http://127.0.0.1:{self.port}/", "data:", "blob:")):
+            self.errors.append(f"asks elsewhere: {request.url}")
+
+    def __enter__(self):
+        return self.page
+
+    def __exit__(self, *_):
+        self.context.close()
+        assert self.errors == []
+
+
+NUMBERS = """forest => Object.fromEntries(
+    [...document.querySelectorAll(`#panel-${forest} .numbers div`)]
+    .map(part => [...part.children].map(child => child.textContent)))"""
+
+
+def number(page, forest, name):
+    return page.evaluate(NUMBERS, forest).get(name)
+
+
+def wait(page, expression, seconds=120):
+    """Wait for something to be true; the page's policy lets nobody else evaluate it."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(expression):
+        assert time.monotonic() < end, expression
+        page.wait_for_timeout(40)
+
+
+def until(page, forest, name, value):
+    end = time.monotonic() + 120
+    while number(page, forest, name) != str(value):
+        assert time.monotonic() < end, number(page, forest, name)
+        page.wait_for_timeout(50)
+
+
+def start(page, name):
+    page.select_option("#set", name)
+    wait(page, f"document.getElementById('set').value === '{name}'")
+    page.wait_for_timeout(300)
+
+
+def test_clicks_learn_explain_and_forget(browser, play_port):
+    with Page(browser, play_port) as page:
+        start(page, "empty")
+        until(page, "exact", "Examples", 0)
+        canvas = page.locator("#panel-exact canvas")
+        places = [((80, 80), 0), ((120, 90), 0), ((250, 200), 1), ((290, 210), 1)]
+        for n, ((x, y), label) in enumerate(places, 1):
+            page.locator("#classes .pill").nth(label).click()
+            canvas.click(position={"x": x, "y": y})
+            for forest in ("opfi", "exact", "dift"):
+                until(page, forest, "Examples", n)
+        until(page, "exact", "Prototypes", 2)
+        until(page, "dift", "Prototypes", 4)
+        canvas.hover(position={"x": 140, "y": 100})
+        page.wait_for_selector("#path .chip")
+        assert page.inner_text("#path").startswith("Class 1")
+        assert page.locator("#path .chip").last.inner_text() == "here"
+        canvas.click(position={"x": 290, "y": 210})  # on the last one
+        until(page, "exact", "Examples", 3)
+        until(page, "opfi", "Examples", 3)
+        assert "Forgotten" in page.inner_text("#panel-exact .said")
+        assert "anew" in page.inner_text("#panel-opfi .said")
+        page.reload()
+        until(page, "exact", "Examples", 3)
+
+
+def test_the_three_cases_are_named_as_they_happen(browser, play_port):
+    with Page(browser, play_port) as page:
+        start(page, "lithuanian")
+        until(page, "exact", "Examples", 12)
+        seen = set()
+        for n in range(13, 60):
+            page.click("#step")
+            until(page, "opfi", "Examples", n)
+            seen.add(page.inner_text("#panel-opfi .said b"))
+            if len(seen) == 3:
+                break
+        assert seen == {"Case 1", "Case 2", "Case 3"}
+        assert number(page, "exact", "Accuracy so far").endswith("%")
+
+
+def test_a_stream_is_played_and_paused_and_the_window_forgets(browser, play_port):
+    with Page(browser, play_port) as page:
+        start(page, "drift")
+        for _ in range(2):
+            Client(play_port).post("/v1/play/step", {"count": 20})
+        page.locator("#speed").fill("20")
+        page.click("#run")
+        wait(page, "document.querySelector('#panel-opfi dd').textContent > 66")
+        assert "Pause" in page.inner_text("#run")
+        page.click("#run")
+        count = None
+        while count != (count := number(page, "opfi", "Examples")):  # the last answers come in
+            page.wait_for_timeout(300)
+        assert number(page, "exact", "Examples") == "60"
+
+
+def test_forests_can_be_seen_alone_and_by_keyboard(browser, play_port):
+    with Page(browser, play_port) as page:
+        start(page, "moons")
+        page.click("#tabs button[value=exact]")
+        assert not page.is_visible("#panel-opfi")
+        assert page.is_visible("#panel-exact")
+        canvas = page.locator("#panel-exact canvas")
+        canvas.focus()
+        page.keyboard.press("2")
+        assert page.locator("#classes input").nth(1).is_checked()
+        for key in ("Shift+ArrowRight", "Shift+ArrowUp", "ArrowLeft"):
+            page.keyboard.press(key)
+        page.wait_for_selector("#path .chip")
+        page.keyboard.press("Enter")
+        until(page, "exact", "Examples", 13)
+        page.wait_for_timeout(200)
+        page.keyboard.press("Delete")
+        until(page, "exact", "Examples", 12)
+        page.keyboard.press("s")
+        until(page, "exact", "Examples", 13)
+        page.click("#tabs button[value=all]")
+        assert page.is_visible("#panel-dift")
+
+
+def test_a_phone_shows_one_forest_and_nothing_sticks_out(browser, play_port):
+    phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
+    context = browser.new_context(**phone)
+    page = context.new_page()
+    page.goto(f"http://127.0.0.1:{play_port}/")
+    page.wait_for_selector("#panel-exact canvas")
+    assert not page.is_visible("#panel-opfi")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == "rgb(15, 20, 27)"
+    context.close()
+
+
+def test_a_store_in_use_is_shown_and_changed_only_on_request(browser, store):
+    with running(store) as port, Page(browser, port) as page:
+        page.wait_for_selector("#facts strong")
+        wait(page, "document.querySelector('#facts strong')?.textContent === '40'")
+        assert "cat" in page.inner_text("#bars")
+        assert "img-39" in page.inner_text("#last")
+        assert "predicted correctly" in page.inner_text("#accuracy-note")
+        canvas = page.locator("#forest")
+        canvas.click(position={"x": 300, "y": 200})
+        assert "tick the box" in page.inner_text("#said")
+        assert len(store) == 40
+        page.check("#edit")
+        page.locator("#labels .pill", has_text="dog").click()
+        canvas.click(position={"x": 5, "y": 5})
+        wait(page, "document.querySelector('#facts strong')?.textContent === '41'")
+        assert "1 learned #41" in page.inner_text("#log")
+        canvas.click(position={"x": 5, "y": 5})
+        wait(page, "document.querySelector('#facts strong')?.textContent === '40'")
+        canvas.hover(position={"x": 300, "y": 200})
+        page.wait_for_selector("#why .chip")
+        store.learn([[0.5, 0.5]], ["cow"], ["by-hand"])  # not through the service: not told
+        page.reload()
+        wait(page, "document.querySelector('#facts strong')?.textContent === '41'")
+        assert "cow" in page.inner_text("#bars")
+
+
+def test_many_features_are_drawn_on_a_plane_and_the_page_says_so(browser, tmp_path):
+    from sklearn.datasets import load_iris
+
+    flowers = load_iris()
+    learner = Learner(tmp_path / "iris.db")
+    learner.learn(flowers.data, flowers.target)
+    with running(learner) as port, Page(browser, port) as page:
+        wait(page, "document.getElementById('seen').textContent.includes('principal')")
+        page.wait_for_selector("#bars li")
+
+
+def test_a_service_that_goes_and_comes_back_is_found_again(browser, tmp_path):
+    path = tmp_path / "a.db"
+    with Learner(path) as learner:
+        learner.learn([[0.0, 0], [1, 1]], ["a", "b"])
+    with running(Learner(path)) as port:
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{port}/")
+        wait(page, "document.querySelector('#facts strong')?.textContent === '2'")
+    page.wait_for_selector("#offline", state="visible")
+    with Learner(path) as learner:
+        learner.learn([[2.0, 2]], ["b"])
+    time.sleep(0.2)
+    with running(Learner(path), port=port):
+        page.wait_for_selector("#offline", state="hidden", timeout=120_000)
+        wait(page, "document.querySelector('#facts strong')?.textContent === '3'")
+    context.close()
+
+
+def test_a_token_is_asked_for_until_it_is_known(browser, store):
+    from opforest.apps.serve.guard import Tokens
+
+    tokens = Tokens("r" * 20, "w" * 20)
+    with running(store, tokens=tokens) as port, Page(browser, port) as page:
+        page.wait_for_selector("#token[open]")
+        assert page.inner_text("#token h2") == "A token is needed"
+        page.fill("#token-text", "wrong")
+        page.click("#token button")
+        wait(page, "document.querySelector('#token h2').textContent.includes('not known')")
+        assert page.input_value("#token-text") == ""
+        page.fill("#token-text", "r" * 20)
+        page.click("#token button")
+        wait(page, "document.querySelector('#facts strong')?.textContent === '40'")
+        page.reload()
+        wait(page, "document.querySelector('#facts strong')?.textContent === '40'")
+        page.check("#edit")
+        page.locator("#forest").click(position={"x": 4, "y": 4})
+        wait(
+            page, "document.getElementById('said').textContent.includes('may read, but not write')"
+        )
+
+
+@pytest.mark.parametrize(
+    ("y", "new"),
+    [([True, False], None), ([1.0, 2.0], -5.0), ([10, 9], 3), (["b", "__proto__"], "Z")],
+)
+def test_classes_of_any_kind_have_colours_that_stay(browser, y, new):
+    learner = Learner(":memory:")
+    learner.learn([[0.0, 0.0], [1.0, 1.0]], y, ["first", "second"])
+    colours = """() => Object.fromEntries([...document.querySelectorAll('#last li')]
+        .map(li => [li.children[0].textContent, li.children[1].className]))"""
+    with running(learner) as port, Page(browser, port) as page:
+        page.wait_for_selector("#last li code")
+        before = page.evaluate(colours)
+        assert set(before.values()) == {"k0", "k1"}
+        page.check("#edit")
+        page.locator("#labels .pill").nth(1).click()
+        page.locator("#forest").click(position={"x": 5, "y": 5})
+        wait(page, "document.querySelector('#facts strong')?.textContent === '3'")
+        name = page.inner_text("#bars li:nth-child(2) b")
+        assert str(learner.rows()[2].tolist()[-1]).lower().removesuffix(".0") == name
+        if new is not None:  # it is sorted before the others
+            Client(port).post("/v1/learn", {"rows": [[2, 2]], "labels": [new]})
+            wait(page, "document.querySelector('#facts strong')?.textContent === '4'")
+            after = page.evaluate(colours)
+            assert {key: after[key] for key in before} == before
+            assert after["#4"] == "k2"
+
+
+def test_odd_names_are_shown_as_they_are_and_nothing_sticks_out(browser, tmp_path):
+    """No name is taken for HTML, and no long one makes the page wider than a phone."""
+    evil = "<img src=x onerror=document.title='evil'>"
+    names = [evil, "ж" * 200, "x" * 256, *(f"class {k}" for k in range(20))]
+    learner = Learner(tmp_path / ("a-long-name" * 15 + ".db"), feature_names=["a", evil])
+    X, twice = np.random.default_rng(0).random((2 * len(names), 2)), 2 * names
+    learner.learn(X, twice, [f"{name[:200]}{i}" for i, name in enumerate(twice)])
+    with (
+        running(learner) as port,
+        Page(browser, port, size=(390, 844), color_scheme="dark", has_touch=True) as page,
+    ):
+        client = Client(port)
+        client.post("/v1/learn", {"rows": [[0, 9]], "labels": [evil], "keys": [evil]})
+        client.post("/v1/learn", {"rows": [[1, 9]], "labels": [evil], "keys": ["x" * 256]})
+        wait(page, "document.querySelector('#facts strong')?.textContent === '48'")
+        page.check("#edit")
+        page.wait_for_selector("#labels .pill")
+        page.locator("#forest").hover(position={"x": 40, "y": 40})
+        page.wait_for_selector("#why .chip")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert evil in page.inner_text("#last")
+        assert evil in page.inner_text("#log")
+        assert "and 11 more" in page.inner_text("#bars")
+        assert page.title() == "opforest"
+        assert page.locator("main img, section img").count() == 0
+
+
+def test_no_click_is_lost_while_a_stream_is_played(browser, play_port):
+    with Page(browser, play_port) as page:
+        start(page, "moons")
+        page.locator("#speed").fill("20")
+        page.click("#run")
+        canvas = page.locator("#panel-exact canvas")
+        for k in range(8):
+            canvas.click(position={"x": 20 + 30 * k, "y": 12})
+        page.click("#run")
+        wait(page, "document.querySelector('#run').textContent.includes('Play')")
+        state = {"played": None}
+        while state["played"] != (state := Client(play_port).get("/v1/play"))["played"]:
+            page.wait_for_timeout(300)  # until nothing comes any more
+        assert len(state["forests"]["exact"]["keys"]) == state["played"] + 8
+
+
+def test_a_finger_explains_where_nothing_hovers(browser, play_port):
+    phone = {"is_mobile": True, "has_touch": True}
+    with Page(browser, play_port, size=(390, 844), **phone) as page:
+        page.wait_for_selector("#panel-exact canvas")
+        start(page, "moons")
+        page.locator("#classes .pill", has_text="explain").tap()
+        page.locator("#panel-exact canvas").tap(position={"x": 100, "y": 100})
+        page.wait_for_selector("#path .chip")
+        assert number(page, "exact", "Examples") == "12"
+
+
+def test_the_page_is_small_and_complete():
+    from opforest.apps.serve.app import STATIC
+
+    scripts = list(STATIC.glob("*.js"))
+    assert sum(len(path.read_text("utf-8").splitlines()) for path in scripts) <= 700
+    for path in STATIC.iterdir():
+        text = path.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert "http:" not in text
+        assert "https:" not in text
+
+
+def test_a_store_that_prepares_rows_is_shown_without_labels(browser, tmp_path):
+    preparation = Preparation("onehot", "median", "standard")
+    learner = Learner(tmp_path / "a.db", semi_supervised=True, preparation=preparation)
+    learner.learn([[1, "red"], [2, "red"], [9, "blue"]], ["cat", None, "dog"], keys=list("abc"))
+    with running(learner) as port, Page(browser, port) as page:
+        page.wait_for_selector("#last li")
+        assert "Unlabelled" in page.inner_text("#facts")
+        assert "no label" in page.inner_text("#last")
+        page.check("#edit")
+        page.locator("#forest").click(position={"x": 5, "y": 5})
+        assert "come by the API" in page.inner_text("#said")
+        assert len(learner) == 3

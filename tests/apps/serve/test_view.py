@@ -1,0 +1,113 @@
+"""What a page is given to draw: a plane, regions, paths."""
+
+import base64
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi")
+
+from tests.support.service import Client, running
+
+from opforest import Learner, OPFClassifier, Preparation
+from opforest.apps.serve import view
+from opforest.apps.serve.view import choose_grid, draw_forest, find_plane
+
+RNG = np.random.default_rng(0)
+
+
+def forest_of(n, d, metric="euclidean"):
+    X = np.random.default_rng(1).random((n, d)) + 0.1
+    return OPFClassifier(metric).fit(X, X[:, 0] > 0.6)
+
+
+def test_regions_are_what_the_model_predicts():
+    clf = forest_of(60, 2)
+    drawn = draw_forest(clf, find_plane(clf.forest_.points))
+    columns, rows = drawn["grid"]
+    assert (columns, rows) == view.GRID
+    left, bottom, right, top = drawn["bounds"]
+    code = np.frombuffer(base64.b64decode(drawn["regions"]), np.uint8).reshape(rows, columns)
+    for i, j in ((0, 0), (119, 159), (60, 80), (3, 150)):
+        x = left + (j + 0.5) / columns * (right - left)
+        y = top - (i + 0.5) / rows * (top - bottom)
+        assert clf.classes_[code[i, j]] == clf.predict([[x, y]])[0]
+
+
+def test_regions_are_coarser_where_they_would_take_long(monkeypatch):
+    assert choose_grid(forest_of(50, 20).forest_) == view.GRID
+    monkeypatch.setattr(view, "WORK", 50 * 20 * 4800)
+    assert choose_grid(forest_of(50, 20).forest_) == (80, 60)
+    assert choose_grid(forest_of(500, 2).forest_) == view.GRID  # a k-d tree is quick
+    monkeypatch.setattr(view, "WORK", 50 * 20 * 100)
+    clf = forest_of(50, 20)
+    assert choose_grid(clf.forest_) == (0, 0)
+    assert draw_forest(clf, find_plane(clf.forest_.points))["regions"] == ""
+
+
+def test_a_python_function_is_not_asked_too_often():
+    calls = []
+
+    def far(x, y):
+        calls.append(1)
+        return float(np.abs(x - y).sum())
+
+    X = RNG.random((60, 2))
+    with pytest.warns(UserWarning, match="njit"):
+        clf = OPFClassifier(far).fit(X, X[:, 0] > 0.5)
+    calls.clear()
+    drawn = draw_forest(clf, find_plane(X))
+    assert len(drawn["points"]) == 60
+    assert len(calls) <= view.WORK / (2 * view.SLOWER)
+
+
+@pytest.mark.parametrize("metric", ["hellinger", "cosine"])
+def test_a_metric_that_changes_points_has_no_regions(tmp_path, metric):
+    """A point of the plane is no example there: neither to be predicted nor to be learned."""
+    learner = Learner(tmp_path / "a.db", metric=metric)
+    X = RNG.random((30, 2)) + 0.1
+    learner.learn(X, (X[:, 0] > 0.6).tolist())
+    with running(learner) as port:
+        client = Client(port)
+        drawn = client.get("/v1/forest")
+        assert (drawn["regions"], drawn["is_plain"], len(drawn["points"])) == ("", False, 30)
+        client.get(f"/v1/forest/path?plane={drawn['plane']}&x=0.5&y=0.5", code=422)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_a_point_of_the_plane_is_explained(tmp_path, d):
+    X = RNG.random((80, d))
+    learner = Learner(tmp_path / "a.db")
+    learner.learn(X, np.where(X[:, 0] > 0.5, "right", "left"), [f"k{i}" for i in range(80)])
+    learner.forget(["k2", "k3"])
+    with running(learner) as port:
+        client = Client(port)
+        drawn = client.get("/v1/forest")
+        assert drawn["is_plain"] == (d == 2)
+        plane = find_plane(np.delete(X, [2, 3], axis=0))
+        x, y = plane.project(X[7]).tolist()
+        path = client.get(f"/v1/forest/path?plane={drawn['plane']}&x={x}&y={y}")
+        whole = learner.explain(plane.lift(np.array([x, y])))
+        assert [step["key"] for step in path["steps"]] == [step.key for step in whole.steps]
+        assert path["rival"]["label"] == whole.rival.label != path["label"]
+        for step in path["steps"][:-1]:
+            assert np.allclose(step["at"], plane.project(X[int(step["key"][1:])]))
+        own = learner.model.forest_
+        for step in path["steps"][:-1]:
+            assert own.points[own.index_of(step["id"])].tolist() == X[int(step["key"][1:])].tolist()
+        assert path["steps"][-1]["id"] is None
+        if d == 2:
+            same = client.post("/v1/explain", {"row": [x, y]})
+            assert [step["key"] for step in same["steps"]] == [s["key"] for s in path["steps"]]
+
+
+def test_a_prepared_store_is_explained_on_its_plane(tmp_path):
+    learner = Learner(tmp_path / "a.db", preparation=Preparation("onehot", "median", "standard"))
+    learner.learn([[1, "red"], [2, "red"], [9, "blue"]], ["cat", "cat", "dog"], list("abc"))
+    with running(learner) as port:
+        client = Client(port)
+        drawn = client.get("/v1/forest")
+        x, y = drawn["points"][2]
+        path = client.get(f"/v1/forest/path?plane={drawn['plane']}&x={x}&y={y}")
+        assert (path["label"], path["steps"][-2]["key"]) == ("dog", "c")
+        assert drawn["is_plain"] is False

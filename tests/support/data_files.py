@@ -1,0 +1,36 @@
+"""Golden files, and published data sets."""
+
+from pathlib import Path
+
+import numpy as np
+
+#: What LibOPF answered; a README there tells where it comes from.
+LIBOPF = Path(__file__).parents[1] / "golden" / "libopf"
+LIBOPF_SETS = ("cone-torus", "data1", "parkinsons")
+
+#: The paper's table, and its small data sets; a README there tells where they come from.
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+#: All published data sets, where they lie beside the project, or the small ones.
+SHARED_DATA = Path(__file__).parents[3] / "shared" / "data"
+PUBLISHED_DATA = SHARED_DATA if SHARED_DATA.is_dir() else GOLDEN / "data"
+
+
+def at_hand(file):
+    """Tell whether a published file is there, given by its name in ``opfi``."""
+    return (PUBLISHED_DATA / "opfi" / file).exists() or (PUBLISHED_DATA / "uci" / file).exists()
+
+
+def read_dat(path):
+    raw = path.read_bytes()
+    n, _, d = np.frombuffer(raw, "<i4", 3)
+    rows = np.frombuffer(raw, "<f4", offset=12).reshape(n, d + 2)
+    return rows[:, 2:].astype(np.float64), rows[:, 1].copy().view("<i4")
+
+
+def read_model(path):
+    """Return the path costs and the predecessors of a classifier.opf."""
+    raw = path.read_bytes()
+    n, _, d = np.frombuffer(raw, "<i4", 3)
+    nodes = np.frombuffer(raw, "<i4", n * (7 + d), offset=32).reshape(n, 7 + d)
+    return nodes[:, 4].copy().view("<f4"), nodes[:, 2]

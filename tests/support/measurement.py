@@ -1,0 +1,34 @@
+"""Metrics by name, and the oracle that each of them agrees with."""
+
+import numba
+import numpy as np
+
+from tests.oracles import forest as oracle
+
+#: What kernels measure, in reduced units.
+REDUCED = {
+    "sqeuclidean": oracle.squared_euclidean,
+    "manhattan": oracle.manhattan,
+    "chebyshev": oracle.chebyshev,
+    "canberra": oracle.canberra,
+    "hamming": oracle.hamming,
+    "squared_chi_squared": oracle.chi_squared,
+    "braycurtis": oracle.bray_curtis,
+    "minkowski": oracle.minkowski_3,
+}
+
+#: Names that SciPy has, too, or other libraries of forests; those of OPFython alone are more, and
+#: take their time to compile.
+COMMON = (
+    "braycurtis", "canberra", "chebyshev", "chi_squared", "correlation", "cosine", "euclidean",
+    "gaussian", "hamming", "log_squared_euclidean", "manhattan", "minkowski", "sqeuclidean",
+    "squared_chi_squared", "squared_chord",
+)  # fmt: skip
+
+#: What some of them need.
+PARAMS = {"minkowski": {"p": 3}}
+
+
+@numba.njit
+def jitted_manhattan(x, y):
+    return np.abs(x - y).sum()

@@ -1,0 +1,13 @@
+"""The edges of trees, for comparison."""
+
+import numpy as np
+
+from opforest.core.mst.kruskal import edges_of
+
+
+def pairs(edges):
+    return sorted(zip(edges.u.tolist(), edges.v.tolist(), strict=True))
+
+
+def ends(tree):
+    return pairs(edges_of(tree, np.arange(len(tree.parent))))
