@@ -14,7 +14,7 @@ READ_BAR, TRAIN_BAR, PREDICT_BAR = 2.5, 1.5, 2.0
 READ = """
 import json, sys, time
 import polars as pl
-from opforest.columns.data import Reading
+from opforest.io.columns.table import Reading
 from opforest.io.tables import read_table
 
 path, seconds = sys.argv[1], {"polars": [], "opforest": []}

@@ -240,8 +240,8 @@ ALARM = """
 import signal, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
-from opforest.kernels.conquering.tree import as_tree, conquer, trace_paths
-from opforest.kernels.spanning.boruvka import root
+from opforest.core.tree_costs import as_tree, conquer, trace_paths
+from opforest.core.mst.boruvka import root
 
 n = 200_000
 rng = np.random.default_rng(0)

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 EVERY = int(os.environ.get("OPFOREST_EVERY", "5"))
 
 SOURCE = str(Path(opforest.__file__).parent)
-FILES = (f"{SOURCE}/learner", f"{SOURCE}/_signals.py", f"{SOURCE}/saving/model_file.py")
+FILES = (f"{SOURCE}/learner", f"{SOURCE}/_utils/interrupts.py", f"{SOURCE}/persistence/files.py")
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 8, (60, 2)).astype(float)

@@ -276,9 +276,10 @@ NAMES = ("--label none", "--header", "--no-header")
 
 def hints_in_sources():
     """Yield the texts with options in the modules that give hints about columns."""
-    modules = [*sorted((SOURCES / "columns").glob("*.py")), SOURCES / "io" / "delimited.py",
-               SOURCES / "io" / "tables.py", SOURCES / "cli" / "models.py",
-               SOURCES / "cli" / "files.py", SOURCES / "cli" / "dealing.py"]  # fmt: skip
+    names = ("io/readers/delimited", "io/tables", "apps/cli/models", "apps/cli/files",
+             "apps/cli/splitting")  # fmt: skip
+    modules = [*sorted((SOURCES / "io" / "columns").glob("*.py")), SOURCES / "_utils/numerals.py"]
+    modules += [SOURCES / f"{name}.py" for name in names]
     for module in modules:
         tree = ast.parse(module.read_text())
         docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
