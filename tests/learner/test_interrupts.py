@@ -40,9 +40,10 @@ class Interrupting:
 
     def __init__(self, at=-1):
         self.at, self.lines = at, []
+        self.tracer = self.trace  # kept: CPython does not own the function that it calls
 
     def __enter__(self):
-        sys.settrace(self.trace)
+        sys.settrace(self.tracer)
 
     def __exit__(self, *_):
         sys.settrace(None)
@@ -55,7 +56,7 @@ class Interrupting:
             if len(self.lines) == self.at:
                 sys.settrace(None)
                 signal.raise_signal(signal.SIGINT)
-        return self.trace
+        return self.tracer
 
 
 def positions(lines):
