@@ -14,15 +14,8 @@ import numpy as np
 from opforest.core.dynamic.bottleneck_bound import Bound, make_bound
 from opforest.core.dynamic.staged import measure_staged, offer_to_staged
 from opforest.core.jit import specialise
-from opforest.core.kdtree.dynamic import (
-    PAUSE,
-    Index,
-    build_index,
-    is_full,
-    note_bound,
-    with_room,
-    with_width,
-)
+from opforest.core.kdtree.dynamic import PAUSE, Index, build_index, is_full, with_room, with_width
+from opforest.core.kdtree.dynamic_updates import note_bound
 from opforest.core.kdtree.static import KDTree, build_kdtree
 from opforest.core.metrics.distances import TILE, fill_tiles, find_undefined
 from opforest.core.metrics.metric import name_pair

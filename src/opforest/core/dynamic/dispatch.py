@@ -10,7 +10,7 @@ from opforest.core.dynamic.candidates import list_candidates
 from opforest.core.dynamic.candidates_kdtree import search_candidates, search_way_out
 from opforest.core.dynamic.candidates_scan import scan_for_way_out
 from opforest.core.jit import overload
-from opforest.core.kdtree import dynamic as tree
+from opforest.core.kdtree import dynamic_updates as tree
 from opforest.core.records import Flat
 
 
