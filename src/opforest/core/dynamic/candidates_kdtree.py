@@ -3,8 +3,9 @@
 import numpy as np
 
 from opforest.core.disjoint_set import find_group
-from opforest.core.dynamic.candidates import are_equal, has_elder_copy, list_candidates
+from opforest.core.dynamic.candidates_scan import list_candidates
 from opforest.core.dynamic.components import group_of
+from opforest.core.dynamic.duplicates import are_equal, has_elder_copy
 from opforest.core.edge_order import precedes
 from opforest.core.heap import append
 from opforest.core.jit import borrow, helper

@@ -6,9 +6,8 @@ it is given.
 
 import numpy as np
 
-from opforest.core.dynamic.candidates import list_candidates
 from opforest.core.dynamic.candidates_kdtree import search_candidates, search_way_out
-from opforest.core.dynamic.candidates_scan import scan_for_way_out
+from opforest.core.dynamic.candidates_scan import list_candidates, scan_for_way_out
 from opforest.core.jit import overload
 from opforest.core.kdtree import dynamic_updates as tree
 from opforest.core.records import Flat

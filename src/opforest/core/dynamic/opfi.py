@@ -12,9 +12,10 @@ the minimum spanning tree of its members. Where this departs from the paper's pr
 
 import numpy as np
 
-from opforest.core.dynamic.candidates import OUT, is_copy, measure_from, nearest_of
 from opforest.core.dynamic.candidates_kdtree import search_near
+from opforest.core.dynamic.candidates_scan import OUT, measure_from, nearest_of
 from opforest.core.dynamic.dispatch import enter, has_room, reprice_one
+from opforest.core.dynamic.duplicates import is_copy
 from opforest.core.heap import append
 from opforest.core.jit import borrow, helper, kernel, overload
 from opforest.core.kdtree.dynamic import PAUSE

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from opforest.core.dynamic.candidates import measure_from
+from opforest.core.dynamic.candidates_scan import measure_from
 from opforest.core.jit import borrow, helper, kernel
 
 

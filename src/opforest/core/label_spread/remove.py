@@ -9,13 +9,9 @@ import numpy as np
 
 from opforest.core.disjoint_set import find_group
 from opforest.core.dynamic.dispatch import has_room, leave
-from opforest.core.dynamic.remove import (
-    cut_out,
-    hang_copies,
-    join_pieces,
-    make_hole,
-    set_copies_aside,
-)
+from opforest.core.dynamic.duplicates import hang_copies, set_copies_aside
+from opforest.core.dynamic.reconnect import join_pieces
+from opforest.core.dynamic.remove import cut_out, make_hole
 from opforest.core.edge_order import precedes
 from opforest.core.heap import append
 from opforest.core.jit import borrow, helper, kernel
