@@ -1,1 +1,1 @@
-"""Compiled functions: arrays in, arrays out."""
+"""Algorithms on NumPy arrays, compiled by Numba; they know nothing of estimators or files."""

@@ -1,4 +1,4 @@
-"""Disjoint sets: which things have been joined, directly or through others."""
+"""Disjoint sets (union-find) in an array."""
 
 from opforest.core.jit import helper
 

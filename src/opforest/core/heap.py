@@ -1,6 +1,6 @@
-"""A binary heap of (key, vertex) in two arrays that grow as needed, and a growing list.
+"""A binary heap of (key, vertex) pairs in two growable arrays, and a growable list.
 
-Of equal keys the one with the smaller vertex comes first.
+Ties between keys are broken by the smaller vertex.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
-"""The only place with Numba options.
+"""Decorators that compile functions with Numba; all Numba options are set here.
 
-A ``helper`` is called from compiled code, a ``kernel`` from Python. Kernels are cached
-on disk where that is possible; set ``OPFOREST_CACHE=0`` while editing the code they call, because
-Numba only notices edits to the file that defines the kernel.
+A ``helper`` is called from compiled code, a ``kernel`` from Python. Kernels are cached on disk
+where possible. Set ``OPFOREST_CACHE=0`` while editing the functions they call, because Numba only
+notices changes to the file that defines the kernel.
 """
 
 import gc

@@ -1,11 +1,11 @@
-"""The vertices of a growing forest, as kernels see them.
+"""Arrays and records of a forest, as kernels receive them.
 
-What a walk through the tree touches together is one record, so that a step costs one fetch from
-memory. What a pass over all vertices reads is an array of its own.
+Fields that a tree traversal reads together are in one record per vertex, so that each step costs
+one memory access. Fields that are read in a pass over all vertices are separate arrays.
 
-All arrays are longer than the number of vertices, which is ``tally.size``: a vertex exists once it
-is counted, so a batch that is cut short leaves a valid forest behind. A vertex that is forgotten
-leaves a hole: no label, an infinite cost, no edges.
+All arrays are longer than the number of vertices, which is ``tally.size``. A vertex exists once it
+is counted, so an interrupted batch leaves a valid forest behind. A removed vertex keeps its place,
+with no label, an infinite cost, and no edges.
 """
 
 from functools import cache

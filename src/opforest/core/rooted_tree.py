@@ -1,4 +1,4 @@
-"""Rooted trees with linked lists of children: hanging, cutting, turning, largest edges."""
+"""Rooted trees with linked lists of children: link, cut, reroot, find largest edges."""
 
 import numpy as np
 

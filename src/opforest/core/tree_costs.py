@@ -1,14 +1,15 @@
-"""From a spanning tree to the forest: prototypes, costs, predecessors, roots.
+"""Compute the forest from a spanning tree: prototypes, costs, predecessors, and roots.
 
-The cheapest path between two vertices, by its largest edge, lies on the tree. So conquest takes
-two linear passes over the tree, leaves to root and back, and no second look at the distances.
-Where labels are given, it never crosses an edge between two of them. For prototypes, the ends of
-all such edges, nothing is lost by that: the near one reaches whatever lies behind it at least as
-cheaply. That is how ties go to a vertex's own class.
+The path of the smallest maximum edge between two vertices lies on the minimum spanning tree. The
+costs therefore take two linear passes over the tree, from the leaves to the root and back, and no
+further distances. If labels are given, paths never cross an edge between two classes. If the seeds
+are the prototypes, which are the ends of all such edges, this changes no cost: the nearer end
+reaches the vertices behind it at no higher cost. Ties are thus resolved in favor of a vertex's own
+class.
 
-Several paths may be cheapest. Among them a vertex takes the one with the fewest steps since the
-cost last rose, and among those the one through the neighbour with the smallest index. So the
-forest is a function of the tree alone.
+If several paths have the smallest cost, a vertex takes the one with the fewest steps since the cost
+last rose, and among those the one through the neighbor with the smallest index. The forest is thus
+a function of the tree alone.
 """
 
 from typing import NamedTuple

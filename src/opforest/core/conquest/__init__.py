@@ -1,1 +1,1 @@
-"""Who conquers a query: by a scan, a k-d tree or matrix products."""
+"""Find the vertex that conquers a query: by a scan, a k-d tree, or matrix products."""

@@ -1,7 +1,8 @@
-"""Paths on the complete graph: with as few steps as the conquest in its own order takes.
+"""Find optimum paths on the complete graph, in the order of the original algorithm.
 
-Costs are the same as along the spanning tree, but a vertex is taken by the first to offer it what
-it costs in the end, by (cost, index) of those that have been taken.
+The costs are the same as along the spanning tree. Vertices are processed in the order of (cost,
+index) among those reached so far, and the predecessor of a vertex is the first that offers it its
+final cost. Paths have as few steps as those of the original algorithm.
 """
 
 import numpy as np

@@ -1,6 +1,7 @@
-"""Conquerors of queries by an index: the same as by the scan, in far fewer steps.
+"""Find the conquerors of queries in a k-d tree, with the same results as the scan.
 
-Nobody in a node can offer less than the larger of its smallest cost and the distance to its box.
+No vertex in a node can offer less than the maximum of the node's smallest cost and the distance to
+its bounding box.
 """
 
 import numpy as np

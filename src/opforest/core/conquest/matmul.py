@@ -1,15 +1,16 @@
-"""Conquerors of many queries by matrix products: the same as by the scan, faster for many features.
+"""Find the conquerors of many queries by matrix products, with the same results as the scan.
 
-A product of matrices estimates distances, ‖a − b‖² = ‖a‖² + ‖b‖² − 2 a·b, block by block: some
-queries times some vertices, by rising cost. Estimates are lowered so far that rounding cannot lift
-them above the distance, and every vertex that might win by its estimate is measured.
+This is faster than the scan if there are many features. A matrix product estimates squared
+distances, ‖a − b‖² = ‖a‖² + ‖b‖² − 2 a·b, in blocks of queries times vertices, by increasing cost.
+Estimates are lowered enough that rounding cannot make them exceed the measured distance, and every
+vertex that might win according to its estimate is measured.
 
 Why no estimate is too high: let u be the unit roundoff, γ(k) = k u / (1 − k u), a = s − m and
-b = t − m the centred query and vertex as rounded, p = ‖a‖² and q = ‖b‖². All of this holds for any
-centre m, any order of summation, with and without fused operations.
+b = t − m the centered query and vertex as rounded, p = ‖a‖² and q = ‖b‖². All of this holds for any
+center m, any order of summation, with and without fused operations.
 
 - The measured distance is at least (1 − γ(d + 2)) ‖s − t‖². The estimate is lowered by that share.
-- Centring rounds a coordinate by u of itself at the most, so that a − b is off by no more than
+- Centering rounds a coordinate by u of itself at the most, so that a − b is off by no more than
   u' (‖a‖ + ‖b‖), u' = u / (1 − u), and ‖s − t‖² ≥ ‖a − b‖² − 4 u' (p + q).
 - The product errs by at most γ(d + 2) (p + q), for 2 Σ|a b| ≤ p + q; the 2 is for the share.
 - The norms err by γ(d) of themselves, and by 3 u in being lowered.

@@ -1,8 +1,8 @@
-"""Conquerors of queries: a scan by rising cost that stops as soon as nobody can offer less.
+"""Find the conquerors of queries by a scan in order of cost that stops as early as possible.
 
-A query s is conquered by the vertex t that offers it the smallest max(cost(t), d(s, t)). Ties go
-to the vertex with the smaller cost, then to the one with the smaller index: to the first in the
-order of the scan.
+A query s is conquered by the vertex t with the smallest offer max(cost(t), d(s, t)). Ties go to the
+vertex with the smaller cost, then to the one with the smaller index, which is the first in the
+order of the scan. The scan stops when the next cost exceeds the best offer.
 """
 
 from typing import NamedTuple

@@ -1,1 +1,1 @@
-"""Forests of densities on graphs of nearest neighbors."""
+"""Density forests on nearest-neighbor graphs."""

@@ -1,12 +1,12 @@
-"""Forests of densities: hills of a graph of nearest neighbours, each conquered from its top.
+"""Compute the density forest of a nearest-neighbor graph: one tree per maximum of the density.
 
-Arcs lead from a vertex to its k nearest others and, where two are equally dense, both ways. Each
-vertex starts with a value below its density. The vertex with the largest (value, density, −index)
-comes next: if nothing has conquered it, it is a root, and its value becomes its density. It offers
-every vertex it has an arc to the smaller of its own value and the density of that vertex, which
-accepts if the offer is larger than the value it has.
+Arcs lead from a vertex to its k nearest neighbors and, between vertices of equal density, in both
+directions. Each vertex starts with a value below its density. Vertices are processed in decreasing
+order of (value, density, −index). A vertex that has not been conquered becomes a root, and its
+value becomes its density. It then offers every vertex at the end of one of its arcs the minimum of
+its own value and that vertex's density; the offer is accepted if it exceeds the current value.
 
-Vertices in ``near`` are unsigned, so that Numba need not ask whether an index is negative.
+Vertices in ``near`` are unsigned, so that Numba does not have to check for negative indices.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""Densities without their small domes.
+"""Remove small domes from densities.
 
-Vertices are taken by falling density. A dome is a connected set of vertices above some density. A
-small dome is levelled down to the vertex that connects it with others.
+A dome is a connected set of vertices above some density. Vertices are processed in decreasing order
+of density, and a small dome is lowered to the density of the vertex that connects it with others.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""A set of ranks that finds its smallest member in a few steps.
+"""A set of ranks, stored as a two-level bitmap, that finds its smallest member quickly.
 
-Bit b of ``words[w]`` says whether 64 w + b is in the set; bit b of ``filled[f]`` whether
-``words[64 f + b]`` has any bits. ``filled`` has one more entry at its end: where to begin looking.
+Bit b of ``words[w]`` tells whether 64 w + b is in the set; bit b of ``filled[f]`` tells whether
+``words[64 f + b]`` has any bits. The last entry of ``filled`` is where a search starts.
 """
 
 import numpy as np

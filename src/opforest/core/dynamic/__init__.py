@@ -1,1 +1,1 @@
-"""Insert and delete vertices of a forest, exactly; OPFI and DIFT."""
+"""Insert vertices into a forest and remove them: exact updates, OPFI, and DIFT."""

@@ -1,24 +1,26 @@
-"""An upper bound on the largest edge between any two vertices; it excludes nearly all new edges.
+"""Bound the largest edge between any two vertices from above, to exclude nearly all new edges.
 
-Write m(a, v) for the largest edge on the way from a to v in the minimum spanning tree. If t is the
-nearest vertex to a new one z, and the edge zv with v ≠ t enters the tree, then d(z, v) ≤ m(t, v):
-else zv would be the largest edge of the circle z – t – … – v.
+Let m(a, v) be the largest edge on the path from a to v in the minimum spanning tree. If t is the
+nearest vertex to a new vertex z, and an edge zv with v ≠ t enters the tree, then d(z, v) ≤ m(t, v):
+otherwise zv would be the largest edge of the cycle z – t – … – v.
 
-m need not be known, only bounded from above. Each vertex has a landmark p(v) and a height h(v), and
-there is a table B between landmarks, such that for every pair
+An upper bound of m is sufficient. Each vertex has a landmark p(v) and a height h(v), and there is a
+table B between landmarks, such that for every pair
 
     m(a, v) ≤ max(h(a), B[p(a), p(v)], h(v)).                                                    (*)
 
-To make it, some vertices spread over the order of arrival conquer the tree: h is the cost, p the
-conqueror. What a landmark has conquered hangs together, so the tree has one edge less between
-landmarks than there are landmarks, and B is the largest of these on the way.
+To compute it, some vertices, spread over the order of arrival, conquer the tree: h is the cost and
+p the conqueror. The vertices conquered by one landmark are connected, so the number of tree edges
+between landmarks is one less than the number of landmarks, and B is the largest of these edges on
+the path.
 
-It lasts. Inserting z next to t, p(z) = p(t) and h(z) = max(h(t), d(z, t)): for old pairs m only
-falls, and m(z, v) ≤ max(d(z, t), m(t, v)). Removing x, let r be the longest of the edges that join
-the pieces again. A new edge closes a circle with the old way through x, so it is no shorter than
-anything on that way; hence m rises to r at the most, and only for pairs whose way led through x. Of
-such a pair, one end at least is not in the largest piece: there, h(v) becomes max(h(v), r).
-Landmarks are only names: it does not matter whether the vertex that one came from is still there.
+The bound is maintained by updates. When z is inserted next to t, p(z) = p(t) and
+h(z) = max(h(t), d(z, t)): for old pairs m can only decrease, and m(z, v) ≤ max(d(z, t), m(t, v)).
+When x is removed, let r be the longest of the edges that reconnect the components. A new edge
+closes a cycle with the old path through x, so it is no shorter than any edge on that path. Hence m
+rises to r at most, and only for pairs whose path led through x. At least one end of such a pair is
+outside the largest component; there, h(v) becomes max(h(v), r). Landmarks are only names: it does
+not matter whether the vertex from which a landmark was made still exists.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,8 @@
-"""What an update must find near a vertex, by an index."""
+"""Find candidate edges of the minimum spanning tree in a k-d tree.
+
+The results are the same as those of ``candidates_scan``. Where searches would visit too many
+vertices, insertions scan all of them for a while.
+"""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The pieces that a tree falls into when a vertex is removed, and groups of pieces joined again."""
+"""Components of a tree from which a vertex was removed, and the groups they are joined into."""
 
 from typing import NamedTuple
 

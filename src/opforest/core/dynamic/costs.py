@@ -1,4 +1,4 @@
-"""Costs after the tree has changed in a few places."""
+"""Repair the costs after the spanning tree has changed in a few places."""
 
 import numpy as np
 

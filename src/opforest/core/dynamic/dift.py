@@ -1,4 +1,4 @@
-"""DIFT, the baseline of Ponti & Riva: every new vertex becomes a prototype, and that is all."""
+"""DIFT, the baseline of Ponti & Riva: each new vertex becomes a prototype, nothing else changes."""
 
 from opforest.core.dynamic.dispatch import enter, has_room
 from opforest.core.jit import borrow, kernel

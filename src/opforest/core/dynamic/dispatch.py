@@ -1,7 +1,7 @@
-"""What an update must find near a vertex, by an index or by a scan of all vertices.
+"""Dispatch the operations of an update to the k-d tree or to a scan of all vertices.
 
-The two kinds of index, ``Index`` and ``Flat``, are types, so each kernel is compiled for the one
-it is given.
+The two kinds of index, ``Index`` and ``Flat``, are distinct types, so each kernel is compiled for
+the kind that it receives.
 """
 
 import numpy as np

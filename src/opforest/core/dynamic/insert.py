@@ -1,7 +1,8 @@
-"""Exact insertion: the forest you would get by refitting on all examples.
+"""Insert vertices exactly: the result is the forest of a fit on all examples.
 
-The whole minimum spanning tree is kept, edges between classes included. A new vertex changes it
-in a few places, and costs only near these and near the prototypes that came or went.
+The complete minimum spanning tree is kept, including the edges between classes. A new vertex
+changes the tree in a few places, and costs change only near these and near the prototypes that were
+gained or lost.
 """
 
 import numpy as np

@@ -1,13 +1,13 @@
 """OPFI: the insertion of Ponti & Riva, Algorithms 1 to 4.
 
-The forest holds one rooted tree for each prototype, parents being predecessors, and each tree is
-the minimum spanning tree of its members. Where this departs from the paper's print:
+The forest has one rooted tree per prototype, in which parents are predecessors, and each tree is
+the minimum spanning tree of its members. Differences from the paper as printed:
 
-- Algorithm 2 lets Chin and Houck walk the whole tree. Edges are totally ordered, so the tree is
-  unique, and a few candidates and path swaps find the same one. The last edge of their walk,
-  which the paper forgets to add, is the edge to the nearest member.
+- Algorithm 2 traverses the whole tree by the method of Chin and Houck. Edges are totally ordered,
+  so the tree is unique, and a few candidates and path swaps find the same one. The last edge of
+  the traversal, which the paper omits, is the edge to the nearest member.
 - Algorithm 4, line 3: the cost of a path is max(cost of the predecessor, distance to it).
-- Nothing recurses: a tree may be a path of any length.
+- There is no recursion: a tree may be a path of any length.
 """
 
 import numpy as np

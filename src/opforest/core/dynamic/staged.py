@@ -1,4 +1,4 @@
-"""Offers to a staged vertex, before it is inserted."""
+"""Compute the offers to a staged vertex before it is inserted."""
 
 import numpy as np
 

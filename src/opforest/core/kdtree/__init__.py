@@ -1,1 +1,1 @@
-"""k-d trees over fixed points and over the examples of a forest."""
+"""k-d trees over a fixed set of points and over the examples of a forest."""

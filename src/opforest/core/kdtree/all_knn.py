@@ -1,4 +1,4 @@
-"""The nearest neighbours of all points: for all points of a leaf together, or by a scan."""
+"""Find the nearest neighbors of all points, one leaf of a k-d tree at a time or by a scan."""
 
 import math
 

@@ -1,11 +1,12 @@
-"""Distances of points and boxes in k-d trees, by Minkowski metrics: never wrong by a bit.
+"""Lower bounds on distances to the bounding boxes of k-d trees, valid despite rounding.
 
-A box is never farther from a point than anything in it, in floating point too: the distance to a
-box is that to the point's nearest corner or face, accumulated feature by feature like any other
-distance, and rounding respects order. Powers may be off by a unit in the last place, so for p other
-than 1, 2 and infinity a margin does what order does for these.
+The computed distance to a box never exceeds the computed distance to a point in it. It is the
+distance to the nearest point of the box, accumulated feature by feature like any other distance,
+and rounding is monotonic. Powers may be off by one unit in the last place, so for p other than 1,
+2, and infinity the bound is lowered by a margin.
 
-Boxes of nodes are one array: ``box[node, 0]`` is the low corner, ``box[node, 1]`` the high one.
+The boxes of all nodes are one array: ``box[node, 0]`` is the low corner, ``box[node, 1]`` the high
+one.
 """
 
 import math

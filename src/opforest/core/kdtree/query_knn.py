@@ -1,4 +1,4 @@
-"""The nearest neighbours of queries among points, in a k-d tree or by a scan."""
+"""Find the nearest neighbors of queries, in a k-d tree or by a scan."""
 
 import numpy as np
 

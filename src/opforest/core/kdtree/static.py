@@ -1,4 +1,4 @@
-"""A k-d tree over a fixed set of points, with boxes."""
+"""A k-d tree with bounding boxes over a fixed set of points."""
 
 from typing import NamedTuple
 

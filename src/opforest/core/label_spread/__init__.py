@@ -1,1 +1,1 @@
-"""Forests whose labels spread from seeds."""
+"""Semi-supervised forests, in which labels spread from seeds (the labeled vertices)."""

@@ -1,10 +1,10 @@
-"""From a spanning tree and seeds to the forest in which labels have spread from the seeds.
+"""Spread labels from seeds along a spanning tree.
 
 Take the edges of the tree in the order of (weight, smaller index, larger index), except those that
-would join two pieces with a seed each. With one more vertex, joined to each seed by an edge shorter
-than any other, the result is a minimum spanning tree. The way of a vertex leads to the seed that it
-reaches by the smallest largest edge. Ways through two different neighbours share no edge, so their
-largest edges differ, and one is smaller: ways never tie.
+would join two components with a seed each. With one additional vertex, joined to each seed by an
+edge shorter than any other, the result is a minimum spanning tree. The path of a vertex leads to
+the seed that it reaches by the smallest maximum edge. Paths through two different neighbors share
+no edge, so their largest edges differ, and one is smaller: paths never tie.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What an index knows of the costs and classes in its nodes, brought up to date."""
+"""Update the costs and classes that are stored in the nodes of a k-d tree."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Exact insertion into a forest of seeds, and labels for vertices that are known already."""
+"""Insert vertices exactly into a forest of seeds, and label vertices that it already contains."""
 
 import numpy as np
 

@@ -1,8 +1,8 @@
-"""Exact removal from a forest of seeds.
+"""Remove vertices exactly from a forest of seeds.
 
-Without z the tree is joined again as that of any forest. What had its way through z is in pieces,
-each of which keeps its ways up to where z was. They are joined to the rest, and to each other, by
-the smallest edges of the tree between them.
+The spanning tree is reconnected as in any other forest. The vertices whose paths led through the
+removed vertex z form components that keep their paths up to where z was. These components are
+joined to the rest, and to each other, by the smallest tree edges between them.
 """
 
 import numpy as np

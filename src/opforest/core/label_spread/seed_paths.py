@@ -1,7 +1,8 @@
-"""Ways from vertices to their seeds, and how they change with edges and seeds.
+"""Maintain the paths from vertices to their seeds as edges and seeds change.
 
-Ways consist of edges of the spanning tree. With one more vertex above all seeds, they are a minimum
-spanning tree themselves: a new edge closes a cycle, and the largest edge of the cycle leaves.
+Paths consist of edges of the spanning tree. With one additional vertex above all seeds, they form a
+minimum spanning tree themselves: a new edge closes a cycle, and the largest edge of the cycle is
+removed.
 """
 
 import numpy as np

@@ -1,1 +1,1 @@
-"""Dissimilarities: types, names, units, embeddings, kernels."""
+"""Metrics: types, names, units, embeddings, and compiled distance functions."""

@@ -1,9 +1,9 @@
-"""Distances: one pair, and one point against many.
+"""Compute distances between two points, and from one point to many.
 
-Points lie in tiles. A tile holds ``TILE`` points feature by feature, so that one instruction
-works on several points at once while each point's own sum still runs through its features in
-order: fast, and bit for bit equal to measuring the pair alone. Metrics that must see whole vectors
-read row-major points instead, and tables are looked up.
+Points are stored in tiles. A tile holds ``TILE`` points feature by feature, so that one instruction
+processes several points while the sum of each point still runs through its features in order. This
+is fast, and bit for bit equal to measuring each pair alone. Metrics that need whole vectors read
+row-major points instead, and precomputed distances are looked up in their table.
 """
 
 import math

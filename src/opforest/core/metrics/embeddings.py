@@ -1,6 +1,6 @@
-"""Embeddings: points whose squared Euclidean distances order pairs as the metric does.
+"""Embed examples so that squared Euclidean distances order pairs as the metric does.
 
-Features are summed in order, so that the point of a row does not depend on other rows.
+Features are summed in order, so that the embedding of a row does not depend on other rows.
 """
 
 from typing import Any

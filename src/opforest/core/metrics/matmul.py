@@ -1,4 +1,4 @@
-"""Estimates of squared Euclidean distances by matrix products."""
+"""Prepare points for estimates of squared Euclidean distances by matrix products."""
 
 import numpy as np
 

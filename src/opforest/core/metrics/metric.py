@@ -1,4 +1,4 @@
-"""A dissimilarity as the rest of the library uses it."""
+"""Metric objects, as the rest of the library uses them: built-in, precomputed, and callable."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
-"""How the compiler measures by the metrics in ``opforest.core.metrics.types``.
+"""Compiled implementations of the less common metrics in ``opforest.core.metrics.types``.
 
-Each function makes what ``accumulate`` or ``distance`` is for one type of metric, given the 0 and 1
-of its precision: a literal number would turn float32 into float64.
+Each function returns the implementation of ``accumulate`` or ``distance`` for one metric type. It
+receives 0 and 1 in the precision of the data, because a literal would turn float32 into float64.
 """
 
 import math

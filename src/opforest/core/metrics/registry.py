@@ -1,10 +1,10 @@
-"""Dissimilarities: the types the compiler knows, and the names people use.
+"""Look up metrics by name.
 
-Kernels measure *reduced* distances: the cheapest of all metrics that order pairs in the same way.
-Only the order of distances shapes a forest, so ``"euclidean"``, ``"log_squared_euclidean"`` and
-``"gaussian"`` share the kernel of the squared Euclidean distance, and so do, after an embedding
-of the examples, ``"cosine"``, ``"correlation"`` and ``"squared_chord"``. Values are converted to
-the metric's own units when they are returned.
+Kernels compute *reduced* distances: those of the cheapest metric that orders pairs in the same way.
+Only the order of distances shapes a forest, so ``"euclidean"``, ``"log_squared_euclidean"``, and
+``"gaussian"`` share the kernel of the squared Euclidean distance, and so do, after an embedding of
+the examples, ``"cosine"``, ``"correlation"``, and ``"squared_chord"``. Values are converted to the
+metric's own units when they are returned.
 """
 
 import difflib

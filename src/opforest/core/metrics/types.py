@@ -1,6 +1,6 @@
-"""Types of OPFython's rarer dissimilarities, for which kernels are specialised.
+"""Types of metrics, for which kernels are specialized.
 
-Terms of 0 / 0 count as 0. Features with which any other division by 0 could occur are refused.
+Terms of 0 / 0 count as 0. Features that could cause any other division by 0 are rejected.
 """
 
 from typing import Any, NamedTuple

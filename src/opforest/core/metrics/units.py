@@ -1,4 +1,4 @@
-"""Converting reduced distances between examples of d features to the units of metrics."""
+"""Convert reduced distances between examples of d features to the units of the metrics."""
 
 from typing import Any
 

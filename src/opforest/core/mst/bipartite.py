@@ -1,7 +1,7 @@
-"""The minimum spanning tree of the edges between two blocks of examples: dense Prim on two sides.
+"""Compute the minimum spanning tree of the edges between two blocks of examples by dense Prim.
 
-A vertex that joins the tree is measured against those of the other block only, so each pair is
-measured once. Edges are compared as in ``prim``.
+A vertex that joins the tree is measured only against the vertices of the other block, so each pair
+is measured once. Edges are compared as in ``prim``.
 """
 
 import numpy as np

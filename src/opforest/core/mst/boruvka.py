@@ -1,9 +1,10 @@
-"""The minimum spanning tree by Borůvka's rounds, with a k-d tree to find the edges.
+"""Compute the minimum spanning tree by Borůvka's algorithm, with a k-d tree to find the edges.
 
-In each round every component finds its smallest outgoing edge under (weight, smaller index,
-larger index), and all of these join the tree at once. A vertex lists its nearest neighbours, and
-the first alien among them stays right until it joins the vertex's own component. Only when the list
-is at its end is an alien searched for, and only as far as the component's best edge so far reaches.
+In each round every component finds its smallest outgoing edge under (weight, smaller index, larger
+index), and all of these join the tree at once. Each vertex has a list of its nearest neighbors; the
+first one outside its component remains the nearest such vertex until the two components are joined.
+A search is needed only when the list is exhausted, and only up to the length of the component's
+best edge so far.
 """
 
 from functools import partial

@@ -1,8 +1,8 @@
-"""The minimum spanning forest of forests, by Kruskal's algorithm.
+"""Merge minimum spanning forests by Kruskal's algorithm.
 
-Edges are compared by (weight, smaller index, larger index). An edge that is not in the forest of
-some edges is in that of no larger set of edges, so forests can be made of forests. Each lists its
-edges in order, so that they are merged and never sorted again.
+Edges are compared by (weight, smaller index, larger index). An edge that is not in the minimum
+spanning forest of some edges is not in that of any larger set of edges, so forests can be merged.
+Each forest lists its edges in order, so the lists are merged and never sorted again.
 """
 
 from typing import NamedTuple

@@ -1,7 +1,8 @@
-"""Borůvka's rounds with matrix products to find the edges, for many features.
+"""Compute the minimum spanning tree by Borůvka's algorithm with matrix products.
 
-Products give estimates that are never too high (products.py), block by block: some points against
-some others. Whoever might be near by its estimate is measured.
+This is for data with many features. Matrix products give estimates of distances that are never too
+high (see ``conquest.matmul``), block by block. Every pair that might be close according to its
+estimate is measured.
 """
 
 from typing import NamedTuple

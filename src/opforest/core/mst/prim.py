@@ -1,7 +1,8 @@
-"""The minimum spanning tree of all examples: dense Prim in O(n) extra memory.
+"""Compute the minimum spanning tree of all examples by dense Prim in O(n) extra memory.
 
-Edges are compared by (weight, smaller index, larger index). That is a total order, so the tree is
-unique, ties and duplicates included, and every algorithm that respects it finds the same one.
+Edges are compared by (weight, smaller index, larger index). This is a total order, so the tree is
+unique, even with ties and duplicates, and every algorithm that respects the order finds the same
+one.
 """
 
 from typing import NamedTuple

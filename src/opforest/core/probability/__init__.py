@@ -1,1 +1,1 @@
-"""Probabilities from costs, and the leave-one-out offers behind them."""
+"""Convert costs to probabilities, and compute leave-one-out costs to calibrate them."""

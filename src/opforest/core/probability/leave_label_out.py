@@ -1,4 +1,4 @@
-"""What seeds would be offered if their own labels were unknown."""
+"""Compute the offers that seeds would receive if their own labels were unknown."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What the others of its class offer an example that conquers itself: a prototype."""
+"""Compute the offers that prototypes receive from the other examples of their classes."""
 
 import numpy as np
 

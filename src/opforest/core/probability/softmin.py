@@ -1,4 +1,4 @@
-"""Probabilities: what the costs of classes are worth when they are raised to a power."""
+"""Convert the costs of classes to probabilities by a power law, and fit its exponent."""
 
 import math
 

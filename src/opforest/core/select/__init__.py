@@ -1,1 +1,1 @@
-"""Choose the fastest algorithm; the results are identical."""
+"""Select the fastest algorithm; all of them return identical results."""

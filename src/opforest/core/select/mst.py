@@ -1,4 +1,4 @@
-"""Layer 2: choosing the algorithm for the minimum spanning tree; all of them find the same tree."""
+"""Select the algorithm for the minimum spanning tree; all of them find the same tree."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Layer 2: the nearest neighbours of every example."""
+"""Find the nearest neighbors of every example by the fastest algorithm."""
 
 import numpy as np
 from joblib import effective_n_jobs

@@ -1,4 +1,4 @@
-"""Layer 2: finding conquerors by a scan, a k-d tree or matrix products, with identical results."""
+"""Select how to find conquerors: by a scan, a k-d tree, or matrix products."""
 
 from dataclasses import dataclass
 from typing import Protocol
