@@ -21,8 +21,8 @@ from opforest.core.metrics.types import Array
 from opforest.core.mst.boruvka import root
 from opforest.dask.cluster import compute, current_client, persist, send
 from opforest.dask.spanning import embed_blocks, span_blocks
-from opforest.estimators.base import check_labels, encode
 from opforest.estimators.classifier import OPFClassifier
+from opforest.estimators.validation import check_labels, encode
 from opforest.forest.forest import Forest
 from opforest.forest.updates import find_update
 

@@ -18,7 +18,7 @@ from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.core.mst.kruskal import Edges, edges_of, merge_forests
 from opforest.core.select.mst import probe, span_best, span_between
-from opforest.estimators.base import PRECISIONS
+from opforest.estimators.validation import PRECISIONS
 
 
 def embed_blocks(X: DaskArray, metric: Metric) -> list[Delayed]:

@@ -13,7 +13,8 @@ from opforest._utils.progress import phase, printing
 from opforest._utils.text import count
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.estimators.base import PRECISIONS, MetricEstimator
+from opforest.estimators.base import MetricEstimator
+from opforest.estimators.validation import PRECISIONS
 from opforest.forest.density import DensityForest, Graph, Grown
 
 

@@ -17,10 +17,10 @@ from opforest.core.jit import specialise
 from opforest.core.metrics.distances import make_tiles
 from opforest.core.metrics.types import Array
 from opforest.core.select.search import search_ranking
-from opforest.estimators.base import encode_known
 from opforest.estimators.classifier import OPFClassifier
 from opforest.estimators.density_base import require_count, require_share
 from opforest.estimators.semi_supervised import OPFSemiSupervised
+from opforest.estimators.validation import encode_known
 from opforest.forest.forest import Forest
 from opforest.forest.state import Parts, label_only, taken
 from opforest.scores import opf_accuracy

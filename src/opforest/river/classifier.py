@@ -13,7 +13,7 @@ from opforest.core.label_spread.batch import UNLABELLED
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.registry import resolve
 from opforest.core.metrics.types import Array
-from opforest.estimators.classifier import check_ids
+from opforest.estimators.validation import check_ids
 from opforest.forest.explanation import Explanation, explain
 from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.probabilities import Sharpness
