@@ -1,4 +1,4 @@
-"""The optimum-path forest as a classifier of Dask's arrays and data frames."""
+"""Optimum-path forest classifier for Dask arrays and data frames."""
 
 import copy
 from collections.abc import Callable, Mapping

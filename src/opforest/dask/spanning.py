@@ -1,9 +1,9 @@
-"""The minimum spanning tree of examples in blocks on many machines.
+"""Minimum spanning tree of examples that are distributed in blocks.
 
 An edge of the tree of all examples is in the minimum spanning forest of any set of edges that
-contains it. So it is enough to span each block, and the edges between each pair of blocks, and then
-to merge these forests, four at a time. Tasks are plain functions here; the dashboard shows their
-names.
+contains it. It is therefore enough to span each block, and the edges between each pair of blocks,
+and then to merge these forests, four at a time. Tasks are plain functions; the dashboard shows
+their names.
 """
 
 from collections import defaultdict

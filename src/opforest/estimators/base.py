@@ -1,8 +1,8 @@
-"""Layer 3: what estimators share: validation, encoding labels, keeping what was learned.
+"""Base classes of the estimators: metric parameters, fitted state and input checks.
 
-What an estimator has learned changes by a single assignment, of its ``__dict__``. So other threads,
-and whoever interrupts it, see either the old state or the new one, and never a forest with the
-classes of another.
+The fitted state of an estimator is replaced by a single assignment to its ``__dict__``. Other
+threads, or a caller that interrupts an update, therefore see either the old state or the new one,
+and never the forest of one with the classes of the other.
 """
 
 import warnings

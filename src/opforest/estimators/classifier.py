@@ -1,4 +1,4 @@
-"""Layer 3: the optimum-path forest as a scikit-learn classifier."""
+"""Optimum-path forest classifier with the scikit-learn API."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self

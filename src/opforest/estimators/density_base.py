@@ -1,4 +1,4 @@
-"""Layer 3: what the estimators that learn densities share."""
+"""Base class of the estimators that learn a forest of densities."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

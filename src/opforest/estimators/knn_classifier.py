@@ -1,4 +1,4 @@
-"""Layer 3: a classifier by an optimum-path forest of densities."""
+"""Supervised classifier based on an optimum-path forest of densities."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self

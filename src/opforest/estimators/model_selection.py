@@ -1,4 +1,4 @@
-"""Layer 3: smaller and better training sets, chosen by means of an evaluation set.
+"""Selection of smaller or better training sets with the help of an evaluation set.
 
 Both functions train forests on examples taken from one pool. Examples are measured in the space
 into which the metric embeds them, so nothing is rounded twice.

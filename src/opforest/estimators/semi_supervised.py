@@ -1,4 +1,4 @@
-"""Layer 3: a classifier that learns from labelled and unlabelled examples."""
+"""Classifier that learns from labeled and unlabeled examples."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self

@@ -1,4 +1,4 @@
-"""Forests that differ from what refitting gives: one rooted tree for each prototype."""
+"""Forests grown by approximate updates: one rooted tree for each prototype."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Layer 2: forests, the queries they answer, and their invariants."""
+"""Optimum-path forests and the queries they answer."""
 
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, Self

@@ -1,4 +1,4 @@
-"""Layer 2: a forest in which labels spread from seeds to all other examples."""
+"""Semi-supervised forests, in which labels spread from seeds to all other examples."""
 
 from typing import Self
 

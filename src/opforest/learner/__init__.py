@@ -1,4 +1,4 @@
-"""Layer 4: a learner that lasts: a table of examples on disk and the model that follows from it."""
+"""Durable learner: a table of examples on disk and the model trained on it."""
 
 from opforest.learner.changes import Audit, Change
 from opforest.learner.errors import KeyConflictError, RowError, StoreError, UnknownKeyError

@@ -1,4 +1,4 @@
-"""What a store answers: predictions, explanations, numbers, audits, copies."""
+"""Read operations of a store: predictions, explanations, statistics, audits and copies."""
 
 import os
 from dataclasses import replace

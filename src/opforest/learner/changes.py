@@ -1,4 +1,4 @@
-"""What is to be done with a batch of examples, and what was done."""
+"""Plans for batches of examples, and the results of changes and audits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
