@@ -1,4 +1,4 @@
-"""Layer 4: the optimum-path forest on Dask, for more examples than one machine has time for."""
+"""Optimum-path forest classifier for Dask, when one machine would take too long."""
 
 try:
     from opforest.dask.classifier import DaskOPFClassifier

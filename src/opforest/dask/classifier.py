@@ -1,4 +1,4 @@
-"""The optimum-path forest as a classifier of Dask's arrays and data frames."""
+"""Optimum-path forest classifier for Dask arrays and data frames."""
 
 import copy
 from collections.abc import Callable, Mapping
@@ -21,8 +21,8 @@ from opforest.core.metrics.types import Array
 from opforest.core.mst.boruvka import root
 from opforest.dask.cluster import compute, current_client, persist, send
 from opforest.dask.spanning import embed_blocks, span_blocks
-from opforest.estimators.base import check_labels, encode
 from opforest.estimators.classifier import OPFClassifier
+from opforest.estimators.validation import check_labels, encode
 from opforest.forest.forest import Forest
 from opforest.forest.updates import find_update
 

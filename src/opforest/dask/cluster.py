@@ -1,4 +1,4 @@
-"""Running tasks on a cluster or, without one, on a local scheduler."""
+"""Execution of tasks on a cluster or, without one, on a local scheduler."""
 
 import time
 from collections.abc import Iterator, Sequence

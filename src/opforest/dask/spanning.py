@@ -1,9 +1,9 @@
-"""The minimum spanning tree of examples in blocks on many machines.
+"""Minimum spanning tree of examples that are distributed in blocks.
 
 An edge of the tree of all examples is in the minimum spanning forest of any set of edges that
-contains it. So it is enough to span each block, and the edges between each pair of blocks, and then
-to merge these forests, four at a time. Tasks are plain functions here; the dashboard shows their
-names.
+contains it. It is therefore enough to span each block, and the edges between each pair of blocks,
+and then to merge these forests, four at a time. Tasks are plain functions; the dashboard shows
+their names.
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.core.mst.kruskal import Edges, edges_of, merge_forests
 from opforest.core.select.mst import probe, span_best, span_between
-from opforest.estimators.base import PRECISIONS
+from opforest.estimators.validation import PRECISIONS
 
 
 def embed_blocks(X: DaskArray, metric: Metric) -> list[Delayed]:

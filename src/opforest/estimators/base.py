@@ -1,8 +1,8 @@
-"""Layer 3: what estimators share: validation, encoding labels, keeping what was learned.
+"""Base classes of the estimators: metric parameters, fitted state and input checks.
 
-What an estimator has learned changes by a single assignment, of its ``__dict__``. So other threads,
-and whoever interrupts it, see either the old state or the new one, and never a forest with the
-classes of another.
+The fitted state of an estimator is replaced by a single assignment to its ``__dict__``. Other
+threads, or a caller that interrupts an update, therefore see either the old state or the new one,
+and never the forest of one with the classes of the other.
 """
 
 import warnings
@@ -11,74 +11,22 @@ from functools import wraps
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_X_y
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from opforest._utils.rwlock import Holder
 from opforest._utils.text import count
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.registry import ALIASES, NON_NEGATIVE, resolve
+from opforest.core.metrics.types import Array
 from opforest.estimators.notebook import NotebookMixin
-from opforest.estimators.validation import check_algorithm
+from opforest.estimators.validation import PRECISIONS, check_algorithm, check_labels
 from opforest.forest.forest import BaseForest
 from opforest.forest.updates.report import UpdateReport
 
-Array = npt.NDArray[Any]
-
 Method = TypeVar("Method", bound=Callable[..., Any])
-
-#: NumPy's kinds of integer types.
-INTEGERS = "biu"
-
-#: Examples of these types are kept as they are; all others are converted to the first.
-PRECISIONS = (np.float64, np.float32)
-
-
-def encode(
-    y: Array, known: Array, classes: npt.ArrayLike | None = None
-) -> tuple[Array, npt.NDArray[np.int64]]:
-    """Return all classes in order, and the labels as indices of them.
-
-    ``known`` holds the classes known so far, in order; it may be empty.
-    """
-    if classes is None and known.dtype == y.dtype != object and len(known):
-        label = np.searchsorted(known, y)
-        if (known.take(label, mode="clip") == y).all():  # there are no new classes
-            return known, label
-    announced = np.asarray([] if classes is None else classes)
-    parts = [part for part in (known, announced, y) if len(part)]
-    if any(part.dtype.kind not in INTEGERS for part in parts):
-        unique_labels(*parts)  # raises an error if labels cannot be compared
-    parts = [np.unique(part) for part in parts]
-    all_classes = np.unique(np.concatenate(parts))
-    for labels in parts:
-        if len(np.unique(labels.astype(all_classes.dtype))) < len(labels):
-            raise ValueError(
-                f"labels of types {[str(part.dtype) for part in parts]} cannot be told apart as "
-                f"{all_classes.dtype}. Convert them to one type first."
-            )
-    return all_classes, np.searchsorted(all_classes, y)
-
-
-def encode_known(y: Array, classes: Array) -> npt.NDArray[np.int64]:
-    """Return the labels of an evaluation set as indices of the known classes."""
-    is_known = np.isin(y, classes)
-    if not is_known.all():
-        raise ValueError(
-            f"the evaluation set has the class {y[~is_known].tolist()[0]!r}, which is none of the "
-            f"{len(classes)} known classes. Leave its examples out, or learn some of them first."
-        )
-    return np.searchsorted(classes, y)
-
-
-def check_labels(y: Array) -> None:
-    """Raise a ``ValueError`` if these are not class labels."""
-    if y.dtype.kind not in INTEGERS:  # integers always are labels
-        check_classification_targets(y)
 
 
 class _StoppedError(MemoryError):

@@ -1,4 +1,4 @@
-"""Layer 3: the optimum-path forest as a scikit-learn classifier."""
+"""Optimum-path forest classifier with the scikit-learn API."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -9,38 +9,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from opforest._utils.progress import phase, printing
-from opforest.estimators.base import Array, ForestEstimator, encode, tells_of_memory
-from opforest.estimators.validation import warn_of_spreads
+from opforest.core.metrics.types import Array
+from opforest.estimators.base import ForestEstimator, tells_of_memory
+from opforest.estimators.validation import check_ids, encode, warn_of_spreads
 from opforest.forest.explanation import Explanation, explain
-from opforest.forest.forest import BaseForest, Forest
+from opforest.forest.forest import Forest
 from opforest.forest.probabilities import Sharpness
 from opforest.forest.updates import find_update
 from opforest.forest.updates.report import UpdateReport, no_counts
-
-
-def check_ids(ids: npt.ArrayLike, forest: BaseForest) -> npt.NDArray[np.int64]:
-    """Validate the ids of examples to forget, and return them in ascending order."""
-    try:
-        array = np.atleast_1d(np.asarray(ids))
-    except ValueError:  # the lists have different lengths
-        array = np.empty((1, 1), object)
-    if array.size == 0:
-        return np.empty(0, np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ValueError(
-            f"ids must be integers, as in forest_.ids, got an array of shape {array.shape} and "
-            f"type {array.dtype}."
-        )
-    ordered, times = np.unique(array, return_counts=True)
-    if (times > 1).any():
-        raise ValueError(f"ids must be unique, got {ordered[times > 1][0]} more than once.")
-    unknown = ordered[forest.examples.vertices_of(ordered) < 0]
-    if len(unknown):
-        raise ValueError(
-            f"ids must be those of known examples, as in forest_.ids, but {len(unknown)} are not, "
-            f"for instance {unknown[0]}."
-        )
-    return ordered.astype(np.int64)
 
 
 class OPFClassifier(ClassifierMixin, ForestEstimator):

@@ -1,4 +1,4 @@
-"""Layer 3: clustering by an optimum-path forest of densities."""
+"""Clustering by an optimum-path forest of densities."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self

@@ -1,4 +1,4 @@
-"""Layer 3: what the estimators that learn densities share."""
+"""Base class of the estimators that learn a forest of densities."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +13,8 @@ from opforest._utils.progress import phase, printing
 from opforest._utils.text import count
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.estimators.base import PRECISIONS, MetricEstimator
+from opforest.estimators.base import MetricEstimator
+from opforest.estimators.validation import PRECISIONS
 from opforest.forest.density import DensityForest, Graph, Grown
 
 

@@ -1,4 +1,4 @@
-"""Layer 3: a classifier by an optimum-path forest of densities."""
+"""Supervised classifier based on an optimum-path forest of densities."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -12,8 +12,8 @@ from sklearn.utils.validation import validate_data
 from opforest._utils.progress import phase
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.estimators.base import check_labels, encode, encode_known
 from opforest.estimators.density_base import DensityEstimator, Measured, require_share
+from opforest.estimators.validation import check_labels, encode, encode_known
 from opforest.forest.density import DensityForest, grow
 from opforest.scores import opf_accuracy
 

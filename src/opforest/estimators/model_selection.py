@@ -1,4 +1,4 @@
-"""Layer 3: smaller and better training sets, chosen by means of an evaluation set.
+"""Selection of smaller or better training sets with the help of an evaluation set.
 
 Both functions train forests on examples taken from one pool. Examples are measured in the space
 into which the metric embeds them, so nothing is rounded twice.
@@ -17,10 +17,10 @@ from opforest.core.jit import specialise
 from opforest.core.metrics.distances import make_tiles
 from opforest.core.metrics.types import Array
 from opforest.core.select.search import search_ranking
-from opforest.estimators.base import encode_known
 from opforest.estimators.classifier import OPFClassifier
 from opforest.estimators.density_base import require_count, require_share
 from opforest.estimators.semi_supervised import OPFSemiSupervised
+from opforest.estimators.validation import encode_known
 from opforest.forest.forest import Forest
 from opforest.forest.state import Parts, label_only, taken
 from opforest.scores import opf_accuracy

@@ -1,4 +1,4 @@
-"""How notebooks show estimators: scikit-learn's diagram, with our numbers and our pages."""
+"""HTML representation of estimators in notebooks, based on scikit-learn's diagram."""
 
 from types import SimpleNamespace
 from typing import Any

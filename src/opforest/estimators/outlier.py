@@ -1,4 +1,4 @@
-"""Layer 3: outliers by the density of an optimum-path forest."""
+"""Outlier detection by the density of an optimum-path forest."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self

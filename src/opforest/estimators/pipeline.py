@@ -1,4 +1,4 @@
-"""A scikit-learn pipeline whose last step goes on learning, and forgets."""
+"""A scikit-learn pipeline whose last step supports ``partial_fit`` and ``forget``."""
 
 from collections.abc import Callable
 from typing import Any, Self, TypeVar

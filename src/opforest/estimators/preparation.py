@@ -1,4 +1,4 @@
-"""Columns as people have them made numbers that have distances, by scikit-learn's transformers."""
+"""Preprocessing of mixed columns into numeric features, with scikit-learn's transformers."""
 
 from typing import Any, Self
 

@@ -1,4 +1,4 @@
-"""Layer 3: a classifier that learns from labelled and unlabelled examples."""
+"""Classifier that learns from labeled and unlabeled examples."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -9,10 +9,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from opforest._utils.progress import phase, printing
 from opforest.core.label_spread.batch import UNLABELLED, spread_labels
+from opforest.core.metrics.types import Array
 from opforest.core.tree_costs import as_tree
-from opforest.estimators.base import Array, check_labels, encode, tells_of_memory
-from opforest.estimators.classifier import OPFClassifier, check_ids
-from opforest.estimators.validation import scaled, warn_of_spreads
+from opforest.estimators.base import tells_of_memory
+from opforest.estimators.classifier import OPFClassifier
+from opforest.estimators.validation import check_ids, check_labels, encode, scaled, warn_of_spreads
 from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.seeded import SeededForest
 from opforest.forest.state import taken

@@ -1,13 +1,24 @@
-"""A warning about features whose scale is so small that distances hardly depend on them."""
+"""Validate estimator input: algorithms, class labels, example ids and feature scales."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from opforest._utils.warn import warn
 from opforest.core.metrics.metric import Metric
+from opforest.core.metrics.types import Array
+from opforest.forest.forest import BaseForest
+
+#: NumPy's kinds of integer types.
+INTEGERS = "biu"
+
+#: Examples of these types are kept as they are; all others are converted to the first.
+PRECISIONS = (np.float64, np.float32)
+
+ALGORITHMS = ("auto", "brute", "kd_tree")
 
 #: A larger ratio between the spreads of two features is worth a warning.
 THOUSANDFOLD = 1000.0
@@ -50,9 +61,6 @@ def warn_of_spreads(
     )
 
 
-ALGORITHMS = ("auto", "brute", "kd_tree")
-
-
 def check_algorithm(algorithm: object, metric: Metric) -> None:
     """Raise a ``ValueError`` unless this is an algorithm that supports the metric."""
     if algorithm not in ALGORITHMS:
@@ -63,3 +71,71 @@ def check_algorithm(algorithm: object, metric: Metric) -> None:
             "or a metric of the Euclidean family, 'cosine', 'correlation', 'squared_chord', "
             "'manhattan', 'chebyshev', or 'minkowski' with p >= 1."
         )
+
+
+def encode(
+    y: Array, known: Array, classes: npt.ArrayLike | None = None
+) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Return all classes in order, and the labels as indices of them.
+
+    ``known`` holds the classes known so far, in order; it may be empty.
+    """
+    if classes is None and known.dtype == y.dtype != object and len(known):
+        label = np.searchsorted(known, y)
+        if (known.take(label, mode="clip") == y).all():  # there are no new classes
+            return known, label
+    announced = np.asarray([] if classes is None else classes)
+    parts = [part for part in (known, announced, y) if len(part)]
+    if any(part.dtype.kind not in INTEGERS for part in parts):
+        unique_labels(*parts)  # raises an error if labels cannot be compared
+    parts = [np.unique(part) for part in parts]
+    all_classes = np.unique(np.concatenate(parts))
+    for labels in parts:
+        if len(np.unique(labels.astype(all_classes.dtype))) < len(labels):
+            raise ValueError(
+                f"labels of types {[str(part.dtype) for part in parts]} cannot be told apart as "
+                f"{all_classes.dtype}. Convert them to one type first."
+            )
+    return all_classes, np.searchsorted(all_classes, y)
+
+
+def encode_known(y: Array, classes: Array) -> npt.NDArray[np.int64]:
+    """Return the labels of an evaluation set as indices of the known classes."""
+    is_known = np.isin(y, classes)
+    if not is_known.all():
+        raise ValueError(
+            f"the evaluation set has the class {y[~is_known].tolist()[0]!r}, which is none of the "
+            f"{len(classes)} known classes. Leave its examples out, or learn some of them first."
+        )
+    return np.searchsorted(classes, y)
+
+
+def check_labels(y: Array) -> None:
+    """Raise a ``ValueError`` if these are not class labels."""
+    if y.dtype.kind not in INTEGERS:  # integers always are labels
+        check_classification_targets(y)
+
+
+def check_ids(ids: npt.ArrayLike, forest: BaseForest) -> npt.NDArray[np.int64]:
+    """Validate the ids of examples to forget, and return them in ascending order."""
+    try:
+        array = np.atleast_1d(np.asarray(ids))
+    except ValueError:  # the lists have different lengths
+        array = np.empty((1, 1), object)
+    if array.size == 0:
+        return np.empty(0, np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"ids must be integers, as in forest_.ids, got an array of shape {array.shape} and "
+            f"type {array.dtype}."
+        )
+    ordered, times = np.unique(array, return_counts=True)
+    if (times > 1).any():
+        raise ValueError(f"ids must be unique, got {ordered[times > 1][0]} more than once.")
+    unknown = ordered[forest.examples.vertices_of(ordered) < 0]
+    if len(unknown):
+        raise ValueError(
+            f"ids must be those of known examples, as in forest_.ids, but {len(unknown)} are not, "
+            f"for instance {unknown[0]}."
+        )
+    return ordered.astype(np.int64)

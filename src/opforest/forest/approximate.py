@@ -1,4 +1,4 @@
-"""Forests that differ from what refitting gives: one rooted tree for each prototype."""
+"""Forests grown by approximate updates: one rooted tree for each prototype."""
 
 from typing import Any
 
@@ -6,7 +6,8 @@ import numpy as np
 
 from opforest.core.metrics.types import Array
 from opforest.core.records import Lines
-from opforest.forest.forest import BaseForest, Forest, demand
+from opforest.forest import invariants
+from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.probabilities import Sharpness
 from opforest.forest.queries import consistent
 from opforest.forest.state import Model, Parts, read_only
@@ -65,12 +66,7 @@ class ApproximateForest(BaseForest):
 
     def check_tree(self, model: Model) -> None:
         """Raise ``AssertionError`` if pairs are not those of prototypes."""
-        label, parent, *_ = model
-        prototypes, pair = self.prototypes, self.pair
-        demand((pair[parent >= 0] == -1).all(), "an ordinary example has a pair")
-        paired = prototypes[pair[prototypes] >= 0]
-        demand(np.isin(pair[paired], prototypes).all(), "a pair is no prototype")
-        demand((label[pair[paired]] != label[paired]).all(), "a pair is of the same class")
+        invariants.check_pairs(model, self.prototypes, self.pair)
 
 
 def forest_of(parts: Parts) -> BaseForest:

@@ -1,4 +1,4 @@
-"""Layer 2: forests of densities on nearest-neighbour graphs: how they are grown and queried."""
+"""Forests of densities on nearest-neighbor graphs: training and queries."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Why an example was given its label: the path that conquered it, and the nearest rival."""
+"""Explanations of predictions: the path that conquered an example, and the nearest rival."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Layer 2: forests, the queries they answer, and their invariants."""
+"""Optimum-path forests and the queries they answer."""
 
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, Self
@@ -10,19 +10,14 @@ from joblib import effective_n_jobs
 from opforest._utils.progress import phase
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.core.records import FORGOTTEN, Tree
+from opforest.core.records import Tree
 from opforest.core.select.mst import probe, span_best
 from opforest.core.tree_costs import as_tree, conquer, count_cuts, trace_paths
+from opforest.forest import invariants
 from opforest.forest.probabilities import Sharpness, find_sharpness
 from opforest.forest.queries import consistent
 from opforest.forest.state import Model, Parts, label_only, living, place_among, read_only
 from opforest.forest.storage import Examples
-
-
-def demand(condition: object, complaint: str) -> None:
-    """Raise an ``AssertionError`` unless the condition holds, even under ``python -O``."""
-    if not condition:
-        raise AssertionError(complaint)
 
 
 class Path(NamedTuple):
@@ -280,7 +275,7 @@ class BaseForest(ABC):
     def check(self) -> None:
         """Raise ``AssertionError`` if any invariant of the forest is broken."""
         self.check_model()
-        self._check_examples()
+        invariants.check_examples(self.examples)
 
     @consistent
     def check_model(self) -> None:
@@ -289,43 +284,12 @@ class BaseForest(ABC):
         Parents must lead to a root.
         """
         model = self.examples.model()
-        label, parent, weight, _, cost = model
-        if len(label) == 0:
+        if len(model.label) == 0:
             return
         prototypes = self.prototypes
         self.check_tree(model)
-        demand(np.isfinite(cost).all(), "a cost is not finite")
-        demand((cost[prototypes] == 0).all(), "a prototype costs something")
-        predecessor, root = self.paths()
-        conquered = np.flatnonzero(predecessor >= 0)
-        before = predecessor[conquered]
-        downwards = parent[conquered] == before
-        demand((downwards | (parent[before] == conquered)).all(), "a path leaves the tree")
-        step = np.where(downwards, weight[conquered], weight[before])
-        demand((cost[conquered] == np.maximum(cost[before], step)).all(), "a cost is no maximum")
-        demand((root[conquered] == root[before]).all(), "a path does not lead to the root")
-        is_root = np.zeros(len(label), bool)
-        is_root[root] = True
-        demand(np.array_equal(np.flatnonzero(is_root), prototypes), "roots are not the prototypes")
-        demand((label == label[root]).all(), "conquered by another class")
-
-    def _check_examples(self) -> None:
-        """Check arrival numbers, and the index or ranking of the examples."""
-        examples, body, state = self.examples, self.examples.body, self.examples.state
-        ids, tally = examples.ids, state.tally[0]
-        demand((np.diff(ids) > 0).all(), "arrival numbers are out of order")
-        demand((ids >= 0).all() and (ids < examples.end + body.removed).all(),
-               "an arrival number is yet to come")  # fmt: skip
-        label = state.vertices["label"][: examples.end]
-        holes = label == FORGOTTEN
-        demand(tally["holes"] == holes.sum(), "holes are miscounted")
-        demand(np.array_equal(holes, np.isinf(state.cost[: examples.end])), "a hole has a cost")
-        if len(examples):
-            demand(tally["eldest"] == np.flatnonzero(~holes)[0], "the eldest is another one")
-        demand(len(body.arrival) >= examples.end, "arrival numbers are missing")
-        demand(len(state.rows) >= examples.end, "points are missing")
-        fault = examples.find_fault()
-        demand(not fault, fault)
+        invariants.check_costs(model.cost, prototypes)
+        invariants.check_paths(model, prototypes, *self.paths())
 
 
 class Forest(BaseForest):
@@ -468,14 +432,4 @@ class Forest(BaseForest):
 
     def check_tree(self, model: Model) -> None:
         """Raise ``AssertionError`` if the tree of a model does not span, or is miscounted."""
-        label, parent, weight, cuts, _ = model
-        n, tally = len(label), self.examples.state.tally[0]
-        child = np.flatnonzero(parent >= 0)
-        demand(len(child) == n - 1, "the tree has not one root")
-        order = as_tree(parent, weight).order
-        demand(np.array_equal(np.sort(order), np.arange(n)), "the tree does not span")
-        crossing = label[child] != label[parent[child]]
-        demand(np.array_equal(cuts, count_cuts(parent, label)), "cut edges are miscounted")
-        demand(tally["crossing"] == crossing.sum(), "crossing edges are miscounted")
-        demand(tally["prototypes"] == (cuts > 0).sum(), "prototypes are miscounted")
-        demand((weight <= tally["longest"]).all(), "an edge is too long")
+        invariants.check_tree(self.examples, model)

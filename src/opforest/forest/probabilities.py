@@ -1,11 +1,11 @@
-"""Layer 2: how costs become probabilities, found from the known examples themselves.
+"""Class probabilities from path costs, calibrated on the known examples.
 
 The probability of class k is proportional to c_k ** −e, where c_k is its cheapest offer. The
-exponent e maximises the leave-one-out likelihood of the known examples. So there is nothing to
-tune; docs/probabilities.md explains the rest.
+exponent e maximizes the leave-one-out likelihood of the known examples, so there is nothing to
+tune; docs/probabilities.md explains the details.
 
-In a forest of seeds, only given labels are evidence: inferred ones agree with their neighbours by
-construction. There, labels are left out one by one instead of examples.
+In a semi-supervised forest, only given labels are evidence, because inferred labels agree with
+their neighbors by construction. There, labels are left out one at a time instead of examples.
 """
 
 from collections.abc import Callable

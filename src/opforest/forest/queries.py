@@ -1,4 +1,4 @@
-"""Layer 2: the examples that a forest knows: storing and searching them.
+"""Storage of the examples of a forest for reading: searches and distances.
 
 All state is in one ``Body``. Readers share a lock, which keeps kernels from changing what they
 read.

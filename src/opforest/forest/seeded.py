@@ -1,4 +1,4 @@
-"""Layer 2: a forest in which labels spread from seeds to all other examples."""
+"""Semi-supervised forests, in which labels spread from seeds to all other examples."""
 
 from typing import Self
 
@@ -8,7 +8,8 @@ from opforest.core.label_spread.batch import UNLABELLED, spread_labels
 from opforest.core.metrics.types import Array
 from opforest.core.records import Tree
 from opforest.core.tree_costs import as_tree
-from opforest.forest.forest import Forest, demand
+from opforest.forest import invariants
+from opforest.forest.forest import Forest
 from opforest.forest.queries import consistent
 from opforest.forest.state import Model, Parts
 from opforest.forest.storage import Examples
@@ -88,23 +89,14 @@ class SeededForest(Forest):
         if len(model.label) == 0:
             return
         self.check_tree(model)
-        given = self.examples.parts()._replace(model=model._replace(label=_given(model)))
-        known = self.conquered(given, as_tree(model.parent, model.weight))
-        demand(np.array_equal(model.label, known.model.label), "a label is not that of its seed")
-        demand(np.array_equal(model.cost, known.model.cost), "a cost is no largest edge")
-        is_same = given.way is not None and known.way is not None and (given.way == known.way).all()
-        demand(is_same, "a way leads elsewhere")
+        found = self.examples.parts()._replace(model=model)
+        seeds = found._replace(model=model._replace(label=_given(model)))
+        expected = self.conquered(seeds, as_tree(model.parent, model.weight))
+        invariants.check_seeded_model(found, expected)
 
     def check_tree(self, model: Model) -> None:
         """Raise ``AssertionError`` if the tree of a model does not span, or is miscounted."""
-        label, parent, weight, cuts, _ = model
-        tally = self.examples.state.tally[0]
-        demand((parent >= 0).sum() == len(label) - 1, "the tree does not have exactly one root")
-        order = as_tree(parent, weight).order
-        demand(np.array_equal(np.sort(order), np.arange(len(label))), "the tree does not span")
-        demand(((cuts == 0) | (cuts == 1)).all(), "seeds are miscounted")
-        demand(tally["prototypes"] == cuts.sum(), "prototypes are miscounted")
-        demand((weight <= tally["longest"]).all(), "an edge is too long")
+        invariants.check_seeded_tree(self.examples, model)
 
 
 def _given(model: Model) -> Array:

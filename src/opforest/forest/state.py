@@ -1,4 +1,4 @@
-"""Layer 2: what a forest consists of: its parts, and the same with room to grow."""
+"""State of a forest: its compact parts, and the same arrays with room to grow."""
 
 from dataclasses import dataclass
 from functools import cached_property

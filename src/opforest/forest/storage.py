@@ -1,8 +1,8 @@
-"""Layer 2: the examples of a forest, as they change: adding and removing them.
+"""Storage of the examples of a forest for writing: adding and removing examples.
 
 The ``Body`` of the examples changes in one of two ways: a kernel learns or forgets whole examples
-in one call, after which everything is consistent; or a new body replaces the old one, by one
-assignment. So an interrupt always leaves a valid forest behind.
+in one call, after which everything is consistent; or a new body replaces the old one by one
+assignment. An interrupt therefore always leaves a valid forest behind.
 """
 
 from collections.abc import Iterator

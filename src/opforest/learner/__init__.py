@@ -1,7 +1,6 @@
-"""Layer 4: a learner that lasts: a table of examples on disk and the model that follows from it."""
+"""Durable learner: a table of examples on disk and the model trained on it."""
 
-from opforest.learner.audit import Audit
-from opforest.learner.changes import Change
+from opforest.learner.changes import Audit, Change
 from opforest.learner.errors import KeyConflictError, RowError, StoreError, UnknownKeyError
 from opforest.learner.learner import Learner
 

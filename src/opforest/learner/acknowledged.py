@@ -1,11 +1,11 @@
-"""How many changes a store has acknowledged, in a small file beside its log.
+"""Count of acknowledged changes, kept in a small file beside the log of a store.
 
-SQLite ends a log where the first checksum does not match, and cannot tell a change that was being
-written when the process died from one that was cut off or damaged later. So every
+SQLite ends a log at the first checksum that does not match, and cannot distinguish a change that
+was being written when the process died from one that was cut off or damaged later. Therefore every
 transaction counts itself in the table ``meta``, and after each commit the number is written to
 ``FILE-ack``. A store that has counted fewer changes than were acknowledged has lost some.
 
-The file is not synced: a kill leaves it exact, but a power cut may leave a number that is too
+The file is not synced: a kill leaves it exact, but a power failure may leave a number that is too
 small, and then a loss may go unnoticed. It is deleted when a store is closed and its log is empty.
 """
 

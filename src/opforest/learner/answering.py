@@ -1,4 +1,4 @@
-"""What a store answers: predictions, explanations, numbers, audits, copies."""
+"""Read operations of a store: predictions, explanations, statistics, audits and copies."""
 
 import os
 from dataclasses import replace
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from opforest.forest.explanation import Explanation
-from opforest.learner.audit import Audit
+from opforest.learner.changes import Audit
 from opforest.learner.errors import StoreError
 from opforest.learner.replica import Memory, differences, read_examples
 from opforest.learner.rows import PreparedRows, learn_preparation

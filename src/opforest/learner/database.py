@@ -1,12 +1,12 @@
-"""The SQLite file of a store: opening, checking, transactions, and no trace of deleted rows.
+"""The SQLite file of a store: opening, checking, transactions and secure deletion.
 
-SQLite overwrites deleted rows (``secure_delete``), but it may leave copies in pages where rows once
-were and that are still in use. So forgetting ends with a ``VACUUM``, which rewrites the file, and
+SQLite overwrites deleted rows (``secure_delete``), but it may leave copies in pages that once held
+rows and are still in use. Forgetting therefore ends with a ``VACUUM``, which rewrites the file, and
 with emptying the write-ahead log. Until both are done, a note in the table ``meta`` says that they
-are due; whoever opens the store next does them.
+are due; the next process that opens the store does them.
 
-Ctrl-C waits while a transaction runs and while files are opened or closed (``undisturbed``), so
-none of these is ever left half done.
+Ctrl-C is deferred while a transaction runs and while files are opened or closed (``undisturbed``),
+so none of these is ever left half done.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What is raised where a store, a key or a row is not what it should be."""
+"""Exceptions for invalid stores, keys and rows."""
 
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""A classifier that lasts: what it was told is on disk, and what it was told to forget is gone."""
+"""Durable classifier: what it learned is on disk, and what it forgot is gone."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence

@@ -1,11 +1,11 @@
-"""Who may open a store: one writer for each file, by whatever name it is opened.
+"""File locks of a store: one writer for each file, under whatever name it is opened.
 
-SQLite names the log of a file after the file, so a file that is opened by two names has two logs,
-each of which lacks what is in the other. Hence a file with several names (hard links, or a mount of
-the file alone) is refused, and a writer locks the file itself, wherever it is moved.
+SQLite names the log of a file after the file, so a file that is opened under two names has two
+logs, each of which lacks the changes in the other. Hence a file with several names (hard links, or
+a mount of the file alone) is refused, and a writer locks the file itself, wherever it is moved.
 
-Closing *any* descriptor of a file drops the POSIX locks that the process has on it, SQLite's
-included. So the descriptor that holds our lock is closed only when this process has no
+Closing *any* descriptor of a file releases the POSIX locks that the process holds on it, including
+SQLite's. The descriptor that holds our lock is therefore closed only when this process has no
 store open on that file; until then it is parked.
 """
 

@@ -1,4 +1,4 @@
-"""The model that follows from the table: it learns and forgets by the numbers of rows."""
+"""In-memory model of a store, which learns and forgets examples by their row numbers."""
 
 import io
 from collections import Counter

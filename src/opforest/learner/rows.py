@@ -1,7 +1,7 @@
-"""Rows as people have them: how a store keeps them, and what its model learns of them.
+"""Conversion of user-supplied rows to what a store keeps and what its model learns.
 
 A plain store keeps features, which are what its model learns. A store with a preparation keeps the
-cells as they came, and its model learns what the preparation makes of them.
+cells as they were given, and its model learns the output of the preparation.
 """
 
 import json

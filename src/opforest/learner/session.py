@@ -1,4 +1,4 @@
-"""A store that is open, and the model that follows from it: kept up to date, whatever happens."""
+"""An open store and its model, which is kept up to date with the table."""
 
 import os
 import threading

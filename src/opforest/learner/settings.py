@@ -1,4 +1,4 @@
-"""What a store knows of its examples: metric, features, precision, labels."""
+"""Settings of a store: metric, features, precision and labels."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace

@@ -1,4 +1,4 @@
-"""The table of examples on disk, and what a store keeps beside it: settings, snapshots, scores."""
+"""The table of examples on disk, with the settings, snapshots and scores of a store."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""The tables of a store in each version of the format, and how an older one becomes a new one."""
+"""Database schema of a store in each version of the format, and its migrations."""
 
 import sqlite3
 import struct

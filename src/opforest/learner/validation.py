@@ -1,4 +1,4 @@
-"""Labels, keys and rows of features as a store keeps them, or what is wrong with those given."""
+"""Validation and encoding of labels, keys and rows of features for a store."""
 
 from collections.abc import Container, Mapping, Sequence, Set
 from typing import Any

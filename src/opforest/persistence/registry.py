@@ -145,7 +145,7 @@ def make_stream(
     model: Any, header: Reader, arrays: dict[str, Array], read_forest: ReadForest
 ) -> None:
     """Make a classifier of streams one that has learned what a file says."""
-    from opforest.river.classifier import resolve_for_streams
+    from opforest.river.features import resolve_for_streams
 
     labels, features = header.names("classes"), header.names("feature_names")
     forest = None

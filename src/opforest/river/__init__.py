@@ -1,4 +1,4 @@
-"""Streams: the classifier of `river`."""
+"""Optimum-path forest classifier for `river`."""
 
 from opforest.river.classifier import OPFClassifier
 

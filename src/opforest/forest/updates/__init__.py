@@ -1,4 +1,4 @@
-"""Layer 2: the ways a forest grows."""
+"""Updates: the algorithms by which a forest learns and forgets examples."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What an update is."""
+"""The interface of an update."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

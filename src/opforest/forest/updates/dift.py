@@ -1,4 +1,4 @@
-"""The baseline of Ponti & Riva: every new example becomes a prototype, nothing else changes."""
+"""The baseline of Ponti & Riva: every new example becomes a prototype; nothing else changes."""
 
 from collections.abc import Iterator
 

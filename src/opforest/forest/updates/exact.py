@@ -1,4 +1,4 @@
-"""Learning and forgetting exactly: the result is the forest you would get by refitting."""
+"""Exact learning and forgetting: the result equals the forest obtained by refitting."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Labels that come late, for examples that a semi-supervised forest already has."""
+"""Late labels for examples that a semi-supervised forest already contains."""
 
 from opforest.core.label_spread.batch import UNLABELLED
 from opforest.core.label_spread.insert import label_exactly

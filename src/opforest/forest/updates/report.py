@@ -1,4 +1,4 @@
-"""What an update did, counted by the kernels."""
+"""Report of an update, from the counters of the kernels."""
 
 from dataclasses import dataclass, fields
 from typing import Any, Self

@@ -1,0 +1,92 @@
+"""Queries of a classifier of streams, which are answered one at a time."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeGuard, TypeVar
+
+import numpy as np
+
+from opforest.core.metrics.types import Array
+from opforest.forest.forest import BaseForest
+from opforest.forest.probabilities import Sharpness
+from opforest.forest.seeded import SeededForest
+from opforest.river.features import row_of
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def exclusive(method: Method) -> Method:
+    """Let one thread at a time call a method: even predictions change scratch space."""
+
+    @wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with self.alone():
+            return method(self, *args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
+
+class StagedQuery:
+    """The last example predicted: staged in the forest and measured, but not learned.
+
+    A copy is empty, because a copy of the forest has no staged example.
+    """
+
+    def __init__(self) -> None:
+        self.values: tuple[float, ...] | None = None
+        self.conqueror = -1
+
+    def __reduce__(self) -> tuple[type["StagedQuery"], tuple[()]]:
+        """Copy to an empty one."""
+        return type(self), ()
+
+    def clear(self) -> None:
+        """Forget the example: it is not staged any more, or the forest changes."""
+        self.values = None
+
+    def set_width(self, forest: BaseForest, n_features: int) -> None:
+        """Change the number of columns of the forest."""
+        self.clear()
+        forest.examples.set_width(n_features)
+
+    def make_room(self, forest: BaseForest, n_features: int) -> None:
+        """Give the forest enough columns, but not far too many.
+
+        A query with unknown features needs more columns; later queries should not be slower for it.
+        """
+        n_features = max(1, n_features)
+        if not n_features <= forest.examples.n_features <= 2 * n_features:
+            self.set_width(forest, n_features)
+
+    def stage(self, forest: BaseForest, values: tuple[float, ...]) -> None:
+        """Stage an example, which is not measured yet."""
+        self.clear()
+        self.make_room(forest, len(values))
+        forest.examples.stage_one(row_of(values, forest))
+
+    def measure(self, forest: BaseForest, values: tuple[float, ...]) -> int:
+        """Stage and measure an example, unless it was the last one; return its conqueror."""
+        if self.values != values:
+            self.stage(forest, values)
+            self.conqueror = forest.examples.measure_staged()
+            self.values = values
+        return self.conqueror
+
+
+def can_predict(forest: BaseForest | None) -> TypeGuard[BaseForest]:
+    """Tell whether there are examples to predict with, and a label among them."""
+    if forest is None or len(forest.examples) == 0:
+        return False
+    return not isinstance(forest, SeededForest) or forest.n_seeds > 0
+
+
+def staged_shares(
+    forest: BaseForest, conqueror: int, n_classes: int, sharpness: Sharpness
+) -> Array:
+    """Return the probability of each class for the staged example."""
+    examples = forest.examples
+    offer = examples.offers_to_staged(n_classes)[None]
+    winner = examples.state.vertices["label"][conqueror : conqueror + 1]
+    cost, known = forest.to_units(offer), np.isfinite(offer)
+    share: Array = sharpness.shares(cost, winner.astype(np.int64), known)[0]
+    return share

@@ -1,0 +1,100 @@
+"""Updates of the forest of a stream: checks of parameters, learning, late labels, forgetting."""
+
+from collections.abc import Callable, Iterator
+from typing import TypeGuard
+
+import numpy as np
+
+from opforest.core.metrics.metric import Metric
+from opforest.core.metrics.types import Array
+from opforest.forest.forest import BaseForest, Forest
+from opforest.forest.seeded import SeededForest
+from opforest.forest.updates import Update, find_update
+from opforest.forest.updates.late_labels import give_labels
+from opforest.forest.updates.report import no_counts
+
+
+def check_count(name: str, count: object, least: int) -> None:
+    """Raise a ``ValueError`` unless this is an integer that is large enough."""
+    if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {count!r}.")
+
+
+def check_update(
+    name: str, semi_supervised: bool, window_size: int | None, forest: BaseForest | None
+) -> Update:
+    """Return the update of this name, if it fits the other parameters and the forest."""
+    update = find_update(name)
+    if semi_supervised and update.name != "exact":
+        raise ValueError(f"semi_supervised needs update='exact', got update={name!r}.")
+    if forest is not None and semi_supervised != isinstance(forest, SeededForest):
+        raise ValueError("semi_supervised must not be changed after something was learned.")
+    if window_size is not None:
+        check_count("window_size", window_size, 1)
+        if not update.can_forget:
+            raise ValueError(f"window_size needs update='exact': update={name!r} cannot forget.")
+    return update
+
+
+def check_restored(forest: BaseForest, semi_supervised: bool, n_features: int) -> None:
+    """Raise a ``ValueError`` if a saved forest does not fit the parameters or the features."""
+    if semi_supervised != isinstance(forest, SeededForest):
+        raise ValueError("semi_supervised=True needs a semi-supervised forest, and only that one.")
+    if forest.n_features != max(1, n_features):
+        raise ValueError(f"{n_features} features are named of {forest.n_features}.")
+
+
+def start(
+    update: Update, X: Array, label: Array, metric: Metric, semi_supervised: bool
+) -> BaseForest:
+    """Return the forest of the first row alone, ready to grow by the update."""
+    kind = SeededForest if semi_supervised else Forest
+    return update.prepare(kind.train(metric.embed(X[:1]), label[:1], metric))
+
+
+def grow(update: Update, forest: BaseForest, X: Array, label: Array) -> Iterator[BaseForest]:
+    """Learn rows one after another; nothing changes before the first ``yield``."""
+    counts = no_counts()
+    if len(X) == 0:
+        yield forest
+    elif not update.classifies_first:
+        yield from update.grow(forest, X, label, counts)
+    else:  # in streams, each example is classified just before it is learned
+        forest.examples.stage(X, label)
+        yield forest
+        for _ in range(len(X)):
+            yield update.insert(forest, forest.examples.measure_staged(), counts)
+
+
+def shrink(
+    update: Update, forest: BaseForest | None, choose: Callable[[BaseForest], Array]
+) -> Iterator[BaseForest]:
+    """Return an iterator that forgets the examples whose ids are chosen, which is done at once."""
+    if update.shrink is None or forest is None:
+        raise ValueError(
+            f"update={update.name!r} cannot forget: the effect of a single example on the "
+            "forest is not recorded. Use update='exact'."
+        )
+    return update.shrink(forest, choose(forest), no_counts())
+
+
+def is_known(forest: BaseForest | None, number: int) -> TypeGuard[SeededForest]:
+    """Tell whether a semi-supervised forest still has an example that it has learned."""
+    seen = 0 if forest is None else forest.examples.next_id
+    if number >= seen:
+        raise ValueError(f"number must be that of an example, less than {seen}, got {number}.")
+    if not isinstance(forest, SeededForest):
+        raise TypeError("this forest has no seeds.")
+    return bool(forest.examples.vertices_of(np.array([number]))[0] >= 0)
+
+
+def given_label(forest: SeededForest, number: int) -> int | None:
+    """Return the label that an example was given; ``None`` if it was given none."""
+    vertex = forest.examples.vertices_of(np.array([number]))[0]
+    record = forest.examples.state.vertices[vertex]
+    return int(record["label"]) if record["cuts"] > 0 else None
+
+
+def give_label(forest: SeededForest, number: int, code: int) -> SeededForest:
+    """Give a label to an example that was given none, and return the forest."""
+    return give_labels(forest, np.array([number]), np.array([code]), no_counts())
