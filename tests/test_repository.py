@@ -53,3 +53,19 @@ def test_workflows_and_forms_are_yaml_and_name_targets_that_exist(path):
     assert set(re.findall(r"run: make ([a-z-]+)", path.read_text("utf-8"))) <= targets
     if path.parent.name == "workflows":
         assert content["permissions"] == {"contents": "read"}
+
+
+def test_the_site_builds_as_make_docs_does():
+    yaml = pytest.importorskip("yaml")
+    content = yaml.safe_load(read(".readthedocs.yaml"))
+    assert content["sphinx"]["fail_on_warning"] is True
+    assert (ROOT / content["sphinx"]["configuration"]).exists()
+    jobs = content["build"]["jobs"]
+    commands = "\n".join(line for lines in jobs.values() for line in lines)
+    scripts = re.findall(r"\bdocs/\w+\.py\b", commands)
+    assert scripts
+    assert [name for name in scripts if not (ROOT / name).exists()] == []
+    recipe = re.search(r"^docs:.*\n((?:\t.*\n)+)", read("Makefile"), re.MULTILINE)[1]
+    assert scripts == re.findall(r"\bdocs/\w+\.py\b", recipe)
+    (group,) = re.findall(r"--group (\w+)", commands)
+    assert group in tomllib.loads(read("pyproject.toml"))["dependency-groups"]
