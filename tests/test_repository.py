@@ -69,3 +69,12 @@ def test_the_site_builds_as_make_docs_does():
     assert scripts == re.findall(r"\bdocs/\w+\.py\b", recipe)
     (group,) = re.findall(r"--group (\w+)", commands)
     assert group in tomllib.loads(read("pyproject.toml"))["dependency-groups"]
+
+
+def test_every_target_of_make_is_phony_and_its_folders_exist():
+    makefile = read("Makefile")
+    targets = re.findall(r"^([a-z-]+):", makefile, re.MULTILINE)
+    phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[1].split()
+    assert sorted(phony) == sorted(targets)
+    quick = re.search(r"^QUICK = (.*)$", makefile, re.MULTILINE)[1].split()
+    assert [name for name in quick if not (ROOT / name).exists()] == []
