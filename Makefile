@@ -1,5 +1,5 @@
 # Each target sets up what it needs in .venv by itself.
-.PHONY: demo reproduce test boundscheck lint bench docs wheel-test clean
+.PHONY: demo reproduce test quick boundscheck lint fix bench docs wheel-test clean
 .DELETE_ON_ERROR:
 
 # The first Python on the path that is recent enough; PYTHON=... overrides.
@@ -21,6 +21,11 @@ reproduce: $(VENV)/.reproduce
 test: $(VENV)/.test
 	$(PYTEST)
 
+# The tests that say most in about a minute, once kernels are compiled.
+QUICK = tests/_utils tests/core/metrics tests/datasets tests/docs tests/io tests/estimators/test_classifier.py tests/test_package.py tests/test_repository.py tests/test_scores.py
+quick: $(VENV)/.test
+	$(PYTEST) $(QUICK)
+
 # The same suite with every array index checked.
 boundscheck: $(VENV)/.test
 	NUMBA_BOUNDSCHECK=1 $(PYTEST)
@@ -30,6 +35,11 @@ lint: $(VENV)/.lint
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports
+
+# What ruff can put right by itself.
+fix: $(VENV)/.lint
+	$(RUN) -m ruff check --fix .
+	$(RUN) -m ruff format .
 
 # The site, in docs/_build/html: offline, all code run, warnings are errors, internal links checked.
 docs: $(VENV)/.docs

@@ -7,17 +7,19 @@ import sys
 from common import HERE, RESULTS, Row, print_table
 
 SCRIPTS = (
-    "fit", "large_fit", "predict", "insertion", "indexed", "unkind", "forgetting", "streams",
-    "probabilities", "memory", "start", "scaling", "reading", "learner", "family",
+    "speed/fit", "speed/large_fit", "speed/predict", "speed/insertion", "speed/indexed",
+    "speed/unkind", "speed/forgetting", "speed/streams", "quality/probabilities", "speed/memory",
+    "speed/start", "speed/scaling", "speed/reading", "speed/learner", "speed/family",
 )  # fmt: skip
 
 
-def run(name: str) -> list[Row]:
+def run(script: str) -> list[Row]:
     """Run one script and return the rows it wrote, without the times."""
+    name = script.rpartition("/")[2]
     record = RESULTS / f"{name}.json"
     record.unlink(missing_ok=True)
     print(f"── {name} ".ljust(80, "─"), flush=True)
-    subprocess.run([sys.executable, str(HERE / f"{name}.py")], check=False)
+    subprocess.run([sys.executable, str(HERE / f"{script}.py")], check=False)
     print(flush=True)
     if not record.exists():
         return [Row(name, 0, "", bar=1, note="did not finish")]
@@ -27,7 +29,7 @@ def run(name: str) -> list[Row]:
 
 
 def main() -> None:
-    rows = [row for name in SCRIPTS for row in run(name) if row.bar is not None]
+    rows = [row for script in SCRIPTS for row in run(script) if row.bar is not None]
     print("── summary ".ljust(80, "─"))
     print_table(rows)
     verdicts = [row.verdict for row in rows]

@@ -53,3 +53,28 @@ def test_workflows_and_forms_are_yaml_and_name_targets_that_exist(path):
     assert set(re.findall(r"run: make ([a-z-]+)", path.read_text("utf-8"))) <= targets
     if path.parent.name == "workflows":
         assert content["permissions"] == {"contents": "read"}
+
+
+def test_the_site_builds_as_make_docs_does():
+    yaml = pytest.importorskip("yaml")
+    content = yaml.safe_load(read(".readthedocs.yaml"))
+    assert content["sphinx"]["fail_on_warning"] is True
+    assert (ROOT / content["sphinx"]["configuration"]).exists()
+    jobs = content["build"]["jobs"]
+    commands = "\n".join(line for lines in jobs.values() for line in lines)
+    scripts = re.findall(r"\bdocs/\w+\.py\b", commands)
+    assert scripts
+    assert [name for name in scripts if not (ROOT / name).exists()] == []
+    recipe = re.search(r"^docs:.*\n((?:\t.*\n)+)", read("Makefile"), re.MULTILINE)[1]
+    assert scripts == re.findall(r"\bdocs/\w+\.py\b", recipe)
+    (group,) = re.findall(r"--group (\w+)", commands)
+    assert group in tomllib.loads(read("pyproject.toml"))["dependency-groups"]
+
+
+def test_every_target_of_make_is_phony_and_its_folders_exist():
+    makefile = read("Makefile")
+    targets = re.findall(r"^([a-z-]+):", makefile, re.MULTILINE)
+    phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[1].split()
+    assert sorted(phony) == sorted(targets)
+    quick = re.search(r"^QUICK = (.*)$", makefile, re.MULTILINE)[1].split()
+    assert [name for name in quick if not (ROOT / name).exists()] == []

@@ -115,11 +115,13 @@ def test_the_readme_counts_the_examples():
 
 
 def test_every_benchmark_is_described_and_every_command_behind_a_number_exists():
-    text = (ROOT / "benchmarks" / "README.md").read_text("utf-8")
-    scripts = {path.name for path in (ROOT / "benchmarks").glob("*.py")} - {"common.py", "peers.py"}
+    folder = ROOT / "benchmarks"
+    text = (folder / "README.md").read_text("utf-8")
+    scripts = {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")}
+    assert {name.rpartition("/")[0] for name in scripts} == {"", "speed", "quality", "soak"}
     assert [name for name in sorted(scripts) if f"`{name}`" not in text] == []
     _, numbers = text.split("## Where each number")
-    named = set(re.findall(r"\b(?:benchmarks|docs|examples)/\w+\.(?:py|md)\b", numbers))
+    named = set(re.findall(r"\b(?:benchmarks/\w+|docs|examples)/\w+\.(?:py|md)\b", numbers))
     assert len(named) > 20
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
 

@@ -1,6 +1,6 @@
 """Data files of all formats, damaged: each is an answer or an error of ours, and nothing else.
 
-python benchmarks/attack_files.py --count 10000 --seed 1
+python benchmarks/soak/attack_files.py --count 10000 --seed 1
 """
 
 import bz2
@@ -24,7 +24,7 @@ from opforest.io.columns.table import Data, Reading
 from opforest.io.readers import libsvm as svm  # noqa: F401  (so that no child takes time to import them)
 from opforest.io.tables import read_chunks, read_columns, read_table, write_table
 
-sys.path.append(str(Path(__file__).parents[1] / "tests"))
+sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 FOLDER = tempfile.TemporaryDirectory(prefix="attack-")
 

@@ -1,11 +1,14 @@
 """A million insertions on data like Skin, compared with ``fit`` at 20 checkpoints, then forgetting.
 
-It takes some minutes and is not part of ``run.py``: ``python benchmarks/soak.py``. Another number
-of insertions may be given: ``python benchmarks/soak.py 50000``.
+It takes some minutes and is not part of ``run.py``: ``python benchmarks/soak/soak.py``. Another
+number of insertions may be given: ``python benchmarks/soak/soak.py 50000``.
 """
 
 import sys
 import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from common import Row, cpu_seconds, main, skin

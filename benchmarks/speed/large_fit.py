@@ -1,8 +1,12 @@
 """Speed of ``fit`` with hundreds of thousands of examples in few dimensions."""
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from common import Row, best_of, cpu_seconds, main, skin, strips, versus

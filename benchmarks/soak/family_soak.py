@@ -3,7 +3,7 @@
 After every step the forest by k-d tree and the one by scanning must equal a forest trained on the
 same data, check themselves, and predict the same. It takes about a quarter of an hour.
 
-Run it by hand, whole or in parts: python benchmarks/family_soak.py [steps [seed]]
+Run it by hand, whole or in parts: python benchmarks/soak/family_soak.py [steps [seed]]
 """
 
 import sys

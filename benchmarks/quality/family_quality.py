@@ -1,13 +1,18 @@
 """How good the family is, beside others: the tables of docs/family.md.
 
-Run it by hand, whole or in parts: python benchmarks/family_quality.py [--sets NAME ...] [TABLE ...]
+Run it by hand, whole or in parts:
+``python benchmarks/quality/family_quality.py [--sets NAME ...] [TABLE ...]``.
 Tables are semi, probabilities, clusters, knn, smaller, active, outliers. The data are the paper's
 sets, standardised. Those that are not at hand are left out.
 """
 
 import argparse
+import sys
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from common import load

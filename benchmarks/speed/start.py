@@ -1,7 +1,11 @@
 """Time of the import, and of first calls in a process: with nothing compiled yet, and later on."""
 
 import json
+import sys
 import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common import Row, best_of, in_fresh_process, main
 

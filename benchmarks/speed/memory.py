@@ -1,8 +1,11 @@
 """Memory that ``fit`` needs beside the data, and that models keep."""
 
+import sys
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from common import Row, as_stream, in_fresh_process, main, strips

@@ -1,6 +1,7 @@
 """Attack stores: flip bits, kill processes, interrupt; print how many tries of each kind failed.
 
-    python benchmarks/attack_store.py [--seed 1] [--flips 10000] [--kills 1000] [--interrupts 10000]
+    python benchmarks/soak/attack_store.py [--seed 1] [--flips 10000] [--kills 1000]
+        [--interrupts 10000]
 
 A flipped bit must be a ``StoreError``, or harmless: then all that the store says and does is as
 if nothing had happened. After a kill, all that was acknowledged is there, and nothing that was

@@ -1,10 +1,14 @@
 """How many of LibOPF's predictions on Letter differ from ours, and from its own in another order.
 
-Run it by hand: ``LIBOPF=/path/to/libopf/bin python benchmarks/agreement.py``. About two minutes.
+Run it by hand: ``LIBOPF=/path/to/libopf/bin python benchmarks/quality/agreement.py``.
+About two minutes.
 """
 
 import sys
 from itertools import combinations
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from common import DATA

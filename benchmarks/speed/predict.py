@@ -1,6 +1,10 @@
 """Speed of ``predict`` against LibOPF and scikit-learn's nearest neighbour."""
 
+import sys
 from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from common import DATA, SKIN, Row, best_of, cpu_seconds, load, main, skin, versus

@@ -1,9 +1,13 @@
 """Semi-supervised forests against classifiers, and clustering against LibOPF and HDBSCAN."""
 
 import copy
+import sys
 import time
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from common import Row, best_of, cpu_seconds, main, numpy_pass, strips

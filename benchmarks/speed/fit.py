@@ -1,6 +1,10 @@
 """Speed of ``fit`` against LibOPF and OPFython."""
 
+import sys
 from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from common import Row, best_of, cpu_seconds, main, strips, versus

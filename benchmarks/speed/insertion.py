@@ -1,9 +1,13 @@
 """Time to learn one more example without an index, against the number of examples known."""
 
 import copy
+import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from common import RESULTS, Row, best_of, cpu_seconds, main, numpy_pass, strips

@@ -1,9 +1,13 @@
 """What probabilities cost: to find the sharpness, to use it, and in a stream."""
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from common import DATA, Row, as_stream, best_of, cpu_seconds, load, main, strips

@@ -1,9 +1,13 @@
 """Streams: accuracy and speed of ``predict_one`` and ``learn_one`` beside river's classifiers."""
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from common import Row, best_of, cpu_seconds, main

@@ -1,8 +1,12 @@
 """Speed and traffic of ``fit`` on Dask: two workers against one thread here."""
 
 import os
+import sys
 import time
 from importlib.util import find_spec
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from common import Row, best_of, cpu_seconds, main

@@ -1,8 +1,12 @@
 """Whether ``auto`` chooses rightly on data that is unkind to one algorithm or another."""
 
 import copy
+import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from common import Row, best_of, cpu_seconds, load, main

@@ -3,7 +3,7 @@
 Damage to the bytes alone ends at the checksum. So most files have a checksum that is right: over
 damaged bytes, over a header in which JSON values were exchanged, or over other numbers in arrays.
 
-python benchmarks/attack_models.py --count 100000 --seed 1
+python benchmarks/soak/attack_models.py --count 100000 --seed 1
 """
 
 import copy
@@ -27,7 +27,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, S
 import opforest
 from opforest import ModelFileError, OPFClassifier
 
-sys.path.append(str(Path(__file__).parents[1] / "tests"))
+sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from tests.support.model_files import sealed, split
 

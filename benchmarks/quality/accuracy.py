@@ -1,9 +1,13 @@
 """Accuracy beside 1-NN and boosted trees on the paper's data: the counts that the README names.
 
-Run it by hand, for all sets but Skin or for some: ``python benchmarks/accuracy.py [NAME ...]``.
+Run it by hand, for all sets but Skin or for some:
+``python benchmarks/quality/accuracy.py [NAME ...]``.
 """
 
 import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from common import DATA

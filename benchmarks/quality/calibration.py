@@ -3,8 +3,11 @@
 Prints the table of docs/probabilities.md and draws docs/images/reliability.png.
 """
 
+import sys
 import warnings
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from common import DATA, HERE, load
