@@ -73,31 +73,19 @@ def test_tasks_have_names_for_the_dashboard(client):
     assert {"opforest_embed", "opforest_span", "opforest_merge"} <= set(prefixes)
 
 
-def _hold_back(sign):
-    """Let a worker make two spans, and no more until there is a file."""
+def _hold_back(folder):
+    """Let a worker make two spans, and then say so and wait until all may go on."""
     span, made = spanning.opforest_span, []
 
     def opforest_span(*args):
         made.append(1)
-        while len(made) > 2 and not os.path.exists(sign):
+        if len(made) == 3:
+            (folder / f"held back {os.getpid()}").touch()
+        while len(made) > 2 and not (folder / "go on").exists():
             time.sleep(0.01)
         return span(*args)
 
     spanning.opforest_span = opforest_span
-
-
-def _states_of_spans(dask_scheduler):
-    tasks = dask_scheduler.tasks.items()
-    return [task.state for key, task in tasks if str(key).startswith("opforest_span")]
-
-
-def _wait_for_spans(client, wanted, fit):
-    """Wait until so many spans are done and others are being made."""
-    states = []
-    while states.count("memory") < wanted or "processing" not in states:
-        assert not fit.done(), f"it is over: {states}"
-        time.sleep(0.01)
-        states = client.run_on_scheduler(_states_of_spans)
 
 
 def _wait_until_nothing_is_known(client):
@@ -109,12 +97,14 @@ def _wait_until_nothing_is_known(client):
 def test_a_worker_is_killed(client, tmp_path):
     X, y = grid(800, 3)
     client.wait_for_workers(2)
-    client.run(_hold_back, str(tmp_path / "go on"))
+    client.run(_hold_back, tmp_path)
     process = client.run(os.getpid)
     clf, blocks = DaskOPFClassifier(), in_blocks(X, (100,) * 8)
     with ThreadPoolExecutor() as pool:
         fit = pool.submit(clf.fit, blocks, in_blocks(y, (100,) * 8))
-        _wait_for_spans(client, 3, fit)
+        while len(list(tmp_path.iterdir())) < 2:  # both workers are in the middle of it
+            assert not fit.done()
+            time.sleep(0.01)
         os.kill(next(iter(process.values())), signal.SIGKILL)
         (tmp_path / "go on").touch()
         fit.result()

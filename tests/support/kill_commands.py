@@ -30,15 +30,18 @@ for name in (
 app = make_app()
 
 
-def run(arguments, moment=None):
+def run(arguments, moment=None, stays_unwritten=False):
     """Run a command in a process of its own, and return whether it was killed.
 
     It is killed when ``moment``, a generator that is asked again and again, has come to its end.
+    A file that is to stay unwritten is written, but never takes the place of the old one.
     """
     child = os.fork()
     if child == 0:
         sink = os.open(os.devnull, os.O_WRONLY)
         os.dup2(sink, 1)
+        if stays_unwritten:
+            os.fsync = lambda handle: signal.pause()
         try:
             code = app(arguments, standalone_mode=False)
         except BaseException as error:
@@ -139,8 +142,10 @@ def kill_update(folder, kills, seed):
     killed = 0
     while killed < kills:
         model.write_bytes(before)
-        moment = begun(model) if killed % 3 == 1 else elapsed(rng.uniform(0, 1.1 * min(times)))
-        was_killed = run(["update", str(model), str(data)], moment if killed else ())
+        at_the_end = killed % 3 == 1
+        some_time = elapsed(rng.uniform(0, 1.1 * min(times)) if killed else 0)
+        moment = begun(model) if at_the_end else some_time
+        was_killed = run(["update", str(model), str(data)], moment, at_the_end)
         content = model.read_bytes()
         found["old" if content == before else "new" if content == after else "else"] += 1
         killed += was_killed
