@@ -21,7 +21,7 @@ reproduce: $(VENV)/.reproduce
 test: $(VENV)/.test
 	$(PYTEST)
 
-# The tests that say most in about a minute, once kernels are compiled.
+# The tests that say most in a few minutes, once kernels are compiled.
 QUICK = tests/_utils tests/core/metrics tests/datasets tests/docs/test_english.py tests/docs/test_reference.py tests/io tests/estimators/test_classifier.py tests/test_package.py tests/test_repository.py tests/test_scores.py
 quick: $(VENV)/.test
 	$(PYTEST) $(QUICK)

@@ -74,7 +74,7 @@ def test_the_wheel_has_the_package_and_nothing_else(in_wheel):
     }
     assert files <= set(in_wheel)
     assert "opforest/py.typed" in files
-    assert any(name.startswith("opforest/serve/static/") for name in files)
+    assert any(name.startswith("opforest/apps/serve/static/") for name in files)
 
 
 def test_the_metadata(in_wheel):
@@ -115,7 +115,13 @@ def test_the_source_distribution_has_everything_that_is_shown(in_sdist):
         *(str(parent) for name in in_sdist for parent in PurePosixPath(name).parents),
     }
     assert sorted(local - shown) == []
-    for name in ("CONTRIBUTING.md", "Makefile", "pyproject.toml", "tests/oracle.py", "LICENSE"):
+    for name in (
+        "CONTRIBUTING.md",
+        "Makefile",
+        "pyproject.toml",
+        "tests/oracles/forest.py",
+        "LICENSE",
+    ):
         assert name in in_sdist
 
 

@@ -14,18 +14,18 @@ REFERENCE = (ROOT / "docs" / "api" / "index.md").read_text("utf-8")
 MODULES = {
     "opforest": None,
     "opforest.active": None,
-    "opforest.display.clusters": ["ClusterDisplay"],
+    "opforest.cluster_plotting": ["ClusterDisplay"],
     "opforest.dask": None,
     "opforest.datasets": None,
     "opforest.apps.reproduce": None,
     "opforest.io.libopf": None,
     "opforest.learner": None,
-    "opforest.core.metrics.registry": ["resolve"],
+    "opforest.metrics": ["resolve"],
     "opforest.neighbors": ["nearest_neighbors"],
-    "opforest.display.forest": ["ForestDisplay"],
-    "opforest.river.classifier": ["OPFClassifier"],
+    "opforest.plotting": ["ForestDisplay"],
+    "opforest.river": ["OPFClassifier"],
     "opforest.scores": ["class_recall", "opf_accuracy"],
-    "opforest.display.tree": ["TreeDisplay"],
+    "opforest.tree_plotting": ["TreeDisplay"],
 }
 
 
