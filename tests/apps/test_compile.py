@@ -26,7 +26,7 @@ def test_what_is_compiled_works(metric):
 def test_what_is_compiled_ahead_is_not_compiled_again():
     script = """
 from numba.core import event
-from opforest import compile as ahead
+from opforest.apps import compile as ahead
 
 JOBS = (("euclidean", "float64"),)
 if __name__ == "__main__":

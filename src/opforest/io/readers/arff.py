@@ -27,6 +27,9 @@ _SPARSE = re.compile(rf"\s*(\d{{1,9}})\s+(?:{_QUOTED}|([^,'\"\s]+))\s*(?:,|$)")
 _SIMPLE = re.compile(r"[A-Za-z0-9_.+-]+$", re.ASCII)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _WHOLE, _LEADING_ZERO = r"^(\+?0|[+-]?[1-9]\d{0,17})$", r"^[+-]*0\d"
+
+#: Whole numbers of more digits than a float holds; as ids they must stay as written.
+_LONG = r"^[+-]?\d{16,}$"
 _NUMERIC = ("numeric", "real", "integer")
 
 #: Rows that are made a data frame at a time.
@@ -119,8 +122,9 @@ def _numbers(rows: list[list[str]], columns: list[int]) -> dict[int, pl.Series]:
     is_missing = table(cells.str.to_lowercase().is_in(MISSING_NUMBER))
     is_whole, is_number = table(cells.str.contains(_WHOLE)), table(cells.str.contains(NUMBER))
     has_zeros = table(cells.str.contains(_LEADING_ZERO)).any(axis=0)  # 007 may be a label
+    is_long = table(cells.str.contains(_LONG)).any(axis=0)
     whole = (is_whole | is_missing).all(axis=0) & is_whole.any(axis=0)
-    real = (is_number | is_missing).all(axis=0) & is_number.any(axis=0) & ~has_zeros
+    real = (is_number | is_missing).all(axis=0) & is_number.any(axis=0) & ~(has_zeros | is_long)
     values = {
         kind: table(cells.set(pl.Series(~chosen.ravel()), None).cast(kind, strict=False)
                     .fill_null(0))
