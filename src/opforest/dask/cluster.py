@@ -76,9 +76,12 @@ def persist(tasks: Sequence[Any], client: distributed.Client | None) -> list[Any
     with client.as_current():
         kept: list[Any] = client.persist(tasks)
         futures = distributed.futures_of(kept)
-        if _shows_progress.get():  # it blocks until all is done, so it runs in a thread
-            Thread(target=_show, args=(futures, client), daemon=True).start()
+        bar = Thread(target=_show, args=(futures, client), daemon=True)  # it blocks until the end
+        if _shows_progress.get():
+            bar.start()
         _wait(futures, client)
+        if bar.is_alive():
+            bar.join(PATIENCE)  # else its last line would stand among later output
         return kept
 
 
