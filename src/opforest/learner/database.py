@@ -14,6 +14,7 @@ import sqlite3
 import threading
 import time
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext, suppress
@@ -36,7 +37,7 @@ MEMORY = ":memory:"
 PATIENCE = 5.0
 
 
-class Database:
+class Database(ABC):
     """The file, opened by one writer or by a reader.
 
     Parameters
@@ -152,9 +153,9 @@ class Database:
         if found is not None:
             raise StoreError(f"{self.path}: the file is damaged: {found}.")
 
+    @abstractmethod
     def _count_changes(self, database: sqlite3.Connection) -> int:
         """Return how many changes the file has counted."""
-        raise NotImplementedError
 
     def _prepare(self) -> None:
         """Make the file a store if it is empty; begin to check its pages if not."""
@@ -240,9 +241,9 @@ class Database:
             self._empty_log()
         return result
 
+    @abstractmethod
     def _note_change(self, number: int) -> None:
         """Count a change in the file; within ``write``."""
-        raise NotImplementedError
 
     def _acknowledge(self) -> None:
         """Note that a change is on disk, in files that whoever opens the store next will find."""
