@@ -176,9 +176,9 @@ def skin() -> tuple[str, np.ndarray, np.ndarray]:
 
 
 def skin_like(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return colours in narrow groups: integers from 0 to 255, many of them repeated."""
-    centre, group = rng.uniform(0, 255, (100, 3)), rng.integers(100, size=n)
-    X = np.clip(np.rint(rng.normal(centre[group], 2)), 0, 255)
+    """Return colors in narrow groups: integers from 0 to 255, many of them repeated."""
+    center, group = rng.uniform(0, 255, (100, 3)), rng.integers(100, size=n)
+    X = np.clip(np.rint(rng.normal(center[group], 2)), 0, 255)
     return X, 1 + (group % 5 > 0)
 
 

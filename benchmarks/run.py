@@ -1,4 +1,4 @@
-"""Run all benchmarks one after another and summarise them."""
+"""Run all benchmarks one after another and summarize them."""
 
 import json
 import subprocess

@@ -13,7 +13,7 @@ from opforest import OPFClassifier
 from opforest.plotting import ForestDisplay
 
 IMAGES = Path(__file__).parent / "images"
-BLUE, YELLOW, RED, PURPLE, GREY, INK = (
+BLUE, YELLOW, RED, PURPLE, Gray, INK = (
     "#3f90da", "#ffa90e", "#bd1f01", "#832db6", "#b5babd", "#222222",
 )  # fmt: skip
 COLORS = np.array([BLUE, YELLOW])
@@ -52,7 +52,7 @@ def draw_home():
     titles = (
         "Learn: 40 more examples (ringed),\nexactly as if refitted on all",
         "Forget: the same 40 (crosses),\nexactly as if they had never come",
-        "Explain: the path that labelled the diamond,\n"
+        "Explain: the path that labeled the diamond,\n"
         f"{len(path)} points, the longest step is its cost",
     )
     finish(axes, titles)
@@ -72,7 +72,7 @@ def draw_model():
         if y[u] != y[v]:
             axes[2].plot(*X[[u, v]].T, color=INK, lw=1.2, ls=(0, (3, 2)))
         else:
-            axes[2].plot(*X[[u, v]].T, color=GREY, lw=1)
+            axes[2].plot(*X[[u, v]].T, color=Gray, lw=1)
     stars = forest.prototypes
     axes[2].scatter(
         *X[stars].T, s=150, marker="*", color=COLORS[y[stars]], edgecolors=INK, zorder=4
@@ -127,9 +127,9 @@ def draw_bound():
     points = np.vstack((X, z))
     for ax in axes:
         for edge in before & after:
-            ax.plot(*points[list(edge)].T, color=GREY, lw=1.2, zorder=1)
+            ax.plot(*points[list(edge)].T, color=Gray, lw=1.2, zorder=1)
     for edge in before - after:
-        axes[0].plot(*points[list(edge)].T, color=GREY, lw=1.2, zorder=1)
+        axes[0].plot(*points[list(edge)].T, color=Gray, lw=1.2, zorder=1)
         axes[1].plot(*points[list(edge)].T, color=RED, lw=1.6, ls=(0, (3, 2)), zorder=2)
     for edge in after - before:
         axes[1].plot(*points[list(edge)].T, color=BLUE, lw=2.6, zorder=2)

@@ -2,7 +2,7 @@
 Clusters: hills of a density
 ============================
 
-``OPFClustering`` estimates a density from nearest neighbours and lets every top conquer its hill. There
+``OPFClustering`` estimates a density from nearest neighbors and lets every top conquer its hill. There
 is no number of clusters to give, only ``k_max``, the scale: the larger, the fewer hills.
 """
 
@@ -21,7 +21,7 @@ X, truth = make_blobs(
 # %%
 # Three scales
 # ------------
-# For each ``k_max`` the number of neighbours with the smallest normalised cut is chosen.
+# For each ``k_max`` the number of neighbors with the smallest normalized cut is chosen.
 
 figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.7), layout="constrained")
 for ax, k_max in zip(axes, (10, 20, 60), strict=True):
@@ -36,9 +36,9 @@ plt.show()
 # %%
 # Drop small hills
 # ----------------
-# With a small ``k_max``, ``filter`` levels hills that rise little above their surroundings. New points get
+# With a small ``k_max``, ``merge_by`` levels hills that rise little above their surroundings. New points get
 # the cluster of their conqueror.
 
-tidy = OPFClustering(10, filter="height", amount=0.2).fit(X)
+tidy = OPFClustering(10, merge_by="height", threshold=0.2).fit(X)
 print("clusters:", len(tidy.roots_), "sizes:", np.bincount(tidy.labels_))
 print("of new points:", tidy.predict([[0.0, 0.0], [9.0, 10.0]]))

@@ -65,8 +65,8 @@ for text in ("prottype", "exmpel", "conqerur"):
 place = np.empty((len(texts), 2))
 for k, word in enumerate(words):
     mine = np.flatnonzero(meant == word)
-    centre = np.eye(len(mine)) - 1 / len(mine)
-    value, vector = np.linalg.eigh(-0.5 * centre @ D[np.ix_(mine, mine)] ** 2 @ centre)
+    center = np.eye(len(mine)) - 1 / len(mine)
+    value, vector = np.linalg.eigh(-0.5 * center @ D[np.ix_(mine, mine)] ** 2 @ center)
     place[mine] = vector[:, -2:] * np.sqrt(value[-2:]) * [1, 0.7] + [7 * (k % 3), 4.5 * (k // 3)]
 figure = plt.figure(figsize=(10.5, 6))
 ax = figure.add_axes((0.04, 0, 0.92, 1), frame_on=False, xticks=[], yticks=[])

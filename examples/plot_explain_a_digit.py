@@ -22,7 +22,7 @@ print(f"accuracy {clf.score(X_test, y_test):.1%}, {clf.forest_}")
 # %%
 # Why is this a 7?
 # ----------------
-# Of the sevens that are recognised, take the one with the longest path of at most eight digits.
+# Of the sevens that are recognized, take the one with the longest path of at most eight digits.
 
 sevens = np.flatnonzero((y_test == 7) & (clf.predict(X_test) == 7))
 explanations = [clf.explain(X_test[i]) for i in sevens]

@@ -5,7 +5,7 @@ A forest and its regions
 An optimum-path forest joins the training examples by their minimum spanning tree and cuts every
 edge between two classes. The ends of the cut edges are the *prototypes*, drawn as stars. Each
 prototype conquers examples of its class along paths, drawn as thin lines, and a new point takes the
-label of whoever offers it the cheapest path: that is the colour of the background.
+label of whoever offers it the cheapest path: that is the color of the background.
 """
 
 import matplotlib.pyplot as plt

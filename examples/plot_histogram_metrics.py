@@ -2,7 +2,7 @@
 Metrics for histograms
 ======================
 
-The distance should suit the data. Here each example is a histogram: the colours of a small patch of one
+The distance should suit the data. Here each example is a histogram: the colors of a small patch of one
 of two photographs. The bars compare the mistakes of several metrics, averaged over five random halves:
 those made for histograms, such as chi-squared and squared chord, make fewer of them here.
 """
@@ -24,7 +24,7 @@ images, names = load_sample_images().images, ["temple", "flower"]
 # 512 bins, eight levels for each of red, green and blue, counted over patches of 16 × 16 pixels.
 
 
-def colour_histogram(patch):
+def color_histogram(patch):
     level = patch.reshape(-1, 3) // 32
     return np.bincount(level @ [64, 8, 1], minlength=512) / len(level)
 
@@ -34,7 +34,7 @@ X, y, corners = [], [], []
 for label, image in enumerate(images):
     for _ in range(1000):
         row, column = rng.integers(0, image.shape[0] - 16), rng.integers(0, image.shape[1] - 16)
-        X.append(colour_histogram(image[row : row + 16, column : column + 16]))
+        X.append(color_histogram(image[row : row + 16, column : column + 16]))
         y.append(label)
         corners.append((row, column))
 X, y, corners = np.array(X), np.array(y), np.array(corners)
@@ -44,7 +44,7 @@ halves = [train_test_split(places, stratify=y, test_size=0.5, random_state=k) fo
 # %%
 # One line for each metric
 # ------------------------
-# Bins of rare colours hardly vary. That is how histograms are, so the warning about scales is silenced.
+# Bins of rare colors hardly vary. That is how histograms are, so the warning about scales is silenced.
 
 warnings.filterwarnings("ignore", "features differ in spread")
 

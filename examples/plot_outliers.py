@@ -2,7 +2,7 @@
 Outliers: far from every hill
 =============================
 
-``OPFOutlier`` scores an example by the logarithm of its density among the nearest neighbours, and calls
+``OPFOutlier`` scores an example by the logarithm of its density among the nearest neighbors, and calls
 the lowest share of the training examples outliers.
 """
 
@@ -44,7 +44,7 @@ ax.legend(loc="upper right")
 plt.show()
 
 # %%
-# Nearest neighbours, by any metric, are at hand for scores of your own, too.
+# Nearest neighbors, by any metric, are at hand for scores of your own, too.
 
 near, distance = nearest_neighbors(X, 5, resolve("manhattan"))
-print("farthest from its fifth neighbour: example", distance[:, -1].argmax())
+print("farthest from its fifth neighbor: example", distance[:, -1].argmax())

@@ -30,7 +30,7 @@ warnings.filterwarnings("ignore", "features differ in spread")
 
 raw = cross_val_score(OPFClassifier(), X, y, cv=folds)
 scaled = cross_val_score(make_pipeline(StandardScaler(), OPFClassifier()), X, y, cv=folds)
-print(f"as the numbers come: {raw.mean():.1%}\nstandardised:        {scaled.mean():.1%}")
+print(f"as the numbers come: {raw.mean():.1%}\nstandardized:        {scaled.mean():.1%}")
 
 # %%
 # Which scaler, which metric?

@@ -3,7 +3,7 @@ Probabilities you can trust
 ===========================
 
 When a model says 90 %, is it right nine times in ten? The forest turns the offers of the classes into
-probabilities by one exponent, ``sharpness_``, which it finds from its own training examples: no
+probabilities by one exponent, ``exponent_``, which it finds from its own training examples: no
 validation set, no second model.
 """
 
@@ -36,7 +36,7 @@ for name, model in models.items():
     answers[name] = model.fit(X, y).predict_proba(X_test)
     accuracy = model.score(X_test, y_test)
     print(f"{name:14} accuracy {accuracy:.1%}, log loss {log_loss(y_test, answers[name]):.3f}")
-print(f"the exponent: {models['opforest'].sharpness_:.1f}")
+print(f"the exponent: {models['opforest'].exponent_:.1f}")
 
 # %%
 # Reliability

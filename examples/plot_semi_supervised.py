@@ -2,7 +2,7 @@
 Few labels, many examples
 =========================
 
-Labels spread from the labelled examples along the minimum spanning tree of *all* examples. Where classes
+Labels spread from the labeled examples along the minimum spanning tree of *all* examples. Where classes
 hang together, one label for each is enough.
 """
 
@@ -22,9 +22,9 @@ y[seeds] = truth[seeds]
 # Two labels, four hundred examples
 # ---------------------------------
 
-labelled = OPFClassifier().fit(X[seeds], y[seeds])
+labeled = OPFClassifier().fit(X[seeds], y[seeds])
 clf = OPFSemiSupervised().fit(X, y)
-print(f"from two examples:      {np.mean(labelled.predict(X) == truth):.1%}")
+print(f"from two examples:      {np.mean(labeled.predict(X) == truth):.1%}")
 print(f"with 398 without label: {np.mean(clf.transduction_ == truth):.1%}")
 
 # %%
@@ -41,13 +41,13 @@ assert np.array_equal(late.forest_.root, clf.forest_.root)
 
 figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.3), layout="constrained")
 grid = np.meshgrid(np.linspace(-1.3, 2.2, 300), np.linspace(-0.8, 1.3, 200))
-answer = labelled.predict(np.column_stack([g.ravel() for g in grid])).reshape(200, 300)
+answer = labeled.predict(np.column_stack([g.ravel() for g in grid])).reshape(200, 300)
 axes[0].contourf(*grid, answer, [-0.5, 0.5, 1.5], colors=["#c5ddf4", "#ffe5b6"])
 axes[0].scatter(*X.T, s=8, color="#222222", alpha=0.35)
 axes[0].scatter(*X[seeds].T, s=150, color=["#3f90da", "#ffa90e"], marker="*", edgecolors="#222222")
 ForestDisplay.from_estimator(clf, X, ax=axes[1])
 titles = [
-    f"OPFClassifier on two labels: {np.mean(labelled.predict(X) == truth):.1%}",
+    f"OPFClassifier on two labels: {np.mean(labeled.predict(X) == truth):.1%}",
     f"OPFSemiSupervised on all: {np.mean(clf.transduction_ == truth):.1%}",
 ]
 for ax, title in zip(axes, titles, strict=True):
@@ -58,4 +58,4 @@ plt.show()
 
 # %%
 # Where clouds of classes overlap, one bridge lets a wrong label run far: compare with the classifier on
-# the labelled examples alone before you rely on it.
+# the labeled examples alone before you rely on it.

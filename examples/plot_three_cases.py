@@ -4,7 +4,7 @@ The paper's three cases
 
 ``update="opfi"`` is the algorithm of Ponti and Riva (2017). It inserts a new example in one of three
 ways, depending on who conquers it. The pictures show each case before and after, computed by the
-real algorithm: stars are prototypes, arrows show who conquered whom, the grey line leads from the
+real algorithm: stars are prototypes, arrows show who conquered whom, the gray line leads from the
 conqueror to the new example.
 """
 

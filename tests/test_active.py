@@ -29,10 +29,10 @@ def test_margins_and_queries_are_those_of_the_definition(problem):
     for i in order:
         (later if winner[i] in seen else spread).append(i)
         seen.add(winner[i])
-    assert active.query(clf, Q, 100, spread=True).tolist() == spread + later
+    assert active.query(clf, Q, 100, diverse=True).tolist() == spread + later
 
 
-def test_asking_and_labelling():
+def test_asking_and_labeling():
     rng = np.random.default_rng(0)
     X = np.concatenate((rng.normal(0, 1, (60, 2)), rng.normal(4, 1, (60, 2))))
     truth = np.repeat([0, 1], 60)

@@ -21,7 +21,7 @@ CODE = {
         from opforest.types import SquaredEuclidean
         """,
     "types.py": "from opforest import rare as more, something",
-    "rare.py": "def find(): from opforest.units.lengths import metre",
+    "rare.py": "def find(): from opforest.units.lengths import meter",
     "units/lengths.py": "import opforest.units.names",
     "units/names.py": "",
 }

@@ -46,7 +46,7 @@ def assert_same_answers(one, other, queries, empty):
         for name in ANSWERS:
             answers = getattr(one, name)(queries), getattr(other, name)(queries)
             np.testing.assert_array_equal(*answers)
-        assert one.sharpness_ == other.sharpness_
+        assert one.exponent_ == other.exponent_
         assert (one.class_costs(queries)[:, empty] == np.inf).all()
         share = one.predict_proba(queries)
     assert (share[:, empty] == 0).all()
@@ -64,7 +64,7 @@ def test_forgetting_the_only_example_of_a_class_equals_refitting(metric):
     assert_same_answers(clf, two, queries, 2)
     # To a model that has never heard of the third class, the others are the same.
     plain = make(metric).fit(measured(metric, X[:16]), y[:16])
-    assert plain.sharpness_ == clf.sharpness_
+    assert plain.exponent_ == clf.exponent_
     np.testing.assert_array_equal(plain.class_costs(queries), clf.class_costs(queries)[:, :2])
     np.testing.assert_array_equal(plain.predict_proba(queries), clf.predict_proba(queries)[:, :2])
 
@@ -105,7 +105,7 @@ def test_among_many_classes(metric):
 
 
 @pytest.mark.parametrize("metric", FRAGILE)
-@pytest.mark.parametrize("seeds", ["labelled", "prototypes"])
+@pytest.mark.parametrize("seeds", ["labeled", "prototypes"])
 def test_semi_supervised(metric, seeds):
     X, y, middle = blobs(24)
     y = np.where(np.arange(24) % 3 == 2, -1, y)
@@ -128,7 +128,7 @@ def test_streams(metric):
         stream.learn_one(x, int(label))
     two = make(metric).partial_fit(X[:16], y[:16], classes=[0, 1, 2])
     expected = two.predict_proba(X[16:])
-    stream._sharpness = None  # so that it is found now
+    stream._calibration = None  # so that it is found now
     for x, share in zip(as_dicts(X[16:]), expected, strict=True):
         found = stream.predict_proba_one(x)
         assert [found[label] for label in (0, 1, 2)] == share.tolist()

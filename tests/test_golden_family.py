@@ -57,7 +57,7 @@ def test_clusters(folder):
         run = (folder.name, r)
         filter = FILTERS[int(mode)] if amount else None
         model = OPFClustering(
-            int(k_max), filter=filter, amount=float(amount), allow_single_cluster=True,
+            int(k_max), merge_by=filter, threshold=float(amount), allow_single_cluster=True,
             metric=METRIC,
         ).fit(X[golden["train"]])  # fmt: skip
         assert model.k_ == golden[f"mended_r{r}_bestk"], run
@@ -93,10 +93,10 @@ def test_opfknn(folder):
     """LibOPF judges forests that cross classes and keeps others, so k may differ (data1,
     parkinsons); by the same k, densities and answers are the same."""
     X, y, golden = read(folder, "knn")
-    train, held_out, test = (golden[name] for name in ("train", "eval", "test"))
+    train, validation_fraction, test = (golden[name] for name in ("train", "eval", "test"))
     for k_max in (5, 20):
         model = OPFKNNClassifier(k_max, metric=METRIC)
-        model.fit(X[train], y[train], evaluation=(X[held_out], y[held_out]))
+        model.fit(X[train], y[train], evaluation=(X[validation_fraction], y[validation_fraction]))
         agree = (model.predict(X[test]) == golden[f"mended_k{k_max}_test"]).mean()
         is_same_k = model.k_ == golden[f"mended_k{k_max}_bestk"]
         assert is_same_k == (folder.name not in ("data1", "parkinsons"))
@@ -106,7 +106,7 @@ def test_opfknn(folder):
             assert agree == 1
         assert agree > 0.95
         best = model.accuracies_.max()
-        assert best == opf_accuracy(y[held_out], model.predict(X[held_out]))
+        assert best == opf_accuracy(y[validation_fraction], model.predict(X[validation_fraction]))
 
 
 @pytest.mark.parametrize("loss", [0, 0.01, 0.05])
@@ -118,9 +118,9 @@ def test_pruning(folder, loss):
     because its order among equals changes with every round.
     """
     X, y, golden = read(folder, "prune")
-    train, held_out, test = (golden[name] for name in ("train", "eval", "test"))
+    train, validation_fraction, test = (golden[name] for name in ("train", "eval", "test"))
     clf = OPFClassifier(METRIC).fit(X[train], y[train])
-    smaller, history = prune(clf, X[held_out], y[held_out], loss=loss)
+    smaller, history = prune(clf, X[validation_fraction], y[validation_fraction], loss=loss)
     accuracies = golden[f"mended_t{loss}_accuracies"]
     assert 100 * history[0].accuracy == pytest.approx(accuracies[0], abs=0.01)
     assert 100 * history[-1].accuracy == pytest.approx(accuracies[-1], abs=0.01)
@@ -135,9 +135,11 @@ def test_learning(folder):
     """``opf_learn`` swaps errors against examples of any class, drawn by C's rand(): only its
     beginning is ours, and what follows from the examples that it ends with."""
     X, y, golden = read(folder, "learn")
-    train, held_out, test = (golden[name] for name in ("train", "eval", "test"))
+    train, validation_fraction, test = (golden[name] for name in ("train", "eval", "test"))
     clf = OPFClassifier(METRIC).fit(X[train], y[train])
-    better, history = learn_from_errors(clf, X[held_out], y[held_out], random_state=0)
+    better, history = learn_from_errors(
+        clf, X[validation_fraction], y[validation_fraction], random_state=0
+    )
     for seed in golden["seeds"]:
         accuracies, ids = golden[f"seed{seed}_accuracies"], golden[f"seed{seed}_ids"]
         assert 100 * history[0].accuracy == pytest.approx(accuracies[0], abs=0.01)

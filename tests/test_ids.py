@@ -59,7 +59,7 @@ class History:
         self.alive = np.setdiff1d(self.alive, gone)
 
     def compact(self, _):
-        self.model.forest_.examples.tidy()
+        self.model.forest_.examples.compact()
 
     def copy(self, count):
         if count % 2:
@@ -104,7 +104,7 @@ class History:
             assert_array_equal(getattr(self.model.forest_, name), getattr(fresh.forest_, name))
 
 
-class PartlyLabelled(History):
+class PartlyLabeled(History):
     def labels(self, count):
         y = np.where(self.random.random(count) < 0.5, -1, self.random.integers(0, 3, count))
         y[:3] = np.arange(len(y[:3]))  # so that one of each is left
@@ -146,10 +146,10 @@ def test_in_larger_forests_one_by_one(algorithm, seed, steps):
     play(History(lambda metric: OPFClassifier(metric, algorithm=algorithm), seed), steps, 120)
 
 
-@pytest.mark.parametrize("seeds", ["labelled", "prototypes"])
+@pytest.mark.parametrize("seeds", ["labeled", "prototypes"])
 @given(st.integers(0, 2**32), STEPS)
 def test_with_examples_without_labels(seeds, seed, steps):
-    play(PartlyLabelled(lambda metric: OPFSemiSupervised(metric, seeds=seeds), seed), steps, 30)
+    play(PartlyLabeled(lambda metric: OPFSemiSupervised(metric, seeds=seeds), seed), steps, 30)
 
 
 @given(st.integers(0, 2**32), st.sets(st.integers(0, 39), min_size=1, max_size=8))

@@ -42,8 +42,8 @@ class TestUpdates:
     def test_at_once(self, kind, monkeypatch):
         clf = kind().fit(X[:200], Y[:200])
         cost = clf.forest_.cost
-        monkeypatch.setattr(storing.Examples, "stage", no_memory)
-        monkeypatch.setattr(storing.Examples, "make_room", no_memory)
+        monkeypatch.setattr(storing.ForestStorage, "stage", no_memory)
+        monkeypatch.setattr(storing.ForestStorage, "make_room", no_memory)
         with pytest.raises(MemoryError) as error:
             clf.partial_fit(X[200:220], Y[200:220])
         assert_plain(error, "partial_fit ran out of memory: 0 of 20 examples have been learned")
@@ -74,7 +74,7 @@ class TestUpdates:
             if len(calls) == 2:
                 no_memory()
 
-        monkeypatch.setattr(storing.Examples, "make_room_in_index", fail_later)
+        monkeypatch.setattr(storing.ForestStorage, "make_room_in_index", fail_later)
         with pytest.raises(MemoryError) as error:
             clf.forget([3, 5, 7])
         assert_plain(error, "2 of 3 examples have been forgotten, and the model is valid.")
@@ -90,7 +90,7 @@ class TestUpdates:
             raise Told(2, "SIGINT")
 
         clf = OPFClassifier().fit(X, Y)
-        monkeypatch.setattr(storing.Examples, "make_room", interrupt)
+        monkeypatch.setattr(storing.ForestStorage, "make_room", interrupt)
         with pytest.raises(KeyboardInterrupt, match="forget was interrupted: 0 of 1"):
             clf.forget([0])
 

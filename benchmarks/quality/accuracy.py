@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 
 from opforest import OPFClassifier
-from opforest.apps.reproduce.protocol import standardise
+from opforest.apps.reproduce.protocol import standardize
 from opforest.datasets import PUBLISHED, DownloadError, load_published
 from opforest.scores import opf_accuracy
 
@@ -53,7 +53,7 @@ def main(names: list[str]) -> None:
         except DownloadError as error:
             print(f"{name} is left out: {error}", file=sys.stderr)
             continue
-        found[name] = measure(standardise(X), y)
+        found[name] = measure(standardize(X), y)
         print(f"| {name} | {' | '.join(f'{x:.1f}' for x in found[name].values())} |", flush=True)
     for other in list(contestants())[1:]:
         gain = np.array([scores[other] - scores["forest"] for scores in found.values()])

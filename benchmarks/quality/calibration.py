@@ -68,8 +68,8 @@ def contestants():
 
 
 def out_of_fold(X, y):
-    """Return probabilities of all examples by each model, and the sharpness, on average."""
-    found, sharpness = {}, []
+    """Return probabilities of all examples by each model, and the calibration, on average."""
+    found, calibration = {}, []
     classes = np.unique(y)
     for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y):
         for name, model in contestants().items():
@@ -77,8 +77,8 @@ def out_of_fold(X, y):
             proba = found.setdefault(name, np.empty((len(X), len(classes))))
             proba[test] = fitted.predict_proba(X[test])
             if name == "opforest":
-                sharpness.append(fitted[-1].sharpness_)
-    return found, float(np.mean(sharpness))
+                calibration.append(fitted[-1].exponent_)
+    return found, float(np.mean(calibration))
 
 
 def confidence(proba, y):
@@ -108,19 +108,19 @@ def draw(results, path: Path):
         1, len(shown), figsize=(3.1 * len(shown), 4.2), layout="constrained", sharey=True,
         squeeze=False,
     )  # fmt: skip
-    colours = {"1 / c": "#94a4a2", "opforest": "#bd1f01", "5-NN": "#ffa90e",
+    colors = {"1 / c": "#94a4a2", "opforest": "#bd1f01", "5-NN": "#ffa90e",
                "random forest": "#3f90da"}  # fmt: skip
     labels = {"1 / c": "version 0.1.0, 1 / c"}
     for axis, name in zip(axes[0], shown, strict=True):
-        found, y, sharpness = results[name]
+        found, y, calibration = results[name]
         axis.plot([0, 1], [0, 1], color="#222222", linewidth=0.8, linestyle=(0, (3, 2)))
-        for model, colour in colours.items():
+        for model, color in colors.items():
             sure, right, count = by_bin(found[model], y)
             some = count >= 10
             axis.plot(sure[some] / count[some], right[some] / count[some], marker="o",
-                      markersize=4, linewidth=1.6 if model == "opforest" else 1.1, color=colour,
+                      markersize=4, linewidth=1.6 if model == "opforest" else 1.1, color=color,
                       label=labels.get(model, model))  # fmt: skip
-        axis.set(title=f"{name}, e = {sharpness:.1f}", xlabel="probability of the answer",
+        axis.set(title=f"{name}, e = {calibration:.1f}", xlabel="probability of the answer",
                  xlim=(0, 1.02), ylim=(0, 1.02), aspect="equal")  # fmt: skip
         axis.spines[["top", "right"]].set_visible(False)
     axes[0, 0].set_ylabel("share of right answers")
@@ -137,12 +137,12 @@ def main():
     for name, X, y in sets():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found, sharpness = out_of_fold(X, y)
-        results[name] = found, y, sharpness
+            found, calibration = out_of_fold(X, y)
+        results[name] = found, y, calibration
         losses = {model: log_loss(y, proba) for model, proba in found.items()}
         best = min(losses.values())
         cells = [f"**{loss:.3f}**" if loss == best else f"{loss:.3f}" for loss in losses.values()]
-        print(f"| {name} | " + " | ".join(cells) + f" | {sharpness:.1f} |", flush=True)
+        print(f"| {name} | " + " | ".join(cells) + f" | {calibration:.1f} |", flush=True)
     print("\n| calibration error | " + " | ".join(names) + " |")
     print("|---|" + "---:|" * len(names))
     for name, (found, y, _) in results.items():

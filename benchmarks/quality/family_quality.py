@@ -3,7 +3,7 @@
 Run it by hand, whole or in parts:
 ``python benchmarks/quality/family_quality.py [--sets NAME ...] [TABLE ...]``.
 Tables are semi, probabilities, clusters, knn, smaller, active, outliers. The data are the paper's
-sets, standardised. Those that are not at hand are left out.
+sets, standardized. Those that are not at hand are left out.
 """
 
 import argparse
@@ -114,11 +114,11 @@ def semi_run(X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
 
 
 def probabilities(sets: tuple[str, ...]) -> None:
-    """Print log losses, then calibration errors, with 5 % labelled and with 20 %."""
+    """Print log losses, then calibration errors, with 5 % labeled and with 20 %."""
     models = ("OPFSemiSupervised", "OPFClassifier", "LabelSpreading")
     columns = (*(f"loss of {name}" for name in models), *(f"error of {name}" for name in models))
     for share in (0.05, 0.2):
-        print(f"{share:.0%} labelled")
+        print(f"{share:.0%} labeled")
 
         def run(X: np.ndarray, y: np.ndarray, seed: int, share: float = share) -> list[float]:
             return probabilities_run(X, y, seed, share)
@@ -224,7 +224,7 @@ def smaller_run(X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
 
 
 def asking(sets: tuple[str, ...]) -> None:
-    """Print accuracies after a person has labelled examples chosen by chance, and by margin."""
+    """Print accuracies after a person has labeled examples chosen by chance, and by margin."""
     table(sets, ("by chance", "one by one", "four at once", "four, spread"), asking_run, best=4)
 
 
@@ -243,7 +243,7 @@ def asking_run(X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
             if many == 0:
                 asked = rng.choice(free, left, replace=False)
             else:
-                asked = free[active.query(clf, X[free], min(many, left), spread=spread)]
+                asked = free[active.query(clf, X[free], min(many, left), diverse=spread)]
             clf.label(asked, y[asked])
             free = np.setdiff1d(free, asked)
         scores.append(right(clf, X_test, y_test))

@@ -1,4 +1,4 @@
-"""What probabilities cost: to find the sharpness, to use it, and in a stream."""
+"""What probabilities cost: to find the calibration, to use it, and in a stream."""
 
 import sys
 from collections.abc import Callable
@@ -15,19 +15,19 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import StandardScaler
 
 from opforest import OPFClassifier
-from opforest.forest.probabilities import Sharpness, find_sharpness
+from opforest.forest.probabilities import CostCalibration, find_calibration
 
 REPEATS = 15
 QUERIES = 1000
 SETS = ("digits", "base1", "ntl", "CTG", "SpamBase2", "strips 100000")
 STREAMS = ("Phishing", "ImageSegments", "Bananas")
 
-#: At most this many times: the time of ``class_costs`` of 1000 queries to find the sharpness; the
+#: At most this many times: the time of ``class_costs`` of 1000 queries to find the calibration; the
 #: time of shares of inverse costs to use it, and to use it in a stream.
 FIND_BAR, USE_BAR, STREAM_BAR = 1.1, 1.05, 1.2
 
 #: The probabilities of version 0.1.0, computed by today's kernel.
-INVERSE = Sharpness(1.0, 0.0, 0, 0)
+INVERSE = CostCalibration(1.0, 0.0, 0, 0)
 
 
 def measure() -> list[Row]:
@@ -62,7 +62,7 @@ def batch(name: str, X: np.ndarray, y: np.ndarray) -> list[Row]:
     forest = clf.forest_
     best = best_of(
         REPEATS,
-        find=lambda: cpu_seconds(lambda: find_sharpness(forest.examples, forest.to_units)),
+        find=lambda: cpu_seconds(lambda: find_calibration(forest.examples, forest.to_units)),
         class_costs=lambda: cpu_seconds(lambda: clf.class_costs(queries)),
         proba=lambda: cpu_seconds(lambda: clf.predict_proba(queries)),
         inverse=lambda: cpu_seconds(lambda: clf._shares(queries, False, INVERSE)),
@@ -71,7 +71,7 @@ def batch(name: str, X: np.ndarray, y: np.ndarray) -> list[Row]:
     use = {key: best[key] for key in ("proba", "inverse")}
     return [
         Row(f"{name}, to find it / class_costs", find["find"] / find["class_costs"], "×", FIND_BAR,
-            "at most", find, f"e = {clf.sharpness_:.2f}"),
+            "at most", find, f"e = {clf.exponent_:.2f}"),
         Row(f"{name}, predict_proba / 1 ÷ c", use["proba"] / use["inverse"], "×", USE_BAR,
             "at most", use),
     ]  # fmt: skip
@@ -90,32 +90,32 @@ def streams() -> list[Row]:
 
 def in_stream(name: str, stream: list[Any]) -> Row:
     """Compare the time in ``predict_proba_one``, all renewals included, over a whole stream."""
-    asked(stream[:1500], find_sharpness)  # compile first
+    asked(stream[:1500], find_calibration)  # compile first
     best = best_of(
-        2, proba=partial(asked, stream, find_sharpness), inverse=partial(asked, stream, never)
+        2, proba=partial(asked, stream, find_calibration), inverse=partial(asked, stream, never)
     )
     note = f"{len(stream)} examples, each predicted, then learned"
     ratio = best["proba"] / best["inverse"]
     return Row(f"{name}, predict_proba_one", ratio, "×", STREAM_BAR, "at most", best, note)
 
 
-def never(*_: Any) -> Sharpness:
+def never(*_: Any) -> CostCalibration:
     return INVERSE._replace(changes=2**60)
 
 
-def asked(stream: list[Any], find: Callable[..., Sharpness]) -> float:
+def asked(stream: list[Any], find: Callable[..., CostCalibration]) -> float:
     """Return the processor time of all predictions in a stream."""
     import opforest.forest.forest
     from opforest.river import OPFClassifier as StreamClassifier
 
     model, seconds = StreamClassifier(), 0.0
-    opforest.forest.forest.find_sharpness = find
+    opforest.forest.forest.find_calibration = find
     try:
         for x, y in stream:
             seconds += cpu_seconds(lambda x=x: model.predict_proba_one(x))
             model.learn_one(x, y)
     finally:
-        opforest.forest.forest.find_sharpness = find_sharpness
+        opforest.forest.forest.find_calibration = find_calibration
     return seconds
 
 
@@ -124,9 +124,9 @@ if __name__ == "__main__":
         "probabilities",
         __doc__,
         measure,
-        f"One thread, processor time. {QUERIES} examples are held back, all others are known. Best"
-        f" of {REPEATS} in turn.\nTo find the sharpness is compared with class_costs, which checks"
-        " its input, of those held back;\npredict_proba, the sharpness known, with the same by"
-        " shares of inverse costs; the time of all\ncalls of predict_proba_one in a stream, those"
-        " that find it anew included, with shares of inverse costs.",
+        f"One thread, processor time. {QUERIES} examples are held back, all others are known."
+        f" Best of {REPEATS} in turn.\nTo find the calibration is compared with class_costs of"
+        " those held back; predict_proba, the\ncalibration known, with the same by shares of"
+        " inverse costs; all calls of predict_proba_one in a\nstream, those that find it again"
+        " included, with shares of inverse costs.",
     )

@@ -42,9 +42,9 @@ def main(attacks: Mapping[str, Attack], count: int) -> None:
         return
     chosen = {kind: attack for kind, attack in attacks.items() if options.kinds in kind}
     print(f"seed {options.seed}", flush=True)
-    tally = run(chosen, options.count, options.seed)
-    print_table(chosen, tally)
-    sys.exit(any(outcome == "failed" for _, outcome in tally))
+    counters = run(chosen, options.count, options.seed)
+    print_table(chosen, counters)
+    sys.exit(any(outcome == "failed" for _, outcome in counters))
 
 
 def seeded(seed: int, kind: str, number: int) -> random.Random:
@@ -56,19 +56,19 @@ def run(attacks: Mapping[str, Attack], count: int, seed: int) -> Counter[tuple[s
     """Return how often each kind of attack had each outcome."""
     kinds = islice(cycle(attacks), count)
     todo = [(kind, number // len(attacks)) for number, kind in enumerate(kinds)]
-    tally: Counter[tuple[str, str]] = Counter()
+    counters: Counter[tuple[str, str]] = Counter()
     while todo:
         outcomes, end = _run_in_child(attacks, todo[:BATCH], seed)
         for (kind, number), (outcome, why) in zip(todo, outcomes, strict=False):
-            tally[kind, outcome] += 1
+            counters[kind, outcome] += 1
             if outcome == "failed":
                 _report(seed, kind, number, why)
         todo = todo[len(outcomes) :]
         if end:  # the try that was under way
             (kind, number), todo = todo[0], todo[1:]
-            tally[kind, "failed"] += 1
+            counters[kind, "failed"] += 1
             _report(seed, kind, number, end)
-    return tally
+    return counters
 
 
 def _report(seed: int, kind: str, number: int, why: str) -> None:
@@ -140,11 +140,11 @@ def in_child(work: Callable[[], None]) -> None:
         raise SystemExit("the files to attack could not be made")
 
 
-def print_table(kinds: Mapping[str, Attack], tally: Counter[tuple[str, str]]) -> None:
+def print_table(kinds: Mapping[str, Attack], counters: Counter[tuple[str, str]]) -> None:
     """Print how many tries there were of each kind, and what came of them."""
     print(f"\n{'kind':40}{'tried':>9}{'refused':>9}{'accepted':>9}{'failed':>9}")
     outcomes = ("refused", "accepted", "failed")
-    rows = {kind: [tally[kind, outcome] for outcome in outcomes] for kind in kinds}
+    rows = {kind: [counters[kind, outcome] for outcome in outcomes] for kind in kinds}
     rows["all"] = [sum(numbers) for numbers in zip(*rows.values(), strict=True)]
     for kind, numbers in rows.items():
         print(f"{kind:40}" + "".join(f"{number:9}" for number in (sum(numbers), *numbers)))

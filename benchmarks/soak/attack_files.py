@@ -20,7 +20,7 @@ import attack
 import numpy as np
 
 from opforest.errors import DataFileError
-from opforest.io.columns.table import Data, Reading
+from opforest.io.columns.table import Data, ReadOptions
 from opforest.io.readers import libsvm as svm  # noqa: F401  (so that no child takes time to import them)
 from opforest.io.tables import read_chunks, read_columns, read_table, write_table
 
@@ -144,9 +144,9 @@ def try_files(format: str, rng: random.Random) -> str:
 def read(rng: random.Random, path: Path) -> str:
     """Read a file in one of the ways there are."""
     reading = rng.choice((
-        Reading(), Reading(allow_missing=True), Reading(label="1", allow_missing=True),
-        Reading(allow_missing=True, categories=True, may_lack_labels=True),
-        Reading(allow_missing=True, categories=True, lossless=True),
+        ReadOptions(), ReadOptions(allow_missing=True), ReadOptions(label="1", allow_missing=True),
+        ReadOptions(allow_missing=True, categories=True, may_lack_labels=True),
+        ReadOptions(allow_missing=True, categories=True, lossless=True),
     ))  # fmt: skip
     try:
         with warnings.catch_warnings():

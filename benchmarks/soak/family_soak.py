@@ -26,7 +26,7 @@ def main() -> None:
     rng = np.random.default_rng(SEED)
     models = [OPFSemiSupervised(algorithm=name) for name in ("kd_tree", "brute")]
     X, y, ids, seen = np.empty((0, 2)), np.empty(0, int), np.empty(0, int), 0
-    counts = {"learned": 0, "labelled": 0, "forgotten": 0, "most": 0}
+    counts = {"learned": 0, "labeled": 0, "forgotten": 0, "most": 0}
     for step in range(1, STEPS + 1):
         free = np.flatnonzero(y < 0)
         kind = rng.random()
@@ -44,7 +44,7 @@ def main() -> None:
             for model in models:
                 model.label(ids[place], label)
             y[place] = label
-            counts["labelled"] += 1
+            counts["labeled"] += 1
         else:
             place = rng.integers(len(ids))
             for model in models:

@@ -16,7 +16,7 @@ from peers import libopf
 from opforest import OPFClassifier, OPFClustering, OPFSemiSupervised
 
 SIZE = 100_000
-LABELLED = 0.05
+Labeled = 0.05
 COUNT = 300
 REPEATS = 3
 
@@ -25,7 +25,7 @@ def measure() -> list[Row]:
     rng = np.random.default_rng(0)
     X, y = strips(SIZE)
     X = X.astype(np.float64)
-    given = np.where(rng.random(SIZE) < LABELLED, y, -1)
+    given = np.where(rng.random(SIZE) < Labeled, y, -1)
     warm_up(X[:20_000], y[:20_000], given[:20_000])
     return [*semi_supervised(X, y, given), *clustering(rng)]
 
@@ -46,7 +46,7 @@ def semi_supervised(X: np.ndarray, y: np.ndarray, given: np.ndarray) -> list[Row
         classifier=lambda: cpu_seconds(lambda: OPFClassifier().fit(X, y)),
         seeds=lambda: cpu_seconds(lambda: OPFSemiSupervised().fit(X, given)),
     )
-    name = f"{SIZE}×2, {LABELLED:.0%} labelled"
+    name = f"{SIZE}×2, {Labeled:.0%} labeled"
     rows = [Row(f"fit, of OPFClassifier.fit, {name}", best["seeds"] / best["classifier"], bar=1.2,
                 sense="at most", seconds=best)]  # fmt: skip
     new = np.random.default_rng(1).permutation(SIZE)[:COUNT]
@@ -68,10 +68,10 @@ def semi_supervised(X: np.ndarray, y: np.ndarray, given: np.ndarray) -> list[Row
     rows.append(Row(f"partial_fit of one, of the classifier's, {name}",
                     best["seeds"] / best["classifier"], bar=1.5, sense="at most",
                     note=f"{1e6 * best['seeds'] / COUNT:.0f} µs"))  # fmt: skip
-    return [*rows, *labelling(models["seeds"][0], X, y, given, name)]
+    return [*rows, *labeling(models["seeds"][0], X, y, given, name)]
 
 
-def labelling(
+def labeling(
     model: OPFSemiSupervised, X: np.ndarray, y: np.ndarray, given: np.ndarray, name: str
 ) -> list[Row]:
     model = copy.deepcopy(model)

@@ -37,7 +37,7 @@ def serve_store(path: str) -> None:
     make_server(app, *listener.getsockname()).run(sockets=[listener])
 
 
-def serve_neighbours(path: str) -> None:
+def serve_neighbors(path: str) -> None:
     """Serve scikit-learn's 1-NN, which learns by fitting anew, as its users would write it."""
     import uvicorn
     from fastapi import FastAPI
@@ -161,7 +161,7 @@ def http_rows(folder: Path, X: np.ndarray, y: np.ndarray) -> list[Row]:
             asyncio.run(load(process.port, False))
             taken.append(process.memory())
     memory = (taken[1] - taken[0]) / (N - HALF)
-    with Process("store", str(path)) as ours, Process("neighbours", str(table)) as theirs:
+    with Process("store", str(path)) as ours, Process("neighbors", str(table)) as theirs:
         asyncio.run(load(ours.port, True))  # compile and warm up
         asyncio.run(load(theirs.port, False))
         for learning in (False, True):
@@ -270,8 +270,8 @@ def measure() -> list[Row]:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["store"]:
         serve_store(sys.argv[2])
-    elif sys.argv[1:2] == ["neighbours"]:
-        serve_neighbours(sys.argv[2])
+    elif sys.argv[1:2] == ["neighbors"]:
+        serve_neighbors(sys.argv[2])
     else:
         main(
             "learner",

@@ -1,4 +1,4 @@
-"""Speed of ``predict`` against LibOPF and scikit-learn's nearest neighbour."""
+"""Speed of ``predict`` against LibOPF and scikit-learn's nearest neighbor."""
 
 import sys
 from functools import partial
@@ -50,7 +50,7 @@ def skin_or_none() -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def z_scores(X: np.ndarray) -> np.ndarray:
-    """Standardise as LibOPF does: over the whole set, with the population's deviation."""
+    """Standardize as LibOPF does: over the whole set, with the population's deviation."""
     X = X.astype(np.float64)
     deviation = X.std(axis=0)
     deviation[deviation == 0] = 1
@@ -98,7 +98,7 @@ def against_libopf(
 
 
 def best_nearest(X: np.ndarray, y: np.ndarray, test: np.ndarray) -> KNeighborsClassifier:
-    """Return the nearest neighbour by the algorithm that answers fastest."""
+    """Return the nearest neighbor by the algorithm that answers fastest."""
     models = {a: KNeighborsClassifier(1, algorithm=a).fit(X, y) for a in ALGORITHMS}
     best = best_of(2, **{a: partial(seconds, model, test) for a, model in models.items()})
     return models[min(best, key=best.__getitem__)]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from opforest.estimators.classifier import OPFClassifier
     from opforest.estimators.clustering import OPFClustering
     from opforest.estimators.knn_classifier import OPFKNNClassifier
-    from opforest.estimators.model_selection import Round, learn_from_errors, prune
+    from opforest.estimators.model_selection import PruningStep, learn_from_errors, prune
     from opforest.estimators.outlier import OPFOutlier
     from opforest.estimators.pipeline import Pipeline, make_pipeline
     from opforest.estimators.preparation import Preparation
@@ -34,7 +34,7 @@ __all__ = [
     "OPFSemiSupervised",
     "Pipeline",
     "Preparation",
-    "Round",
+    "PruningStep",
     "Step",
     "StoreError",
     "UpdateReport",
@@ -58,7 +58,7 @@ __getattr__ = lazy(
         "OPFKNNClassifier": "opforest.estimators.knn_classifier",
         "OPFOutlier": "opforest.estimators.outlier",
         "OPFSemiSupervised": "opforest.estimators.semi_supervised",
-        "Round": "opforest.estimators.model_selection",
+        "PruningStep": "opforest.estimators.model_selection",
         "Pipeline": "opforest.estimators.pipeline",
         "Preparation": "opforest.estimators.preparation",
         "Step": "opforest.forest.explanation",

@@ -66,7 +66,7 @@ def margin(clf: OPFClassifier, X: npt.ArrayLike) -> Array:
 
 
 def query(
-    clf: OPFClassifier, X: npt.ArrayLike, n_instances: int = 1, *, spread: bool = False
+    clf: OPFClassifier, X: npt.ArrayLike, n_instances: int = 1, *, diverse: bool = False
 ) -> Array:
     """Return which examples to ask about, those with the smallest margins first.
 
@@ -75,13 +75,13 @@ def query(
     Parameters
     ----------
     clf : OPFClassifier or OPFSemiSupervised
-        A fitted classifier. The labelled examples of an ``OPFSemiSupervised`` have a margin of 1,
+        A fitted classifier. The labeled examples of an ``OPFSemiSupervised`` have a margin of 1,
         or of 0 if a copy has another label; leave them out of X.
     X : array-like of shape (n_samples, n_features)
         The examples to choose from, as for ``predict``.
     n_instances : int, default=1
         The number of examples to ask about; all of them if X has fewer.
-    spread : bool, default=False
+    diverse : bool, default=False
         Whether to ask about one example per conqueror before asking about a second one of any.
 
     Returns
@@ -100,7 +100,7 @@ def query(
     """
     require_count("n_instances", n_instances, 1)
     order = np.argsort(margin(clf, X), kind="stable")
-    if spread:
+    if diverse:
         conqueror = clf.conquerors(X)[0][order]
         first = np.sort(np.unique(conqueror, return_index=True)[1])
         order = np.concatenate((order[first], np.delete(order, first)))

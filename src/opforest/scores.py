@@ -60,7 +60,7 @@ def opf_accuracy(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
 
 
 def class_recall(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> dict[Hashable, float]:
-    """Return, for each class in ``y_true``, the share of its examples that were recognised.
+    """Return, for each class in ``y_true``, the share of its examples that were recognized.
 
     Parameters
     ----------

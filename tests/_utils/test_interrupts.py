@@ -6,13 +6,13 @@ import threading
 
 import pytest
 
-from opforest._utils.interrupts import undisturbed
+from opforest._utils.interrupts import defer_interrupts
 
 
 def test_ctrl_c_waits_for_a_function():
     done = []
 
-    @undisturbed
+    @defer_interrupts
     def work():
         os.kill(os.getpid(), signal.SIGINT)
         done.append("all of it")
@@ -24,12 +24,12 @@ def test_ctrl_c_waits_for_a_function():
 
 
 def test_results_errors_and_other_threads_pass():
-    assert undisturbed(lambda x: x + 1)(1) == 2
+    assert defer_interrupts(lambda x: x + 1)(1) == 2
     with pytest.raises(ZeroDivisionError):
-        undisturbed(lambda: 1 / 0)()
+        defer_interrupts(lambda: 1 / 0)()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     found = []
-    thread = threading.Thread(target=undisturbed(lambda: found.append(1)))
+    thread = threading.Thread(target=defer_interrupts(lambda: found.append(1)))
     thread.start()
     thread.join()
     assert found == [1]

@@ -11,7 +11,7 @@ import time
 import pytest
 from tests.support.children import forks, in_a_child
 
-from opforest._utils.rwlock import SharedLock, _is_held
+from opforest._utils.rwlock import ReadWriteLock, _is_held
 
 
 def start(target):
@@ -21,14 +21,14 @@ def start(target):
 
 
 def test_readers_do_not_wait_for_each_other():
-    lock, barrier = SharedLock(), threading.Barrier(5)
+    lock, barrier = ReadWriteLock(), threading.Barrier(5)
 
     def read():
-        with lock.reading():
+        with lock.read():
             barrier.wait()
 
     threads = [start(read) for _ in range(4)]
-    with lock.reading():
+    with lock.read():
         barrier.wait()
     for thread in threads:
         thread.join()
@@ -36,18 +36,18 @@ def test_readers_do_not_wait_for_each_other():
 
 
 def test_a_writer_is_alone():
-    lock, inside, seen = SharedLock(), [0, 0], []
+    lock, inside, seen = ReadWriteLock(), [0, 0], []
 
     def read():
         for _ in range(200):
-            with lock.reading():
+            with lock.read():
                 inside[0] += 1
                 seen.append(inside[1])
                 inside[0] -= 1
 
     def write():
         for _ in range(200):
-            with lock.changing():
+            with lock.write():
                 inside[1] += 1
                 time.sleep(1e-6)
                 seen.append(inside[1] - 1)
@@ -61,16 +61,16 @@ def test_a_writer_is_alone():
 
 
 def test_a_busy_writer_lets_readers_pass():
-    lock, stop, read = SharedLock(), threading.Event(), []
+    lock, stop, read = ReadWriteLock(), threading.Event(), []
 
     def write():
         while not stop.is_set():
-            with lock.changing():
+            with lock.write():
                 time.sleep(1e-3)
 
     writer = start(write)
     while len(read) < 20:  # for ever, if it did not
-        with lock.reading():
+        with lock.read():
             read.append(1)
     stop.set()
     writer.join()
@@ -78,23 +78,23 @@ def test_a_busy_writer_lets_readers_pass():
 
 
 def test_inner_calls_do_nothing():
-    lock = SharedLock()
-    with lock.changing():
-        with lock.changing(), lock.reading():
+    lock = ReadWriteLock()
+    with lock.write():
+        with lock.write(), lock.read():
             pass
         assert lock.writers
-    with lock.reading():
-        with lock.reading():
+    with lock.read():
+        with lock.read():
             pass
         assert lock.readers
     assert not any(map(_is_held, {**lock.readers, **lock.writers}))
 
 
 @pytest.mark.parametrize("event", ["line", "call", "return"])
-@pytest.mark.parametrize("how", ["reading", "changing"])
+@pytest.mark.parametrize("how", ["read", "write"])
 def test_an_interrupt_at_any_moment_unlocks_it(how, event):
     """Even at the end of a with statement, and even if somebody keeps the traceback."""
-    lock, places, kept = SharedLock(), set(), []
+    lock, places, kept = ReadWriteLock(), set(), []
 
     def hold():
         with getattr(lock, how)():
@@ -121,7 +121,7 @@ def test_an_interrupt_at_any_moment_unlocks_it(how, event):
             kept.append(error)
         finally:
             sys.settrace(None)
-        for other in (lock.changing, lock.reading):
+        for other in (lock.write, lock.read):
             thread = start(lambda: other().__enter__())  # noqa: B023
             thread.join()
             assert not thread.is_alive(), (how, at)
@@ -130,7 +130,7 @@ def test_an_interrupt_at_any_moment_unlocks_it(how, event):
 
 def test_real_signals_unlock_it():
     """At the very moments at which Python looks for signals; tracebacks are kept."""
-    lock, kept, interrupts = SharedLock(), [], 0
+    lock, kept, interrupts = ReadWriteLock(), [], 0
 
     def hear(*_):
         raise KeyboardInterrupt
@@ -142,9 +142,9 @@ def test_real_signals_unlock_it():
             try:
                 signal.setitimer(signal.ITIMER_REAL, 2e-4)
                 while True:
-                    with lock.reading():
+                    with lock.read():
                         pass
-                    with lock.changing():
+                    with lock.write():
                         pass
             except KeyboardInterrupt as error:
                 kept.append(error)
@@ -158,8 +158,8 @@ def test_real_signals_unlock_it():
 
 
 def test_copies_are_new():
-    lock = SharedLock()
-    with lock.changing():
+    lock = ReadWriteLock()
+    with lock.write():
         for other in (copy.deepcopy(lock), pickle.loads(pickle.dumps(lock))):
             assert not other.writers
 
@@ -178,10 +178,10 @@ def enter(lock):
     found = []
 
     def change():
-        with lock.changing():
+        with lock.write():
             found.append("changed")
 
-    with lock.reading():
+    with lock.read():
         found.append("read")
     thread = start(change)
     thread.join(30)
@@ -190,8 +190,8 @@ def enter(lock):
 
 @forks
 def test_a_child_does_not_wait_for_readers_that_it_does_not_have():
-    lock, is_held, stop = SharedLock(), threading.Event(), threading.Event()
-    reader = start(lambda: occupy(lock.reading, is_held, stop))
+    lock, is_held, stop = ReadWriteLock(), threading.Event(), threading.Event()
+    reader = start(lambda: occupy(lock.read, is_held, stop))
     is_held.wait(60)
     assert in_a_child(lambda: enter(lock)) == "['read', 'changed']"
     stop.set()
@@ -201,10 +201,15 @@ def test_a_child_does_not_wait_for_readers_that_it_does_not_have():
 
 @forks
 def test_what_another_thread_was_changing_is_refused_in_a_child():
-    lock, other, is_held, stop = SharedLock(), SharedLock(), threading.Event(), threading.Event()
-    writer = start(lambda: occupy(lock.changing, is_held, stop))
+    lock, other, is_held, stop = (
+        ReadWriteLock(),
+        ReadWriteLock(),
+        threading.Event(),
+        threading.Event(),
+    )
+    writer = start(lambda: occupy(lock.write, is_held, stop))
     is_held.wait(60)
-    for context in (lock.reading, lock.changing):
+    for context in (lock.read, lock.write):
         said = in_a_child(context)
         assert said.startswith("RuntimeError: another thread was changing this model when")
     assert in_a_child(lambda: enter(other)) == "['read', 'changed']"
@@ -216,10 +221,10 @@ def test_what_another_thread_was_changing_is_refused_in_a_child():
 
 @forks
 def test_a_writer_that_only_waits_has_changed_nothing():
-    lock, is_held, stop = SharedLock(), threading.Event(), threading.Event()
-    reader = start(lambda: occupy(lock.reading, is_held, stop))
+    lock, is_held, stop = ReadWriteLock(), threading.Event(), threading.Event()
+    reader = start(lambda: occupy(lock.read, is_held, stop))
     is_held.wait(60)
-    writer = start(lambda: occupy(lock.changing, threading.Event(), stop))
+    writer = start(lambda: occupy(lock.write, threading.Event(), stop))
     while not lock.writers:
         time.sleep(1e-4)
     assert in_a_child(lambda: enter(lock)) == "['read', 'changed']"
@@ -230,14 +235,14 @@ def test_a_writer_that_only_waits_has_changed_nothing():
 
 @forks
 def test_who_forks_keeps_what_it_holds():
-    lock = SharedLock()
+    lock = ReadWriteLock()
 
     def others_may_read(patience):
         found = []
-        start(lambda: (lock.reading(), found.append(True))).join(patience)
+        start(lambda: (lock.read(), found.append(True))).join(patience)
         return bool(found)
 
-    with lock.changing():
+    with lock.write():
         assert in_a_child(lambda: (len(lock.writers), others_may_read(0.2))) == "(1, False)"
-    with lock.reading():
+    with lock.read():
         assert in_a_child(lambda: (len(lock.readers), others_may_read(60))) == "(1, True)"

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from opforest.apps import compile as ahead
-from opforest.core.jit import _undisturbed, _Watcher
+from opforest.core.jit import _defer_interrupts, _Watcher
 
 ENVIRONMENT = {**os.environ, "OPFOREST_CACHE": "1"}
 
@@ -126,7 +126,7 @@ class Interrupted:
 
 
 def test_ctrl_c_waits_until_a_function_is_compiled():
-    compiled = _undisturbed(Interrupted())
+    compiled = _defer_interrupts(Interrupted())
     with pytest.raises(KeyboardInterrupt):
         compiled._compile_for_args()
     assert compiled.is_done

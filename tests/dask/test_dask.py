@@ -28,7 +28,7 @@ from opforest import OPFClassifier
 from opforest.core.mst.kruskal import Edges
 from opforest.dask import DaskOPFClassifier
 from opforest.dask.spanning import opforest_merge, opforest_span
-from opforest.forest.probabilities import find_sharpness
+from opforest.forest.probabilities import find_calibration
 from opforest.metrics import resolve
 
 
@@ -256,15 +256,15 @@ def test_the_sharpness_is_found_once_and_not_by_workers(monkeypatch):
 
     def find(*args):
         count.append(args)
-        return find_sharpness(*args)
+        return find_calibration(*args)
 
-    monkeypatch.setattr("opforest.forest.forest.find_sharpness", find)
+    monkeypatch.setattr("opforest.forest.forest.find_calibration", find)
     lazy = clf.predict_proba(in_blocks(X, (20,) * 3)), clf.predict_log_proba(in_blocks(X, (60,)))
     assert len(count) == 1
     for answer, right in zip(lazy, expected, strict=True):
         assert np.array_equal(answer.compute(), right)
     assert len(count) == 1
-    assert clf.sharpness_ == local.sharpness_ == clf.to_local().sharpness_
+    assert clf.exponent_ == local.exponent_ == clf.to_local().exponent_
 
 
 def test_parameters_pickles_and_clones(client):

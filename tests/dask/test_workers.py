@@ -22,23 +22,23 @@ from opforest.dask.spanning import opforest_span
 
 
 def _count_models():
-    from opforest.forest.storage import Examples
+    from opforest.forest.storage import ForestStorage
 
-    Examples.uncounted = Examples.__dict__["from_parts"]
-    Examples.restored = 0
+    ForestStorage.uncounted = ForestStorage.__dict__["from_parts"]
+    ForestStorage.restored = 0
 
     def count(cls, *parts):
-        Examples.restored += 1
+        ForestStorage.restored += 1
         return cls.uncounted(*parts)
 
-    Examples.from_parts = classmethod(count)
+    ForestStorage.from_parts = classmethod(count)
 
 
 def _stop_counting():
-    from opforest.forest.storage import Examples
+    from opforest.forest.storage import ForestStorage
 
-    Examples.from_parts = Examples.__dict__["uncounted"]
-    return Examples.restored
+    ForestStorage.from_parts = ForestStorage.__dict__["uncounted"]
+    return ForestStorage.restored
 
 
 def test_the_model_is_sent_to_each_worker_once(client):

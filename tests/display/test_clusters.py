@@ -1,4 +1,4 @@
-"""Pictures of clusters, and of what is labelled and what inferred."""
+"""Pictures of clusters, and of what is labeled and what inferred."""
 
 import numpy as np
 import pytest
@@ -32,10 +32,10 @@ def test_many_features_one_feature_and_wrong_ones():
         ClusterDisplay.from_estimator(OPFOutlier().fit(wide), wide)
 
 
-def test_what_is_labelled_and_what_was_inferred():
+def test_what_is_labeled_and_what_was_inferred():
     y = np.where(np.arange(120) % 20 == 0, Y, -1)
     display = ForestDisplay.from_estimator(OPFSemiSupervised().fit(X, y), X, grid_resolution=10)
-    assert "6 labelled" in display.ax_.get_title()
+    assert "6 labeled" in display.ax_.get_title()
     assert len(display.prototypes_.get_offsets()) == 6
     names = [text.get_text() for text in display.legend_.get_texts()]
-    assert {"labelled", "inferred"} <= set(names)
+    assert {"labeled", "inferred"} <= set(names)

@@ -54,7 +54,7 @@ def test_draws_what_the_forest_says():
     assert len(display.points_) == 2
 
 
-def test_regions_are_predictions_at_the_centres_of_cells():
+def test_regions_are_predictions_at_the_centers_of_cells():
     X, y = blobs()
     clf, display = draw(X, y, grid_resolution=7, eps=0.5)
     low, high = X.min(axis=0), X.max(axis=0)
@@ -104,7 +104,7 @@ def test_string_labels_in_the_legend():
     assert title == f"Optimum-path forest: 40 examples, {len(clf.forest_.prototypes)} prototypes"
 
 
-def test_many_classes_share_colours_and_markers_but_not_both():
+def test_many_classes_share_colors_and_markers_but_not_both():
     _, display = draw(*blobs(n=60, n_classes=12))
     assert legend_texts(display) == [*map(str, range(10)), "… 2 more", "prototype", "cut edge"]
     assert len(display.points_) == 12
@@ -139,12 +139,12 @@ def test_more_features_are_reduced_by_pca():
     title = display.ax_.get_title()
     assert "PCA of 5 features" in title
     assert "% of variance; regions on its plane" in title
-    centred = X - X.mean(axis=0)
-    share = np.linalg.svd(centred, compute_uv=False) ** 2 / (centred**2).sum()
+    centered = X - X.mean(axis=0)
+    share = np.linalg.svd(centered, compute_uv=False) ** 2 / (centered**2).sum()
     assert f", {share[:2].sum():.0%} of variance" in title
     assert display.ax_.get_xlabel() == f"component 1 ({share[0]:.0%} of variance)"
     back = display.plane.to_features(display.plane.points)
-    left_over = ((X - back) ** 2).sum() / (centred**2).sum()
+    left_over = ((X - back) ** 2).sum() / (centered**2).sum()
     assert left_over == pytest.approx(1 - share[:2].sum())
     assert len(display.arcs_.get_segments()) == len(X) - len(clf.forest_.prototypes)
 
@@ -279,7 +279,7 @@ def test_wrong_estimators():
         ForestDisplay.from_estimator(make_pipeline(StandardScaler(), OPFClassifier()), X)
 
 
-def cell_centre(display, row, column, resolution):
+def cell_center(display, row, column, resolution):
     left, right, lower, upper = display.plane.extent
     x = left + (column + 0.5) / resolution * (right - left)
     return x, lower + (row + 0.5) / resolution * (upper - lower)
@@ -295,7 +295,7 @@ def test_a_pipeline_of_two_features_is_drawn_in_their_own_units(kind):
     display = ForestDisplay.from_estimator(pipeline, X, grid_resolution=7)
     np.testing.assert_array_equal(display.plane.points, X)
     for row, column in ((0, 0), (2, 5), (6, 3)):
-        point = cell_centre(display, row, column, 7)
+        point = cell_center(display, row, column, 7)
         assert display.regions[row, column] == pipeline.predict([point])[0]
     assert len(display.arcs_.get_segments()) == 40 - len(pipeline[-1].forest_.prototypes)
 

@@ -34,7 +34,7 @@ def test_fitted_numbers_and_the_link_to_the_right_page():
         (OPFClustering(5), "60 examples, 2 features, "),
         (OPFOutlier(), "60 examples, 2 features, k = "),
         (OPFKNNClassifier(5), "60 examples, 2 features, 3 classes, k = "),
-        (OPFSemiSupervised(), "60 examples, 2 features, 3 classes, 60 labelled examples"),
+        (OPFSemiSupervised(), "60 examples, 2 features, 3 classes, 60 labeled examples"),
     ],
 )
 def test_the_family(estimator, said):
@@ -77,17 +77,17 @@ def test_precomputed_distances_have_no_features():
 
 
 @pytest.mark.skipif(not HAS_ATTRIBUTES, reason=f"scikit-learn {sklearn.__version__} shows none")
-def test_showing_an_estimator_finds_no_sharpness(monkeypatch):
+def test_showing_an_estimator_finds_no_calibration(monkeypatch):
     X, y = squares()
     clf = OPFClassifier().fit(X, y)
     with monkeypatch.context() as patch:
-        patch.setattr("opforest.forest.forest.find_sharpness", None)
-        assert "sharpness_" not in estimator_html_repr(clf)
+        patch.setattr("opforest.forest.forest.find_calibration", None)
+        assert "exponent_" not in estimator_html_repr(clf)
     clf.predict_proba(X)
-    assert "sharpness_" in estimator_html_repr(clf)
+    assert "exponent_" in estimator_html_repr(clf)
     clf.partial_fit(X[:1], y[:1])
     html = estimator_html_repr(clf)
-    assert "sharpness_" not in html
+    assert "exponent_" not in html
     assert "update_report_" in html
 
 

@@ -80,7 +80,7 @@ def test_forests_of_several_trees(update):
 def test_semi_supervised_and_forgotten():
     X, y = blobs(d=3)
     clf = OPFSemiSupervised().fit(X, np.where(np.arange(40) < 10, y, -1))
-    assert "10 labelled examples" in TreeDisplay.from_estimator(clf).ax_.get_title()
+    assert "10 labeled examples" in TreeDisplay.from_estimator(clf).ax_.get_title()
     clf = OPFClassifier().fit(X, y).forget([3, 5])
     assert len(TreeDisplay.from_estimator(clf).places) == 38
 

@@ -16,7 +16,7 @@ from tests.support.strategies import learning_problems
 from opforest import OPFClustering, OPFKNNClassifier, OPFOutlier
 
 
-@parametrize_with_checks([OPFClustering(), OPFClustering(5, metric="manhattan", filter="area")])
+@parametrize_with_checks([OPFClustering(), OPFClustering(5, metric="manhattan", merge_by="area")])
 def test_estimator_checks(estimator, check):
     check(estimator)
 
@@ -40,14 +40,14 @@ def test_clusters_are_those_of_the_definition(problem, k_max, k_min, allow_one, 
         k_max, k_min=k_min, allow_single_cluster=allow_one, algorithm=algorithm, n_jobs=2
     ).fit(X)
     if len(X) == 1:
-        assert (model.k_, model.labels_.tolist(), len(model.cuts_)) == (0, [0], 0)
+        assert (model.k_, model.labels_.tolist(), len(model.normalized_cuts_)) == (0, [0], 0)
         assert model.predict(Q).tolist() == [0] * len(Q)
         return
     D = distances(X)
     k, cuts = oracle_hills.cluster(D, k_max, k_min, allow_one)
     expected = oracle_hills.grow(D, k)
     assert model.k_ == k
-    assert model.cuts_.tolist() == cuts
+    assert model.normalized_cuts_.tolist() == cuts
     assert model.density_.tolist() == expected["density"]
     assert model.predecessor_.tolist() == expected["before"]
     assert model.roots_[model.labels_].tolist() == expected["root"]
@@ -58,16 +58,16 @@ def test_clusters_are_those_of_the_definition(problem, k_max, k_min, allow_one, 
 @settings(max_examples=60)
 @given(
     problem=learning_problems(max_n=20),
-    filter=st.sampled_from(["height", "area", "volume"]),
-    amount=st.sampled_from([0.07, 0.2, 0.37, 0.61]),
+    merge_by=st.sampled_from(["height", "area", "volume"]),
+    threshold=st.sampled_from([0.07, 0.2, 0.37, 0.61]),
     k=st.integers(1, 8),
 )
-def test_filters_are_those_of_the_definition(problem, filter, amount, k):
+def test_filters_are_those_of_the_definition(problem, merge_by, threshold, k):
     X, _, _ = problem
     if len(X) == 1:
         return
-    model = OPFClustering(k, k_min=k, filter=filter, amount=amount).fit(X)
-    _, root, before = oracle_hills.filtered(distances(X), model.k_, filter, amount)
+    model = OPFClustering(k, k_min=k, merge_by=merge_by, threshold=threshold).fit(X)
+    _, root, before = oracle_hills.filtered(distances(X), model.k_, merge_by, threshold)
     assert model.roots_[model.labels_].tolist() == root
     assert model.predecessor_.tolist() == before
 
@@ -78,7 +78,7 @@ def test_threads_and_searches_change_nothing():
     one = OPFClustering(12, algorithm="brute").fit(X)
     for algorithm, n_jobs in (("kd_tree", 1), ("auto", 2)):
         other = OPFClustering(12, algorithm=algorithm, n_jobs=n_jobs).fit(X)
-        for name in ("labels_", "roots_", "density_", "cuts_", "predecessor_"):
+        for name in ("labels_", "roots_", "density_", "normalized_cuts_", "predecessor_"):
             assert np.array_equal(getattr(one, name), getattr(other, name)), name
         assert np.array_equal(one.predict(X + 0.3), other.predict(X + 0.3))
 
@@ -118,8 +118,8 @@ def test_precomputed_distances_and_functions():
         ({"k_max": 0}, "k_max must be an integer"),
         ({"k_max": 2.5}, "k_max must be an integer"),
         ({"k_min": 30}, "k_min must not exceed k_max"),
-        ({"filter": "width"}, "filter must be None or one of"),
-        ({"amount": 2}, "amount must be a number"),
+        ({"merge_by": "width"}, "merge_by must be None or one of"),
+        ({"threshold": 2}, "threshold must be a number"),
         ({"algorithm": "ball"}, "algorithm must be"),
     ],
 )
@@ -135,11 +135,11 @@ def test_verbose_prints_phases(kind, capsys):
     assert not capsys.readouterr().out
     kind(3, verbose=1).fit(X, np.arange(30) % 2)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith(f"[{kind.__name__}] nearest neighbours, 30 examples: ")
+    assert lines[0].startswith(f"[{kind.__name__}] nearest neighbors, 30 examples: ")
     assert any("choosing k" in line for line in lines)
 
 
-def test_all_copies_and_more_neighbours_than_examples():
+def test_all_copies_and_more_neighbors_than_examples():
     copies = OPFClustering(30).fit(np.ones((6, 2)))
     assert copies.labels_.tolist() == [0] * 6
     assert copies.predict([[1.0, 1.0], [2.0, 5.0]]).tolist() == [0, 0]

@@ -33,7 +33,7 @@ def test_all_copies():
     assert np.array_equal(semi.label(4, 0).transduction_, fresh.transduction_)
 
 
-def test_one_class_and_more_neighbours_than_examples():
+def test_one_class_and_more_neighbors_than_examples():
     X = np.arange(8.0)[:, None]
     assert OPFKNNClassifier(k_max=50).fit(X, np.zeros(8)).predict([[100.0]]).tolist() == [0]
     semi = OPFSemiSupervised().fit(X, [1, *[-1] * 7])

@@ -56,5 +56,5 @@ def test_bad_input():
         OPFKNNClassifier().fit(X, y, evaluation=(X, [0, 1, 5]))
     with pytest.raises(ValueError, match="evaluation must be a pair"):
         OPFKNNClassifier().fit(X, y, evaluation=np.array(X))
-    with pytest.raises(ValueError, match="held_out must be"):
-        OPFKNNClassifier(held_out=2).fit(X, y)
+    with pytest.raises(ValueError, match="validation_fraction must be"):
+        OPFKNNClassifier(validation_fraction=2).fit(X, y)

@@ -170,7 +170,7 @@ def test_bad_input():
             function(clf, X, [0, 1, 7])
         with pytest.raises(ValueError, match="update='exact'"):
             function(OPFClassifier(update="opfi").fit(X, y), X, y)
-        for seeds in ("labelled", "prototypes"):
+        for seeds in ("labeled", "prototypes"):
             with pytest.raises(ValueError, match="got OPFSemiSupervised"):
                 function(OPFSemiSupervised(seeds=seeds).fit(X, y), X, y)
         with pytest.raises(ValueError, match="Of a pipeline, pass the last step"):

@@ -26,7 +26,7 @@ def test_scores_are_logarithms_of_densities(problem, k_max):
     model = OPFOutlier(k_max).fit(X)
     D = np.sqrt(oracle.table(X, oracle.squared_euclidean).astype(float))
     k, _ = oracle_hills.cluster(D, k_max, allow_one=True)
-    near = oracle_hills.neighbours(D, k)
+    near = oracle_hills.neighbors(D, k)
     _, (unit, _, _) = oracle_hills.densities(D, near)
     assert model.k_ == k
     scores = model.score_samples(X)

@@ -21,7 +21,7 @@ from tests.support.comparison import assert_same_model, snapshot
 from tests.support.strategies import learning_problems
 
 from opforest import OPFClassifier, OPFSemiSupervised
-from opforest.core.kdtree.dynamic import Index
+from opforest.core.kdtree.dynamic import DynamicKDTree
 from opforest.forest.updates import exact
 from opforest.forest.updates import late_labels as seeded
 
@@ -94,7 +94,7 @@ def test_libopf_s_way_is_a_supervised_forest_of_labels_spread_from_prototypes(pr
 class ChangingModel(RuleBasedStateMachine):
     """Learns, labels and forgets, sleeps and fails, twice: by k-d tree and by brute force."""
 
-    seeds = "labelled"
+    seeds = "labeled"
     point = st.lists(st.integers(0, 3), min_size=3, max_size=3)
     examples = st.lists(
         st.tuples(point, st.sampled_from(["", "", "", "a", "b", "c"])), min_size=1, max_size=8
@@ -156,10 +156,10 @@ class ChangingModel(RuleBasedStateMachine):
     @precondition(lambda self: any(label is not None for label in self.y))
     @rule()
     def forget_all_labels(self):
-        labelled = np.array([label is not None for label in self.y])
+        labeled = np.array([label is not None for label in self.y])
         for clf in self.models:
-            clf.forget(self.ids[labelled])
-        self.drop(labelled)
+            clf.forget(self.ids[labeled])
+        self.drop(labeled)
 
     def drop(self, gone):
         self.X, self.y, self.ids = self.X[~gone], self.y[~gone], self.ids[~gone]
@@ -169,20 +169,20 @@ class ChangingModel(RuleBasedStateMachine):
         self.models = [pickle.loads(pickle.dumps(clf)) for clf in self.models]
 
     @rule()
-    def tidy(self):
+    def compact(self):
         for clf in self.models:
-            clf._seeded().examples.tidy()
+            clf._seeded().examples.compact()
 
     @rule(bad=st.sampled_from(["unknown", "repeated", "none", "few", "other"]))
     def fail(self, bad):
-        labelled = [i for i in range(len(self.y)) if self.y[i] is not None]
+        labeled = [i for i in range(len(self.y)) if self.y[i] is not None]
         one = self.ids[:1].tolist()
         ids, y, message = {
             "unknown": ([self.n_seen], ["a"], "ids must be"),
             "repeated": (2 * (one or [0]), ["a", "a"], "ids must be"),
             "none": (one, [None] * len(one), "y must be labels"),
             "few": (one, [], "one for each id"),
-            "other": (self.ids[labelled[:1]], ["d"] * len(labelled[:1]), "has the label"),
+            "other": (self.ids[labeled[:1]], ["d"] * len(labeled[:1]), "has the label"),
         }[bad]
         if len(ids) == 0:
             return
@@ -203,7 +203,7 @@ class ChangingModel(RuleBasedStateMachine):
             assert np.array_equal(clf.forest_.ids, self.ids)
         if len(self.ids) == 0:
             return
-        assert isinstance(self.models[0]._seeded().examples.body.index, Index)
+        assert isinstance(self.models[0]._seeded().examples.body.index, DynamicKDTree)
         has_labels = any(label is not None for label in self.y)
         fresh = self.make("brute").partial_fit(self.X, self.y, classes=list("abc"))
         for clf in self.models:
@@ -211,7 +211,7 @@ class ChangingModel(RuleBasedStateMachine):
                 assert_same_model(clf, fresh, queries, ids=False)
                 continue
             assert clf.transduction_.tolist() == [None] * len(self.y)
-            with pytest.raises(ValueError, match="no example is labelled"):
+            with pytest.raises(ValueError, match="no example is labeled"):
                 clf.predict(queries)
 
 
@@ -276,7 +276,7 @@ def test_large_forests_with_an_index_stay_exact():
     assert_same_model(clf, OPFSemiSupervised().fit(X[rest], y[rest]), X[:100] + 0.25, ids=False)
 
 
-def test_without_unlabelled_examples_it_is_the_nearest_neighbour():
+def test_without_unlabeled_examples_it_is_the_nearest_neighbor():
     rng = np.random.default_rng(0)
     X, y, Q = rng.normal(size=(80, 3)), rng.integers(0, 3, 80), rng.normal(size=(50, 3))
     nearest = KNeighborsClassifier(1).fit(X, y).predict(Q)

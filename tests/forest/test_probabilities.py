@@ -24,27 +24,27 @@ import opforest
 from opforest import OPFClassifier, OPFSemiSupervised
 from opforest.core.metrics.distances import measure_block
 from opforest.forest import forest
-from opforest.forest import probabilities as sharpness
-from opforest.forest.probabilities import LEAST, Sharpness
+from opforest.forest import probabilities as calibration
+from opforest.forest.probabilities import LEAST, CostCalibration
 
 
 @pytest.fixture
 def few_judged(monkeypatch):
     """Let a forest judge five examples, so that small ones have more than that."""
-    monkeypatch.setattr(sharpness, "JUDGED", 5)
+    monkeypatch.setattr(calibration, "JUDGED", 5)
     return 5
 
 
 @pytest.fixture
 def searches(monkeypatch):
-    """Count how often the sharpness is found."""
+    """Count how often the calibration is found."""
     count = []
 
     def find(*args):
         count.append(args)
-        return sharpness.find_sharpness(*args)
+        return calibration.find_calibration(*args)
 
-    monkeypatch.setattr(forest, "find_sharpness", find)
+    monkeypatch.setattr(forest, "find_calibration", find)
     return count
 
 
@@ -63,8 +63,8 @@ def offers_by_hand(clf, at_most=1000):
     return units, [label[i] for i in some]
 
 
-def offers_to_unlabelled(clf, X, y, at_most):
-    """By class, what labelled examples would be offered if their own label had not been given."""
+def offers_to_unlabeled(clf, X, y, at_most):
+    """By class, what labeled examples would be offered if their own label had not been given."""
     D, seeds = oracle.table(X, oracle.squared_euclidean), np.flatnonzero(y >= 0)
     some = seeds[plain.chosen(len(seeds), at_most)]
     offers = []
@@ -85,7 +85,7 @@ def assert_right(clf, at_most=1000):
 
 
 def assert_right_for(clf, offers, own):
-    found = clf.forest_.sharpness()
+    found = clf.forest_.calibration()
     offers, own = plain.judged(offers, own)
     floor = plain.floor_of(offers)
     assert found.floor == floor
@@ -102,9 +102,9 @@ def city_blocks(a, b):
     return np.abs(a - b).sum()
 
 
-def assert_same_sharpness(a, b):
+def assert_same_calibration(a, b):
     """To the bit, whatever has happened to the forests."""
-    assert a.forest_.sharpness()[:2] == b.forest_.sharpness()[:2]
+    assert a.forest_.calibration()[:2] == b.forest_.calibration()[:2]
 
 
 # Against a plain search.
@@ -116,7 +116,7 @@ def test_sharpness_and_probabilities(problem):
     X, y, Q = problem
     clf = OPFClassifier().fit(X, y)
     assert_right(clf)
-    exponent, floor, *_ = clf.forest_.sharpness()
+    exponent, floor, *_ = clf.forest_.calibration()
     proba, log_proba = clf.predict_proba(Q), clf.predict_log_proba(Q)
     for costs, row, logs in zip(clf.class_costs(Q).astype(float), proba, log_proba, strict=True):
         expected = plain.probabilities(costs.tolist(), exponent, floor)
@@ -137,19 +137,19 @@ def test_labels_are_left_out_where_few_are_given(algorithm, problem, kept):
     if (y == -1).all():
         y[0] = 0
     y = np.searchsorted(np.unique(y[y >= 0]), y, side="right") - 1  # no class without a label
-    limit, sharpness.JUDGED = sharpness.JUDGED, 7
+    limit, calibration.JUDGED = calibration.JUDGED, 7
     try:
         clf = OPFSemiSupervised(algorithm=algorithm).fit(X, y)
-        assert_right_for(clf, *offers_to_unlabelled(clf, X, y, 7))
+        assert_right_for(clf, *offers_to_unlabeled(clf, X, y, 7))
         grown = OPFSemiSupervised(algorithm=algorithm)
         for i in range(len(X)):
             grown.partial_fit(X[i : i + 1], [-1], classes=clf.classes_)
         for i in np.flatnonzero(y >= 0):
-            grown.label(i, y[i]).sharpness_  # noqa: B018
-        assert_same_sharpness(clf, grown)
+            grown.label(i, y[i]).exponent_  # noqa: B018
+        assert_same_calibration(clf, grown)
         assert np.array_equal(clf.predict_proba(Q), grown.predict_proba(Q))
     finally:
-        sharpness.JUDGED = limit
+        calibration.JUDGED = limit
 
 
 @pytest.mark.parametrize("metric", ["canberra", "precomputed"])
@@ -208,7 +208,7 @@ def test_approximate_forests(update, problem):
 @given(problem=learning_problems())
 def test_grown_and_refitted_models_are_equally_sharp(algorithm, problem):
     X, y, Q = problem
-    limit, sharpness.JUDGED = sharpness.JUDGED, 7
+    limit, calibration.JUDGED = calibration.JUDGED, 7
     try:
         clf = OPFClassifier(algorithm=algorithm)
         with insertions_only():
@@ -216,18 +216,18 @@ def test_grown_and_refitted_models_are_equally_sharp(algorithm, problem):
                 clf.partial_fit(X[i : i + 1], y[i : i + 1])
                 if i % 4 == 1:
                     clf.predict_proba(Q)
-        assert_same_sharpness(clf, OPFClassifier(algorithm="brute").fit(X, y))
+        assert_same_calibration(clf, OPFClassifier(algorithm="brute").fit(X, y))
         assert_right(clf, 7)
         left = np.arange(len(X)) % 3 != 1
         for i in np.flatnonzero(~left):
             clf.forget([i])
         if left.any():
             other = OPFClassifier().partial_fit(X[left], y[left], classes=clf.classes_)
-            assert_same_sharpness(clf, other)
+            assert_same_calibration(clf, other)
             assert np.array_equal(clf.predict_proba(Q), other.predict_proba(Q))
             assert np.array_equal(clf.predict_log_proba(Q), other.predict_log_proba(Q))
     finally:
-        sharpness.JUDGED = limit
+        calibration.JUDGED = limit
 
 
 @pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
@@ -236,11 +236,11 @@ def test_many_examples_by_any_search_and_any_number_of_threads(algorithm):
     expected = OPFClassifier(algorithm="brute").fit(X, y)
     for jobs in (None, 2, 3):
         clf = OPFClassifier(algorithm=algorithm, n_jobs=jobs).fit(X, y)
-        assert_same_sharpness(clf, expected)
+        assert_same_calibration(clf, expected)
     clf.forget(np.arange(0, 40)).partial_fit(X[:5], y[:5])
-    assert clf.forest_.examples.body.holes[0]
+    assert clf.forest_.examples.body.n_deleted[0]
     again = OPFClassifier().fit(np.concatenate((X[40:], X[:5])), np.concatenate((y[40:], y[:5])))
-    assert_same_sharpness(clf, again)
+    assert_same_calibration(clf, again)
 
 
 # What must come out.
@@ -253,7 +253,7 @@ def test_digits_are_as_sure_as_they_are_right():
     proba = clf.predict_proba(test)
     assert log_loss(y_test, proba) < 0.15
     assert abs(proba.max(axis=1).mean() - clf.score(test, y_test)) < 0.03
-    assert 10 < clf.sharpness_ < 30
+    assert 10 < clf.exponent_ < 30
 
 
 def test_where_nothing_can_be_told_costs_are_inverted():
@@ -263,16 +263,16 @@ def test_where_nothing_can_be_told_costs_are_inverted():
         (np.ones((6, 2)), [0, 1, 0, 1, 1, 0]),  # one point
         ([[2.0]], ["only"]),
     ):
-        assert OPFClassifier().fit(X, y).sharpness_ == 1
+        assert OPFClassifier().fit(X, y).exponent_ == 1
     assert OPFClassifier().fit([[0.0], [3.0]], [0, 1]).predict_proba([[1.0]])[0] == pytest.approx(
         [2 / 3, 1 / 3]
     )
     empty = OPFClassifier().fit([[0.0], [3.0]], [0, 1]).forget([0, 1])
-    assert empty.sharpness_ == 1
+    assert empty.exponent_ == 1
     with pytest.raises(ValueError, match="nothing left to predict with"):
         empty.predict_proba([[1.0]])
     with pytest.raises(AttributeError, match="before fit"):
-        OPFClassifier().sharpness_  # noqa: B018
+        OPFClassifier().exponent_  # noqa: B018
 
 
 def test_separable_classes_do_not_make_it_infinite():
@@ -281,7 +281,7 @@ def test_separable_classes_do_not_make_it_infinite():
     y = np.arange(40) // 20
     clf = OPFClassifier().fit(X, y)
     assert_right(clf)
-    assert 0 < clf.sharpness_ < 10
+    assert 0 < clf.exponent_ < 10
     # Forty examples were right, and one made-up one was right by halves.
     assert 0.9 < clf.predict_proba([[10.0]])[0, 0] < 1
 
@@ -289,10 +289,10 @@ def test_separable_classes_do_not_make_it_infinite():
 def test_labels_by_chance_make_it_small_but_never_nothing():
     rng = np.random.default_rng(0)
     clf = OPFClassifier().fit(rng.random((400, 3)), rng.integers(0, 2, 400))
-    assert clf.sharpness_ < 1
-    board = [[i, j] for i in range(6) for j in range(6)]  # a chess board: neighbours mislead
+    assert clf.exponent_ < 1
+    board = [[i, j] for i in range(6) for j in range(6)]  # a chess board: neighbors mislead
     clf = OPFClassifier().fit(board, [(i + j) % 2 for i, j in board])
-    assert clf.sharpness_ == LEAST
+    assert clf.exponent_ == LEAST
     proba = clf.predict_proba([[2.4, 2.0], [2.1, 2.0]])
     assert (np.abs(proba - 0.5) < 0.02).all()
     assert proba[1, 0] > proba[0, 0] > 0.5
@@ -316,7 +316,7 @@ def test_classes_without_examples_have_no_probability():
     proba, log_proba = clf.predict_proba([[5.0, 3, 2, 1]]), clf.predict_log_proba([[5.0, 3, 2, 1]])
     assert proba[0, 3] == 0
     assert log_proba[0, 3] == -np.inf
-    assert clf.sharpness_ == OPFClassifier().fit(*load_iris(return_X_y=True)).sharpness_
+    assert clf.exponent_ == OPFClassifier().fit(*load_iris(return_X_y=True)).exponent_
 
 
 def test_units_do_not_matter_and_powers_hardly():
@@ -325,16 +325,16 @@ def test_units_do_not_matter_and_powers_hardly():
     plain_clf = OPFClassifier().fit(X[:300], y[:300])
     for scale in (2.0**-40, 2.0**40):
         scaled = OPFClassifier().fit(X[:300] * scale, y[:300])
-        assert scaled.sharpness_ == plain_clf.sharpness_
+        assert scaled.exponent_ == plain_clf.exponent_
         assert np.array_equal(scaled.predict_proba(Q * scale), plain_clf.predict_proba(Q))
     squared = OPFClassifier("sqeuclidean").fit(X[:300], y[:300])
     # The floor makes them differ a little.
-    assert squared.sharpness_ == pytest.approx(plain_clf.sharpness_ / 2, rel=1e-3)
+    assert squared.exponent_ == pytest.approx(plain_clf.exponent_ / 2, rel=1e-3)
 
 
 def test_logarithms_tell_where_probabilities_cannot():
     clf = OPFClassifier().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
-    found = Sharpness(1e4, 0.0, *clf.forest_.sharpness()[2:])
+    found = CostCalibration(1e4, 0.0, *clf.forest_.calibration()[2:])
     costs, winner, known = np.array([[1.0, 1.5, 2.0]]), np.array([0]), np.ones((1, 3), bool)
     assert found.shares(costs, winner, known).tolist() == [[1, 0, 0]]
     logs = found.log_shares(costs, winner, known)
@@ -342,7 +342,7 @@ def test_logarithms_tell_where_probabilities_cannot():
     logs = found.log_shares(np.array([[5e-324, 1e300, np.inf]]), winner, known)
     assert logs[0, 1] == pytest.approx(-1e4 * (math.log(1e300) + 744.44))
     assert logs[0, 2] == -np.inf
-    nothing = Sharpness(2.0, 0.0, 0, 0)
+    nothing = CostCalibration(2.0, 0.0, 0, 0)
     shares = nothing.shares(np.array([[0.0, 0.0, 1.0]]), np.array([1]), known)
     assert shares[0] == pytest.approx([0.5, 0.5, 0])
 
@@ -356,7 +356,7 @@ def test_it_is_found_once_for_each_change(searches):
     clf.predict(X), clf.class_costs(X), clf.explain(X[0])
     assert len(searches) == 0
     first = clf.predict_proba(X)
-    clf.predict_log_proba(X), clf.sharpness_
+    clf.predict_log_proba(X), clf.exponent_
     assert np.array_equal(clf.predict_proba(X), first)
     assert len(searches) == 1
     for twin in (copy.deepcopy(clf), pickle.loads(pickle.dumps(clf))):
@@ -377,21 +377,21 @@ def test_what_fails_changes_nothing(monkeypatch, searches):
     clf = OPFClassifier().fit(X, y)
     with pytest.raises(ValueError, match="features"):
         clf.predict_proba(X[:, :2])
-    assert clf.forest_.found_sharpness is None
+    assert clf.forest_.found_calibration is None
 
     def interrupt(*args):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(forest, "find_sharpness", interrupt)
+        patch.setattr(forest, "find_calibration", interrupt)
         with pytest.raises(KeyboardInterrupt):
             clf.predict_proba(X)
-    assert clf.forest_.found_sharpness is None
+    assert clf.forest_.found_calibration is None
     expected = clf.predict_proba(X)
-    before = clf.forest_.found_sharpness
+    before = clf.forest_.found_calibration
     with pytest.raises(ValueError, match="features"):
         clf.partial_fit(X[:1, :2], y[:1])
-    assert clf.forest_.found_sharpness is before
+    assert clf.forest_.found_calibration is before
     assert np.array_equal(clf.predict_proba(X), expected)
     assert len(searches) == 1
 
@@ -443,7 +443,7 @@ def test_it_is_saved_with_the_model(tmp_path, searches):
     clf.partial_fit(X[1:2], y[1:2])  # it is out of date, and not saved
     opforest.save(clf, tmp_path / "older")
     older = opforest.load(tmp_path / "older")
-    assert older.forest_.found_sharpness is None
+    assert older.forest_.found_calibration is None
     assert np.array_equal(older.predict_proba(X), clf.predict_proba(X))
 
 
@@ -454,14 +454,14 @@ def test_streams_find_it_anew_when_enough_has_changed(searches, tmp_path):
     river = pytest.importorskip("opforest.river.classifier")
     rng = np.random.default_rng(0)
     model = river.OPFClassifier(window_size=30)
-    assert model.sharpness is None
+    assert model.calibration is None
     found = []
     for i, x in enumerate(rng.random((200, 2)).tolist()):
         x = {"a": x[0], "b": x[1]}
         if model.predict_proba_one(x) and len(searches) > len(found):
             found.append(i)
             batch = OPFClassifier().fit(model.forest.points, model.forest.label)
-            assert model.sharpness == pytest.approx(batch.sharpness_)
+            assert model.calibration == pytest.approx(batch.exponent_)
             searches.pop()  # the batch's own search
         model.learn_one(x, int(x["a"] + x["b"] > 1))
         if i == 100:
@@ -469,7 +469,7 @@ def test_streams_find_it_anew_when_enough_has_changed(searches, tmp_path):
         if i == 110:
             opforest.save(model, tmp_path / "stream")
             model = opforest.load(tmp_path / "stream")
-            assert model.sharpness == pytest.approx(batch.sharpness_)
+            assert model.calibration == pytest.approx(batch.exponent_)
     # At first of 1 example, then after 5 more, and 5 × 6 more; then of the 30 in the window, where
     # each new example also forgets one.
     assert found[:3] == [1, 6, 33]

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from opforest.errors import DataFileError
-from opforest.io.columns.table import Reading
+from opforest.io.columns.table import ReadOptions
 from opforest.io.tables import read_table
 
 CELLS = st.sampled_from(
@@ -27,7 +27,7 @@ def test_numbers_of_arff_are_what_their_text_says(tmp_path, monkeypatch, rows, l
     head = "@relation r\n@attribute a real\n@attribute id numeric\n@attribute c {u,v}\n@data\n"
     path = tmp_path / "a.arff"
     path.write_text(head + "".join(",".join(row) + "\n" for row in rows))
-    reading = Reading(label=label, allow_missing=lenient, categories=lenient)
+    reading = ReadOptions(label=label, allow_missing=lenient, categories=lenient)
 
     def answer(some):
         with monkeypatch.context() as patched:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opforest.errors import DataFileError
-from opforest.io.columns.table import Data, Expected, Reading
+from opforest.io.columns.table import Data, InputSchema, ReadOptions
 from opforest.io.tables import read_table, write_table
 
 pytest.importorskip("pyarrow")
@@ -41,7 +41,7 @@ class TestErrors:
     )
     def test_bad_csv(self, tmp_path, content, message):
         with pytest.raises(DataFileError, match=message):
-            read_table(write(tmp_path, content), Reading(delimiter=","))
+            read_table(write(tmp_path, content), ReadOptions(delimiter=","))
 
     @pytest.mark.parametrize(
         ("label", "message"),
@@ -49,7 +49,7 @@ class TestErrors:
     )
     def test_a_label_that_is_not_there(self, tmp_path, label, message):
         with pytest.raises(DataFileError, match=message):
-            read_table(write(tmp_path, "a,class\n1,2\n"), Reading(label=label))
+            read_table(write(tmp_path, "a,class\n1,2\n"), ReadOptions(label=label))
 
     @pytest.mark.parametrize(
         ("content", "message"),
@@ -126,7 +126,7 @@ class TestErrors:
         pq.write_table(pa.table({"a": [1, large], "label": [1, 2]}), tmp_path / "a.parquet")
         for path in tmp_path.iterdir():
             with pytest.raises(DataFileError, match=f"{large}, which float64 cannot hold"):
-                read_table(path, Reading(allow_missing=True))
+                read_table(path, ReadOptions(allow_missing=True))
             with pytest.raises(DataFileError, match=f"{large}, which float64 cannot hold"):
                 read_table(path)
 
@@ -184,12 +184,12 @@ class TestErrors:
         ],
     )
     def test_other_columns_than_the_models(self, tmp_path, content, message):
-        reading = Reading(expected=Expected(2, ("a", "b"), True))
+        reading = ReadOptions(expected=InputSchema(2, ("a", "b"), True))
         with pytest.raises(DataFileError, match=message):
             read_table(write(tmp_path, content), reading)
 
     def test_more_columns_than_the_models_are_ignored(self, tmp_path):
-        reading = Reading(expected=Expected(2, ("a", "b"), True))
+        reading = ReadOptions(expected=InputSchema(2, ("a", "b"), True))
         data = read_table(write(tmp_path, "id,when,a,more,b,class\n1,noon,2,9,3,1\n"), reading)
         assert (data.X.tolist(), data.y.tolist()) == ([[2, 3]], ["1"])
         assert read_table(write(tmp_path, "2,3\n"), reading).y is None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opforest.errors import DataFileError
-from opforest.io.columns.table import Data, Reading
+from opforest.io.columns.table import Data, ReadOptions
 from opforest.io.tables import read_chunks, read_table, write_table
 
 pytest.importorskip("pyarrow")
@@ -23,7 +23,7 @@ class TestChunks:
         data = Data(X, np.array([1, 2, 3, 1, 2, 3, 1]))
         path = tmp_path / f"data{ENDS[kind]}"
         write_table(path, data)
-        reading = Reading(label="-1" if kind == "npy" else None)
+        reading = ReadOptions(label="-1" if kind == "npy" else None)
         chunks = list(read_chunks(path, reading, rows=rows, skip=skip))
         assert all(len(chunk) == rows for chunk in chunks[:-1])
         assert sum(map(len, chunks)) == 7 - skip
@@ -39,7 +39,7 @@ class TestChunks:
         assert np.array_equal(np.concatenate([chunk.X for chunk in chunks]), X)
         assert "".join(np.concatenate([chunk.y for chunk in chunks])) == "abacaba"
         np.savez_compressed(tmp_path / "b.npz", table=np.column_stack((X, np.arange(7) % 2)))
-        chunks = read_chunks(tmp_path / "b.npz", Reading(label="3"), rows=4)
+        chunks = read_chunks(tmp_path / "b.npz", ReadOptions(label="3"), rows=4)
         assert [chunk.y.tolist() for chunk in chunks] == [[0, 1, 0, 1], [0, 1, 0]]
 
     def test_errors_count_from_the_beginning(self, tmp_path):
@@ -88,6 +88,6 @@ class TestChunks:
         stdin = io.TextIOWrapper(io.BufferedReader(Endless()))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "stdin", stdin)
-            chunks = read_chunks("-", Reading(label="2"), rows=1)
+            chunks = read_chunks("-", ReadOptions(label="2"), rows=1)
             assert [next(chunks).y.tolist() for _ in range(1000)] == [[2]] * 1000
             chunks.close()

@@ -12,7 +12,7 @@ from tests.support.table_files import write
 from tests.support.workbooks import write_workbook
 
 from opforest.errors import DataFileError
-from opforest.io.columns.table import Reading, Table
+from opforest.io.columns.table import ReadOptions, Table
 from opforest.io.guard import guard, guarded
 from opforest.io.panics import is_panic
 from opforest.io.readers import arrow, parquet
@@ -178,7 +178,7 @@ def varint(number, width=0):
 
 
 def refused(path, message="more than 100 times its size"):
-    for read in (read_table, lambda path: list(read_chunks(path, Reading(label="1")))):
+    for read in (read_table, lambda path: list(read_chunks(path, ReadOptions(label="1")))):
         with pytest.raises(DataFileError, match=message):
             read(path)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("polars")
 from opforest.errors import DataFileError
-from opforest.io.columns.table import Reading
+from opforest.io.columns.table import ReadOptions
 from opforest.io.readers.delimited import Delimited, find_delimiter
 from opforest.io.tables import read_table
 
@@ -18,7 +18,7 @@ pools = st.lists(st.lists(st.sampled_from(CELLS), min_size=1, max_size=4), min_s
 
 
 def outcome(path):
-    reading = Reading(label="-1", categories=True, allow_missing=True, keep=("1-2",))
+    reading = ReadOptions(label="-1", categories=True, allow_missing=True, keep=("1-2",))
     try:
         data = read_table(path, reading)
     except DataFileError as error:

@@ -1,4 +1,4 @@
-"""Data files of every kind: written, read back, and recognised."""
+"""Data files of every kind: written, read back, and recognized."""
 
 import gzip
 import io
@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import arrays as any_array
 
 from opforest.errors import DataFileError
 from opforest.io.columns.describe import ID_NAMES
-from opforest.io.columns.table import Data, Expected, Reading
+from opforest.io.columns.table import Data, InputSchema, ReadOptions
 from opforest.io.tables import FORMATS, format_of, read_table, write_table
 
 pytest.importorskip("pyarrow")
@@ -76,7 +76,9 @@ class TestThereAndBack:
     def test_formats_of_numbers(self, tmp_path_factory, kind, data):
         path = tmp_path_factory.mktemp("there") / f"data{ENDS[kind]}"
         write_table(path, data)
-        reading = Reading(label="-1" if kind == "npy" else None)  # NPY says nothing of its columns
+        reading = ReadOptions(
+            label="-1" if kind == "npy" else None
+        )  # NPY says nothing of its columns
         assert_same(read_table(path, reading), data, kind)
 
     @pytest.mark.parametrize("first", WRITTEN)
@@ -87,7 +89,7 @@ class TestThereAndBack:
         chain = [first, *order]
         write_table(folder / f"0{ENDS[first]}", data)
         for i, (kind, following) in enumerate(pairwise(chain)):
-            reading = Reading(label="-1" if kind == "npy" else None)
+            reading = ReadOptions(label="-1" if kind == "npy" else None)
             found = read_table(folder / f"{i}{ENDS[kind]}", reading)
             assert_same(found, data, "libsvm")
             write_table(folder / f"{i + 1}{ENDS[following]}", found)
@@ -97,7 +99,7 @@ class TestThereAndBack:
         path = tmp_path / f"data{ENDS[kind]}"
         X = np.array([[np.nan, 0.5], [1.5, np.nan]])
         write_table(path, Data(X))
-        found = read_table(path, Reading(allow_missing=True))
+        found = read_table(path, ReadOptions(allow_missing=True))
         assert np.array_equal(found.X, X, equal_nan=True)
         assert found.y is None
         with pytest.raises(DataFileError, match="finite"):
@@ -114,7 +116,7 @@ class TestThereAndBack:
         path = tmp_path / f"data{ENDS[kind]}"
         write_table(path, Data(np.ones((2, 1)), np.array(["1", "2"])))
         assert read_table(path).y.tolist() == ["1", "2"]
-        whole = Reading(expected=Expected(1, None, False))
+        whole = ReadOptions(expected=InputSchema(1, None, False))
         assert read_table(path, whole).y.tolist() == [1, 2]
 
     def test_features_that_are_zero_everywhere_are_kept_by_libsvm(self, tmp_path):
@@ -175,23 +177,23 @@ class TestFindingOut:
         assert (data.y is None) == (label is None)
 
     @pytest.mark.parametrize(
-        ("content", "labelled", "d"),
+        ("content", "labeled", "d"),
         [("1.5,2\n2.5,3\n" * 9, True, 1), ("1,0.5,a\n", True, 2), ("1,2.5\n", False, 2)],
     )
-    def test_labels_of_columns_without(self, tmp_path, content, labelled, d):
+    def test_labels_of_columns_without(self, tmp_path, content, labeled, d):
         data = read_table(write(tmp_path, content))
         assert data.feature_names is None
-        assert ((data.y is not None), data.X.shape[1]) == (labelled, d)
+        assert ((data.y is not None), data.X.shape[1]) == (labeled, d)
 
     @pytest.mark.parametrize(("label", "y"), [("1", [1]), ("-1", [3]), ("b", [2]), ("none", None)])
     def test_a_label_that_is_named(self, tmp_path, label, y):
-        data = read_table(write(tmp_path, "a,b,class\n1,2,3\n"), Reading(label=label))
+        data = read_table(write(tmp_path, "a,b,class\n1,2,3\n"), ReadOptions(label=label))
         assert (None if data.y is None else data.y.tolist()) == y
         assert data.X.shape[1] == (3 if y is None else 2)
 
     def test_columns_can_be_dropped(self, tmp_path):
         path = write(tmp_path, "name,when,a,class\nx,noon,1,2\n")
-        assert read_table(path, Reading(drop=("name", "2"))).feature_names == ("a",)
+        assert read_table(path, ReadOptions(drop=("name", "2"))).feature_names == ("a",)
 
     @pytest.mark.parametrize(
         ("labels", "found"),
@@ -204,7 +206,7 @@ class TestFindingOut:
 
     def test_a_header_of_numbers_can_be_forced(self, tmp_path):
         path = write(tmp_path, "1,2,class\n1.5,2,3\n")
-        assert read_table(path, Reading(header=True)).feature_names == ("1", "2")
+        assert read_table(path, ReadOptions(header=True)).feature_names == ("1", "2")
 
     @pytest.mark.parametrize(
         ("content", "kind"),
@@ -254,7 +256,7 @@ class TestFindingOut:
             "@attribute 'a b' numeric\n@attribute \"c\" {p, 'q r'}\n@attribute d real\n"
             "@data\n{0 1.5, 1 'q r'}\n{2 3}\n% done\n1,'q r',?\n"
         )
-        reading = Reading(label="c", allow_missing=True)
+        reading = ReadOptions(label="c", allow_missing=True)
         data = read_table(write(tmp_path, content, "a.arff"), reading)
         assert data.feature_names == ("a b", "d")
         assert data.y.tolist() == ["q r", "p", "q r"]
@@ -277,7 +279,7 @@ class TestHabits:
         ],
     )  # fmt: skip
     def test_headers_commas_and_comments(self, tmp_path, content, names, rows):
-        reading = Reading(label="3")
+        reading = ReadOptions(label="3")
         data = read_table(write(tmp_path, content), reading)
         assert data.feature_names == names
         assert data.X.tolist() == rows

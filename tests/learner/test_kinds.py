@@ -45,12 +45,12 @@ class Machine(RuleBasedStateMachine):
         preparation = PREPARATION if self.prepared else None
         self.learner = Learner(self.path, score=True, semi_supervised=semi, preparation=preparation)
 
-    colour = st.sampled_from(["red", "blue"])
+    color = st.sampled_from(["red", "blue"])
     key = st.integers(0, 12).map("k{}".format)
     label = st.sampled_from(["a", "b", "c", None])
 
-    def row(self, x, colour):
-        return (float(x), colour) if self.prepared else (float(x), float(len(colour)))
+    def row(self, x, color):
+        return (float(x), color) if self.prepared else (float(x), float(len(color)))
 
     def put(self, key, value):
         """Put an example at the end of the table; what was there is gone."""
@@ -68,21 +68,21 @@ class Machine(RuleBasedStateMachine):
             self.founders = set(self.table)
         self.renew = False
 
-    @rule(batch=st.dictionaries(key, st.tuples(st.integers(0, 3), colour, label), max_size=10))
+    @rule(batch=st.dictionaries(key, st.tuples(st.integers(0, 3), color, label), max_size=10))
     def learn(self, batch):
         self.renew = False
         seen = {self.table[k][0][1] for k in self.founders}
-        if self.prepared and len(seen) == 1:  # the other colour was forgotten, and is an error
+        if self.prepared and len(seen) == 1:  # the other color was forgotten, and is an error
             batch = {k: (x, *seen, label) for k, (x, _, label) in batch.items()}
-        batch = {k: (self.row(x, colour), label if self.semi else label or "a")
-                 for k, (x, colour, label) in batch.items()}  # fmt: skip
-        # Both colours are known, whoever came first; and numbers are not all missing.
+        batch = {k: (self.row(x, color), label if self.semi else label or "a")
+                 for k, (x, color, label) in batch.items()}  # fmt: skip
+        # Both colors are known, whoever came first; and numbers are not all missing.
         if self.prepared and not self.table:
             batch |= {"red": ((0.0, "red"), "a"), "blue": ((5.0, "blue"), "b")}
         X, y = [list(row) for row, _ in batch.values()], [label for _, label in batch.values()]
         X = X if self.prepared else np.array(X).reshape(-1, 2)
         before = dict(self.table)
-        conflict, labelled = False, 0
+        conflict, labeled = False, 0
         for k, (row, label) in batch.items():
             if k not in before:
                 self.put(k, (row, label))
@@ -91,7 +91,7 @@ class Machine(RuleBasedStateMachine):
             if known == row and (label == old or label is None):
                 continue
             if known == row and old is None:
-                self.table[k], labelled = (row, label), labelled + 1
+                self.table[k], labeled = (row, label), labeled + 1
                 continue
             conflict = True
         if conflict:
@@ -100,7 +100,7 @@ class Machine(RuleBasedStateMachine):
                 self.learner.learn(X, y, list(batch))
             return
         change = self.learner.learn(X, y, list(batch))
-        assert (change.labelled, change.learned) == (labelled, len(self.table) - len(before))
+        assert (change.labeled, change.learned) == (labeled, len(self.table) - len(before))
         self.settle()
 
     @rule(data=st.data())
@@ -190,12 +190,12 @@ def half_known(tmp_path):
 def test_a_label_comes_later(half_known):
     assert half_known.predict([[1.2], [4]]).tolist() == ["low", "high"]
     stats = half_known.stats()
-    assert (stats["unlabelled"], stats["classes"]) == (2, {"high": 1, "low": 1})
+    assert (stats["unlabeled"], stats["classes"]) == (2, {"high": 1, "low": 1})
     change = half_known.learn([[1.0]], ["middle"], keys=["b"])  # the same example, and its label
-    assert (change.labelled, change.learned, change.replaced) == (1, 0, 0)
+    assert (change.labeled, change.learned, change.replaced) == (1, 0, 0)
     assert half_known.learn([[1.0]], [None], keys=["b"]).unchanged == 1  # an old message again
     assert half_known.predict([[1.2], [4]]).tolist() == ["middle", "high"]
-    assert half_known.correct("c", "middle").labelled == 1
+    assert half_known.correct("c", "middle").labeled == 1
     with pytest.raises(KeyConflictError):
         half_known.learn([[1.0]], ["low"], keys=["b"])
     assert half_known.learn([[1.0]], ["low"], keys=["b"], replace=True).replaced == 1
@@ -222,7 +222,7 @@ def test_what_is_no_label(tmp_path, labels):
     with Learner(tmp_path / "a.db", semi_supervised=True) as learner:
         learner.learn([[0.0], [1], [5]], labels)
         assert repr(learner.rows()[2].tolist()) == repr([labels[0], None, labels[2]])
-        assert learner.stats()["unlabelled"] == 1
+        assert learner.stats()["unlabeled"] == 1
         before = learner.predict([[0.0], [5]]).tolist(), learner.stats()["classes"]
         assert repr(before[0]) == repr(labels[::2])
     with Learner(tmp_path / "a.db") as learner:  # trained on the table
@@ -271,7 +271,7 @@ ROWS = [[1.0, "red"], [2, "blue"], [None, "red"], [1000, None]]
 
 @pytest.fixture
 def prepared(tmp_path):
-    with Learner(tmp_path / "a.db", preparation=PREPARATION, feature_names=["size", "colour"]) as a:
+    with Learner(tmp_path / "a.db", preparation=PREPARATION, feature_names=["size", "color"]) as a:
         a.learn(ROWS, ["a", "b", "a", "b"], keys=list("wxyz"))
         yield a
 
@@ -289,7 +289,7 @@ def test_rows_are_kept_as_they_came(prepared):
 def test_data_frames_are_read_by_name(prepared):
     import pandas as pd
 
-    frame = pd.DataFrame({"colour": ["blue", None], "size": [2.0, np.nan]})
+    frame = pd.DataFrame({"color": ["blue", None], "size": [2.0, np.nan]})
     assert (
         prepared.predict(frame).tolist() == prepared.predict([[2, "blue"], [None, None]]).tolist()
     )
@@ -298,7 +298,7 @@ def test_data_frames_are_read_by_name(prepared):
 @pytest.mark.parametrize(
     ("row", "message", "column"),
     [
-        ([1, "green"], "'green', which was not there in training: blue, red", "colour"),
+        ([1, "green"], "'green', which was not there in training: blue, red", "color"),
         (["1", "red"], "held numbers in training, and now text", None),
         ([1, 2], "held text in training, and now numbers", None),
         ([1], "row 0 must have 2 cells, got 1", None),
@@ -318,9 +318,9 @@ def test_rows_that_cannot_be_prepared(prepared, row, message, column):
 
 def test_an_error_names_the_row_of_the_batch(prepared):
     batch = [[1.0, "red"], [2, "red"], [3, "green"]]  # the first one is known
-    with pytest.raises(RowError, match="row 2, column 'colour' has 'green'") as caught:
+    with pytest.raises(RowError, match="row 2, column 'color' has 'green'") as caught:
         prepared.learn(batch, ["a", "b", "b"], keys=["w", "v", "u"])
-    assert (caught.value.row, caught.value.column) == (2, "colour")
+    assert (caught.value.row, caught.value.column) == (2, "color")
 
 
 def test_what_a_preparation_learned_is_forgotten_as_well(prepared):
@@ -348,11 +348,11 @@ def test_what_nothing_could_be_learned_from_stays(prepared):
 
 @pytest.mark.parametrize("end", ["csv", "parquet"])
 def test_an_exported_store_is_the_same_again(prepared, tmp_path, end):
-    from opforest.io.columns.table import Reading
+    from opforest.io.columns.table import ReadOptions
     from opforest.io.tables import read_table
 
     prepared.export(tmp_path / f"all.{end}")
-    data = read_table(tmp_path / f"all.{end}", Reading(categories=True, allow_missing=True))
+    data = read_table(tmp_path / f"all.{end}", ReadOptions(categories=True, allow_missing=True))
     with Learner(":memory:", preparation=PREPARATION) as other:
         other.learn(data.X, data.y, data.ids.tolist())
         assert other.settings.prepared == prepared.settings.prepared

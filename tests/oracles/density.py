@@ -5,14 +5,14 @@ from decimal import Decimal
 
 import numpy as np
 
-TOP = 1000.0
+MAX_DENSITY = 1000.0
 
 #: ln 2 in two parts: 32 bits, so that multiples are exact, and the rest.
 LN2_HIGH = math.floor(math.log(2) * 2**32) / 2**32
 LN2_LOW = float(Decimal(2).ln() - Decimal(LN2_HIGH))
 
 
-def neighbours(D, k):
+def neighbors(D, k):
     n = len(D)
     return [sorted((j for j in range(n) if j != i), key=lambda j: (D[i, j], j))[:k]
             for i in range(n)]  # fmt: skip
@@ -40,8 +40,8 @@ def densities(D, near):
         raw.append(total / (k + 1))
     low, high = min(raw), max(raw)
     if high == low:
-        return [TOP] * len(D), (unit, low, high)
-    return [(TOP - 1) * (r - low) / (high - low) + 1 for r in raw], (unit, low, high)
+        return [MAX_DENSITY] * len(D), (unit, low, high)
+    return [(MAX_DENSITY - 1) * (r - low) / (high - low) + 1 for r in raw], (unit, low, high)
 
 
 def arcs(near, level):
@@ -95,7 +95,7 @@ def cut(D, out, root):
 
 
 def grow(D, k, label=None):
-    near = neighbours(D, k)
+    near = neighbors(D, k)
     density, scale = densities(D, near)
     out = arcs(near, density)
     value, root, before = conquest(density, [d - 1 for d in density], out, label)
@@ -141,7 +141,7 @@ def opening(density, near, size, by_volume):
 
 
 def filtered(D, k, filter, amount):
-    near = neighbours(D, k)
+    near = neighbors(D, k)
     density, _ = densities(D, near)
     level = density
     if filter == "height":
@@ -160,7 +160,7 @@ def predict(model, DQ):
     for row in DQ:
         near = sorted(range(len(row)), key=lambda j: (row[j], j))[: model["k"]]
         raw = np.mean([math.exp(-row[j] / unit) if unit > 0 else float(row[j] == 0) for j in near])
-        density = (TOP - 1) * (raw - low) / (high - low) + 1 if high > low else TOP
+        density = (MAX_DENSITY - 1) * (raw - low) / (high - low) + 1 if high > low else MAX_DENSITY
         offers = [min(model["value"][j], density) for j in near]
         winners.append(near[offers.index(max(offers))])
     return winners

@@ -102,11 +102,11 @@ def costs(D, roots):
 
 def paths(D, tree, y, roots):
     """Predecessors and roots: cheapest, then fewest steps since the cost rose, then smallest."""
-    neighbours = {v: [] for v in range(len(D))}
+    neighbors = {v: [] for v in range(len(D))}
     for u, v in tree:
         if y[u] == y[v]:
-            neighbours[u].append(v)
-            neighbours[v].append(u)
+            neighbors[u].append(v)
+            neighbors[v].append(u)
     best = {v: (0, 0) if v in roots else (math.inf, 0) for v in range(len(D))}
 
     def offer(u, v):
@@ -117,12 +117,12 @@ def paths(D, tree, y, roots):
     while changed:
         changed = False
         for v in range(len(D)):
-            for u in neighbours[v]:
+            for u in neighbors[v]:
                 if offer(u, v) < best[v]:
                     best[v] = offer(u, v)
                     changed = True
     predecessor = [
-        -1 if v in roots else min(u for u in neighbours[v] if offer(u, v) == best[v])
+        -1 if v in roots else min(u for u in neighbors[v] if offer(u, v) == best[v])
         for v in range(len(D))
     ]
     root = list(range(len(D)))

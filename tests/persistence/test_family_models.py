@@ -23,7 +23,7 @@ def again(model, folder, **options):
     return opforest.load(folder / "model.opforest", **options)
 
 
-@pytest.mark.parametrize("seeds", ["labelled", "prototypes"])
+@pytest.mark.parametrize("seeds", ["labeled", "prototypes"])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "canberra"])
 def test_semi_supervised_forests_go_on(tmp_path, metric, seeds):
     clf = OPFSemiSupervised(metric, seeds=seeds).fit(X[:50], Y[:50]).forget([3, 7])
@@ -40,8 +40,8 @@ def test_sharpness_is_kept_until_a_label_comes(tmp_path):
     clf = OPFSemiSupervised().fit(X, Y).forget([3, 7])
     clf.predict_proba(Q)
     twin = again(clf, tmp_path)
-    found = twin.forest_.found_sharpness
-    assert found == clf.forest_.found_sharpness
+    found = twin.forest_.found_calibration
+    assert found == clf.forest_.found_calibration
     assert found.is_of(twin.forest_.examples)
     free = np.flatnonzero(Y[8:] == -1)[0] + 8
     twin.label(free, 2)
@@ -61,7 +61,7 @@ def test_without_a_label_or_an_example(tmp_path):
 @pytest.mark.parametrize(
     "model",
     [
-        OPFClustering(6, filter="area", amount=0.1),
+        OPFClustering(6, merge_by="area", threshold=0.1),
         OPFClustering(6, metric="minkowski", metric_params={"p": 3}),
         OPFKNNClassifier(4, metric="manhattan"),
         OPFOutlier(5, metric="cosine"),
@@ -75,7 +75,15 @@ def test_densities(tmp_path, model):
     assert np.array_equal(model.predict(Q), twin.predict(Q))
     assert np.array_equal(model.density_, twin.density_)
     assert np.array_equal(model.predecessor_, twin.predecessor_)
-    for name in ("labels_", "roots_", "cuts_", "accuracies_", "classes_", "offset_", "k_"):
+    for name in (
+        "labels_",
+        "roots_",
+        "normalized_cuts_",
+        "accuracies_",
+        "classes_",
+        "offset_",
+        "k_",
+    ):
         if hasattr(model, name):
             assert np.array_equal(getattr(model, name), getattr(twin, name))
 

@@ -31,7 +31,7 @@ def make(kind):
         model = StreamClassifier(window_size=5)
         for x, y in zip(X, Y, strict=True):
             model.learn_one({"u": x[0], "v": x[1]}, str(y))
-        model.predict_proba_one({"u": 1, "v": 2})  # finds the sharpness, which is saved
+        model.predict_proba_one({"u": 1, "v": 2})  # finds the calibration, which is saved
         return model
     if kind == "precomputed":
         return OPFClassifier("precomputed").fit(np.abs(X[:, :1] - X[:, 0]), Y)
@@ -245,12 +245,12 @@ def test_forged_parameters_are_refused_for_what_they_are(path, entries, message)
      [0.0, 0.1, 7, 7], [-1.0, 0.1, 7, 7], [1e300, 0.1, 7, 7], [2.0, -0.1, 7, 7],
      [2.0, 0.1, 7, 8], [2.0, 0.1, 7, -1], [2.0, 0.1, 2**80, 7], [2.0, 0.1, 7, 7, 7]],
 )  # fmt: skip
-def test_a_forged_sharpness_is_refused(path, kind, values):
+def test_a_forged_calibration_is_refused(path, kind, values):
     opforest.save(make(kind), path)
     header, body = split(path.read_bytes())
     assert len(header["forest"]["sharpness"]) == 4
     header["forest"]["sharpness"] = values
-    with pytest.raises(ModelFileError, match="sharpness"):
+    with pytest.raises(ModelFileError, match="calibration"):
         load(path, sealed(header, body))
 
 
@@ -298,7 +298,7 @@ def test_lying_sizes_take_no_memory(path):
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # kilobytes
 
 
-def test_a_forged_file_is_refused_by_an_optimised_python_too(path):
+def test_a_forged_file_is_refused_by_an_optimized_python_too(path):
     opforest.save(make("exact"), path)
     path.write_bytes(forged(path.read_bytes(), "cuts", 0, 5))
     code = "import sys, opforest; opforest.load(sys.argv[1])"

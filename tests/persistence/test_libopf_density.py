@@ -70,9 +70,9 @@ def test_more_classes_than_clusters(tmp_path):
 @pytest.mark.parametrize(
     ("place", "form", "value", "message"),
     [
-        (16, "i", 0, "by 0 neighbours"),
-        (16, "i", -3, "by -3 neighbours"),
-        (16, "i", 10**6, "neighbours"),
+        (16, "i", 0, "by 0 neighbors"),
+        (16, "i", -3, "by -3 neighbors"),
+        (16, "i", 10**6, "neighbors"),
         (20, "f", float("nan"), "its scale"),
         (24, "f", 5.0, "its scale"),
         (HEADER.size + 8, "i", 0, "circle"),

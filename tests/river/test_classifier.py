@@ -289,7 +289,7 @@ def test_test_then_train_calls_each_kernel_once(metric, monkeypatch):
             return kernel(*args)
 
         monkeypatch.setattr(module, name, called)
-        monkeypatch.setattr(module, "specialise", lambda compiled, metric: compiled)
+        monkeypatch.setattr(module, "specialize", lambda compiled, metric: compiled)
 
     clf = learned(as_dicts(np.eye(5)), range(5), metric=metric)
     spy(opforest.forest.storage, "measure_staged", 1)

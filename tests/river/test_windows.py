@@ -10,8 +10,8 @@ pytest.importorskip("river")
 from tests.support.streams import as_dicts
 
 from opforest import OPFClassifier as Batch
-from opforest.core.kdtree.dynamic import PAUSE, Index
-from opforest.core.records import Flat
+from opforest.core.kdtree.dynamic import PAUSE, DynamicKDTree
+from opforest.core.records import NoIndex
 from opforest.core.select.mst import probe
 from opforest.forest import storage as storing
 from opforest.river import OPFClassifier
@@ -33,7 +33,7 @@ def assert_same_as_fit(model, X, y):
     model.forest.check()
     for name in NAMES:
         assert np.array_equal(getattr(model.forest, name), getattr(batch.forest_, name)), name
-    model._sharpness = None  # so that it is found now
+    model._calibration = None  # so that it is found now
     for x in as_dicts(X[:5] + 0.05):
         (label,) = batch.predict([list(x.values())])
         assert model._labels[label] == model.predict_one(x)
@@ -130,8 +130,8 @@ def test_a_window_with_an_index(monkeypatch):
     model = OPFClassifier(window_size=60)
     kinds = set()
     for i, x in enumerate(as_dicts(X)):
-        index = model.forest.examples.body.index if i else Flat()
-        if isinstance(index, Index) and i % 7 < 3:
+        index = model.forest.examples.body.index if i else NoIndex()
+        if isinstance(index, DynamicKDTree) and i % 7 < 3:
             index.room[PAUSE] = 2  # as if searches took too long
         if i % 5:
             model.predict_one(x)
@@ -140,7 +140,7 @@ def test_a_window_with_an_index(monkeypatch):
         if i % 23 == 0:
             known = slice(max(0, i - 59), i + 1)
             assert_same_as_fit(model, X[known], y[known])
-    assert kinds == {Flat, Index}
+    assert kinds == {NoIndex, DynamicKDTree}
     assert len(model.forest.examples.state.vertices) <= 4 * 60
 
 

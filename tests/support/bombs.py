@@ -14,7 +14,7 @@ import numpy as np
 import zstandard
 
 from opforest.errors import DataFileError
-from opforest.io.columns.table import Reading
+from opforest.io.columns.table import ReadOptions
 from opforest.io.tables import read_chunks, read_table
 
 SOME = b"0,0\n" * (1 << 22)  # 16 MB
@@ -47,7 +47,7 @@ if __name__ == "__main__":
     for bomb in bombs:
         begin, said = time.process_time(), "read"
         try:
-            for _ in read_chunks(bomb, Reading(label="1")):
+            for _ in read_chunks(bomb, ReadOptions(label="1")):
                 pass
         except DataFileError as error:
             said = str(error)

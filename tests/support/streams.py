@@ -38,7 +38,7 @@ def assert_same_model(one, other, xs):
     assert one._code == other._code
     assert_same_forest(one.forest, other.forest)
     assert np.array_equal(one.forest.points, other.forest.points)
-    one._sharpness = other._sharpness = None  # found long ago or not, it is to be found now
+    one._calibration = other._calibration = None  # found long ago or not, it is to be found now
     for x in xs:
         assert one.predict_one(x) == other.predict_one(x)
         assert one.predict_proba_one(x) == other.predict_proba_one(x)

@@ -10,7 +10,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def undisturbed(function: Callable[P, R]) -> Callable[P, R]:
+def defer_interrupts(function: Callable[P, R]) -> Callable[P, R]:
     """Delay Ctrl-C until a function has returned.
 
     Libraries that are not written in Python may swallow an interrupt, mistake it for an error in

@@ -73,10 +73,10 @@ def _wait(pause: float) -> float:
 
 
 #: All locks of this process.
-_locks: "weakref.WeakSet[SharedLock]" = weakref.WeakSet()
+_locks: "weakref.WeakSet[ReadWriteLock]" = weakref.WeakSet()
 
 
-class SharedLock:
+class ReadWriteLock:
     """Lets any number of threads read, or one thread change what they read.
 
     The lock is re-entrant: a reader may read again, and a writer may read and change. A reader must
@@ -87,9 +87,9 @@ class SharedLock:
 
     Examples
     --------
-    >>> from opforest._utils.rwlock import SharedLock
-    >>> lock = SharedLock()
-    >>> with lock.reading():
+    >>> from opforest._utils.rwlock import ReadWriteLock
+    >>> lock = ReadWriteLock()
+    >>> with lock.read():
     ...     print("nobody changes anything")
     nobody changes anything
     """
@@ -102,11 +102,11 @@ class SharedLock:
         self._is_broken = False
         _locks.add(self)
 
-    def __reduce__(self) -> tuple[type["SharedLock"], tuple[()]]:
+    def __reduce__(self) -> tuple[type["ReadWriteLock"], tuple[()]]:
         """Copy to a new lock, which nobody holds."""
         return type(self), ()
 
-    def reading(self) -> Holder:
+    def read(self) -> Holder:
         """Return a context in which nothing changes."""
         if self._is_broken:
             self._refuse()
@@ -134,7 +134,7 @@ class SharedLock:
             self.readers[name] = thread
         self.waiting.pop(name, None)
 
-    def changing(self) -> Holder:
+    def write(self) -> Holder:
         """Return a context without readers and other writers; earlier readers go first."""
         if self._is_broken:
             self._refuse()

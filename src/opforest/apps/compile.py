@@ -68,7 +68,7 @@ def exercise(job: Job) -> Job:
             model = OPFSemiSupervised(metric, algorithm=algorithm)
             _use(model, X, given, new).label(1, 0)
     if metric == "precomputed":
-        OPFClustering(3, filter="area", amount=0.1, metric=metric).fit(X)
+        OPFClustering(3, merge_by="area", threshold=0.1, metric=metric).fit(X)
         return job
     kernel = resolve(metric, params).kernel
     prune(OPFClassifier(metric, metric_params=params).fit(X, y), new, y[:2])

@@ -24,13 +24,13 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic, register_jitable
 from numba.extending import overload as numba_overload
 
-from opforest._utils.interrupts import undisturbed
+from opforest._utils.interrupts import defer_interrupts
 
 
 class _Part(JITCodeLibrary):
     """The code of a helper, which waits to be linked into kernels.
 
-    Numba optimises every function and turns it into machine code, and does so again in every
+    Numba optimizes every function and turns it into machine code, and does so again in every
     function that calls it. A helper is never called from Python, so only kernels need to be
     finished. That saves half of the time that compiling takes.
     """
@@ -49,7 +49,7 @@ class _Part(JITCodeLibrary):
         return 0
 
     def _optimize_final_module(self) -> None:
-        """Do nothing: kernels are optimised instead."""
+        """Do nothing: kernels are optimized instead."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
@@ -172,16 +172,16 @@ anywhere = register_jitable(**FOR_HELPERS)
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function for Python to call."""
-    return _undisturbed(numba.njit(cache=CACHE, **OPTIONS)(function))
+    return _defer_interrupts(numba.njit(cache=CACHE, **OPTIONS)(function))
 
 
-def _undisturbed(compiled: Any) -> Any:
+def _defer_interrupts(compiled: Any) -> Any:
     """Let Ctrl-C wait until a function is compiled or loaded.
 
     Numba fills its registries meanwhile. If it were interrupted, they would stay half filled, and
     no later call of the function would find what it needs.
     """
-    compiled._compile_for_args = undisturbed(compiled._compile_for_args)
+    compiled._compile_for_args = defer_interrupts(compiled._compile_for_args)
     return compiled
 
 
@@ -194,7 +194,7 @@ def overload(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def _uncached(compiled: Any) -> Callable[..., Any]:
-    function: Callable[..., Any] = _undisturbed(numba.njit(**OPTIONS)(compiled.py_func))
+    function: Callable[..., Any] = _defer_interrupts(numba.njit(**OPTIONS)(compiled.py_func))
     return function
 
 
@@ -203,7 +203,7 @@ def is_jitted(function: object) -> bool:
     return isinstance(function, Dispatcher)
 
 
-def specialise(compiled: Callable[..., Any], metric: object) -> Callable[..., Any]:
+def specialize(compiled: Callable[..., Any], metric: object) -> Callable[..., Any]:
     """Return ``compiled`` as it must be called with ``metric``.
 
     Each user-defined jitted function has its own type in every process. Kernels called with one

@@ -17,10 +17,10 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 #: The label of a hole.
-FORGOTTEN = -1
+DELETED = -1
 
 
-class State(NamedTuple):
+class ForestArrays(NamedTuple):
     """Points, tree, costs and scratch space."""
 
     rows: np.ndarray  #: coordinates, or a table of distances
@@ -29,7 +29,7 @@ class State(NamedTuple):
     cost: np.ndarray  #: in reduced units; infinite for holes
     gap: np.ndarray  #: scratch: distances from the vertex being inserted; −1 where of no interest
     bits: np.ndarray  #: the same memory as unsigned integers: no interest sorts last
-    tally: np.ndarray  #: one record of ``tally_type``
+    counters: np.ndarray  #: one record of ``counters_type``
     way: np.ndarray  #: the next vertex on the way to its seed, −1 for seeds; empty without seeds
 
 
@@ -50,13 +50,13 @@ def vertex_type(dtype: Any) -> np.dtype[Any]:
 
 
 @cache
-def tally_type(dtype: Any) -> np.dtype[Any]:
+def counters_type(dtype: Any) -> np.dtype[Any]:
     """Return the record of what is true of a whole forest, with weights of this type."""
     fields = [
         ("size", np.int64),  # the number of vertices, holes included
-        ("holes", np.int64),
-        ("eldest", np.int64),  # the first vertex that is no hole
-        ("crossing", np.int64),  # edges between classes
+        ("n_deleted", np.int64),
+        ("oldest", np.int64),  # the first vertex that is no hole
+        ("n_cut_edges", np.int64),  # edges between classes
         ("prototypes", np.int64),
         ("stamp", np.int64),  # the last one used as a mark
         ("version", np.int64),  # counts changes
@@ -91,12 +91,12 @@ class Tree(NamedTuple):
     order: np.ndarray  #: vertices, parents before children
 
 
-class Lines(NamedTuple):
-    """What a forest of optimum-path trees keeps beside its ``State``."""
+class PrototypeTrees(NamedTuple):
+    """What a forest of optimum-path trees keeps beside its ``ForestArrays``."""
 
     root: np.ndarray  #: the prototype of each vertex
     pair: np.ndarray  #: of each prototype; −1 for none
 
 
-class Flat(NamedTuple):
+class NoIndex(NamedTuple):
     """No index: all vertices are looked at."""

@@ -98,7 +98,7 @@ def _larger(vertices, best, v):
 
 
 @helper
-def largest_below(vertices, v, top):
+def heaviest_to_ancestor(vertices, v, top):
     """Return the vertex under the largest edge on the way from v up to ``top``, −1 if v is it."""
     best = np.int64(-1)
     while v != top:
@@ -123,43 +123,43 @@ def _largest_on_both_sides(vertices, mine, u, v):
             under_u = _larger(vertices, under_u, at_u)
             at_u = np.int64(vertices[at_u].parent)
             if vertices[at_u].mark == yours:
-                return under_u, largest_below(vertices, v, at_u)
+                return under_u, heaviest_to_ancestor(vertices, v, at_u)
             vertices[at_u].mark = mine
         if vertices[at_v].parent >= 0:
             under_v = _larger(vertices, under_v, at_v)
             at_v = np.int64(vertices[at_v].parent)
             if vertices[at_v].mark == mine:
-                return largest_below(vertices, u, at_v), under_v
+                return heaviest_to_ancestor(vertices, u, at_v), under_v
             vertices[at_v].mark = yours
 
 
 @helper
-def largest_between(vertices, tally, u, v):
+def largest_between(vertices, counters, u, v):
     """Return the weight of the largest edge between two vertices, 0 if they are the same."""
     if u == v:
         return vertices[u].weight - vertices[u].weight
-    tally.stamp += 2
-    under_u, under_v = _largest_on_both_sides(vertices, tally.stamp, u, v)
+    counters.stamp += 2
+    under_u, under_v = _largest_on_both_sides(vertices, counters.stamp, u, v)
     if under_u < 0 or (under_v >= 0 and vertices[under_v].weight > vertices[under_u].weight):
         return vertices[under_v].weight
     return vertices[under_u].weight
 
 
 @helper
-def count_crossing(vertices, tally, u, v, change):
+def count_crossing(vertices, counters, u, v, change):
     """Note that an edge came (+1) or went (−1), if it joins two classes."""
     if vertices[u].label == vertices[v].label:
         return
-    tally.crossing += change
+    counters.n_cut_edges += change
     for end in (u, v):
         vertex = vertices[end]
         was_prototype = vertex.cuts > 0
         vertex.cuts += change
-        tally.prototypes += (vertex.cuts > 0) - was_prototype
+        counters.prototypes += (vertex.cuts > 0) - was_prototype
 
 
 @helper
-def add_edge(vertices, tally, z, v, weight):
+def add_edge(vertices, counters, z, v, weight):
     """Add an edge to a minimum spanning tree and remove the largest edge of the circle it closes.
 
     The root of the tree stays its root.
@@ -170,8 +170,8 @@ def add_edge(vertices, tally, z, v, weight):
         The ends and the weight of the edge that had to leave: z, v and the new edge's weight, if
         that is the largest itself.
     """
-    tally.stamp += 2
-    under_z, under_v = _largest_on_both_sides(vertices, tally.stamp, z, v)
+    counters.stamp += 2
+    under_z, under_v = _largest_on_both_sides(vertices, counters.stamp, z, v)
     # One of the two may be missing, where z or v is the meeting point itself.
     turned, fixed, x = z, v, under_z
     if under_z < 0 or (under_v >= 0 and _larger(vertices, under_z, under_v) == under_v):

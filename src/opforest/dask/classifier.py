@@ -201,9 +201,9 @@ class DaskOPFClassifier(OPFClassifier):
         return self._answer("predict", X, self.classes_.dtype)
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the probability of each class, as its cost and ``sharpness_`` tell.
+        """Return the probability of each class, as its cost and ``exponent_`` tell.
 
-        The sharpness is found on this machine, once for each change, when this is called.
+        The calibration is found on this machine, once for each change, when this is called.
 
         Parameters
         ----------
@@ -296,10 +296,12 @@ class DaskOPFClassifier(OPFClassifier):
     def _lazy_shares(self, X: Collection, log: bool = False) -> da.Array:
         check_is_fitted(self, "forest_")
         learned = self._learned()
-        with learned.reading():
-            sharpness = learned.forest.sharpness(self.n_jobs)  # so that workers need not find it
+        with learned.read():
+            calibration = learned.forest.calibration(
+                self.n_jobs
+            )  # so that workers need not find it
             n_classes = len(learned.classes)
-            return self._answer("_shares", X, np.dtype(np.float64), n_classes, log, sharpness)
+            return self._answer("_shares", X, np.dtype(np.float64), n_classes, log, calibration)
 
     def _answer(
         self,

@@ -51,7 +51,7 @@ def span_blocks(points: list[Delayed], sizes: list[int], metric: Metric, algorit
             two, first = [points[i], points[j]], [begin[i], begin[j]]
             forests[row, column] = span(two, first, metric, algorithm)
     while len(forests) > 1:
-        # Four neighbouring forests of this triangle share vertices, so their union has few edges.
+        # Four neighboring forests of this triangle share vertices, so their union has few edges.
         squares = defaultdict(list)
         for (i, j), forest in forests.items():
             squares[i // 2, j // 2].append(forest)

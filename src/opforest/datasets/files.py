@@ -60,7 +60,7 @@ def find_home(data_home: str | os.PathLike[str] | None = None) -> Path:
     return _cache_folder() / "opforest"
 
 
-def obtain(file: DataFile, home: Path, download: bool) -> Path:
+def fetch(file: DataFile, home: Path, download: bool) -> Path:
     """Return the path of a file that has been checked; download it if need be.
 
     Raises

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import Bunch
 
-from opforest.datasets.files import DataFile, find_home, obtain
+from opforest.datasets.files import DataFile, fetch, find_home
 from opforest.io.libopf import read_dataset
 
 Array = npt.NDArray[Any]
@@ -96,7 +96,7 @@ PUBLISHED = {
     "Skin": Published(
         DataFile("uci", "Skin_NonSkin.txt",
                  "008f1fb6a169498dec54fb5951be6478e5465942cc4f6df3b5dabbe484c9a98f"),
-        245_057, 3, 2, 100, "colours of skin and of other things; 51,433 of them distinct",
+        245_057, 3, 2, 100, "colors of skin and of other things; 51,433 of them distinct",
     ),
 }  # fmt: skip
 
@@ -151,7 +151,7 @@ def load_published(
     """
     name = proper_name(name)
     about = PUBLISHED[name]
-    path = obtain(about.file, find_home(data_home), download_if_missing)
+    path = fetch(about.file, find_home(data_home), download_if_missing)
     X, y = _read_skin(path) if about.file.folder == "uci" else read_dataset(path)[:2]
     X = X.astype(np.float64)
     names = ["B", "G", "R"] if name == "Skin" else [f"feature {k}" for k in range(X.shape[1])]

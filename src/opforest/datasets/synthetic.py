@@ -13,7 +13,7 @@ Seed = int | np.random.RandomState | None
 #: The class of each of the four strips, by kind.
 STRIPS = {1: (1, 2, 1, 2), 2: (1, 2, 3, 4), 3: (1, 2, 1, 3)}
 
-#: The arcs of the Lithuanian classes: centre, radius, middle and half width as angles.
+#: The arcs of the Lithuanian classes: center, radius, middle and half width as angles.
 ARCS = (
     ((0.2, -0.3), 10.2, 0.0, 1.15),
     ((-1.2, 0.2), 7.4, 0.0, 1.1),
@@ -85,9 +85,9 @@ def make_lithuanian(n_samples: int = 1000, *, random_state: Seed = None) -> tupl
     """
     rng = check_random_state(random_state)
     y = _classes(n_samples, (1, 1, 1, 1))
-    centre, radius, middle, width = (np.array(column)[y - 1] for column in zip(*ARCS, strict=True))
+    center, radius, middle, width = (np.array(column)[y - 1] for column in zip(*ARCS, strict=True))
     angle = middle + width * rng.uniform(-1, 1, n_samples)
-    X = centre + radius[:, None] * _direction(angle) + rng.normal(0, 1.9, (n_samples, 2))
+    X = center + radius[:, None] * _direction(angle) + rng.normal(0, 1.9, (n_samples, 2))
     return _shuffle(X, y, rng)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class ClusterDisplay:
     """A picture of clusters and their densities; ``from_estimator`` makes one.
 
-    Examples are dots in the colour of their cluster, the paler the less dense they are. Roots, the
+    Examples are dots in the color of their cluster, the paler the less dense they are. Roots, the
     tops of the density, are stars. A thin line leads to each example from the one before it on the
     path from its root.
 

@@ -43,10 +43,10 @@ class Plane(NamedTuple):
 class ForestDisplay:
     """A picture of an optimum-path forest; ``from_estimator`` makes one.
 
-    Prototypes are stars, all other examples dots, in the colour of their class. A thin line leads
+    Prototypes are stars, all other examples dots, in the color of their class. A thin line leads
     to each example from the one before it on the path from its prototype. Dashed lines are the
     edges of the minimum spanning tree that were cut because they join two classes. The background
-    is what ``predict`` answers there. Of ``OPFSemiSupervised``, stars are the labelled examples,
+    is what ``predict`` answers there. Of ``OPFSemiSupervised``, stars are the labeled examples,
     and dots have the labels that were inferred. Where there are many features,
     ``opforest.tree_plotting.TreeDisplay`` often shows more.
 
@@ -59,7 +59,7 @@ class ForestDisplay:
     classes : array of shape (n_classes,)
         The labels that the integers in ``forest.label`` stand for.
     regions : array of shape (rows, columns) or None
-        The background: what is predicted at the centres of equal cells of the plane, lowest row
+        The background: what is predicted at the centers of equal cells of the plane, lowest row
         first, as integers; −1 where the metric is undefined.
     title : str
         The title.
@@ -135,7 +135,7 @@ class ForestDisplay:
         elif grid_resolution:
             predicted = _predict_grid(predictor, plane, grid_resolution)
             note = plane.note if predicted.max() >= 0 else "no regions: the metric is undefined"
-        stars = "labelled" if isinstance(forest, SeededForest) else "prototypes"
+        stars = "labeled" if isinstance(forest, SeededForest) else "prototypes"
         title = f"Optimum-path forest: {len(forest)} examples, {len(forest.prototypes)} {stars}"
         remarks = "; ".join(filter(None, (plane.description, note)))
         title = "\n".join((title, *textwrap.wrap(remarks, 60)))
@@ -212,7 +212,7 @@ def draw_legend(display: Any, color: Array) -> Any:
     if (more := len(display.classes) - NAMED_CLASSES) > 0:
         keys.append(Line2D([], [], ls="", label=f"… {more} more"))
     has_seeds = isinstance(display.forest, SeededForest)
-    star = "labelled" if has_seeds else "prototype"
+    star = "labeled" if has_seeds else "prototype"
     keys.append(Line2D([], [], ls="", marker="*", ms=11, mec=INK, mfc="w", label=star))
     if has_seeds:
         keys.append(Line2D([], [], ls="", marker="o", ms=4, color=INK, label="inferred"))
@@ -314,9 +314,9 @@ def _surround(points: Array, eps: float, least: Array) -> tuple[float, float, fl
 
 def _predict_grid(estimator: Any, plane: Plane, resolution: int) -> Array:
     left, right, lower, upper = plane.extent
-    centre = (np.arange(resolution) + 0.5) / resolution
-    rows = centre if plane.axis_labels[1] else np.array([0.5])
-    x, y = np.meshgrid(left + centre * (right - left), lower + rows * (upper - lower))
+    center = (np.arange(resolution) + 0.5) / resolution
+    rows = center if plane.axis_labels[1] else np.array([0.5])
+    x, y = np.meshgrid(left + center * (right - left), lower + rows * (upper - lower))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         return _predict(estimator, plane, np.column_stack((x.ravel(), y.ravel()))).reshape(x.shape)

@@ -1,6 +1,6 @@
 """Small pieces of HTML and SVG for notebooks.
 
-They take colours from their surroundings, so they can be read on light and on dark pages, and need
+They take colors from their surroundings, so they can be read on light and on dark pages, and need
 no style sheet. Everything that comes from outside goes through ``text`` or ``name``, which escape.
 """
 
@@ -27,7 +27,7 @@ def text(value: object) -> str:
 
 
 def chip(value: object, color: str | None) -> str:
-    """Return the name of a class after a square in its colour."""
+    """Return the name of a class after a square in its color."""
     square = (
         f'<span style="display:inline-block;width:.7em;height:.7em;margin-right:.4em;'
         f'border-radius:2px;background:{color}"></span>'

@@ -79,18 +79,18 @@ def lay_out(n: int, edges: Array, length: Array) -> Array:
 def _join(joined: list[list[tuple[int, float]]]) -> int:
     """Return where to begin: in the middle of the tree, or at a hub that joins several trees."""
     order = _walk(joined, range(len(joined)))
-    centres = _centres(order)
-    if len(centres) == 1:
-        return centres[0]
-    order = _walk(joined, centres)
+    centers = _centers(order)
+    if len(centers) == 1:
+        return centers[0]
+    order = _walk(joined, centers)
     depth = np.zeros(len(order.vertex))
     for i, before in enumerate(order.parent.tolist()):
         if before >= 0:
             depth[i] = depth[before] + order.length[i]
-    radius = float(depth.mean()) * len(centres) / 5  # enough for a circle of all trees
-    for centre in centres:
-        joined[centre].append((len(joined), radius))
-    joined.append([(centre, radius) for centre in centres])
+    radius = float(depth.mean()) * len(centers) / 5  # enough for a circle of all trees
+    for center in centers:
+        joined[center].append((len(joined), radius))
+    joined.append([(center, radius) for center in centers])
     return len(joined) - 1
 
 
@@ -128,7 +128,7 @@ def _children(parent: Array) -> list[list[int]]:
     return children
 
 
-def _centres(order: _Order) -> list[int]:
+def _centers(order: _Order) -> list[int]:
     """Return the vertex of each tree that leaves the smallest largest part."""
     largest = np.zeros(len(order.vertex), np.int64)
     inner = order.parent >= 0
@@ -137,8 +137,8 @@ def _centres(order: _Order) -> list[int]:
     which = np.searchsorted(first, np.arange(len(inner)), side="right") - 1
     largest = np.maximum(largest, order.size[first][which] - order.size)
     ranked = np.lexsort((np.arange(len(inner)), largest, which))
-    centres: list[int] = order.vertex[ranked[first]].tolist()
-    return centres
+    centers: list[int] = order.vertex[ranked[first]].tolist()
+    return centers
 
 
 def _equal_angles(order: _Order) -> Array:

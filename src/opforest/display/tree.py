@@ -24,7 +24,7 @@ class TreeDisplay:
     or whether there are any: each edge is as long as the distance between its ends. That shows
     which classes touch, which examples are far from all others, and which are an island in another
     class. Positions and angles mean nothing. Prototypes are stars, all other examples dots, in the
-    colour of their class; dashed edges join two classes and were cut.
+    color of their class; dashed edges join two classes and were cut.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class TreeDisplay:
         require_matplotlib()
         classifier = classifier_of(estimator)
         forest = classifier.forest_
-        with forest.examples.lock.reading():
+        with forest.examples.lock.read():
             length = forest.edge_lengths().astype(np.float64)
             if not np.isfinite(length.sum()):
                 raise ValueError("the distances are too large to draw. Rescale the features.")

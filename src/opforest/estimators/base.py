@@ -53,15 +53,15 @@ def tells_of_memory(method: Method) -> Method:
     return call  # type: ignore[return-value]
 
 
-class Learned(NamedTuple):
+class FittedForest(NamedTuple):
     """A forest and the classes that belong to it."""
 
     forest: BaseForest
     classes: Array
 
-    def reading(self) -> Holder:
+    def read(self) -> Holder:
         """Return a context in which the forest does not change."""
-        return self.forest.examples.lock.reading()
+        return self.forest.examples.lock.read()
 
     def labels_of(self, index: Array) -> Array:
         """Return the labels of examples."""
@@ -93,7 +93,7 @@ class MetricEstimator(NotebookMixin, BaseEstimator):
 
 
 class ForestEstimator(MetricEstimator):
-    """The base of estimators that learn a forest of labelled examples.
+    """The base of estimators that learn a forest of labeled examples.
 
     A subclass has the parameters ``metric``, ``metric_params`` and, if it likes, the others of
     ``MetricEstimator``; it calls ``_keep`` with what it has learned.
@@ -210,10 +210,10 @@ class ForestEstimator(MetricEstimator):
         queries: Array = validate_data(self, X, dtype=self.forest_.dtype, reset=False)
         return queries
 
-    def _learned(self) -> Learned:
+    def _learned(self) -> FittedForest:
         """Return the forest and the classes that belong to it."""
         attributes = vars(self)
-        return Learned(attributes["forest_"], attributes["classes_"])
+        return FittedForest(attributes["forest_"], attributes["classes_"])
 
     # Notebooks.
 
@@ -228,12 +228,12 @@ class ForestEstimator(MetricEstimator):
         return ", ".join((*said, count(len(forest.prototypes), forest.seed_name)))
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
-        """Return what scikit-learn shows as fitted attributes, without finding the sharpness."""
+        """Return what scikit-learn shows as fitted attributes, without finding the calibration."""
         names = ("classes_", "feature_names_in_", "forest_", "n_features_in_", "update_report_")
         known = {name: getattr(self, name) for name in names if hasattr(self, name)}
-        found = self.forest_.found_sharpness
+        found = self.forest_.found_calibration
         if found is not None and found.is_of(self.forest_.examples):
-            known["sharpness_"] = found.exponent
+            known["exponent_"] = found.exponent
         shown = BaseEstimator._get_fitted_attr_html(SimpleNamespace(**known), doc_link)
         shown.estimator_class = type(self)
         return shown

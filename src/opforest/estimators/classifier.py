@@ -14,7 +14,7 @@ from opforest.estimators.base import ForestEstimator, tells_of_memory
 from opforest.estimators.validation import check_ids, encode, warn_of_spreads
 from opforest.forest.explanation import Explanation, explain
 from opforest.forest.forest import Forest
-from opforest.forest.probabilities import Sharpness
+from opforest.forest.probabilities import CostCalibration
 from opforest.forest.updates import find_update
 from opforest.forest.updates.report import UpdateReport, no_counts
 
@@ -66,7 +66,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     forest_ : Forest
         What was learned: costs, predecessors, roots, prototypes, tree edges, ids. Its arrays name
         examples by their index; everything else names them by their id.
-    sharpness_ : float
+    exponent_ : float
         The exponent e that turns costs into probabilities; see the notes.
     update_report_ : UpdateReport
         What the last call of ``partial_fit`` or ``forget`` did.
@@ -88,7 +88,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     its copy may be half changed; models that nobody was changing work there.
 
     With c_k the cheapest offer of class k, its probability is proportional to c_k ** −e. The
-    exponent e, ``sharpness_``, maximises the likelihood of up to 1000 known examples, evenly spaced
+    exponent e, ``exponent_``, maximizes the likelihood of up to 1000 known examples, evenly spaced
     in order of arrival, each judged by the offers of the others. It is found when probabilities
     are first needed after a change, depends only on the forest, and is close to the intrinsic
     dimension of the data. Very small offers, including 0, are raised to half of the offer that one
@@ -188,7 +188,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         if len(all_classes) > len(
             self.classes_
         ):  # a copy: the old forest belongs to the old classes
-            forest = forest.relabelled(np.searchsorted(all_classes, self.classes_))
+            forest = forest.relabeled(np.searchsorted(all_classes, self.classes_))
         steps = update.grow(forest, X, label, counts)
         with printing(type(self).__name__, self.verbose):
             phase("learning", len(X))
@@ -257,14 +257,14 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         """
         X = self._check_queries(X)
         learned = self._learned()
-        with learned.reading():
+        with learned.read():
             labels: Array = learned.classes[learned.forest.classify(X, self.n_jobs)]
             return labels
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
-        """Return the probability of each class, from its cost and ``sharpness_``.
+        """Return the probability of each class, from its cost and ``exponent_``.
 
-        The first call after a change finds the sharpness, which takes about as long as the
+        The first call after a change finds the calibration, which takes about as long as the
         probabilities of 1000 examples.
 
         Parameters
@@ -286,7 +286,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         array([[0.989, 0.011],
                [0.638, 0.362],
                [0.059, 0.941]])
-        >>> round(clf.sharpness_, 3)
+        >>> round(clf.exponent_, 3)
         2.822
         """
         return self._shares(X)
@@ -309,11 +309,11 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         return self._shares(X, log=True)
 
     @property
-    def sharpness_(self) -> float:
+    def exponent_(self) -> float:
         """The exponent e of probabilities, found when it is first needed after a change."""
         if "forest_" not in vars(self):
-            raise AttributeError("there is no sharpness_ before fit")
-        return self._learned().forest.sharpness(self.n_jobs).exponent
+            raise AttributeError("there is no exponent_ before fit")
+        return self._learned().forest.calibration(self.n_jobs).exponent
 
     def class_costs(self, X: npt.ArrayLike) -> Array:
         """Return the cheapest offer of each class.
@@ -392,16 +392,16 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         return explain(forest, classes.tolist(), X, getattr(self, "feature_names_in_", ()))
 
     def _shares(
-        self, X: npt.ArrayLike, log: bool = False, sharpness: Sharpness | None = None
+        self, X: npt.ArrayLike, log: bool = False, calibration: CostCalibration | None = None
     ) -> Array:
-        """Return probabilities or their logarithms; the sharpness is found unless it is given."""
+        """Return probabilities or their logarithms; the calibration is found unless it is given."""
         X = self._check_queries(X)
         learned = self._learned()
-        with learned.reading():
+        with learned.read():
             forest, classes = learned
             costs = forest.class_costs(X, len(classes), self.n_jobs)
-            sharpness = sharpness or forest.sharpness(self.n_jobs)
-        return (sharpness.log_shares if log else sharpness.shares)(*costs)
+            calibration = calibration or forest.calibration(self.n_jobs)
+        return (calibration.log_shares if log else calibration.shares)(*costs)
 
     def _begin(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> Self:
         """Learn the first examples, and report it as ``partial_fit`` does."""

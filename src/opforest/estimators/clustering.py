@@ -16,23 +16,23 @@ from opforest.forest.density import FILTERS, DensityForest, grow, grow_filtered,
 class OPFClustering(ClusterMixin, DensityEstimator):
     """Clustering by an optimum-path forest: clusters are the hills of a density.
 
-    The density of an example follows from the distances to its k nearest neighbours. The top of
-    each hill conquers its slopes along arcs to nearest neighbours; what one top has conquered is a
-    cluster. Of all k up to ``k_max``, the one with the smallest normalised cut between clusters is
+    The density of an example follows from the distances to its k nearest neighbors. The top of
+    each hill conquers its slopes along arcs to nearest neighbors; what one top has conquered is a
+    cluster. Of all k up to ``k_max``, the one with the smallest normalized cut between clusters is
     chosen.
 
     Parameters
     ----------
     k_max : int, default=20
-        The largest number of neighbours to try. With n examples, at most n − 1 are tried. This is
+        The largest number of neighbors to try. With n examples, at most n − 1 are tried. This is
         the scale on which to look: larger values give fewer clusters.
     k_min : int, default=1
-        The smallest number of neighbours to try.
-    filter : {None, "height", "area", "volume"}, default=None
-        Which hills are too small to be clusters: those whose height is below ``amount`` of the
-        largest density; those with fewer examples than ``amount`` of all; or those whose volume is
-        below ``amount`` of the mean density.
-    amount : float, default=0
+        The smallest number of neighbors to try.
+    merge_by : {None, "height", "area", "volume"}, default=None
+        Which hills are too small to be clusters: those whose height is below ``threshold`` of the
+        largest density; those with fewer examples than ``threshold`` of all; or those whose volume
+        is below ``threshold`` of the mean density.
+    threshold : float, default=0
         From 0, which filters nothing, to 1.
     allow_single_cluster : bool, default=False
         Whether a single cluster may be the best answer. Its cut is 0, so with a large ``k_max`` it
@@ -43,7 +43,7 @@ class OPFClustering(ClusterMixin, DensityEstimator):
     metric_params : dict, default=None
         As for ``OPFClassifier``.
     algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        How to find neighbours. The result does not depend on it.
+        How to find neighbors. The result does not depend on it.
     n_jobs : int, default=None
         The number of threads. The result does not depend on it.
     verbose : int, default=0
@@ -58,9 +58,9 @@ class OPFClustering(ClusterMixin, DensityEstimator):
     density_ : array of shape (n_samples,)
         Densities, from 1 to 1000.
     k_ : int
-        The number of neighbours that was chosen.
-    cuts_ : array
-        The normalised cut for each k from ``k_min`` on. The search ends at ``k_max``, or at a cut
+        The number of neighbors that was chosen.
+    normalized_cuts_ : array
+        The normalized cut for each k from ``k_min`` on. The search ends at ``k_max``, or at a cut
         of 0.
     predecessor_ : array of shape (n_samples,)
         The example before each one on the path from its root, as a row of X; −1 for roots.
@@ -69,9 +69,9 @@ class OPFClustering(ClusterMixin, DensityEstimator):
 
     Notes
     -----
-    Let d(i, j) be the distances from example i to its k nearest neighbours, and D the largest of
+    Let d(i, j) be the distances from example i to its k nearest neighbors, and D the largest of
     these distances over all examples. The density of i is the sum of exp(−9 d(i, j) / (2 D)),
-    scaled to 1 … 1000 over all examples. Neighbours are ordered by (distance, index); ties between
+    scaled to 1 … 1000 over all examples. Neighbors are ordered by (distance, index); ties between
     examples go to the larger density, then to the smaller index. So the answer is unique. Arcs are
     made anew for each k; LibOPF's ``opf_cluster`` carries those between equal densities over from
     one k to the next.
@@ -93,15 +93,15 @@ class OPFClustering(ClusterMixin, DensityEstimator):
 
     labels_: Array
     roots_: Array
-    cuts_: Array
+    normalized_cuts_: Array
 
     def __init__(
         self,
         k_max: int = 20,
         *,
         k_min: int = 1,
-        filter: str | None = None,
-        amount: float = 0.0,
+        merge_by: str | None = None,
+        threshold: float = 0.0,
         allow_single_cluster: bool = False,
         metric: str | Callable[..., float] = "euclidean",
         metric_params: Mapping[str, Any] | None = None,
@@ -114,8 +114,8 @@ class OPFClustering(ClusterMixin, DensityEstimator):
             verbose=verbose,
         )  # fmt: skip
         self.k_min = k_min
-        self.filter = filter
-        self.amount = amount
+        self.merge_by = merge_by
+        self.threshold = threshold
         self.allow_single_cluster = allow_single_cluster
 
     def fit(self, X: npt.ArrayLike, y: object = None) -> Self:
@@ -142,8 +142,8 @@ class OPFClustering(ClusterMixin, DensityEstimator):
                 phase("choosing k", len(examples))
                 k_min = min(int(self.k_min), graph.k_max)
                 k, cuts = judge_cuts(graph, k_min, self.allow_single_cluster, self.n_jobs)
-            if self.filter is not None and self.amount > 0 and k > 0:
-                grown = grow_filtered(graph, k, self.filter, float(self.amount))
+            if self.merge_by is not None and self.threshold > 0 and k > 0:
+                grown = grow_filtered(graph, k, self.merge_by, float(self.threshold))
             else:
                 grown = grow(graph, k)
         self._accept(measured.forest(grown), cuts)
@@ -172,7 +172,7 @@ class OPFClustering(ClusterMixin, DensityEstimator):
     def _accept(self, forest: DensityForest, cuts: Array) -> None:
         """Keep what was learned."""
         roots, labels = np.unique(forest.grown.hills.root, return_inverse=True)
-        learned = {"_forest_": forest, "cuts_": cuts, "roots_": roots, "labels_": labels}
+        learned = {"_forest_": forest, "normalized_cuts_": cuts, "roots_": roots, "labels_": labels}
         self.__dict__ = {**vars(self), **learned}
 
     def check_parameters(self) -> Self:
@@ -181,7 +181,9 @@ class OPFClustering(ClusterMixin, DensityEstimator):
         require_count("k_min", self.k_min, 1)
         if self.k_min > self.k_max:
             raise ValueError(f"k_min must not exceed k_max, got {self.k_min} > {self.k_max}.")
-        if self.filter is not None and self.filter not in FILTERS:
-            raise ValueError(f"filter must be None or one of {list(FILTERS)}, got {self.filter!r}.")
-        require_share("amount", self.amount)
+        if self.merge_by is not None and self.merge_by not in FILTERS:
+            raise ValueError(
+                f"merge_by must be None or one of {list(FILTERS)}, got {self.merge_by!r}."
+            )
+        require_share("threshold", self.threshold)
         return self

@@ -15,11 +15,11 @@ from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.estimators.base import MetricEstimator
 from opforest.estimators.validation import PRECISIONS
-from opforest.forest.density import DensityForest, Graph, Grown
+from opforest.forest.density import DensityForest, DensityForestState, Graph
 
 
-class Measured(NamedTuple):
-    """Examples and the graph of their nearest neighbours."""
+class NeighborGraph(NamedTuple):
+    """Examples and the graph of their nearest neighbors."""
 
     metric: Metric
     rows: Array
@@ -27,13 +27,13 @@ class Measured(NamedTuple):
     algorithm: str
     graph: Graph
 
-    def forest(self, grown: Grown) -> DensityForest:
+    def forest(self, grown: DensityForestState) -> DensityForest:
         """Return a forest of the examples that can be asked about new ones."""
         return DensityForest(self.metric, self.rows, self.vectors, self.algorithm, grown)
 
 
 class DensityEstimator(MetricEstimator):
-    """The base of estimators that learn the densities of examples from their nearest neighbours.
+    """The base of estimators that learn the densities of examples from their nearest neighbors.
 
     A subclass may have more parameters, and keeps what it has learned in ``_forest_``.
     """
@@ -64,7 +64,7 @@ class DensityEstimator(MetricEstimator):
 
     @property
     def k_(self) -> int:
-        """The number of neighbours that was chosen."""
+        """The number of neighbors that was chosen."""
         return self._grown().k
 
     @property
@@ -72,7 +72,7 @@ class DensityEstimator(MetricEstimator):
         """The example before each one on its path, as a row of X; −1 for roots."""
         return self._hills("predecessor")
 
-    def _grown(self) -> Grown:
+    def _grown(self) -> DensityForestState:
         if "_forest_" not in vars(self):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
         return self._forest_.grown
@@ -88,19 +88,21 @@ class DensityEstimator(MetricEstimator):
         return validate_data(self, X, *y, dtype=PRECISIONS, **more)
 
     @contextmanager
-    def _learning(self, X: Array, metric: Metric) -> Iterator[Measured]:
+    def _learning(self, X: Array, metric: Metric) -> Iterator[NeighborGraph]:
         """Measure examples, and say what is being done if ``verbose`` asks for it."""
         with printing(type(self).__name__, self.verbose):
             yield self._measured(X, metric)
 
-    def _measured(self, X: Array, metric: Metric) -> Measured:
-        """Find the ``k_max`` nearest neighbours of all examples, or as many as there are."""
-        phase("nearest neighbours", len(X))
+    def _measured(self, X: Array, metric: Metric) -> NeighborGraph:
+        """Find the ``k_max`` nearest neighbors of all examples, or as many as there are."""
+        phase("nearest neighbors", len(X))
         points = metric.embed(X)
         rows = metric.training_rows(points)
         k = min(int(self.k_max), len(X) - 1)
         graph = Graph.of(rows, k, metric, self.algorithm, self.n_jobs)
-        return Measured(metric, rows, None if rows is points else points, self.algorithm, graph)
+        return NeighborGraph(
+            metric, rows, None if rows is points else points, self.algorithm, graph
+        )
 
     def _check_new(self, X: npt.ArrayLike) -> Array:
         check_is_fitted(self, "_forest_")
@@ -108,7 +110,7 @@ class DensityEstimator(MetricEstimator):
         return queries
 
     def _facts(self) -> str:
-        """Return the numbers of examples, features, clusters or classes, and neighbours."""
+        """Return the numbers of examples, features, clusters or classes, and neighbors."""
         if "_forest_" not in vars(self):
             return ""
         said = [count(len(self._forest_), "example"), f"k = {self.k_}"]

@@ -12,25 +12,25 @@ from sklearn.utils.validation import validate_data
 from opforest._utils.progress import phase
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.estimators.density_base import DensityEstimator, Measured, require_share
+from opforest.estimators.density_base import DensityEstimator, NeighborGraph, require_share
 from opforest.estimators.validation import check_labels, encode, encode_known
 from opforest.forest.density import DensityForest, grow
 from opforest.scores import opf_accuracy
 
 
 class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
-    """Optimum-path forest classifier on the graph of nearest neighbours.
+    """Optimum-path forest classifier on the graph of nearest neighbors.
 
-    The tops of a density conquer its slopes along arcs to the k nearest neighbours, among examples
+    The tops of a density conquer its slopes along arcs to the k nearest neighbors, among examples
     of their own class. A new example gets the class of the one of its k nearest training examples
     that offers it the most. Of all k up to ``k_max``, the first with the best ``opf_accuracy`` on
-    held-out examples is chosen. This is often 1 to 3, which is close to 1-nearest-neighbour.
+    held-out examples is chosen. This is often 1 to 3, which is close to 1-nearest-neighbor.
 
     Parameters
     ----------
     k_max : int, default=20
-        The largest number of neighbours to try. With n examples, at most n − 1 are tried.
-    held_out : float, default=0.3
+        The largest number of neighbors to try. With n examples, at most n − 1 are tried.
+    validation_fraction : float, default=0.3
         The share of each class that is held out to choose k, unless ``fit`` is given an evaluation
         set.
     random_state : int, RandomState instance or None, default=0
@@ -43,7 +43,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
     classes_ : array of shape (n_classes,)
         The labels.
     k_ : int
-        The number of neighbours that was chosen.
+        The number of neighbors that was chosen.
     accuracies_ : array
         The accuracies on the held-out examples for k = 1, 2, and so on.
     density_, predecessor_ : arrays of shape (n_samples,)
@@ -79,7 +79,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         self,
         k_max: int = 20,
         *,
-        held_out: float = 0.3,
+        validation_fraction: float = 0.3,
         metric: str | Callable[..., float] = "euclidean",
         metric_params: Mapping[str, Any] | None = None,
         random_state: Any = 0,
@@ -91,7 +91,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
             k_max, metric=metric, metric_params=metric_params, algorithm=algorithm, n_jobs=n_jobs,
             verbose=verbose,
         )  # fmt: skip
-        self.held_out = held_out
+        self.validation_fraction = validation_fraction
         self.random_state = random_state
 
     def fit(
@@ -117,7 +117,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         OPFKNNClassifier
             The fitted classifier itself.
         """
-        require_share("held_out", self.held_out)
+        require_share("validation_fraction", self.validation_fraction)
         metric = self._find_metric()
         X, y = self._check_training(X, y)
         check_labels(y)
@@ -163,7 +163,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
 
     def _judge_held_out(self, X: Array, code: Array, metric: Metric) -> Array:
         """Return the accuracies of forests of some of the examples on the others."""
-        out = _choose(code, float(self.held_out), check_random_state(self.random_state))
+        out = _choose(code, float(self.validation_fraction), check_random_state(self.random_state))
         kept, other = X[~out], X[out]
         if metric.is_precomputed:
             kept, other = kept[:, ~out], other[:, ~out]
@@ -171,7 +171,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
             return np.empty(0)
         return self._judge(self._measured(kept, metric), code[~out], other, code[out])
 
-    def _judge(self, measured: Measured, code: Array, X: Array, truth: Array) -> Array:
+    def _judge(self, measured: NeighborGraph, code: Array, X: Array, truth: Array) -> Array:
         """Return the accuracies of forests, for each k, on other examples."""
         phase("choosing k", len(X))
         accuracies = []

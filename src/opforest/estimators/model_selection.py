@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opforest.core.conquest.complete_graph import NOBODY, trace_arcs
 from opforest.core.conquest.scan import Ranking
-from opforest.core.jit import specialise
+from opforest.core.jit import specialize
 from opforest.core.metrics.distances import make_tiles
 from opforest.core.metrics.types import Array
 from opforest.core.select.search import search_ranking
@@ -22,14 +22,14 @@ from opforest.estimators.density_base import require_count, require_share
 from opforest.estimators.semi_supervised import OPFSemiSupervised
 from opforest.estimators.validation import encode_known
 from opforest.forest.forest import Forest
-from opforest.forest.state import Parts, label_only, taken
+from opforest.forest.state import ForestState, label_only, taken
 from opforest.scores import opf_accuracy
 
 #: Ways to learn from errors.
 MODES = ("swap", "add")
 
 
-class Round(NamedTuple):
+class PruningStep(NamedTuple):
     """The result of one round of ``prune`` or ``learn_from_errors``.
 
     Attributes
@@ -54,7 +54,7 @@ class Round(NamedTuple):
 class _Pool(NamedTuple):
     """Examples to train on and to evaluate on."""
 
-    parts: Parts  #: of all of them
+    parts: ForestState  #: of all of them
     label: Array
 
     def train(self, chosen: Array) -> Forest:
@@ -127,7 +127,7 @@ def learn_from_errors(
     mode: str = "swap",
     rounds: int = 10,
     random_state: int | np.random.RandomState | None = None,
-) -> tuple[OPFClassifier, list[Round]]:
+) -> tuple[OPFClassifier, list[PruningStep]]:
     """Let a classifier learn the examples of an evaluation set that it gets wrong.
 
     This is for training sets that must not grow. If yours may, learning the whole evaluation set
@@ -175,14 +175,14 @@ def learn_from_errors(
     require_count("rounds", rounds, 0)
     pool, chosen, queries = _pool(clf, X, y)
     random = check_random_state(random_state)
-    history: list[Round] = []
+    history: list[PruningStep] = []
     best: Forest | None = None
     while True:
         chosen = np.sort(chosen)
         forest, conqueror, accuracy = pool.judge(chosen, queries)
         if best is None or mode == "add" or accuracy > max(r.accuracy for r in history):
             best = forest
-        history.append(Round(len(chosen), accuracy))
+        history.append(PruningStep(len(chosen), accuracy))
         errors = np.flatnonzero(pool.label[chosen[conqueror]] != pool.label[queries])
         if len(errors) == 0:
             break
@@ -215,7 +215,7 @@ def _swap(
 
 def prune(
     clf: OPFClassifier, X: npt.ArrayLike, y: npt.ArrayLike, *, loss: float = 0.0
-) -> tuple[OPFClassifier, list[Round]]:
+) -> tuple[OPFClassifier, list[PruningStep]]:
     """Make a classifier smaller: keep only the examples that an evaluation set needs.
 
     These are the examples that conquer one of the evaluation set, and those on the paths to them.
@@ -258,7 +258,7 @@ def prune(
     require_share("loss", loss)
     pool, chosen, queries = _pool(clf, X, y)
     forest, conqueror, accuracy = pool.judge(chosen, queries)
-    history = [Round(len(chosen), accuracy)]
+    history = [PruningStep(len(chosen), accuracy)]
     classes = np.unique(pool.label[chosen])
     while True:
         fewer = chosen[_needed(forest, pool.queries(queries, chosen), conqueror)]
@@ -269,7 +269,7 @@ def prune(
         if accuracy < history[0].accuracy - loss:
             break
         chosen, forest = fewer, smaller
-        history.append(Round(len(chosen), accuracy))
+        history.append(PruningStep(len(chosen), accuracy))
     forest.examples.count_from(
         clf.forest_.examples.next_id
     )  # it has not learned the evaluation set
@@ -285,7 +285,7 @@ def _needed(forest: Forest, queries: Array, conqueror: Array) -> Array:
     examples, metric = forest.examples, forest.metric
     rows, cost, label = examples.state.rows, examples.costs(), forest.label
     before, order = np.where(forest.is_prototype(), -1, NOBODY), np.empty(len(cost), np.int64)
-    trace = specialise(trace_arcs, metric.kernel)
+    trace = specialize(trace_arcs, metric.kernel)
     trace(rows, cost, label, before, order, metric.kernel)
     tiles = make_tiles(rows, order, metric.kernel)
     ranking = Ranking(order, cost[order], tiles, True)

@@ -17,13 +17,13 @@ from opforest.forest.density import densities, judge_cuts
 class OPFOutlier(OutlierMixin, DensityEstimator):
     """Outlier detection: outliers are examples at which a density is small.
 
-    The density is the one of ``OPFClustering``, which also chooses the number of neighbours. Scores
+    The density is the one of ``OPFClustering``, which also chooses the number of neighbors. Scores
     are logarithms of densities, so that even examples far from all others can be told apart.
 
     Parameters
     ----------
     k_max : int, default=20
-        The largest number of neighbours to try. With n examples, at most n − 1 are tried.
+        The largest number of neighbors to try. With n examples, at most n − 1 are tried.
     contamination : float, default=0.1
         The share of outliers among the training examples, above 0 and up to 0.5.
     metric, metric_params, algorithm, n_jobs, verbose
@@ -34,7 +34,7 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
     offset_ : float
         Examples with a smaller score are outliers.
     k_ : int
-        The number of neighbours that was chosen.
+        The number of neighbors that was chosen.
     density_ : array of shape (n_samples,)
         Densities, from 1 to 1000.
     n_features_in_ : int
@@ -42,9 +42,9 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
 
     Notes
     -----
-    Let d be the distances to the k nearest neighbours, and D the longest of all such distances
+    Let d be the distances to the k nearest neighbors, and D the longest of all such distances
     between training examples. The score is the logarithm of the mean of exp(−9 d / (2 D)). An
-    example that equals a training example is taken for it and is not its own neighbour. So
+    example that equals a training example is taken for it and is not its own neighbor. So
     ``fit_predict`` returns what ``predict`` returns for the training examples.
 
     Examples

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from opforest._utils.progress import phase, printing
-from opforest.core.label_spread.batch import UNLABELLED, spread_labels
+from opforest.core.label_spread.batch import UNLabeled, spread_labels
 from opforest.core.metrics.types import Array
 from opforest.core.tree_costs import as_tree
 from opforest.estimators.base import tells_of_memory
@@ -22,13 +22,13 @@ from opforest.forest.updates.late_labels import give_labels
 from opforest.forest.updates.report import no_counts
 
 #: Which examples the labels of others come from.
-SEEDS = ("labelled", "prototypes")
+SEEDS = ("labeled", "prototypes")
 
 
 def split_labels(y: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Return the labels of the labelled examples, and which examples are unlabelled.
+    """Return the labels of the labeled examples, and which examples are unlabeled.
 
-    −1, NaN, ``None`` and pandas' ``NA`` mean unlabelled.
+    −1, NaN, ``None`` and pandas' ``NA`` mean unlabeled.
     """
     labels = np.asarray(y)
     if labels.dtype.kind == "U" and not isinstance(y, np.ndarray):
@@ -36,7 +36,7 @@ def split_labels(y: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
     if labels.ndim != 1:
         labels = column_or_1d(labels, warn=True)
     if labels.dtype.kind in "iuf":
-        missing = labels == UNLABELLED
+        missing = labels == UNLabeled
         if labels.dtype.kind == "f":
             missing |= np.isnan(labels)
         return labels[~missing], missing
@@ -54,28 +54,28 @@ def _is_missing(label: Any) -> bool:
     if label is None or type(label).__name__ == "NAType":
         return True
     is_number = isinstance(label, int | float | np.number) and not isinstance(label, bool)
-    return is_number and bool(label != label or label == UNLABELLED)
+    return is_number and bool(label != label or label == UNLabeled)
 
 
 class OPFSemiSupervised(OPFClassifier):
-    """Semi-supervised optimum-path forest: learns from labelled and unlabelled examples.
+    """Semi-supervised optimum-path forest: learns from labeled and unlabeled examples.
 
-    All labelled examples are seeds. Labels spread from them along the minimum spanning tree of all
-    examples: an unlabelled example takes the label of the seed that it reaches by the path whose
+    All labeled examples are seeds. Labels spread from them along the minimum spanning tree of all
+    examples: an unlabeled example takes the label of the seed that it reaches by the path whose
     largest step is the smallest. A new example gets the label of the training example that offers
     it the cheapest path, as with ``OPFClassifier``.
 
     This works well for connected classes of any shape: moons, rings, spirals. Where classes
     overlap, a single bridge can carry a wrong label through a whole cloud; compare with
-    ``OPFClassifier`` on the labelled examples alone. Without unlabelled examples this is the
-    1-nearest-neighbour classifier.
+    ``OPFClassifier`` on the labeled examples alone. Without unlabeled examples this is the
+    1-nearest-neighbor classifier.
 
     Parameters
     ----------
-    seeds : {"labelled", "prototypes"}, default="labelled"
-        ``"labelled"``: all labelled examples are seeds, and keep their labels (Amorim et al. 2016).
+    seeds : {"labeled", "prototypes"}, default="labeled"
+        ``"labeled"``: all labeled examples are seeds, and keep their labels (Amorim et al. 2016).
         ``"prototypes"``: what LibOPF's ``opf_semi`` does (Amorim et al. 2014), for comparison. Only
-        the prototypes of a forest of the labelled examples are seeds, so even labelled examples may
+        the prototypes of a forest of the labeled examples are seeds, so even labeled examples may
         get another label. The model is the supervised forest of all examples with the resulting
         labels. Each change takes time linear in the number of examples.
     metric, metric_params, algorithm, n_jobs, verbose
@@ -90,7 +90,7 @@ class OPFSemiSupervised(OPFClassifier):
         its seed.
     forest_ : Forest
         What was learned. Its prototypes are the seeds, unless ``seeds="prototypes"``.
-    sharpness_ : float
+    exponent_ : float
         The exponent that turns costs into probabilities, as for ``OPFClassifier``. It is found by
         leaving out the given labels, one by one; inferred labels are no evidence.
     update_report_ : UpdateReport
@@ -100,8 +100,8 @@ class OPFSemiSupervised(OPFClassifier):
 
     See Also
     --------
-    OPFClassifier : For data in which all examples are labelled.
-    opforest.active : Chooses which examples to have labelled.
+    OPFClassifier : For data in which all examples are labeled.
+    opforest.active : Chooses which examples to have labeled.
 
     Notes
     -----
@@ -137,7 +137,7 @@ class OPFSemiSupervised(OPFClassifier):
         metric: str | Callable[..., float] = "euclidean",
         *,
         metric_params: Mapping[str, Any] | None = None,
-        seeds: str = "labelled",
+        seeds: str = "labeled",
         algorithm: str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -153,10 +153,10 @@ class OPFSemiSupervised(OPFClassifier):
         if "forest_" not in vars(self):
             raise AttributeError("there is no transduction_ before fit")
         learned = self._learned()
-        with learned.reading():
+        with learned.read():
             if self._seeded().n_seeds:
                 return learned.labels_of(np.arange(len(learned.forest)))
-            missing = UNLABELLED if learned.classes.dtype.kind in "iuf" else None
+            missing = UNLabeled if learned.classes.dtype.kind in "iuf" else None
             return np.full(len(learned.forest), missing)
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
@@ -190,7 +190,7 @@ class OPFSemiSupervised(OPFClassifier):
         """Learn more examples, with and without labels.
 
         The first call is a ``fit``, except that all labels may be missing; such a model can predict
-        as soon as one example is labelled. If the call fails, the model is unchanged. If it is
+        as soon as one example is labeled. If the call fails, the model is unchanged. If it is
         interrupted (Ctrl-C) or runs out of memory, the model may have learned the first examples of
         the batch, and the error says how many.
 
@@ -220,7 +220,7 @@ class OPFSemiSupervised(OPFClassifier):
         forest = self._renamed(self._seeded(), all_classes)
         with printing(type(self).__name__, self.verbose):
             phase("learning", len(X))
-            if self.seeds == "labelled":
+            if self.seeds == "labeled":
                 steps = grow(forest, X, label, counts)
                 return self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
             *_, grown = grow(_copied(forest), X, label, counts)
@@ -274,8 +274,8 @@ class OPFSemiSupervised(OPFClassifier):
         forest = self._renamed(forest, all_classes)
         examples = forest.examples
         record = examples.state.vertices[examples.vertices_of(ordered)]
-        before = np.where(record["cuts"] > 0, record["label"], UNLABELLED)
-        wrong = np.flatnonzero((before != UNLABELLED) & (before != code))
+        before = np.where(record["cuts"] > 0, record["label"], UNLabeled)
+        wrong = np.flatnonzero((before != UNLabeled) & (before != code))
         if len(wrong):
             i = wrong[0]
             known, given_now = all_classes[[before[i], code[i]]].tolist()
@@ -284,7 +284,7 @@ class OPFSemiSupervised(OPFClassifier):
                 "change it, forget the example and learn it again."
             )
         counts = no_counts()
-        new = before == UNLABELLED
+        new = before == UNLabeled
         if new.any():
             if self.seeds == "prototypes":
                 forest = _copied(forest)
@@ -296,7 +296,7 @@ class OPFSemiSupervised(OPFClassifier):
     def forget(self, ids: npt.ArrayLike) -> Self:
         """Remove examples; the result is exactly the model refitted without them.
 
-        Without any labelled example, the model cannot predict until it gets a new label.
+        Without any labeled example, the model cannot predict until it gets a new label.
 
         Parameters
         ----------
@@ -314,29 +314,29 @@ class OPFSemiSupervised(OPFClassifier):
         forest = self._seeded()
         ids = check_ids(ids, forest)
         counts = no_counts()
-        if self.seeds == "labelled":
+        if self.seeds == "labeled":
             steps = shrink(forest, ids, counts)
             return self._follow(steps, self.classes_, counts, ("forget", "forgotten", len(ids)))
         *_, shrunk = shrink(_copied(forest), ids, counts)
         self._keep(shrunk, self.classes_, counts)
         return self
 
-    # Everything learned is in the forest seeded by all labelled examples. If prototypes are the
+    # Everything learned is in the forest seeded by all labeled examples. If prototypes are the
     # seeds, forest_ is derived from it.
 
     def _count_prototypes(self) -> int:
         return self._seeded().n_seeds
 
     def _seeded(self) -> SeededForest:
-        forest: SeededForest = vars(self).get("labelled_forest_", vars(self)["forest_"])
+        forest: SeededForest = vars(self).get("labeled_forest_", vars(self)["forest_"])
         return forest
 
     def _keep(self, forest: BaseForest, classes: Array, counts: Array | None = None) -> None:
-        if self.seeds == "labelled":
+        if self.seeds == "labeled":
             super()._keep(forest, classes, counts)
             return
         twin = object.__new__(type(self))  # So that everything changes by one assignment.
-        twin.__dict__ = {**vars(self), "labelled_forest_": forest}
+        twin.__dict__ = {**vars(self), "labeled_forest_": forest}
         model = spread_from_prototypes(forest)  # type: ignore[arg-type]
         super(OPFSemiSupervised, twin)._keep(model, classes, counts)
         self.__dict__ = twin.__dict__
@@ -346,21 +346,21 @@ class OPFSemiSupervised(OPFClassifier):
         seeded = self._seeded()
         if seeded.n_seeds == 0 and len(seeded):
             raise ValueError(
-                "no example is labelled, so there is nothing to predict. Call label first."
+                "no example is labeled, so there is nothing to predict. Call label first."
             )
         return X
 
     def _check_seeds(self) -> None:
         if self.seeds not in SEEDS:
             raise ValueError(f"seeds must be one of {list(SEEDS)}, got {self.seeds!r}.")
-        if ("labelled_forest_" in vars(self)) != (self.seeds == "prototypes"):
+        if ("labeled_forest_" in vars(self)) != (self.seeds == "prototypes"):
             raise ValueError("seeds has been changed since the model was fitted. Call fit first.")
 
     def _renamed(self, forest: SeededForest, classes: Array) -> SeededForest:
         """Return the forest with classes renumbered; the old forest is not changed."""
         if len(classes) == len(self.classes_):
             return forest
-        return forest.relabelled(np.searchsorted(classes, self.classes_))
+        return forest.relabeled(np.searchsorted(classes, self.classes_))
 
     def _trained(self, X: Any, y: Any, classes: npt.ArrayLike | None = None) -> Self:
         """Return a copy that has learned these examples and no others."""
@@ -393,7 +393,7 @@ def _encode(
     labels: Array, missing: Array, known: Array, classes: npt.ArrayLike | None
 ) -> tuple[Array, Array]:
     """Return all classes in order, and the labels of all examples as indices of them."""
-    code = np.full(len(missing), UNLABELLED)
+    code = np.full(len(missing), UNLabeled)
     if len(labels) or classes is not None:
         known, code[~missing] = encode(labels, known, classes)
     return known, code
@@ -407,15 +407,15 @@ def _copied(forest: SeededForest) -> SeededForest:
 def spread_from_prototypes(forest: SeededForest) -> Forest:
     """Return the supervised forest of all examples, with labels spread from prototypes.
 
-    These are the prototypes of a forest of the labelled examples alone.
+    These are the prototypes of a forest of the labeled examples alone.
     """
     parts, given = forest.parts(), forest.given()
-    labelled = np.flatnonzero(given != UNLABELLED)
-    if len(labelled) == 0:
+    labeled = np.flatnonzero(given != UNLabeled)
+    if len(labeled) == 0:
         return forest
-    seed_label = np.full(len(given), UNLABELLED)
-    alone = Forest.retrain(taken(parts, labelled, given))
-    seeds = labelled[alone.prototypes]
+    seed_label = np.full(len(given), UNLabeled)
+    alone = Forest.retrain(taken(parts, labeled, given))
+    seeds = labeled[alone.prototypes]
     seed_label[seeds] = given[seeds]
     tree = as_tree(parts.model.parent, parts.model.weight)
     label = spread_labels(tree, seed_label).label

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 
 from opforest.core.metrics.types import Array
-from opforest.core.records import Lines
+from opforest.core.records import PrototypeTrees
 from opforest.forest import invariants
 from opforest.forest.forest import BaseForest, Forest
-from opforest.forest.probabilities import Sharpness
-from opforest.forest.queries import consistent
-from opforest.forest.state import Model, Parts, read_only
-from opforest.forest.storage import Examples
+from opforest.forest.probabilities import CostCalibration
+from opforest.forest.queries import read_locked
+from opforest.forest.state import ForestState, TreeModel, read_only
+from opforest.forest.storage import ForestStorage
 
 
 class ApproximateForest(BaseForest):
@@ -26,23 +26,23 @@ class ApproximateForest(BaseForest):
         The examples, linked by their predecessors, with roots and pairs.
     grown_by : str
         The update that made it.
-    sharpness : Sharpness, default=None
+    calibration : CostCalibration, default=None
         What has been found.
     """
 
     def __init__(
-        self, examples: Examples, grown_by: str, sharpness: Sharpness | None = None
+        self, examples: ForestStorage, grown_by: str, calibration: CostCalibration | None = None
     ) -> None:
-        super().__init__(examples, sharpness)
+        super().__init__(examples, calibration)
         self.grown_by = grown_by
 
     @classmethod
-    def from_parts(cls, parts: Parts) -> "ApproximateForest":
+    def from_parts(cls, parts: ForestState) -> "ApproximateForest":
         """Return the forest that consists of these parts, which are not checked."""
-        return cls(Examples.from_parts(parts), parts.grown_by, parts.sharpness)
+        return cls(ForestStorage.from_parts(parts), parts.grown_by, parts.calibration)
 
     @property
-    def lines(self) -> Lines:
+    def lines(self) -> PrototypeTrees:
         """The root of each example, and the pair of each prototype, with room to grow."""
         lines = self.examples.body.lines
         if lines is None:
@@ -50,7 +50,7 @@ class ApproximateForest(BaseForest):
         return lines
 
     @property
-    @consistent
+    @read_locked
     def pair(self) -> Array:
         """The pair of each prototype; −1 for none, and for all other examples."""
         return read_only(self.lines.pair[: self.examples.end].copy())
@@ -59,17 +59,17 @@ class ApproximateForest(BaseForest):
         """Return, for each example, whether it is a prototype."""
         return self.examples.field("parent") < 0
 
-    @consistent
+    @read_locked
     def paths(self) -> tuple[Array, Array]:
         """Return predecessors and roots."""
         return self.examples.model().parent, self.lines.root[: self.examples.end].copy()
 
-    def check_tree(self, model: Model) -> None:
+    def check_tree(self, model: TreeModel) -> None:
         """Raise ``AssertionError`` if pairs are not those of prototypes."""
         invariants.check_pairs(model, self.prototypes, self.pair)
 
 
-def forest_of(parts: Parts) -> BaseForest:
+def forest_of(parts: ForestState) -> BaseForest:
     """Return the forest that consists of these parts, which are not checked."""
     kind: Any = ApproximateForest if parts.grown_by else Forest
     forest: BaseForest = kind.from_parts(parts)
@@ -93,11 +93,11 @@ def as_approximate(forest: BaseForest, update: str) -> ApproximateForest:
     model, (predecessor, root) = forest.examples.model(), forest.paths()
     weight = model.weight[np.where(predecessor == model.parent, np.arange(len(root)), predecessor)]
     weight[predecessor < 0] = 0
-    lines = Lines(root, _pairs(model))
+    lines = PrototypeTrees(root, _pairs(model))
     return ApproximateForest(forest.examples.relinked(predecessor, weight, lines), update)
 
 
-def _pairs(model: Model) -> Array:
+def _pairs(model: TreeModel) -> Array:
     """Return the other end of the smallest cut edge of each prototype, −1 for all others."""
     label, parent, weight, _, _ = model
     cut = np.flatnonzero((parent >= 0) & (label != label[parent]))

@@ -11,8 +11,8 @@ from joblib import effective_n_jobs
 from opforest._utils.chunks import concatenated, parts_of, share
 from opforest.core.density.forest import (
     LEAST,
+    MAX_DENSITY,
     MOST,
-    TOP,
     UNIT,
     Hills,
     conquer_hills,
@@ -20,7 +20,7 @@ from opforest.core.density.forest import (
     find_densities,
 )
 from opforest.core.density.opening import open_hills
-from opforest.core.jit import specialise
+from opforest.core.jit import specialize
 from opforest.core.kdtree.query_knn import scan_for_queries, search_for_queries
 from opforest.core.metrics.distances import make_tiles
 from opforest.core.metrics.metric import Metric
@@ -37,14 +37,14 @@ QUERIES_PER_CALL = 4096
 
 
 class Graph(NamedTuple):
-    """The nearest neighbours of all examples, and their distances."""
+    """The nearest neighbors of all examples, and their distances."""
 
     near: Array  #: (n, k), the nearest first
     distance: Array  #: (k, n), in the metric's own units, as float64
 
     @classmethod
     def of(cls, rows: Array, k: int, metric: Metric, algorithm: str, n_jobs: int | None) -> "Graph":
-        """Return the graph of the k nearest neighbours; a single example has none."""
+        """Return the graph of the k nearest neighbors; a single example has none."""
         if len(rows) == 1:
             return cls(np.empty((1, 0), np.uint32), np.empty((0, 1)))
         near, reduced = nearest_neighbors(rows, k, metric, algorithm, n_jobs)
@@ -57,11 +57,11 @@ class Graph(NamedTuple):
 
     @property
     def k_max(self) -> int:
-        """The number of neighbours known."""
+        """The number of neighbors known."""
         return int(self.near.shape[1])
 
 
-class Grown(NamedTuple):
+class DensityForestState(NamedTuple):
     """A forest of densities, and the scale of its densities."""
 
     k: int
@@ -69,22 +69,22 @@ class Grown(NamedTuple):
     scale: Array  #: the unit of distances, the smallest and the largest sum
 
 
-def densities(graph: Graph, k: int) -> Grown:
-    """Return the densities for k neighbours, each example being a tree of its own."""
+def densities(graph: Graph, k: int) -> DensityForestState:
+    """Return the densities for k neighbors, each example being a tree of its own."""
     n = len(graph)
-    hills = Hills(np.full(n, TOP), np.zeros(n), np.arange(n), np.full(n, -1))
+    hills = Hills(np.full(n, MAX_DENSITY), np.zeros(n), np.arange(n), np.full(n, -1))
     scale = np.zeros(3)
     if k:
         find_densities(graph.distance, k, hills.density, scale)
-    return Grown(k, hills, scale)
+    return DensityForestState(k, hills, scale)
 
 
-def grow(graph: Graph, k: int, label: Array | None = None) -> Grown:
-    """Return the forest for k neighbours; a tree has examples of one label only."""
+def grow(graph: Graph, k: int, label: Array | None = None) -> DensityForestState:
+    """Return the forest for k neighbors; a tree has examples of one label only."""
     return _grow(graph, k, label)[0]
 
 
-def _grow(graph: Graph, k: int, label: Array | None = None) -> tuple[Grown, Array]:
+def _grow(graph: Graph, k: int, label: Array | None = None) -> tuple[DensityForestState, Array]:
     """Return the forest, and the examples that are as dense as others."""
     grown = densities(graph, k)
     density = grown.hills.density
@@ -105,18 +105,18 @@ def _ranked(level: Array) -> tuple[Array, Array]:
     return np.argsort(-level, kind="stable"), tied
 
 
-def grow_filtered(graph: Graph, k: int, filter: str, amount: float) -> Grown:
-    """Return the forest for k neighbours in which small hills are parts of others."""
+def grow_filtered(graph: Graph, k: int, merge_by: str, threshold: float) -> DensityForestState:
+    """Return the forest for k neighbors in which small hills are parts of others."""
     grown = densities(graph, k)
     density, value = grown.hills.density, grown.hills.value
     order, tied = _ranked(density)
     level, start = density, order
-    if filter == "height":
-        value[:] = np.maximum(density - amount * density.max(), 0)
+    if merge_by == "height":
+        value[:] = np.maximum(density - threshold * density.max(), 0)
     else:
-        size = amount * (len(graph) if filter == "area" else density.mean())
+        size = threshold * (len(graph) if merge_by == "area" else density.mean())
         level = np.empty_like(density)
-        open_hills(graph.near, k, density, order, float(size), filter == "volume", level)
+        open_hills(graph.near, k, density, order, float(size), merge_by == "volume", level)
         value[:] = np.maximum(level - 1, 0)
         tied, start = _ranked(level)[1], np.lexsort((-density, -value))
     label = np.zeros(len(graph), np.int64)
@@ -185,7 +185,7 @@ class DensityForest:
     rows: Array
     vectors: Array | None
     algorithm: str
-    grown: Grown
+    grown: DensityForestState
 
     def __len__(self) -> int:
         """Return the number of examples."""
@@ -216,7 +216,7 @@ class DensityForest:
         queries = self.metric.query_rows(X, measured_against)
         names, kernel, probed = np.arange(len(self)), self.metric.kernel, self._probed
         by_tree = probed.tree is not None and probed.share < SHARE_FOR_SEARCH
-        scan = specialise(scan_for_queries, kernel)
+        scan = specialize(scan_for_queries, kernel)
 
         def look(part: Array) -> tuple[Array, Array]:
             near = np.empty((len(part), k), np.int64)
@@ -242,9 +242,9 @@ class DensityForest:
         near, distance = self.nearest(X, k, n_jobs)
         unit, least, most = scale[UNIT], scale[LEAST], scale[MOST]
         near_enough = np.exp(-distance / unit) if unit > 0 else (distance == 0).astype(float)
-        density = np.full(len(X), TOP)
+        density = np.full(len(X), MAX_DENSITY)
         if most > least:
-            density = (TOP - 1) * (near_enough.mean(axis=1) - least) / (most - least) + 1
+            density = (MAX_DENSITY - 1) * (near_enough.mean(axis=1) - least) / (most - least) + 1
         offer = np.minimum(hills.value[near], density[:, None])
         winner: Array = near[np.arange(len(X)), offer.argmax(axis=1)]
         return winner

@@ -21,7 +21,7 @@ MOST_AROUND = 400
 class View(NamedTuple):
     """What a notebook needs to draw a path."""
 
-    code: int  #: of the class; colours follow it
+    code: int  #: of the class; colors follow it
     places: Array | None = None  #: (n_steps, 2), where examples have two features
     around: Array | None = None  #: other examples
     codes: Array | None = None  #: their classes
@@ -182,7 +182,7 @@ def explain(
     Explanation
         The path.
     """
-    with forest.examples.lock.reading():
+    with forest.examples.lock.read():
         first, *others = [_describe(forest, classes, X, path) for path in forest.trace(X)]
         rival = others[0] if others else None
         view = first.view

@@ -14,10 +14,10 @@ from opforest.core.records import Tree
 from opforest.core.select.mst import probe, span_best
 from opforest.core.tree_costs import as_tree, conquer, count_cuts, trace_paths
 from opforest.forest import invariants
-from opforest.forest.probabilities import Sharpness, find_sharpness
-from opforest.forest.queries import consistent
-from opforest.forest.state import Model, Parts, label_only, living, place_among, read_only
-from opforest.forest.storage import Examples
+from opforest.forest.probabilities import CostCalibration, find_calibration
+from opforest.forest.queries import read_locked
+from opforest.forest.state import ForestState, TreeModel, alive, label_only, place_among, read_only
+from opforest.forest.storage import ForestStorage
 
 
 class Path(NamedTuple):
@@ -42,9 +42,9 @@ class BaseForest(ABC):
     #: What an example that conquers others is called.
     seed_name = "prototype"
 
-    def __init__(self, examples: Examples, sharpness: Sharpness | None = None) -> None:
+    def __init__(self, examples: ForestStorage, calibration: CostCalibration | None = None) -> None:
         self.examples = examples
-        self.found_sharpness = sharpness  # found last; any reader may replace it
+        self.found_calibration = calibration  # found last; any reader may replace it
 
     @abstractmethod
     def is_prototype(self) -> Array:
@@ -55,10 +55,10 @@ class BaseForest(ABC):
         """Return predecessors and roots."""
 
     @abstractmethod
-    def check_tree(self, model: Model) -> None:
+    def check_tree(self, model: TreeModel) -> None:
         """Raise ``AssertionError`` if the tree of a model is invalid for this kind of forest."""
 
-    @consistent
+    @read_locked
     def __len__(self) -> int:
         """Return the number of examples."""
         return len(self.examples)
@@ -68,7 +68,7 @@ class BaseForest(ABC):
         prototypes = len(self.prototypes)
         return f"<Forest of {len(self)} examples, {prototypes} of them prototypes>"
 
-    @consistent
+    @read_locked
     def _repr_html_(self) -> str:
         """Return numbers, a table of classes, and the tree."""
         from opforest.display.notebook import forest_html
@@ -86,25 +86,25 @@ class BaseForest(ABC):
         return self.examples.dtype
 
     @property
-    @consistent
+    @read_locked
     def n_features(self) -> int:
         """The number of features of the examples, or of distances in a row of a table."""
         return self.examples.n_features
 
     @property
-    @consistent
+    @read_locked
     def points(self) -> Array:
         """The examples as the metric embeds them; for precomputed distances, those."""
         return self.examples.points
 
     @property
-    @consistent
+    @read_locked
     def label(self) -> Array:
         """The class of each example, as an integer from 0."""
         return read_only(self.examples.field("label").astype(np.int64))
 
     @property
-    @consistent
+    @read_locked
     def cost(self) -> Array:
         """The cost of each example, in the metric's own units."""
         return read_only(self.to_units(self.examples.costs()))
@@ -120,13 +120,13 @@ class BaseForest(ABC):
         return read_only(self.paths()[1])
 
     @property
-    @consistent
+    @read_locked
     def prototypes(self) -> Array:
         """The indices of all prototypes, in ascending order."""
         return read_only(np.flatnonzero(self.is_prototype()))
 
     @property
-    @consistent
+    @read_locked
     def edges(self) -> Array:
         """The tree: pairs of indices (u, v), u < v, in ascending order."""
         parent = self.examples.model().parent
@@ -135,12 +135,12 @@ class BaseForest(ABC):
         return read_only(ends[np.lexsort((ends[:, 1], ends[:, 0]))])
 
     @property
-    @consistent
+    @read_locked
     def ids(self) -> Array:
         """The ids of the examples, in ascending order; an id never changes."""
         return self.examples.ids
 
-    @consistent
+    @read_locked
     def index_of(self, ids: npt.ArrayLike) -> Array:
         """Return where examples are in the arrays of this forest, given their ids.
 
@@ -163,15 +163,15 @@ class BaseForest(ABC):
                 "ids must be those of known examples, as in forest_.ids, but "
                 f"{(vertex < 0).sum()} are not, for instance {wanted.ravel()[vertex.argmin()]}."
             )
-        return place_among(living(self.examples.state), vertex).reshape(wanted.shape)[()]
+        return place_among(alive(self.examples.state), vertex).reshape(wanted.shape)[()]
 
     @property
-    @consistent
+    @read_locked
     def n_bytes(self) -> int:
         """The memory of the model in bytes, including room to grow."""
         return self.examples.n_bytes
 
-    @consistent
+    @read_locked
     def edge_lengths(self) -> Array:
         """Return the length of each of the ``edges``, in the metric's own units."""
         parent, weight = self.examples.model()[1:3]
@@ -182,20 +182,20 @@ class BaseForest(ABC):
         """Convert what kernels measure to the metric's own units."""
         return self.metric.to_units(reduced, self.examples.n_features)
 
-    @consistent
+    @read_locked
     def conquerors(self, X: Array, n_jobs: int | None = None) -> tuple[Array, Array]:
         """Return the id of each row's conqueror, and its offer in the metric's own units."""
         winner, offer = self.examples.find(self.examples.queries(X), n_jobs=n_jobs)
         return self.examples.body.arrival[winner], self.to_units(offer)
 
-    @consistent
+    @read_locked
     def classify(self, X: Array, n_jobs: int | None = None) -> Array:
         """Return the class of the conqueror of each row of ``X``, as an integer from 0."""
         winner, _ = self.examples.find(self.examples.queries(X), n_jobs=n_jobs)
         code: Array = self.examples.state.vertices["label"][winner]
         return code
 
-    @consistent
+    @read_locked
     def class_costs(
         self, X: Array, n_classes: int, n_jobs: int | None = None
     ) -> tuple[Array, Array, Array]:
@@ -212,16 +212,16 @@ class BaseForest(ABC):
         first = np.where(cost == cost.min(axis=1, keepdims=True), winner, examples.end)
         return self.to_units(offer), first.argmin(axis=1), np.isfinite(offer)
 
-    @consistent
-    def sharpness(self, n_jobs: int | None = None) -> Sharpness:
+    @read_locked
+    def calibration(self, n_jobs: int | None = None) -> CostCalibration:
         """Return how probabilities follow from class costs; it is found again after each change."""
-        found = self.found_sharpness
+        found = self.found_calibration
         if found is None or not found.is_of(self.examples):
-            found = find_sharpness(self.examples, self.to_units, n_jobs)
-            self.found_sharpness = found
+            found = find_calibration(self.examples, self.to_units, n_jobs)
+            self.found_calibration = found
         return found
 
-    @consistent
+    @read_locked
     def trace(self, X: Array) -> list[Path]:
         """Return the path that conquers the one row of ``X``, and the best one of another class.
 
@@ -235,7 +235,7 @@ class BaseForest(ABC):
         paths = []
         for winner in (first,) if rival is None else (first, rival):
             last_step = examples.distances_to(winner[0], queries)
-            path = place_among(living(state), winner).tolist()
+            path = place_among(alive(state), winner).tolist()
             while predecessor[path[-1]] >= 0:
                 path.append(predecessor[path[-1]])
             index = np.array(path[::-1])
@@ -247,37 +247,37 @@ class BaseForest(ABC):
             paths.append(Path(code, index, self.to_units(distance), self.to_units(cost)))
         return paths
 
-    @consistent
-    def parts(self) -> Parts:
+    @read_locked
+    def parts(self) -> ForestState:
         """Return the parts of the forest, without holes and room to grow."""
-        found = self.found_sharpness
+        found = self.found_calibration
         if found is not None and not found.is_of(self.examples):
             found = None
-        return self.examples.parts()._replace(grown_by=self.grown_by, sharpness=found)
+        return self.examples.parts()._replace(grown_by=self.grown_by, calibration=found)
 
     @classmethod
-    def from_parts(cls, parts: Parts) -> Self:
+    def from_parts(cls, parts: ForestState) -> Self:
         """Return the forest of these parts, which are not checked."""
-        return cls(Examples.from_parts(parts), parts.sharpness)
+        return cls(ForestStorage.from_parts(parts), parts.calibration)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle the parts."""
         return type(self).from_parts, (self.parts(),)
 
-    def relabelled(self, new_code: Array) -> Self:
+    def relabeled(self, new_code: Array) -> Self:
         """Return a copy of the forest with classes renamed."""
         parts = self.parts()
         label = new_code[parts.model.label]
         rows = parts.rows.copy()
         return self.from_parts(parts._replace(rows=rows, model=parts.model._replace(label=label)))
 
-    @consistent
+    @read_locked
     def check(self) -> None:
         """Raise ``AssertionError`` if any invariant of the forest is broken."""
         self.check_model()
         invariants.check_examples(self.examples)
 
-    @consistent
+    @read_locked
     def check_model(self) -> None:
         """Raise ``AssertionError`` if labels, tree and costs are not those of a forest.
 
@@ -379,14 +379,14 @@ class Forest(BaseForest):
         """
         rows = metric.training_rows(points)
         vectors = None if rows is points else points  # beside the table measured from them
-        parts = Parts(
+        parts = ForestState(
             metric, rows, label_only(label, rows.dtype), np.arange(len(label)), 0, vectors,
             algorithm=algorithm, n_jobs=n_jobs,
         )  # fmt: skip
         return cls.retrain(parts, tree)
 
     @classmethod
-    def retrain(cls, parts: Parts, tree: Tree | None = None) -> Self:
+    def retrain(cls, parts: ForestState, tree: Tree | None = None) -> Self:
         """Learn the forest of parts whose model holds only labels."""
         rows, metric, label = parts.rows, parts.metric, parts.model.label
         probed = probe(rows, metric, parts.algorithm)
@@ -402,15 +402,15 @@ class Forest(BaseForest):
             )
             parts = cls.conquered(parts, tree)
         phase("index", len(label))
-        return cls(Examples.from_parts(parts._replace(share=probed.share), probed.tree))
+        return cls(ForestStorage.from_parts(parts._replace(share=probed.share), probed.tree))
 
     @staticmethod
-    def conquered(parts: Parts, tree: Tree) -> Parts:
+    def conquered(parts: ForestState, tree: Tree) -> ForestState:
         """Return parts whose model holds only labels, completed by a tree and its costs."""
         label = parts.model.label
         cuts = count_cuts(tree.parent, label)
         cost = conquer(tree, cuts > 0, label).cost
-        return parts._replace(model=Model(label, tree.parent, tree.weight, cuts, cost))
+        return parts._replace(model=TreeModel(label, tree.parent, tree.weight, cuts, cost))
 
     def labels_given(self, records: Array, known: int) -> Array:
         """Return the given labels of vertices; the first ``known`` of them are in the forest."""
@@ -420,7 +420,7 @@ class Forest(BaseForest):
         """Return, for each example, whether it is a prototype."""
         return self.examples.field("cuts") > 0
 
-    @consistent
+    @read_locked
     def paths(self) -> tuple[Array, Array]:
         """Return predecessors and roots."""
         label, parent, weight, cuts, _ = self.examples.model()
@@ -430,6 +430,6 @@ class Forest(BaseForest):
         predecessor, root = trace_paths(tree, seeds, conquer(tree, seeds, label), label)
         return predecessor, root
 
-    def check_tree(self, model: Model) -> None:
+    def check_tree(self, model: TreeModel) -> None:
         """Raise ``AssertionError`` if the tree of a model does not span, or is miscounted."""
         invariants.check_tree(self.examples, model)

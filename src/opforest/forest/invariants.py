@@ -7,101 +7,101 @@ raises an ``AssertionError`` that names the first invariant that is broken.
 import numpy as np
 
 from opforest.core.metrics.types import Array
-from opforest.core.records import FORGOTTEN
+from opforest.core.records import DELETED
 from opforest.core.tree_costs import as_tree, count_cuts
-from opforest.forest.state import Model, Parts
-from opforest.forest.storage import Examples
+from opforest.forest.state import ForestState, TreeModel
+from opforest.forest.storage import ForestStorage
 
 
-def demand(condition: object, complaint: str) -> None:
+def require(condition: object, complaint: str) -> None:
     """Raise an ``AssertionError`` unless the condition holds, even under ``python -O``."""
     if not condition:
         raise AssertionError(complaint)
 
 
-def check_tree(examples: Examples, model: Model) -> None:
+def check_tree(examples: ForestStorage, model: TreeModel) -> None:
     """Check that the tree of a supervised forest spans, and that its edges are counted."""
     label, parent, weight, cuts, _ = model
-    n, tally = len(label), examples.state.tally[0]
+    n, counters = len(label), examples.state.counters[0]
     child = np.flatnonzero(parent >= 0)
-    demand(len(child) == n - 1, "the tree has not one root")
+    require(len(child) == n - 1, "the tree has not one root")
     order = as_tree(parent, weight).order
-    demand(np.array_equal(np.sort(order), np.arange(n)), "the tree does not span")
-    crossing = label[child] != label[parent[child]]
-    demand(np.array_equal(cuts, count_cuts(parent, label)), "cut edges are miscounted")
-    demand(tally["crossing"] == crossing.sum(), "crossing edges are miscounted")
-    demand(tally["prototypes"] == (cuts > 0).sum(), "prototypes are miscounted")
-    demand((weight <= tally["longest"]).all(), "an edge is too long")
+    require(np.array_equal(np.sort(order), np.arange(n)), "the tree does not span")
+    n_cut_edges = label[child] != label[parent[child]]
+    require(np.array_equal(cuts, count_cuts(parent, label)), "cut edges are miscounted")
+    require(counters["n_cut_edges"] == n_cut_edges.sum(), "crossing edges are miscounted")
+    require(counters["prototypes"] == (cuts > 0).sum(), "prototypes are miscounted")
+    require((weight <= counters["longest"]).all(), "an edge is too long")
 
 
-def check_seeded_tree(examples: Examples, model: Model) -> None:
+def check_seeded_tree(examples: ForestStorage, model: TreeModel) -> None:
     """Check that the tree of a semi-supervised forest spans, and that its seeds are counted."""
     label, parent, weight, cuts, _ = model
-    tally = examples.state.tally[0]
-    demand((parent >= 0).sum() == len(label) - 1, "the tree does not have exactly one root")
+    counters = examples.state.counters[0]
+    require((parent >= 0).sum() == len(label) - 1, "the tree does not have exactly one root")
     order = as_tree(parent, weight).order
-    demand(np.array_equal(np.sort(order), np.arange(len(label))), "the tree does not span")
-    demand(((cuts == 0) | (cuts == 1)).all(), "seeds are miscounted")
-    demand(tally["prototypes"] == cuts.sum(), "prototypes are miscounted")
-    demand((weight <= tally["longest"]).all(), "an edge is too long")
+    require(np.array_equal(np.sort(order), np.arange(len(label))), "the tree does not span")
+    require(((cuts == 0) | (cuts == 1)).all(), "seeds are miscounted")
+    require(counters["prototypes"] == cuts.sum(), "prototypes are miscounted")
+    require((weight <= counters["longest"]).all(), "an edge is too long")
 
 
-def check_seeded_model(found: Parts, expected: Parts) -> None:
+def check_seeded_model(found: ForestState, expected: ForestState) -> None:
     """Check that labels, costs and ways are those expected from the tree and the seeds."""
     model = expected.model
-    demand(np.array_equal(found.model.label, model.label), "a label is not that of its seed")
-    demand(np.array_equal(found.model.cost, model.cost), "a cost is no largest edge")
+    require(np.array_equal(found.model.label, model.label), "a label is not that of its seed")
+    require(np.array_equal(found.model.cost, model.cost), "a cost is no largest edge")
     is_same = (
         found.way is not None and expected.way is not None and (found.way == expected.way).all()
     )
-    demand(is_same, "a way leads elsewhere")
+    require(is_same, "a way leads elsewhere")
 
 
-def check_pairs(model: Model, prototypes: Array, pair: Array) -> None:
+def check_pairs(model: TreeModel, prototypes: Array, pair: Array) -> None:
     """Check that the pairs of an approximate forest are those of prototypes."""
     label, parent, *_ = model
-    demand((pair[parent >= 0] == -1).all(), "an ordinary example has a pair")
+    require((pair[parent >= 0] == -1).all(), "an ordinary example has a pair")
     paired = prototypes[pair[prototypes] >= 0]
-    demand(np.isin(pair[paired], prototypes).all(), "a pair is no prototype")
-    demand((label[pair[paired]] != label[paired]).all(), "a pair is of the same class")
+    require(np.isin(pair[paired], prototypes).all(), "a pair is no prototype")
+    require((label[pair[paired]] != label[paired]).all(), "a pair is of the same class")
 
 
 def check_costs(cost: Array, prototypes: Array) -> None:
     """Check that costs are finite, and 0 for prototypes."""
-    demand(np.isfinite(cost).all(), "a cost is not finite")
-    demand((cost[prototypes] == 0).all(), "a prototype costs something")
+    require(np.isfinite(cost).all(), "a cost is not finite")
+    require((cost[prototypes] == 0).all(), "a prototype costs something")
 
 
-def check_paths(model: Model, prototypes: Array, predecessor: Array, root: Array) -> None:
+def check_paths(model: TreeModel, prototypes: Array, predecessor: Array, root: Array) -> None:
     """Check that paths follow the tree from prototypes, and that costs are those of paths."""
     label, parent, weight, _, cost = model
     conquered = np.flatnonzero(predecessor >= 0)
     before = predecessor[conquered]
     downwards = parent[conquered] == before
-    demand((downwards | (parent[before] == conquered)).all(), "a path leaves the tree")
+    require((downwards | (parent[before] == conquered)).all(), "a path leaves the tree")
     step = np.where(downwards, weight[conquered], weight[before])
-    demand((cost[conquered] == np.maximum(cost[before], step)).all(), "a cost is no maximum")
-    demand((root[conquered] == root[before]).all(), "a path does not lead to the root")
+    require((cost[conquered] == np.maximum(cost[before], step)).all(), "a cost is no maximum")
+    require((root[conquered] == root[before]).all(), "a path does not lead to the root")
     is_root = np.zeros(len(label), bool)
     is_root[root] = True
-    demand(np.array_equal(np.flatnonzero(is_root), prototypes), "roots are not the prototypes")
-    demand((label == label[root]).all(), "conquered by another class")
+    require(np.array_equal(np.flatnonzero(is_root), prototypes), "roots are not the prototypes")
+    require((label == label[root]).all(), "conquered by another class")
 
 
-def check_examples(examples: Examples) -> None:
+def check_examples(examples: ForestStorage) -> None:
     """Check arrival numbers, and the index or ranking of the examples."""
     body, state = examples.body, examples.state
-    ids, tally = examples.ids, state.tally[0]
-    demand((np.diff(ids) > 0).all(), "arrival numbers are out of order")
-    demand((ids >= 0).all() and (ids < examples.end + body.removed).all(),
+    ids, counters = examples.ids, state.counters[0]
+    require((np.diff(ids) > 0).all(), "arrival numbers are out of order")
+    require((ids >= 0).all() and (ids < examples.end + body.removed).all(),
            "an arrival number is yet to come")  # fmt: skip
     label = state.vertices["label"][: examples.end]
-    holes = label == FORGOTTEN
-    demand(tally["holes"] == holes.sum(), "holes are miscounted")
-    demand(np.array_equal(holes, np.isinf(state.cost[: examples.end])), "a hole has a cost")
+    n_deleted = label == DELETED
+    require(counters["n_deleted"] == n_deleted.sum(), "holes are miscounted")
+    require(np.array_equal(n_deleted, np.isinf(state.cost[: examples.end])), "a hole has a cost")
     if len(examples):
-        demand(tally["eldest"] == np.flatnonzero(~holes)[0], "the eldest is another one")
-    demand(len(body.arrival) >= examples.end, "arrival numbers are missing")
-    demand(len(state.rows) >= examples.end, "points are missing")
+        require(counters["oldest"] == np.flatnonzero(~n_deleted)[0], "the eldest is another one")
+    require(len(body.arrival) >= examples.end, "arrival numbers are missing")
+    require(len(state.rows) >= examples.end, "points are missing")
     fault = examples.find_fault()
-    demand(not fault, fault)
+    require(not fault, fault)

@@ -15,16 +15,16 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from opforest.core.conquest.scan import rank
-from opforest.core.jit import specialise
-from opforest.core.kdtree.dynamic import Index
+from opforest.core.jit import specialize
+from opforest.core.kdtree.dynamic import DynamicKDTree
 from opforest.core.metrics.types import Array
 from opforest.core.probability.leave_label_out import free_seeds, offer_of_other_trees
 from opforest.core.probability.leave_one_out import offer_of_nearest, offer_to_each_other
 from opforest.core.probability.softmin import find_exponent, log_share_costs, share_costs
-from opforest.core.records import FORGOTTEN, copied
+from opforest.core.records import DELETED, copied
 from opforest.core.select.search import Searcher, TreeSearch, find_in_parts, search_ranking
-from opforest.forest.queries import FEW_CLASSES, KnownExamples
-from opforest.forest.state import living
+from opforest.forest.queries import FEW_CLASSES, ForestQueries
+from opforest.forest.state import alive
 
 #: At most this many examples are judged, evenly spread over the order of arrival.
 JUDGED = 1000
@@ -44,7 +44,7 @@ RARE = 0.01
 CHANGES_FOR_EACH, SHARE_CHANGED = 5, 0.1
 
 
-class Sharpness(NamedTuple):
+class CostCalibration(NamedTuple):
     """How costs become probabilities, and when that was found."""
 
     exponent: float
@@ -65,17 +65,17 @@ class Sharpness(NamedTuple):
         shares: Array = log_share_costs(cost, winner, known, self.exponent, self.floor)
         return shares
 
-    def is_of(self, examples: KnownExamples) -> bool:
+    def is_of(self, examples: ForestQueries) -> bool:
         """Tell whether the forest has not changed since."""
         return self.changes == count_changes(examples)
 
-    def is_due(self, examples: KnownExamples) -> bool:
+    def is_due(self, examples: ForestQueries) -> bool:
         """Tell whether enough has changed for a stream to find it anew."""
         patience = max(SHARE_CHANGED * self.size, CHANGES_FOR_EACH * min(self.size, JUDGED))
         return count_changes(examples) - self.changes >= patience
 
 
-def count_changes(examples: KnownExamples) -> int:
+def count_changes(examples: ForestQueries) -> int:
     """Return how many examples have come and gone; every change increases this number.
 
     In a forest of seeds, labels come, too; a seed that goes counts for more than its label did.
@@ -84,18 +84,18 @@ def count_changes(examples: KnownExamples) -> int:
     gone = came - len(examples)
     labels = 0
     if has_seeds(examples):
-        labels = gone + int(examples.state.tally[0]["prototypes"])
+        labels = gone + int(examples.state.counters[0]["prototypes"])
     return came + gone + labels
 
 
-def find_sharpness(
-    examples: KnownExamples, to_units: Callable[[Array], Array], n_jobs: int | None = None
-) -> Sharpness:
-    """Find the sharpness of a forest, which no thread may change meanwhile.
+def find_calibration(
+    examples: ForestQueries, to_units: Callable[[Array], Array], n_jobs: int | None = None
+) -> CostCalibration:
+    """Find the calibration of a forest, which no thread may change meanwhile.
 
     Parameters
     ----------
-    examples : KnownExamples
+    examples : ForestQueries
         Those of the forest.
     to_units : callable
         Converts reduced distances to the metric's own units.
@@ -104,8 +104,8 @@ def find_sharpness(
 
     Returns
     -------
-    Sharpness
-        The sharpness of the forest as it is now.
+    CostCalibration
+        The calibration of the forest as it is now.
     """
     exponent, floor = UNTOLD, 0.0
     chosen = choose(examples)
@@ -114,7 +114,7 @@ def find_sharpness(
         offers_left = offers_without_label if has_seeds(examples) else offers_of_others
         cost = to_units(offers_left(examples, chosen, own, n_jobs)).astype(np.float64)
         exponent, floor = fit_exponent(cost, own)
-    return Sharpness(exponent, floor, count_changes(examples), len(examples))
+    return CostCalibration(exponent, floor, count_changes(examples), len(examples))
 
 
 def fit_exponent(cost: Array, own: Array) -> tuple[float, float]:
@@ -136,14 +136,14 @@ def fit_exponent(cost: Array, own: Array) -> tuple[float, float]:
     return float(find_exponent(apart, own, LEAST, MOST)), floor
 
 
-def has_seeds(examples: KnownExamples) -> bool:
+def has_seeds(examples: ForestQueries) -> bool:
     """Tell whether labels have spread from seeds."""
     return len(examples.state.way) > 0
 
 
-def choose(examples: KnownExamples) -> Array:
+def choose(examples: ForestQueries) -> Array:
     """Return the vertices to judge: all, or all seeds, or ``JUDGED`` of them, evenly spread."""
-    n, vertex = len(examples), living(examples.state)
+    n, vertex = len(examples), alive(examples.state)
     if has_seeds(examples):
         vertex = np.flatnonzero(examples.state.vertices["cuts"][: examples.end] > 0)
         n = len(vertex)
@@ -153,7 +153,7 @@ def choose(examples: KnownExamples) -> Array:
 
 
 def offers_of_others(
-    examples: KnownExamples, chosen: Array, own: Array, n_jobs: int | None = None
+    examples: ForestQueries, chosen: Array, own: Array, n_jobs: int | None = None
 ) -> Array:
     """Return what each class offers to vertices, themselves left out, in reduced units.
 
@@ -173,7 +173,7 @@ def offers_of_others(
 
 
 def offers_without_label(
-    examples: KnownExamples, chosen: Array, own: Array, n_jobs: int | None = None
+    examples: ForestQueries, chosen: Array, own: Array, n_jobs: int | None = None
 ) -> Array:
     """Return what each class would offer to seeds whose own label were unknown, in reduced units.
 
@@ -190,19 +190,19 @@ def offers_without_label(
     offer[place, label] = cost
     wrong = np.flatnonzero(label != own)
     found = np.empty(len(wrong), offer.dtype)
-    search = specialise(offer_of_other_trees, kernel)
+    search = specialize(offer_of_other_trees, kernel)
     search(state, chosen[wrong], wrong, tree, found, kernel)
     offer[wrong, own[wrong]] = found
     return offer
 
 
 def _offers_by_class(
-    examples: KnownExamples, chosen: Array, own: Array, n_jobs: int | None
+    examples: ForestQueries, chosen: Array, own: Array, n_jobs: int | None
 ) -> tuple[Array | None, Array]:
     """Return what each class offers to vertices, and who, if own classes were searched, too."""
     state, queries = examples.state, examples.state.rows[chosen]
     label = state.vertices["label"][: examples.end]
-    classes = np.unique(label[label != FORGOTTEN])
+    classes = np.unique(label[label != DELETED])
     if examples.body.lines is not None or len(classes) > FEW_CLASSES:
         return examples.find_by_class(queries, classes[-1] + 1, n_jobs)
     offer = np.full((len(chosen), classes[-1] + 1), np.inf, state.rows.dtype)
@@ -213,7 +213,7 @@ def _offers_by_class(
     return None, offer
 
 
-def _offers_to_prototypes(examples: KnownExamples, vertex: Array, n_jobs: int | None) -> Array:
+def _offers_to_prototypes(examples: ForestQueries, vertex: Array, n_jobs: int | None) -> Array:
     """Return what the others of their classes offer prototypes; infinity if there are none."""
     state = examples.state
     offer = np.full(len(vertex), np.inf, state.rows.dtype)
@@ -231,12 +231,12 @@ def _offers_to_prototypes(examples: KnownExamples, vertex: Array, n_jobs: int | 
 class _SearchWithout:
     """Searches a class as if some vertices were not there."""
 
-    def __init__(self, examples: KnownExamples, left_out: Array) -> None:
+    def __init__(self, examples: ForestQueries, left_out: Array) -> None:
         self.examples = examples
         self.state = examples.state
         if len(left_out):  # a label that nobody looks for hides them
             self.state = self.state._replace(vertices=copied(self.state.vertices))
-            self.state.vertices["label"][left_out] = FORGOTTEN
+            self.state.vertices["label"][left_out] = DELETED
 
     def offers(self, code: int, vertex: Array, n_jobs: int | None) -> Array:
         """Return the offers of a class to prototypes of it, all of which have been left out."""
@@ -245,7 +245,7 @@ class _SearchWithout:
         searcher = self._searcher(code, len(vertex))
         if searcher is not None:
             _, offer = find_in_parts(searcher, state.rows[vertex], effective_n_jobs(n_jobs))
-        specialise(offer_to_each_other, kernel)(vertex, state.rows, offer, kernel)
+        specialize(offer_to_each_other, kernel)(vertex, state.rows, offer, kernel)
         return offer
 
     def _searcher(self, code: int, n_queries: int) -> Searcher | None:
@@ -253,7 +253,7 @@ class _SearchWithout:
         others = np.flatnonzero(state.vertices["label"][: examples.end] == code)
         if len(others) == 0:
             return None
-        if isinstance(examples.body.index, Index):
+        if isinstance(examples.body.index, DynamicKDTree):
             return TreeSearch(state, examples.body.index, metric, code)
         ranking = rank(state.rows, others, state.cost, metric.kernel)
         return search_ranking(n_queries, state, ranking, metric)

@@ -1,7 +1,7 @@
 """Storage of the examples of a forest for reading: searches and distances.
 
-All state is in one ``Body``. Readers share a lock, which keeps kernels from changing what they
-read.
+All state is in one ``StorageFields``. Readers share a lock, which keeps kernels from changing
+what they read.
 """
 
 from collections.abc import Callable
@@ -12,20 +12,27 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from opforest._utils.chunks import parts_of, share
-from opforest._utils.rwlock import SharedLock
+from opforest._utils.rwlock import ReadWriteLock
 from opforest.core.conquest.kdtree import ANY
 from opforest.core.conquest.scan import Ranking, find_conquerors, rank, scan_for_classes, unranked
 from opforest.core.dynamic.bottleneck_bound import Bound, find_slip
-from opforest.core.jit import specialise
-from opforest.core.kdtree.dynamic import Index, build_index, find_fault, find_lost
+from opforest.core.jit import specialize
+from opforest.core.kdtree.dynamic import DynamicKDTree, build_index, find_fault, find_lost
 from opforest.core.kdtree.static import build_kdtree
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.core.mst import prim
-from opforest.core.records import FORGOTTEN, State, copied
+from opforest.core.records import DELETED, ForestArrays, copied
 from opforest.core.select.mst import SHARE_FOR_SEARCH
 from opforest.core.select.search import Searcher, TreeSearch, find_in_parts, search_ranking
-from opforest.forest.state import Body, Model, costs_as_bound, living, place_among, read_only
+from opforest.forest.state import (
+    StorageFields,
+    TreeModel,
+    alive,
+    costs_as_bound,
+    place_among,
+    read_only,
+)
 
 #: Up to this many classes are searched separately for their offers.
 FEW_CLASSES = 32
@@ -36,26 +43,26 @@ WORTH_RANKING = 256
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def consistent(method: Method) -> Method:
+def read_locked(method: Method) -> Method:
     """Keep ``self.examples`` from changing while a method runs."""
 
     @wraps(method)
     def read(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with self.examples.lock.reading():
+        with self.examples.lock.read():
             return method(self, *args, **kwargs)
 
     return read  # type: ignore[return-value]
 
 
-class Kept(NamedTuple):
+class SearchCache(NamedTuple):
     """What readers search where there is no index, and the version it belongs to."""
 
-    state: State
+    state: ForestArrays
     version: int
-    finder: Ranking | Index
+    finder: Ranking | DynamicKDTree
 
 
-class KnownExamples:
+class ForestQueries:
     """The examples that a forest knows, and the index or ranking that finds them.
 
     Parameters
@@ -70,20 +77,22 @@ class KnownExamples:
         Everything that changes.
     """
 
-    def __init__(self, metric: Metric, algorithm: str, n_jobs: int | None, body: Body) -> None:
+    def __init__(
+        self, metric: Metric, algorithm: str, n_jobs: int | None, body: StorageFields
+    ) -> None:
         self.metric = metric
         self.algorithm = algorithm
         self.n_jobs = n_jobs
         self.body = body
-        self.lock = SharedLock()
-        self._kept: Kept | None = None  # any reader may replace it
+        self.lock = ReadWriteLock()
+        self._kept: SearchCache | None = None  # any reader may replace it
 
     def __len__(self) -> int:
         """Return the number of examples."""
-        return int(self.body.size[0] - self.body.holes[0])
+        return int(self.body.size[0] - self.body.n_deleted[0])
 
     @property
-    def state(self) -> State:
+    def state(self) -> ForestArrays:
         """The arrays that kernels read and change."""
         return self.body.state
 
@@ -133,26 +142,26 @@ class KnownExamples:
         """Return a copy of the costs, in reduced units."""
         return self._chosen(self.state.cost).copy()
 
-    def model(self) -> Model:
+    def model(self) -> TreeModel:
         """Return labels, tree and costs, the latter two in reduced units."""
-        parent = place_among(living(self.state), self.field("parent").astype(np.int64))
+        parent = place_among(alive(self.state), self.field("parent").astype(np.int64))
         label, cuts = (self.field(name).astype(np.int64) for name in ("label", "cuts"))
-        return Model(label, parent, self.field("weight"), cuts, self.costs())
+        return TreeModel(label, parent, self.field("weight"), cuts, self.costs())
 
     def _ways(self) -> Array | None:
         """Return the next example on the path to its seed, −1 for seeds; None without seeds."""
         if len(self.state.way) == 0:
             return None
-        return place_among(living(self.state), self._chosen(self.state.way).astype(np.int64))
+        return place_among(alive(self.state), self._chosen(self.state.way).astype(np.int64))
 
     def _chosen(self, array: Array) -> Array:
         """Return the entries of an array for the examples; a view if there are no holes."""
-        chosen = living(self.state)
+        chosen = alive(self.state)
         return array[: self.end] if chosen is None else array[chosen]
 
     def _rows(self) -> Array:
         """Return the rows of the examples; a view if there are no holes."""
-        rows, chosen = self._chosen(self.state.rows), living(self.state)
+        rows, chosen = self._chosen(self.state.rows), alive(self.state)
         if not self.metric.is_table:
             return rows
         return rows[:, : self.end] if chosen is None else rows[:, chosen]
@@ -180,7 +189,7 @@ class KnownExamples:
             )
         if X.shape[1] != self.n_features:
             raise ValueError(f"queries must have {self.n_features} columns, got {X.shape[1]}.")
-        known, chosen = self._measured_against(), living(self.state)
+        known, chosen = self._measured_against(), alive(self.state)
         rows = self.metric.query_rows(X, known, self._id_at)
         if chosen is None or not self.metric.is_table:
             return rows
@@ -210,14 +219,14 @@ class KnownExamples:
         shape, dtype = (len(queries), n_classes), self.state.rows.dtype
         winner, offer = np.zeros(shape, np.int64), np.full(shape, np.inf, dtype)
         label = self.state.vertices["label"][: self.end]
-        classes = np.unique(label[label != FORGOTTEN])
+        classes = np.unique(label[label != DELETED])
         if len(classes) <= FEW_CLASSES:
             for code in classes.tolist():
                 winner[:, code], offer[:, code] = self.find(queries, code, n_jobs)
             return winner, offer
         ranking = self._rank(self._vertices())
         names, kernel = label[ranking.vertex].astype(np.int64), self.metric.kernel
-        scan = specialise(scan_for_classes, kernel)
+        scan = specialize(scan_for_classes, kernel)
 
         def look(part: Array) -> None:
             begin, end = part[0], part[-1] + 1
@@ -240,12 +249,12 @@ class KnownExamples:
     def find_rival(self, queries: Array, code: int) -> Array | None:
         """Return the vertices of other classes that make the cheapest offers; None without any."""
         state, label = self.state, self.state.vertices["label"][: self.end]
-        if np.isin(label, (code, FORGOTTEN)).all():
+        if np.isin(label, (code, DELETED)).all():
             return None
         others = unranked(state, self.end)
         others = others._replace(cost=np.where(label == code, np.inf, others.cost))
         winner: Array
-        search = specialise(find_conquerors, self.metric.kernel)
+        search = specialize(find_conquerors, self.metric.kernel)
         winner, offer = search(queries, state.rows, others, self.metric.kernel)
         self.metric.check_defined(offer, lambda i: f"query {i} and a training example")
         return winner
@@ -258,18 +267,18 @@ class KnownExamples:
 
     def _searcher(self, n_queries: int, wanted: int) -> Searcher:
         state, finder = self.state, self._finder(n_queries)
-        if isinstance(finder, Index):
+        if isinstance(finder, DynamicKDTree):
             return TreeSearch(state, finder, self.metric, wanted)
         if wanted != ANY:
             finder = self._rank(np.flatnonzero(state.vertices["label"][: self.end] == wanted))
         return search_ranking(n_queries, state, finder, self.metric)
 
-    def _finder(self, n_queries: int) -> Ranking | Index:
+    def _finder(self, n_queries: int) -> Ranking | DynamicKDTree:
         """Return the index or ranking to search: the current one, or one built for the queries."""
         state, kept = self.state, self._kept
-        if isinstance(self.body.index, Index):
+        if isinstance(self.body.index, DynamicKDTree):
             return self.body.index
-        if kept and kept.state is state and kept.version == state.tally[0]["version"]:
+        if kept and kept.state is state and kept.version == state.counters[0]["version"]:
             return kept.finder
         if n_queries < WORTH_RANKING:
             return unranked(state, self.end)
@@ -279,18 +288,18 @@ class KnownExamples:
         return self._keep(build_index(own, build_kdtree(state.rows, self._vertices())))
 
     def _vertices(self) -> Array:
-        chosen = living(self.state)
+        chosen = alive(self.state)
         return np.arange(self.end) if chosen is None else chosen
 
     def _rank(self, vertex: Array) -> Ranking:
         return rank(self.state.rows, vertex, self.state.cost, self.metric.kernel)
 
-    def _keep_ranking(self) -> Ranking | Index:
+    def _keep_ranking(self) -> Ranking | DynamicKDTree:
         return self._keep(self._rank(self._vertices()))
 
-    def _keep(self, finder: Ranking | Index) -> Ranking | Index:
+    def _keep(self, finder: Ranking | DynamicKDTree) -> Ranking | DynamicKDTree:
         """Keep an index or ranking until the next change."""
-        self._kept = Kept(self.state, int(self.state.tally[0]["version"]), finder)
+        self._kept = SearchCache(self.state, int(self.state.counters[0]["version"]), finder)
         return finder
 
     def find_fault(self) -> str:
@@ -303,12 +312,12 @@ class KnownExamples:
             slip = find_slip(chosen, model.parent, model.weight)
             if slip:
                 return slip
-        if isinstance(index, Index):
+        if isinstance(index, DynamicKDTree):
             bound = self.body.bound if self.body.lines is None else costs_as_bound(self.body)
             return find_lost(index, state) or find_fault(index, state, bound)
-        if not kept or kept.state is not state or kept.version != state.tally[0]["version"]:
+        if not kept or kept.state is not state or kept.version != state.counters[0]["version"]:
             return ""
-        if isinstance(kept.finder, Index):
+        if isinstance(kept.finder, DynamicKDTree):
             return find_fault(kept.finder, state)
         vertex = self._vertices()
         vertex = vertex[np.argsort(state.cost[vertex], kind="stable")]

@@ -7,12 +7,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opforest.core.dynamic.bottleneck_bound import Bound
-from opforest.core.kdtree.dynamic import Index
-from opforest.core.kdtree.static import KDTree
+from opforest.core.kdtree.dynamic import DynamicKDTree
+from opforest.core.kdtree.static import StaticKDTree
 from opforest.core.metrics.distances import TILE, count_tiles, fill_tiles
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.core.records import FORGOTTEN, Flat, Lines, State, resized, tally_type, vertex_type
+from opforest.core.records import (
+    DELETED,
+    ForestArrays,
+    NoIndex,
+    PrototypeTrees,
+    counters_type,
+    resized,
+    vertex_type,
+)
 from opforest.core.rooted_tree import link_children
 
 
@@ -22,8 +30,8 @@ def read_only(array: Array) -> Array:
     return array
 
 
-class Model(NamedTuple):
-    """The forest, by example; everything else in a ``State`` follows from it."""
+class TreeModel(NamedTuple):
+    """The forest, by example; everything else in a ``ForestArrays`` follows from it."""
 
     label: Array
     parent: Array
@@ -32,32 +40,32 @@ class Model(NamedTuple):
     cost: Array
 
 
-def label_only(label: Array, dtype: Any) -> Model:
+def label_only(label: Array, dtype: Any) -> TreeModel:
     """Return a model that holds only classes."""
     none, nothing = np.empty(0, np.int64), np.empty(0, dtype)
-    return Model(label, none, nothing, none, nothing)
+    return TreeModel(label, none, nothing, none, nothing)
 
 
-class Parts(NamedTuple):
+class ForestState(NamedTuple):
     """The parts of a forest, without holes and room to grow."""
 
     metric: Metric
     rows: Array  #: points, or a table of distances
-    model: Model
+    model: TreeModel
     arrival: Array
     removed: int  #: the next arrival number minus the number of examples
     vectors: Array | None = None  #: points beside a table that was measured from them
-    lines: Lines | None = None  #: of an approximate forest
+    lines: PrototypeTrees | None = None  #: of an approximate forest
     grown_by: str = ""  #: the approximate update that grew it
     algorithm: str = "auto"
     n_jobs: int | None = None
     share: float = 1.0  #: of the points that a search in a k-d tree looks at
-    sharpness: Any = None  #: a ``Sharpness`` that has been found
+    calibration: Any = None  #: a ``CostCalibration`` that has been found
     way: Array | None = None  #: of a semi-supervised forest: the next one on the path to its seed
-    tree: KDTree | None = None  #: the k-d tree of the rows, where it is known
+    tree: StaticKDTree | None = None  #: the k-d tree of the rows, where it is known
 
 
-def taken(parts: Parts, chosen: Array, label: Array) -> Parts:
+def taken(parts: ForestState, chosen: Array, label: Array) -> ForestState:
     """Return the parts of chosen examples; their model holds only labels."""
     rows = parts.rows[np.ix_(chosen, chosen)] if parts.metric.is_table else parts.rows[chosen]
     return parts._replace(
@@ -67,21 +75,21 @@ def taken(parts: Parts, chosen: Array, label: Array) -> Parts:
         removed=parts.removed + len(parts.arrival) - len(chosen),
         vectors=None if parts.vectors is None else parts.vectors[chosen],
         grown_by="",
-        sharpness=None,
+        calibration=None,
         way=None,
     )
 
 
 @dataclass(frozen=True)
-class Body:
+class StorageFields:
     """The examples as kernels use them; all arrays have room to grow."""
 
-    state: State
-    index: Index | Flat
+    state: ForestArrays
+    index: DynamicKDTree | NoIndex
     arrival: Array  #: by vertex
     removed: int  #: the next arrival number minus the next vertex
     vectors: Array | None
-    lines: Lines | None
+    lines: PrototypeTrees | None
     bound: Bound | None  #: on the largest edges between vertices, once it has been needed
     bound_of: int  #: the version for which it was computed
     share: float
@@ -90,26 +98,26 @@ class Body:
     @cached_property
     def size(self) -> Array:
         """The number of vertices, including holes, as an array that stays up to date."""
-        return self.state.tally["size"]
+        return self.state.counters["size"]
 
     @cached_property
-    def holes(self) -> Array:
+    def n_deleted(self) -> Array:
         """The number of holes, as an array that stays up to date."""
-        return self.state.tally["holes"]
+        return self.state.counters["n_deleted"]
 
     @cached_property
     def version(self) -> Array:
         """The number of changes so far, as an array that stays up to date."""
-        return self.state.tally["version"]
+        return self.state.counters["version"]
 
 
 def make_state(
     rows: Array,
-    model: Model,
+    model: TreeModel,
     metric: Metric,
     tiles: Array | None = None,
     way: Array | None = None,
-) -> State:
+) -> ForestArrays:
     """Return the state of a model; tiles are computed unless they are given."""
     n, dtype = len(model.label), rows.dtype
     parent, columns = model.parent, rows.shape[1] if metric.is_separable else 0
@@ -117,20 +125,20 @@ def make_state(
     for name in ("label", "parent", "weight", "cuts"):
         vertices[name] = getattr(model, name)
     vertices["home"] = -1
-    tally = np.zeros(1, tally_type(dtype))
-    tally["size"] = n
-    tally["crossing"] = ((model.label != model.label[parent]) & (parent >= 0)).sum()
-    tally["prototypes"] = (model.cuts > 0).sum()
-    tally["longest"] = model.weight.max(initial=0)
+    counters = np.zeros(1, counters_type(dtype))
+    counters["size"] = n
+    counters["n_cut_edges"] = ((model.label != model.label[parent]) & (parent >= 0)).sum()
+    counters["prototypes"] = (model.cuts > 0).sum()
+    counters["longest"] = model.weight.max(initial=0)
     gap = np.zeros(n, dtype)
-    state = State(
+    state = ForestArrays(
         rows=rows,
         tiles=np.zeros((count_tiles(n), columns, TILE), dtype) if tiles is None else tiles,
         vertices=vertices,
         cost=np.array(model.cost),
         gap=gap,
         bits=gap.view(f"u{dtype.itemsize}"),
-        tally=tally,
+        counters=counters,
         way=np.array(() if way is None else way, np.int32),
     )
     link_children(vertices, n)
@@ -139,33 +147,33 @@ def make_state(
     return state
 
 
-def enlarge(state: State, capacity: int, width: int) -> State:
+def enlarge(state: ForestArrays, capacity: int, width: int) -> ForestArrays:
     """Return the state with room for ``capacity`` examples in rows of ``width`` columns."""
     gap = resized(state.gap, capacity)
-    return State(
+    return ForestArrays(
         rows=resized(state.rows, capacity, width),
         tiles=resized(state.tiles, count_tiles(capacity), *state.tiles.shape[1:]),
         vertices=resized(state.vertices, capacity),
         cost=resized(state.cost, capacity),
         gap=gap,
         bits=gap.view(state.bits.dtype),
-        tally=state.tally.copy(),
+        counters=state.counters.copy(),
         way=resized(state.way, capacity if len(state.way) else 0),
     )
 
 
-def costs_as_bound(body: Body) -> Bound:
+def costs_as_bound(body: StorageFields) -> Bound:
     """Return the bound of an approximate forest, whose heights are costs."""
-    n = 0 if isinstance(body.index, Flat) else len(body.state.cost)
+    n = 0 if isinstance(body.index, NoIndex) else len(body.state.cost)
     return Bound(np.zeros(n, np.int32), body.state.cost, np.zeros((1, 1), body.state.cost.dtype))
 
 
-def living(state: State) -> Array | None:
+def alive(state: ForestArrays) -> Array | None:
     """Return the vertices that are not holes, in order; None if there are no holes."""
-    tally = state.tally[0]
-    if tally["holes"] == 0:
+    counters = state.counters[0]
+    if counters["n_deleted"] == 0:
         return None
-    return np.flatnonzero(state.vertices["label"][: tally["size"]] != FORGOTTEN)
+    return np.flatnonzero(state.vertices["label"][: counters["size"]] != DELETED)
 
 
 def place_among(chosen: Array | None, vertex: Array) -> Array:

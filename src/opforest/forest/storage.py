@@ -1,8 +1,8 @@
 """Storage of the examples of a forest for writing: adding and removing examples.
 
-The ``Body`` of the examples changes in one of two ways: a kernel learns or forgets whole examples
-in one call, after which everything is consistent; or a new body replaces the old one by one
-assignment. An interrupt therefore always leaves a valid forest behind.
+The ``StorageFields`` of the examples changes in one of two ways: a kernel learns or forgets
+whole examples in one call, after which everything is consistent; or a new one replaces the old one
+by one assignment. An interrupt therefore always leaves a valid forest behind.
 """
 
 from collections.abc import Iterator
@@ -13,18 +13,33 @@ import numpy as np
 
 from opforest.core.dynamic.bottleneck_bound import Bound, make_bound
 from opforest.core.dynamic.staged import measure_staged, offer_to_staged
-from opforest.core.jit import specialise
-from opforest.core.kdtree.dynamic import PAUSE, Index, build_index, is_full, with_room, with_width
+from opforest.core.jit import specialize
+from opforest.core.kdtree.dynamic import (
+    PAUSE,
+    DynamicKDTree,
+    build_index,
+    is_full,
+    with_room,
+    with_width,
+)
 from opforest.core.kdtree.dynamic_updates import note_bound
-from opforest.core.kdtree.static import KDTree, build_kdtree
+from opforest.core.kdtree.static import StaticKDTree, build_kdtree
 from opforest.core.metrics.distances import TILE, fill_tiles, find_undefined
 from opforest.core.metrics.metric import name_pair
 from opforest.core.metrics.types import Array
 from opforest.core.mst import prim
-from opforest.core.records import FORGOTTEN, Flat, Lines, copied, resized
+from opforest.core.records import DELETED, NoIndex, PrototypeTrees, copied, resized
 from opforest.core.select.mst import FEW_TO_GROW, SHARE_FOR_SEARCH, Probe, probe
-from opforest.forest.queries import KnownExamples
-from opforest.forest.state import Body, Model, Parts, costs_as_bound, enlarge, living, make_state
+from opforest.forest.queries import ForestQueries
+from opforest.forest.state import (
+    ForestState,
+    StorageFields,
+    TreeModel,
+    alive,
+    costs_as_bound,
+    enlarge,
+    make_state,
+)
 
 #: Roughly the number of passes over all examples that an insertion takes.
 PASSES_PER_INSERTION = 3
@@ -36,25 +51,25 @@ INSERTIONS_PER_CALL = 2000
 SLACK, FEW_TO_BOUND = 4, 256
 
 
-class Examples(KnownExamples):
+class ForestStorage(ForestQueries):
     """The examples of a forest: those it knows, and how they become more and fewer."""
 
     @classmethod
-    def from_parts(cls, parts: Parts, tree: KDTree | None = None) -> Self:
+    def from_parts(cls, parts: ForestState, tree: StaticKDTree | None = None) -> Self:
         """Return the examples of these parts, which are not checked.
 
         ``tree`` is their k-d tree, if it is already known.
         """
         rows, *arrays = (np.require(a, requirements=("C", "W")) for a in (parts.rows, *parts.model))
-        state = make_state(rows, Model(*arrays), parts.metric, way=parts.way)
+        state = make_state(rows, TreeModel(*arrays), parts.metric, way=parts.way)
         lines = parts.lines
         if lines is not None:
-            lines = Lines(*(np.require(array, requirements=("C", "W")) for array in lines))
-        index: Index | Flat = Flat()
+            lines = PrototypeTrees(*(np.require(array, requirements=("C", "W")) for array in lines))
+        index: DynamicKDTree | NoIndex = NoIndex()
         if parts.share < SHARE_FOR_SEARCH and len(rows):
             tree = tree or parts.tree or build_kdtree(rows, np.arange(len(rows)))
             index = build_index(state, tree)
-        body = Body(
+        body = StorageFields(
             state,
             index,
             parts.arrival,
@@ -66,40 +81,40 @@ class Examples(KnownExamples):
             parts.share,
             len(rows),
         )
-        if lines is not None and isinstance(index, Index):
+        if lines is not None and isinstance(index, DynamicKDTree):
             note_bound(index, costs_as_bound(body))
         examples = cls(parts.metric, parts.algorithm, parts.n_jobs, body)
-        if len(rows) and isinstance(index, Flat):
+        if len(rows) and isinstance(index, NoIndex):
             examples._keep_ranking()
         return examples
 
-    def relinked(self, parent: Array, weight: Array, lines: Lines) -> "Examples":
+    def relinked(self, parent: Array, weight: Array, lines: PrototypeTrees) -> "ForestStorage":
         """Return the same examples in the trees of predecessors.
 
         Points are shared, not copied, if there are no holes.
         """
         parts, body = self.parts(), self.body
         model = parts.model._replace(parent=parent, weight=weight)
-        if body.holes[0]:
+        if body.n_deleted[0]:
             return self.from_parts(parts._replace(model=model, lines=lines))
         rows = np.require(parts.rows, requirements=("C", "W"))
         state = make_state(rows, model, self.metric, body.state.tiles)
         same = replace(
-            body, state=state, index=Flat(), lines=lines, bound=None, arrival=parts.arrival
+            body, state=state, index=NoIndex(), lines=lines, bound=None, arrival=parts.arrival
         )
         few = self.algorithm == "auto" and len(rows) < FEW_TO_GROW
-        if isinstance(body.index, Index) and not few:
+        if isinstance(body.index, DynamicKDTree) and not few:
             state.vertices["home"] = self.field("home")
-            same = replace(same, index=Index(*(copied(array) for array in body.index)))
+            same = replace(same, index=DynamicKDTree(*(copied(array) for array in body.index)))
             note_bound(same.index, costs_as_bound(same))
-        return Examples(self.metric, self.algorithm, self.n_jobs, same)
+        return ForestStorage(self.metric, self.algorithm, self.n_jobs, same)
 
-    def parts(self) -> Parts:
+    def parts(self) -> ForestState:
         """Return copies of all parts, except the points, which never change."""
         body, lines = self.body, self.body.lines
         if lines is not None:
-            lines = Lines(*(array[: self.end].copy() for array in lines))
-        return Parts(
+            lines = PrototypeTrees(*(array[: self.end].copy() for array in lines))
+        return ForestState(
             metric=self.metric,
             rows=self._rows(),
             model=self.model(),
@@ -125,7 +140,7 @@ class Examples(KnownExamples):
         body, begin, end = self.body, self.end, self.end + len(X)
         state = body.state
         if self.metric.is_table:
-            new, chosen = np.arange(begin, end), living(state)
+            new, chosen = np.arange(begin, end), alive(state)
             known = np.arange(begin) if chosen is None else chosen
             columns = np.concatenate((known, new))
             state.rows[np.ix_(new, columns)] = rows
@@ -162,7 +177,7 @@ class Examples(KnownExamples):
 
     def _check_new(self, begin: int, end: int) -> None:
         if self.metric.may_be_undefined:
-            search = specialise(find_undefined, self.metric.kernel)
+            search = specialize(find_undefined, self.metric.kernel)
             u, v = search(self.state.rows, begin, end, self.metric.kernel)
             bad = np.array([np.nan if v >= 0 else 0.0])
             self.metric.check_defined(
@@ -175,9 +190,9 @@ class Examples(KnownExamples):
         Where no index is searched, distances are kept in scratch space for an update to use. So
         only one thread at a time may call this, unlike other queries.
         """
-        if isinstance(self.body.index, Index) and self.body.index.room[PAUSE] == 0:
+        if isinstance(self.body.index, DynamicKDTree) and self.body.index.room[PAUSE] == 0:
             return int(self.find_staged(self.end + 1)[0])
-        measure = specialise(measure_staged, self.metric.kernel)
+        measure = specialize(measure_staged, self.metric.kernel)
         conqueror = measure(self.state, self.end, self.metric.kernel)
         if self.metric.may_be_undefined:
             gap = self._chosen(self.state.gap)
@@ -188,7 +203,7 @@ class Examples(KnownExamples):
         """Return the offer of each class to the staged example, which has been measured."""
         state, end = self.state, self.end
         offer = np.full(n_classes, np.inf, state.rows.dtype)
-        if isinstance(self.body.index, Flat):
+        if isinstance(self.body.index, NoIndex):
             offer_to_staged(state, end, offer)
         else:
             query = state.rows[end : end + 1]
@@ -204,7 +219,7 @@ class Examples(KnownExamples):
         """Yield where to pause while learning staged examples, so that Ctrl-C is noticed."""
         begin, n_features = self.end, self.state.rows.shape[1]
         part = max(1, prim.WORK_PER_CALL // (PASSES_PER_INSERTION * end * n_features))
-        if isinstance(self.body.index, Index):
+        if isinstance(self.body.index, DynamicKDTree):
             part = INSERTIONS_PER_CALL
         for stop in range(begin + part, end + part, part):
             yield min(stop, end)
@@ -221,16 +236,16 @@ class Examples(KnownExamples):
         )
         bound.landmark[vertex], bound.height[vertex] = landmark, height
         index = body.index
-        if isinstance(index, Index):
+        if isinstance(index, DynamicKDTree):
             index = index._replace(nodes=copied(index.nodes))
             note_bound(index, bound)
         self._become(replace(body, bound=bound, bound_of=version, index=index))
 
     # Room. Each of these replaces the body by one assignment, or does not change it.
 
-    def _become(self, body: Body) -> None:
+    def _become(self, body: StorageFields) -> None:
         """Replace the body while there are no readers."""
-        with self.lock.changing():
+        with self.lock.write():
             self.body = body
 
     def make_room(self, extra: int) -> None:
@@ -240,14 +255,14 @@ class Examples(KnownExamples):
         """
         if self.algorithm == "auto":
             if self.end < FEW_TO_GROW:
-                if not isinstance(self.body.index, Flat):
-                    self._become(replace(self.body, index=Flat(), probed=0))
+                if not isinstance(self.body.index, NoIndex):
+                    self._become(replace(self.body, index=NoIndex(), probed=0))
             elif self.end >= max(FEW_TO_GROW, 2 * self.body.probed):
                 self._probe()
         if self.end + extra <= len(self.state.vertices):
             return
-        if 4 * self.state.tally[0]["holes"] >= self.end:
-            self.tidy()
+        if 4 * self.state.counters[0]["n_deleted"] >= self.end:
+            self.compact()
         body, capacity = self.body, max(self.end + extra, 2 * len(self))
         vectors, lines, bound = body.vectors, body.lines, body.bound
         if bound is not None:
@@ -256,7 +271,7 @@ class Examples(KnownExamples):
         if vectors is not None:
             vectors = resized(vectors, capacity, vectors.shape[1])
         if lines is not None:
-            lines = Lines(*(resized(array, capacity) for array in lines))
+            lines = PrototypeTrees(*(resized(array, capacity) for array in lines))
         enlarged = replace(
             body,
             state=enlarge(body.state, capacity, self._width(capacity)),
@@ -270,18 +285,18 @@ class Examples(KnownExamples):
     def make_room_in_index(self) -> None:
         """Make room for nodes if the index is full."""
         index = self.body.index
-        if isinstance(index, Index) and is_full(index):
+        if isinstance(index, DynamicKDTree) and is_full(index):
             self._become(replace(self.body, index=with_room(index)))
 
     def _probe(self) -> None:
-        self.tidy()
+        self.compact()
         rows = self.state.rows[: self.end]
         self._become(self._indexed(self.body, probe(rows, self.metric, self.algorithm)))
 
-    def _indexed(self, body: Body, probed: Probe) -> Body:
+    def _indexed(self, body: StorageFields, probed: Probe) -> StorageFields:
         """Return a body without holes, with an index if a probe says that it is worthwhile."""
-        n = int(body.state.tally[0]["size"])
-        index: Index | Flat = Flat()
+        n = int(body.state.counters[0]["size"])
+        index: DynamicKDTree | NoIndex = NoIndex()
         if probed.share < SHARE_FOR_SEARCH and n:
             # Records point into the index, so readers of the old index need the old records.
             body = replace(body, state=body.state._replace(vertices=copied(body.state.vertices)))
@@ -292,9 +307,9 @@ class Examples(KnownExamples):
                 note_bound(index, bound)
         return replace(body, index=index, share=probed.share, probed=n)
 
-    def tidy(self) -> None:
+    def compact(self) -> None:
         """Close the holes."""
-        chosen, body = living(self.state), self.body
+        chosen, body = alive(self.state), self.body
         if chosen is None:
             return
         rows = np.ascontiguousarray(self._rows())
@@ -305,7 +320,7 @@ class Examples(KnownExamples):
             body,
             bound=bound,
             bound_of=body.bound_of
-            - int(body.state.tally[0]["version"]),  # versions start from 0 again
+            - int(body.state.counters[0]["version"]),  # versions start from 0 again
             state=make_state(rows, self.model(), self.metric, way=self._ways()),
             vectors=None if body.vectors is None else body.vectors[chosen],
             arrival=body.arrival[chosen],
@@ -329,7 +344,7 @@ class Examples(KnownExamples):
         state = state._replace(rows=resized(rows, len(rows), n_features))
         if self.metric.is_separable:
             state = state._replace(tiles=resized(tiles, len(tiles), n_features, TILE))
-        if isinstance(index, Index):
+        if isinstance(index, DynamicKDTree):
             index = with_width(index, n_features)
         self._become(replace(body, state=state, index=index))
 
@@ -341,7 +356,7 @@ class Examples(KnownExamples):
         if len(arrival) == 0:
             return np.full(len(ids), -1)
         vertex = np.minimum(np.searchsorted(arrival, ids), len(arrival) - 1)
-        return np.where((arrival[vertex] == ids) & (label[vertex] != FORGOTTEN), vertex, -1)
+        return np.where((arrival[vertex] == ids) & (label[vertex] != DELETED), vertex, -1)
 
     @property
     def next_id(self) -> int:
@@ -354,7 +369,7 @@ class Examples(KnownExamples):
         Ids must ascend, and the next one must not fall: it also counts changes.
         """
         if ids is not None:
-            self.tidy()
+            self.compact()
             arrival = self.body.arrival.copy()
             arrival[: self.end] = ids
             self._become(replace(self.body, arrival=arrival, removed=next_id - self.end))
@@ -363,7 +378,7 @@ class Examples(KnownExamples):
 
     def oldest(self, count: int) -> Array:
         """Return the ids of the oldest examples."""
-        begin, count = int(self.state.tally[0]["eldest"]), min(count, len(self))
-        if (self.state.vertices["label"][begin : begin + count] != FORGOTTEN).all():
+        begin, count = int(self.state.counters[0]["oldest"]), min(count, len(self))
+        if (self.state.vertices["label"][begin : begin + count] != DELETED).all():
             return self.body.arrival[begin : begin + count]
         return self._chosen(self.body.arrival)[:count]

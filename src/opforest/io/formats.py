@@ -21,8 +21,8 @@ class Format(NamedTuple):
     reader, writer : str
         ``"module:function"`` in this package; "" if there is none.
     reads : {"stream", "file"}
-        What the reader takes: a ``Source`` as it comes in and a ``Reading``, or the path and the
-        name of a file. It returns a ``Table``.
+        What the reader takes: a ``Source`` as it comes in and a ``ReadOptions``, or the path and
+        the name of a file. It returns a ``Table``.
     magic : tuple of bytes
         How such files begin.
     keeps_names, keeps_ids, keeps_words : bool

@@ -20,7 +20,7 @@ from opforest.io.columns.forms import ask_decimal
 from opforest.io.columns.headers import KNOWN, is_number
 from opforest.io.columns.hints import explain_no_features
 from opforest.io.columns.roles import ID_NAME, LABEL_NAMES, Roles, choose_roles
-from opforest.io.columns.table import ROWS, Data, Reading, Table, in_chunks
+from opforest.io.columns.table import ROWS, Data, ReadOptions, Table, in_chunks
 from opforest.io.formats import FORMATS, Format, find_format, format_of
 from opforest.io.guard import guard, guarded
 from opforest.io.readers.frames import read_folder
@@ -30,7 +30,7 @@ __all__ = ["FORMATS", "find_output_format", "format_of", "open_output", "read_ch
            "read_columns", "read_table", "write_table"]  # fmt: skip
 
 
-def read_table(path: str | os.PathLike[str], reading: Reading | None = None) -> Data:
+def read_table(path: str | os.PathLike[str], reading: ReadOptions | None = None) -> Data:
     r"""Read a data file of any format.
 
     Parameters
@@ -62,7 +62,7 @@ def read_table(path: str | os.PathLike[str], reading: Reading | None = None) -> 
     >>> data.feature_names, data.y.tolist()
     (('width', 'height'), ['cat', 'dog'])
     """
-    reading = reading or Reading()
+    reading = reading or ReadOptions()
     with ExitStack() as stack:
         table, frame = _read_whole(stack, path, reading)
         roles = _choose(table, frame, reading)
@@ -72,7 +72,7 @@ def read_table(path: str | os.PathLike[str], reading: Reading | None = None) -> 
         return to_data(table, frame, roles, reading, text=_text_labels(reading))
 
 
-def read_columns(path: str | os.PathLike[str], reading: Reading | None = None) -> Roles:
+def read_columns(path: str | os.PathLike[str], reading: ReadOptions | None = None) -> Roles:
     """Return the roles of the columns of a data file, which describe them; nothing is refused.
 
     Parameters
@@ -85,14 +85,14 @@ def read_columns(path: str | os.PathLike[str], reading: Reading | None = None) -
     Roles
         The columns, and which of them is what.
     """
-    reading = reading or Reading()
+    reading = reading or ReadOptions()
     with ExitStack() as stack:
         return _describe(*_read_whole(stack, path, reading), reading)
 
 
 def read_chunks(
     path: str | os.PathLike[str],
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
     *,
     rows: int = ROWS,
     skip: int = 0,
@@ -117,7 +117,7 @@ def read_chunks(
     Data
         Some of the examples.
     """
-    reading = reading or Reading()
+    reading = reading or ReadOptions()
     with ExitStack() as stack:
         table = _open(stack, path, reading, chunked=True)
         sample = next(table.frames, None)
@@ -142,11 +142,11 @@ def read_chunks(
             yield from (data.take(slice(k, k + rows)) for k in range(0, len(data), rows))
 
 
-def _text_labels(reading: Reading) -> bool | None:
+def _text_labels(reading: ReadOptions) -> bool | None:
     return reading.expected.text_labels if reading.expected else None
 
 
-def _describe(table: Table, frame: pl.DataFrame, reading: Reading) -> Roles:
+def _describe(table: Table, frame: pl.DataFrame, reading: ReadOptions) -> Roles:
     columns = describe(frame, table.names, table.declared)
     roles = choose_roles(columns, reading, table.path, apart=table.apart, decimal=table.decimal,
                          had_commas=table.had_commas)  # fmt: skip
@@ -154,7 +154,7 @@ def _describe(table: Table, frame: pl.DataFrame, reading: Reading) -> Roles:
     return roles
 
 
-def _choose(table: Table, frame: pl.DataFrame, reading: Reading) -> Roles:
+def _choose(table: Table, frame: pl.DataFrame, reading: ReadOptions) -> Roles:
     """Return the roles of the columns, by these rows, or ask."""
     roles = _describe(table, frame, reading)
     if not roles.features:
@@ -168,7 +168,7 @@ def _choose(table: Table, frame: pl.DataFrame, reading: Reading) -> Roles:
 
 
 def _read_whole(
-    stack: ExitStack, path: str | os.PathLike[str], reading: Reading
+    stack: ExitStack, path: str | os.PathLike[str], reading: ReadOptions
 ) -> tuple[Table, pl.DataFrame]:
     """Return a table, and all its rows."""
     table = _open(stack, path, reading, chunked=False)
@@ -192,7 +192,7 @@ def _as_written(table: Table, frame: pl.DataFrame, columns: list[int]) -> pl.Dat
 
 
 def _open(
-    stack: ExitStack, path: str | os.PathLike[str], reading: Reading, chunked: bool
+    stack: ExitStack, path: str | os.PathLike[str], reading: ReadOptions, chunked: bool
 ) -> Table:  # fmt: skip
     """Return the table in a file, which is open as long as the stack.
 
@@ -208,7 +208,7 @@ def _open(
     return table if one.name in ("csv", "tsv") else _with_own_names(table, reading, one.name)
 
 
-def _with_own_names(table: Table, reading: Reading, kind: str) -> Table:
+def _with_own_names(table: Table, reading: ReadOptions, kind: str) -> Table:
     """Say of a table whose format has its own place for names that an option has no effect."""
     if reading.header is None:
         return table
@@ -221,7 +221,7 @@ def _with_own_names(table: Table, reading: Reading, kind: str) -> Table:
 
 
 def _read(
-    stack: ExitStack, source: Source, one: Format, reading: Reading, chunked: bool
+    stack: ExitStack, source: Source, one: Format, reading: ReadOptions, chunked: bool
 ) -> Table:  # fmt: skip
     read: Callable[..., Table] = one.load(one.reader)
     if one.reads == "file":

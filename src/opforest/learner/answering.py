@@ -154,7 +154,7 @@ class Answering(OpenStore):
             "examples": len(memory),
             "prototypes": prototypes,
             "classes": {as_text(k): memory.counts[k] for k in sorted({*memory.counts} - {None})},
-            "unlabelled": memory.counts[None],
+            "unlabeled": memory.counts[None],
             "features": known.n_features,
             "feature_names": None if known.feature_names is None else list(known.feature_names),
             "metric": known.metric,

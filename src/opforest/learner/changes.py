@@ -16,7 +16,7 @@ class Change:
 
     Attributes
     ----------
-    learned, unchanged, replaced, forgotten, labelled : int
+    learned, unchanged, replaced, forgotten, labeled : int
         Examples that are new; that were known already, with the same key and content; whose
         content or label was replaced; that were forgotten; that had no label and got one.
     keys : tuple of str
@@ -34,7 +34,7 @@ class Change:
     keys: tuple[str, ...] = ()
     report: UpdateReport = field(default_factory=UpdateReport)
     seconds: float = 0.0
-    labelled: int = 0
+    labeled: int = 0
 
 
 class Batch(NamedTuple):
@@ -51,7 +51,7 @@ class Plan(NamedTuple):
 
     new: list[int]  #: places in the batch of those to add
     gone: list[Row]  #: examples that others replace
-    labelled: list[tuple[Row, Any]]  #: examples without a label, and the one that has come
+    labeled: list[tuple[Row, Any]]  #: examples without a label, and the one that has come
     unchanged: int
 
 
@@ -63,7 +63,7 @@ def make_plan(batch: Batch, known: Mapping[str, Row], replace: bool) -> Plan:
     latest = {key: (row.x, row.y) for key, row in known.items()}
     place: dict[str, int] = {}  # of the last example with a key
     gone: dict[str, Row] = {}
-    labelled: dict[str, tuple[Row, Any]] = {}
+    labeled: dict[str, tuple[Row, Any]] = {}
     unchanged = 0
     for i, key in enumerate(batch.keys):
         x, y = batch.content[i], batch.y[i]
@@ -72,10 +72,10 @@ def make_plan(batch: Batch, known: Mapping[str, Row], replace: bool) -> Plan:
             unchanged += 1
             continue
         if before_x == x and before_y is None and key not in place:
-            labelled[key] = known[key], y
+            labeled[key] = known[key], y
         elif before_x is None or replace or (before_x == x and before_y is None):
             place[key] = i
-            labelled.pop(key, None)
+            labeled.pop(key, None)
             if key in known:
                 gone[key] = known[key]
         else:
@@ -84,7 +84,7 @@ def make_plan(batch: Batch, known: Mapping[str, Row], replace: bool) -> Plan:
                 "replace it, or choose another key."
             )
         latest[key] = x, y
-    return Plan(sorted(place.values()), list(gone.values()), list(labelled.values()), unchanged)
+    return Plan(sorted(place.values()), list(gone.values()), list(labeled.values()), unchanged)
 
 
 @dataclass(frozen=True)

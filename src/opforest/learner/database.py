@@ -5,8 +5,8 @@ rows and are still in use. Forgetting therefore ends with a ``VACUUM``, which re
 with emptying the write-ahead log. Until both are done, a note in the table ``meta`` says that they
 are due; the next process that opens the store does them.
 
-Ctrl-C is deferred while a transaction runs and while files are opened or closed (``undisturbed``),
-so none of these is ever left half done.
+Ctrl-C is deferred while a transaction runs and while files are opened or closed
+(``defer_interrupts``), so none of these is ever left half done.
 """
 
 import os
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from opforest._utils.interrupts import undisturbed
+from opforest._utils.interrupts import defer_interrupts
 from opforest.learner.acknowledged import Acknowledged, read_acknowledged
 from opforest.learner.errors import StoreError, explaining
 from opforest.learner.locking import Claim, identity_of
@@ -71,7 +71,7 @@ class Database(ABC):
 
     # Opening and closing.
 
-    @undisturbed
+    @defer_interrupts
     def _open(self, make: bool) -> None:
         try:
             with explaining(self.path):
@@ -182,7 +182,7 @@ class Database(ABC):
         if self._checking is not None:
             self._checked.result()
 
-    @undisturbed
+    @defer_interrupts
     def close(self) -> None:
         """Close the file. Whatever an error has left open is closed by the next call."""
         if self._checking is not None:
@@ -216,7 +216,7 @@ class Database(ABC):
 
     # Transactions.
 
-    @undisturbed
+    @defer_interrupts
     def write(self, change: Callable[[], T]) -> T:
         """Run a transaction: all of it is written to the disk, or nothing."""
         alone = self._looking if self._reader is self._writer else nullcontext()
@@ -259,7 +259,7 @@ class Database(ABC):
         self._log = log
         self._acknowledged.note(self._changes)
 
-    @undisturbed
+    @defer_interrupts
     def read(self, look: Callable[[sqlite3.Connection], T]) -> T:
         """See the table as it is at one moment; for any thread."""
         with self._looking, explaining(self.path):
@@ -282,7 +282,7 @@ class Database(ABC):
         """Raise a ``StoreError`` if the file is no longer where it was opened."""
         self._claim.check_place()
 
-    @undisturbed
+    @defer_interrupts
     def scrub(self) -> None:
         """Leave no trace of rows that were deleted, in any file."""
         if self.path == MEMORY:

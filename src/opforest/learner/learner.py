@@ -193,7 +193,7 @@ class Learner(Answering):
 
     def _carry_out(self, batch: Batch, plan: Plan) -> Change:
         """Write a batch to the disk, then learn it."""
-        if not plan.new and not plan.labelled:
+        if not plan.new and not plan.labeled:
             return Change(unchanged=plan.unchanged, keys=tuple(batch.keys or ()))
         store, new, n = self._store, plan.new, len(plan.new)
         begin = perf_counter()
@@ -214,8 +214,8 @@ class Learner(Answering):
         def change() -> None:
             if plan.gone:
                 store.remove([row.id for row in plan.gone])
-            if plan.labelled:
-                store.relabel(plan.labelled)
+            if plan.labeled:
+                store.relabel(plan.labeled)
             if added.settings != self._settings:
                 added.settings.save(store)
             store.add(zip(added.ids.tolist(), keys, blobs, labels, strict=True))
@@ -230,15 +230,15 @@ class Learner(Answering):
             report = self._change_model(added, plan, trained)
         seconds = perf_counter() - begin + (checked if is_anew else 0.0)
         self._is_stale = False
-        if plan.gone or plan.labelled:
+        if plan.gone or plan.labeled:
             self._removals = store.get("removals", 0)
         if plan.gone:
             store.scrub()
-        self._note_changes(n + len(plan.gone) + len(plan.labelled))
+        self._note_changes(n + len(plan.gone) + len(plan.labeled))
         names = batch.keys or [f"{GENERATED}{id}" for id in added.ids.tolist()]
         replaced = len(plan.gone)
         return Change(n - replaced, plan.unchanged, replaced, 0, tuple(names), report, seconds,
-                      len(plan.labelled))  # fmt: skip
+                      len(plan.labeled))  # fmt: skip
 
     def _change_model(self, added: "_Added", plan: Plan, trained: Any) -> UpdateReport:
         """Change the model as the table has been changed."""
@@ -251,9 +251,9 @@ class Learner(Answering):
             gone_y = label_array([row.y for row in plan.gone], kind)
             report = memory.forget(np.array([row.id for row in plan.gone]), gone_y)
             trained = None
-        if plan.labelled:
-            ids = np.array([row.id for row, _ in plan.labelled])
-            y = label_array([label for _, label in plan.labelled], kind)
+        if plan.labeled:
+            ids = np.array([row.id for row, _ in plan.labeled])
+            y = label_array([label for _, label in plan.labeled], kind)
             report = add_reports(report, memory.label(ids, y))
         if len(added.ids):
             report = add_reports(report, memory.learn(added.ids, added.X, added.y, trained))

@@ -126,7 +126,7 @@ class Memory:
             kept = classes[left]
             if kept.dtype.kind == "U":
                 kept = kept.astype(np.str_)  # no wider than needed
-            self.model._keep(forest.relabelled(code), np.array(kept.tolist(), kept.dtype.type),
+            self.model._keep(forest.relabeled(code), np.array(kept.tolist(), kept.dtype.type),
                              report.as_counts())  # fmt: skip
         return report
 
@@ -173,22 +173,22 @@ class Memory:
     def predict(self, X: Array) -> Array:
         """Return labels."""
         learned = self.model._learned()
-        with learned.reading():
+        with learned.read():
             labels: Array = learned.classes[learned.forest.classify(X)]
             return labels
 
     def predict_proba(self, X: Array) -> tuple[Array, Array, Array]:
         """Return labels, classes and the probability of each class, all of the same model."""
         learned = self.model._learned()
-        with learned.reading():
+        with learned.read():
             forest, classes = learned
             costs = forest.class_costs(X, len(classes))
-            return classes[costs[1]], classes, forest.sharpness().shares(*costs)
+            return classes[costs[1]], classes, forest.calibration().shares(*costs)
 
     def explain(self, x: Array) -> tuple[Explanation, dict[int, Array]]:
         """Return the path to one example, and the points on it, by id."""
         learned = self.model._learned()
-        with learned.reading():
+        with learned.read():
             path = explain(learned.forest, learned.classes.tolist(), x[None])
             steps = path.steps if path.rival is None else path.steps + path.rival.steps
             ids = sorted({step.id for step in steps if step.id is not None})

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
-from opforest._utils.interrupts import undisturbed
+from opforest._utils.interrupts import defer_interrupts
 from opforest.learner.errors import StoreError, explaining
 from opforest.learner.replica import Memory, read_examples
 from opforest.learner.settings import Settings, choose_metric
@@ -69,7 +69,7 @@ class OpenStore:
             self._shut()
             raise
 
-    @undisturbed
+    @defer_interrupts
     def _begin(self, read_only: bool) -> None:
         self._store = Store(self.path, read_only, make=True)
 
@@ -176,7 +176,7 @@ class OpenStore:
                     lock.release()
         return self._memory
 
-    @undisturbed
+    @defer_interrupts
     def _try_lock(self, held: list[Any]) -> None:
         if self._lock.acquire(blocking=False):
             held.append(self._lock)
@@ -267,7 +267,7 @@ class OpenStore:
             self._shut()
             raise
 
-    @undisturbed
+    @defer_interrupts
     def _shut(self) -> None:
         """Close the file, or what an interrupt has left open of it."""
         if self._process != os.getpid():

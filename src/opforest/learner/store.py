@@ -166,11 +166,11 @@ class Store(Database):
         self._writer.execute("DELETE FROM snapshot")
         self.put(removals=self.get("removals", 0) + 1, scrub=True)
 
-    def relabel(self, labelled: Iterable[tuple[Row, Any]]) -> None:
+    def relabel(self, labeled: Iterable[tuple[Row, Any]]) -> None:
         """Label examples, and delete snapshots, which lack these labels; within ``write``."""
         self._writer.executemany(
             "UPDATE example SET y = ?, crc = ? WHERE id = ?",
-            [(y, row_checksum(row.id, row.key, row.x, y, row.time), row.id) for row, y in labelled],
+            [(y, row_checksum(row.id, row.key, row.x, y, row.time), row.id) for row, y in labeled],
         )
         self._writer.execute("DELETE FROM snapshot")
         self.put(removals=self.get("removals", 0) + 1)

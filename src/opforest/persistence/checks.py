@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from opforest._utils.chunks import call_together
-from opforest.core.jit import is_jitted, specialise
+from opforest.core.jit import is_jitted, specialize
 from opforest.core.kdtree.static import build_kdtree
 from opforest.core.metrics.distances import measure_edges
 from opforest.core.metrics.metric import CallableMetric, Metric
@@ -20,9 +20,9 @@ from opforest.estimators.validation import check_algorithm
 from opforest.forest.approximate import forest_of
 from opforest.forest.forest import BaseForest
 from opforest.forest.seeded import SeededForest
-from opforest.forest.state import Parts, read_only
+from opforest.forest.state import ForestState, read_only
 from opforest.forest.updates import UPDATES
-from opforest.persistence.container import demand
+from opforest.persistence.container import require
 
 #: Above all arrival numbers that can come to be.
 MANY = 2**62
@@ -35,7 +35,7 @@ ROUNDING = 1024
 MANY_POINTS = 10_000
 
 
-def put_together(parts: Parts, n_classes: int) -> BaseForest:
+def build_checked(parts: ForestState, n_classes: int) -> BaseForest:
     """Return the forest, or say in a ``ValueError`` what is wrong with its parts."""
     _check_arrays(parts)
     _check_facts(parts)
@@ -62,76 +62,76 @@ def put_together(parts: Parts, n_classes: int) -> BaseForest:
     return forest
 
 
-def _is_seeded(parts: Parts) -> bool:
+def _is_seeded(parts: ForestState) -> bool:
     return parts.grown_by == SeededForest.grown_by
 
 
-def _check_facts(parts: Parts) -> None:
+def _check_facts(parts: ForestState) -> None:
     metric, share, n = parts.metric, parts.share, len(parts.rows)
     check_algorithm(parts.algorithm, metric)
     kinds = {"", SeededForest.grown_by, *UPDATES} - {"exact"}
-    demand(parts.grown_by in kinds, "it grew by no update.")
-    demand(0 <= share <= 1, f"its share of a search must be from 0 to 1, got {share}.")
-    demand(share == 1 or metric.is_indexable, f"metric {metric.name!r} has no k-d tree.")
+    require(parts.grown_by in kinds, "it grew by no update.")
+    require(0 <= share <= 1, f"its share of a search must be from 0 to 1, got {share}.")
+    require(share == 1 or metric.is_indexable, f"metric {metric.name!r} has no k-d tree.")
     arrival, removed = parts.arrival, parts.removed
-    demand(0 <= removed < MANY, f"{removed} examples cannot have been forgotten.")
-    demand((arrival >= 0).all() and (np.diff(arrival) > 0).all(), "its ids do not ascend.")
-    demand((arrival < n + removed).all(), "an id is yet to come.")
-    demand(n or not parts.grown_by or _is_seeded(parts), "it has no examples.")
+    require(0 <= removed < MANY, f"{removed} examples cannot have been forgotten.")
+    require((arrival >= 0).all() and (np.diff(arrival) > 0).all(), "its ids do not ascend.")
+    require((arrival < n + removed).all(), "an id is yet to come.")
+    require(n or not parts.grown_by or _is_seeded(parts), "it has no examples.")
 
 
-def _check_arrays(parts: Parts) -> None:
+def _check_arrays(parts: ForestState) -> None:
     """Check types and shapes."""
     rows, metric, n = parts.rows, parts.metric, len(parts.rows)
     integers = {"label", "parent", "cuts", "arrival", "root", "pair"}
     arrays = {**parts.model._asdict(), "arrival": parts.arrival}
     if parts.grown_by and not _is_seeded(parts):
-        demand(parts.lines is not None, "it has no roots and pairs.")
+        require(parts.lines is not None, "it has no roots and pairs.")
         arrays.update(parts.lines._asdict() if parts.lines else {})
     for name, array in arrays.items():
-        demand(array.shape == (n,), f"array {name!r} must be of length {n}, not {array.shape}.")
+        require(array.shape == (n,), f"array {name!r} must be of length {n}, not {array.shape}.")
         expected = np.dtype(np.int64) if name in integers else rows.dtype
-        demand(array.dtype == expected, f"array {name!r} must be {expected}, not {array.dtype}.")
+        require(array.dtype == expected, f"array {name!r} must be {expected}, not {array.dtype}.")
     check_numbers(metric, rows, parts.vectors)
     if metric.is_table and rows.size:
-        demand(np.array_equal(rows, rows.T), "its table of distances is not symmetric.")
-        demand(not rows.diagonal().any(), "an example has a distance to itself.")
+        require(np.array_equal(rows, rows.T), "its table of distances is not symmetric.")
+        require(not rows.diagonal().any(), "an example has a distance to itself.")
 
 
 def check_numbers(metric: Metric, rows: Array, vectors: Array | None) -> None:
     """Check that points, and the vectors beside a table, are such as a metric measures."""
     floats, n = (np.float32, np.float64), len(rows)
-    demand(rows.ndim == 2 and rows.dtype in floats, "its rows are not numbers.")
-    demand(rows.shape[1] == n if metric.is_table else rows.shape[1] > 0, "its rows have no width.")
+    require(rows.ndim == 2 and rows.dtype in floats, "its rows are not numbers.")
+    require(rows.shape[1] == n if metric.is_table else rows.shape[1] > 0, "its rows have no width.")
     has_vectors = isinstance(metric, CallableMetric)
-    demand((vectors is not None) == has_vectors, "vectors are there that should not be.")
+    require((vectors is not None) == has_vectors, "vectors are there that should not be.")
     if vectors is not None:
         proper = vectors.ndim == 2 and vectors.dtype in floats and len(vectors) == n
-        demand(proper, "its vectors are not those of its table.")
-        demand(vectors.shape[1] > 0, "its vectors have no width.")
-        demand(np.isfinite(vectors).all(), "a feature is not finite.")
+        require(proper, "its vectors are not those of its table.")
+        require(vectors.shape[1] > 0, "its vectors have no width.")
+        require(np.isfinite(vectors).all(), "a feature is not finite.")
     if rows.size == 0:
         return
-    demand(np.isfinite(rows).all(), "a feature or a distance is not finite.")
+    require(np.isfinite(rows).all(), "a feature or a distance is not finite.")
     if metric.is_table:
-        demand((rows >= 0).all(), "a distance is negative.")
+        require((rows >= 0).all(), "a distance is negative.")
     else:
         metric.check_features(rows)
 
 
-def _check_links(parts: Parts, n_classes: int) -> None:
+def _check_links(parts: ForestState, n_classes: int) -> None:
     """Check that all links lead somewhere, and parents to a root."""
     label, parent, _, cuts, _ = parts.model
     n = len(label)
     least = 1 if _is_seeded(parts) and not cuts.any() else 0  # without seeds, labels are 0
-    demand(((label >= 0) & (label < max(n_classes, least))).all(), "an example is of no class.")
-    demand(((parent >= -1) & (parent < n)).all(), "a parent is not an example.")
-    demand(((cuts >= 0) & (cuts <= n)).all(), "an example has too many cut edges.")
+    require(((label >= 0) & (label < max(n_classes, least))).all(), "an example is of no class.")
+    require(((parent >= -1) & (parent < n)).all(), "a parent is not an example.")
+    require(((cuts >= 0) & (cuts <= n)).all(), "an example has too many cut edges.")
     top = find_tops(parent)
     if parts.lines is not None:
         root, pair = parts.lines
-        demand(np.array_equal(root, top), "a root is not where parents lead.")
-        demand(((pair >= -1) & (pair < n)).all(), "a pair is not an example.")
+        require(np.array_equal(root, top), "a root is not where parents lead.")
+        require(((pair >= -1) & (pair < n)).all(), "a pair is not an example.")
 
 
 def find_tops(parent: Array) -> Array:
@@ -140,18 +140,18 @@ def find_tops(parent: Array) -> Array:
     top = np.where(parent < 0, np.arange(n), parent)
     for _ in range(n.bit_length()):  # after k rounds, 2^k steps have been taken
         top = top[top]
-    demand((parent[top] < 0).all(), "parents run in a circle.")
+    require((parent[top] < 0).all(), "parents run in a circle.")
     return top
 
 
-def _check_weights(parts: Parts) -> None:
+def _check_weights(parts: ForestState) -> None:
     """Check that edges are as long as their ends are apart, by the metric that is given."""
     metric, (_, parent, weight, *_) = parts.metric, parts.model
-    demand(np.isfinite(weight).all() and (weight >= 0).all(), "an edge has no length.")
-    demand(not weight[parent < 0].any(), "a root hangs on an edge.")
+    require(np.isfinite(weight).all() and (weight >= 0).all(), "an edge has no length.")
+    require(not weight[parent < 0].any(), "a root hangs on an edge.")
     if is_jitted(metric.kernel):
         metric.check_function(parts.rows)
-    measured = specialise(measure_edges, metric.kernel)(parts.rows, parent, metric.kernel)
+    measured = specialize(measure_edges, metric.kernel)(parts.rows, parent, metric.kernel)
     _compare(weight, measured, parts)
     if isinstance(metric, CallableMetric) and parts.vectors is not None:
         _compare(weight, _call_along_edges(metric, parts.vectors, parent), parts)
@@ -170,7 +170,7 @@ def _call_along_edges(metric: CallableMetric, points: Array, parent: Array) -> A
         raise ValueError(f"metric {metric.name!r} fails on its examples: {error!r}") from error
 
 
-def _compare(weight: Array, measured: Array, parts: Parts) -> None:
+def _compare(weight: Array, measured: Array, parts: ForestState) -> None:
     tolerance = ROUNDING * float(np.finfo(weight.dtype).eps)
     wrong = ~(np.abs(weight - measured) <= tolerance * weight)
     if wrong.any():

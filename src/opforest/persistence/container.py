@@ -41,7 +41,7 @@ BEGIN = len(MAGIC) + 8
 LAST_CHARACTER = 0x10FFFF
 
 
-def demand(condition: object, complaint: str) -> None:
+def require(condition: object, complaint: str) -> None:
     """Raise a ``ModelFileError`` unless something is true of a file."""
     if not condition:
         raise ModelFileError(complaint)
@@ -73,14 +73,14 @@ def read_container(
     if isinstance(path, str | os.PathLike):
         mode = os.stat(path).st_mode
         # A pipe would be waited for; a folder is refused by open.
-        demand(stat.S_ISREG(mode) or stat.S_ISDIR(mode), "it is not a regular file.")
+        require(stat.S_ISREG(mode) or stat.S_ISDIR(mode), "it is not a regular file.")
         with open(path, "rb") as stream:
             content = _checked(_read_all(stream))
     else:
         content = _checked(bytearray(path.read()))
     header, end = _read_header(content)
     listed = header.pop("arrays", None)
-    demand(isinstance(listed, list), "its header has no list of arrays.")
+    require(isinstance(listed, list), "its header has no list of arrays.")
     arrays: dict[str, Array] = {}
     for entry in listed:
         name, dtype, shape = _check_entry(entry)
@@ -92,7 +92,7 @@ def read_container(
             )
         arrays[name] = _view(content[end : end + size], name, dtype, shape)
         end += size + -size % ALIGNMENT
-    demand(end == len(content), "it is longer or shorter than the arrays its header lists.")
+    require(end == len(content), "it is longer or shorter than the arrays its header lists.")
     return header, arrays
 
 
@@ -112,36 +112,36 @@ def _read_all(stream: IO[bytes]) -> bytearray:
     content = bytearray(status.st_size)
     stream.seek(0)
     length = stream.readinto(content)  # type: ignore[attr-defined]
-    demand(length == len(content), "it is cut short.")
+    require(length == len(content), "it is cut short.")
     return content
 
 
 def _check_begin(begin: bytes) -> None:
-    demand(begin, "the file is empty.")
-    demand(begin == MAGIC, "it is not a model saved by opforest: it does not begin like one.")
+    require(begin, "the file is empty.")
+    require(begin == MAGIC, "it is not a model saved by opforest: it does not begin like one.")
 
 
 def _checked(content: bytearray) -> memoryview:
     """Return all but the checksum, which is right."""
     _check_begin(bytes(content[: len(MAGIC)]))
     whole = memoryview(content)
-    demand(len(whole) >= BEGIN + DIGEST, "it is cut short.")
+    require(len(whole) >= BEGIN + DIGEST, "it is cut short.")
     is_right = hashlib.sha256(whole[:-DIGEST]).digest() == whole[-DIGEST:]
-    demand(is_right, "its checksum is wrong: the file is damaged or cut short.")
+    require(is_right, "its checksum is wrong: the file is damaged or cut short.")
     return whole[:-DIGEST]
 
 
 def _read_header(content: memoryview) -> tuple[dict[str, Any], int]:
     """Return the header, and where it ends."""
     end = BEGIN + int.from_bytes(content[len(MAGIC) : BEGIN], "little")
-    demand(end <= len(content), "its header is longer than the file.")
+    require(end <= len(content), "its header is longer than the file.")
     try:
         header = json.loads(
             bytes(content[BEGIN:end]).decode("ascii"), parse_constant=refuse_constant
         )
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"its header is not JSON: {error}") from None
-    demand(isinstance(header, dict), "its header is not a JSON object.")
+    require(isinstance(header, dict), "its header is not a JSON object.")
     return header, end
 
 
@@ -179,5 +179,5 @@ def _view(data: memoryview, name: str, dtype: np.dtype[Any], shape: tuple[int, .
         is_proper = bool((array.view(np.uint8) <= 1).all())
     elif dtype.kind == "U":
         is_proper = bool((np.frombuffer(data, "<u4") <= LAST_CHARACTER).all())
-    demand(is_proper, f"its array {name!r} holds what is not of type {dtype}.")
+    require(is_proper, f"its array {name!r} holds what is not of type {dtype}.")
     return array

@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from opforest.core.density.forest import TOP, Hills
+from opforest.core.density.forest import MAX_DENSITY, Hills
 from opforest.core.metrics.types import Array
 from opforest.estimators.validation import check_algorithm
-from opforest.forest.density import DensityForest, Grown
+from opforest.forest.density import DensityForest, DensityForestState
 from opforest.persistence.checks import check_numbers
-from opforest.persistence.container import demand
+from opforest.persistence.container import require
 from opforest.persistence.header import (
+    EstimatorState,
     Reader,
-    Taken,
     check_unchanged,
     give_names,
     read_classes,
@@ -25,7 +25,7 @@ from opforest.persistence.header import (
 )
 
 
-def _take(model: Any) -> Taken:
+def _take(model: Any) -> EstimatorState:
     """Return what all of these models have learned."""
     check_is_fitted(model, "_forest_")
     forest: DensityForest = model._forest_
@@ -34,7 +34,7 @@ def _take(model: Any) -> Taken:
     arrays = {"rows": forest.rows, **hills._asdict(), "scale": scale}
     if forest.vectors is not None:
         arrays["vectors"] = forest.vectors
-    return Taken(None, {**take_names(model), "k": k}, arrays)
+    return EstimatorState(None, {**take_names(model), "k": k}, arrays)
 
 
 def _read(model: Any, header: Reader, arrays: dict[str, Array]) -> DensityForest:
@@ -44,49 +44,51 @@ def _read(model: Any, header: Reader, arrays: dict[str, Array]) -> DensityForest
     rows, vectors = take(arrays, "rows"), arrays.pop("vectors", None)
     n, k = len(rows), header.get("k", int)
     check_numbers(metric, rows, vectors)
-    demand(n, "it has no examples.")
+    require(n, "it has no examples.")
     hills, scale = Hills(*(take(arrays, name) for name in Hills._fields)), take(arrays, "scale")
     check_hills(hills, scale, n, k)
     model.n_features_in_ = (rows if vectors is None else vectors).shape[1]
     give_names(model, header)
     own = tuple(np.require(array, requirements=("C", "W")) for array in hills)
     rows = np.require(rows, requirements=("C", "W"))
-    return DensityForest(metric, rows, vectors, model.algorithm, Grown(k, Hills(*own), scale))
+    return DensityForest(
+        metric, rows, vectors, model.algorithm, DensityForestState(k, Hills(*own), scale)
+    )
 
 
 def check_hills(hills: Hills, scale: Array, n: int, k: int) -> None:
     """Raise a ``ModelFileError`` unless these could be the hills of n examples."""
     for name, array in hills._asdict().items():
         expected = np.int64 if name in ("root", "predecessor") else np.float64
-        demand(array.shape == (n,) and array.dtype == expected, f"array {name!r} is none of its.")
-    demand(0 <= k < max(n, 1) and (k > 0 or n == 1), f"it cannot be by {k} neighbours.")
+        require(array.shape == (n,) and array.dtype == expected, f"array {name!r} is none of its.")
+    require(0 <= k < max(n, 1) and (k > 0 or n == 1), f"it cannot be by {k} neighbors.")
     proper = scale.shape == (3,) and scale.dtype == np.float64 and np.isfinite(scale).all()
-    demand(proper and scale[0] >= 0 and scale[1] <= scale[2], "its scale is invalid.")
+    require(proper and scale[0] >= 0 and scale[1] <= scale[2], "its scale is invalid.")
     density, value, root, before = hills
-    most = TOP * (1 + 1e-9)  # by rounding
-    demand(((density >= 1) & (density <= most)).all(), "a density is not from 1 to 1000.")
-    demand(((value >= 0) & (value <= most)).all(), "a value is out of range.")
-    demand(((root >= 0) & (root < n)).all(), "a root is not an example.")
-    demand(((before >= -1) & (before < n)).all(), "a predecessor is not an example.")
-    demand((root[root] == root).all(), "a root has another root.")
-    demand((root[before[before >= 0]] == root[before >= 0]).all(), "a path leaves its tree.")
-    demand(np.array_equal(before < 0, root == np.arange(n)), "roots are not where paths begin.")
+    most = MAX_DENSITY * (1 + 1e-9)  # by rounding
+    require(((density >= 1) & (density <= most)).all(), "a density is not from 1 to 1000.")
+    require(((value >= 0) & (value <= most)).all(), "a value is out of range.")
+    require(((root >= 0) & (root < n)).all(), "a root is not an example.")
+    require(((before >= -1) & (before < n)).all(), "a predecessor is not an example.")
+    require((root[root] == root).all(), "a root has another root.")
+    require((root[before[before >= 0]] == root[before >= 0]).all(), "a path leaves its tree.")
+    require(np.array_equal(before < 0, root == np.arange(n)), "roots are not where paths begin.")
 
 
-def take_clustering(model: Any) -> Taken:
+def take_clustering(model: Any) -> EstimatorState:
     """Return what a clustering has learned."""
     taken = _take(model)
-    return taken._replace(arrays={**taken.arrays, "cuts": model.cuts_})
+    return taken._replace(arrays={**taken.arrays, "cuts": model.normalized_cuts_})
 
 
 def make_clustering(model: Any, header: Reader, arrays: dict[str, Array], _: Any) -> None:
     """Make a clustering one that has learned what a file says."""
     cuts = take(arrays, "cuts")
-    demand(cuts.ndim == 1 and cuts.dtype == np.float64, "its cuts are not numbers.")
+    require(cuts.ndim == 1 and cuts.dtype == np.float64, "its cuts are not numbers.")
     model._accept(_read(model, header, arrays), cuts)
 
 
-def take_knn(model: Any) -> Taken:
+def take_knn(model: Any) -> EstimatorState:
     """Return what a classifier by densities has learned."""
     taken = _take(model)
     entries, arrays = take_classes(model.classes_)
@@ -101,13 +103,13 @@ def make_knn(model: Any, header: Reader, arrays: dict[str, Array], _: Any) -> No
     classes = read_classes(header, arrays)
     code, accuracies = take(arrays, "code"), take(arrays, "accuracies")
     forest = _read(model, header, arrays)
-    demand(code.shape == (len(forest),) and code.dtype == np.int64, "its labels are invalid.")
-    demand(((code >= 0) & (code < len(classes))).all(), "an example is of no class.")
-    demand(accuracies.ndim == 1 and accuracies.dtype == np.float64, "its accuracies are invalid.")
+    require(code.shape == (len(forest),) and code.dtype == np.int64, "its labels are invalid.")
+    require(((code >= 0) & (code < len(classes))).all(), "an example is of no class.")
+    require(accuracies.ndim == 1 and accuracies.dtype == np.float64, "its accuracies are invalid.")
     model._accept(forest, classes, code, accuracies)
 
 
-def take_outlier(model: Any) -> Taken:
+def take_outlier(model: Any) -> EstimatorState:
     """Return what a detector of outliers has learned."""
     taken = _take(model)
     return taken._replace(entries={**taken.entries, "offset": to_json(model.offset_, "offset")})

@@ -9,14 +9,14 @@ from typing import IO, Any
 
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.core.records import Lines
+from opforest.core.records import PrototypeTrees
 from opforest.errors import ModelFileError
 from opforest.estimators.classifier import OPFClassifier
 from opforest.forest.forest import BaseForest
-from opforest.forest.state import Model, Parts
+from opforest.forest.state import ForestState, TreeModel
 from opforest.forest.updates import UPDATES
-from opforest.persistence.checks import put_together
-from opforest.persistence.container import demand, read_container, write_container
+from opforest.persistence.checks import build_checked
+from opforest.persistence.container import read_container, require, write_container
 from opforest.persistence.header import (
     Reader,
     check_jobs,
@@ -27,7 +27,7 @@ from opforest.persistence.header import (
     write_parameters,
 )
 from opforest.persistence.pipelines import join_pipeline, split_pipeline
-from opforest.persistence.registry import KINDS, kind_of, read_sharpness
+from opforest.persistence.registry import KINDS, kind_of, read_calibration
 
 #: The versions of the format: of a model alone, and of one with preparation before it.
 FORMAT, PREPARED = 1, 2
@@ -134,7 +134,7 @@ def load(
             return _read_forest(reader.part("forest"), arrays, metric, n_classes)
 
         kind.make(model, reader, arrays, read_forest)
-        demand(not arrays, "it has arrays that no such model has.")
+        require(not arrays, "it has arrays that no such model has.")
         return join_pipeline(model, header)
     except (ImportError, OSError):
         raise
@@ -156,7 +156,7 @@ def _name_of(path: str | os.PathLike[str] | IO[bytes]) -> str:
 
 def _check_format(header: dict[str, Any]) -> None:
     found, _ = Reader(header).get("format", int), Reader(header).get("opforest", str)
-    demand(
+    require(
         found in (FORMAT, PREPARED),
         f"it is of format {found}, and this version of opforest reads formats {FORMAT} and "
         f"{PREPARED}. It was written by version {str(header.get('opforest'))[:20]!r}.",
@@ -173,18 +173,18 @@ def fitted_classifier(forest: BaseForest, classes: Array, **parameters: Any) -> 
 # The forest.
 
 
-def _facts(parts: Parts) -> dict[str, Any]:
+def _facts(parts: ForestState) -> dict[str, Any]:
     return {
         "removed": parts.removed,
         "share": parts.share,
         "grown_by": parts.grown_by,
         "algorithm": parts.algorithm,
         "n_jobs": check_jobs(to_json(parts.n_jobs, "n_jobs")),
-        "sharpness": None if parts.sharpness is None else list(parts.sharpness),
+        "sharpness": None if parts.calibration is None else list(parts.calibration),
     }
 
 
-def _forest_arrays(parts: Parts) -> dict[str, Array]:
+def _forest_arrays(parts: ForestState) -> dict[str, Array]:
     arrays = {"rows": parts.rows, **parts.model._asdict(), "arrival": parts.arrival}
     if parts.vectors is not None:
         arrays["vectors"] = parts.vectors
@@ -197,18 +197,20 @@ def _read_forest(
     facts: Reader, arrays: dict[str, Array], metric: Metric, n_classes: int
 ) -> BaseForest:
     grown_by = facts.get("grown_by", str)
-    parts = Parts(
+    parts = ForestState(
         metric,
         take(arrays, "rows"),
-        Model(*(take(arrays, name) for name in Model._fields)),
+        TreeModel(*(take(arrays, name) for name in TreeModel._fields)),
         take(arrays, "arrival"),
         facts.get("removed", int),
         arrays.pop("vectors", None),
-        Lines(*(take(arrays, name) for name in Lines._fields)) if grown_by in UPDATES else None,
+        PrototypeTrees(*(take(arrays, name) for name in PrototypeTrees._fields))
+        if grown_by in UPDATES
+        else None,
         grown_by,
         facts.get("algorithm", str),
         check_jobs(facts.get("n_jobs", int, type(None))),
         facts.get("share", int, float),
-        read_sharpness(facts),
+        read_calibration(facts),
     )
-    return put_together(parts, n_classes)
+    return build_checked(parts, n_classes)

@@ -13,9 +13,9 @@ from opforest.core.metrics.types import Array
 from opforest.errors import ModelFileError
 from opforest.estimators.semi_supervised import SEEDS
 from opforest.estimators.validation import ALGORITHMS
-from opforest.forest.state import Parts
+from opforest.forest.state import ForestState
 from opforest.forest.updates import UPDATES
-from opforest.persistence.container import demand
+from opforest.persistence.container import require
 
 #: Threads that a model may ask for.
 MANY_JOBS = 1024
@@ -28,9 +28,14 @@ NONE = type(None)
 #: The parameters of constructors beside those of the metric: their types, or what they may be.
 PARAMETERS: dict[str, tuple[type, ...] | Collection[str]] = {
     "update": UPDATES, "algorithm": ALGORITHMS, "seeds": SEEDS, "n_jobs": (int, NONE),
-    "semi_supervised": (bool, NONE), "k_max": (int,), "k_min": (int,), "filter": (str, NONE),
-    "amount": (int, float), "allow_single_cluster": (bool,), "held_out": (int, float),
+    "semi_supervised": (bool, NONE), "k_max": (int,), "k_min": (int,), "merge_by": (str, NONE),
+    "threshold": (int, float), "allow_single_cluster": (bool,), "validation_fraction": (int, float),
     "random_state": (int, NONE), "contamination": (int, float), "window_size": (int, NONE),
+}  # fmt: skip
+
+#: Parameters that files of versions 0.1 and 0.2 have under another name.
+FORMER_NAMES = {
+    "merge_by": "filter", "threshold": "amount", "validation_fraction": "held_out",
 }  # fmt: skip
 
 
@@ -38,19 +43,23 @@ class Reader:
     """The header, or a part of it, whose entries may be anything."""
 
     def __init__(self, entries: Any, name: str = "header") -> None:
-        demand(isinstance(entries, dict), f"its {name} is not an object.")
+        require(isinstance(entries, dict), f"its {name} is not an object.")
         self._entries = entries
+
+    def has(self, name: str) -> bool:
+        """Return whether there is an entry of this name."""
+        return name in self._entries
 
     def get(self, name: str, *types: type) -> Any:
         """Return an entry, if it is of one of these very types."""
         value = self._entries.get(name)
-        demand(type(value) in types, f"its entry {name!r} cannot be {str(value)[:100]!r}.")
+        require(type(value) in types, f"its entry {name!r} cannot be {str(value)[:100]!r}.")
         return value
 
     def choice(self, name: str, choices: Collection[str]) -> str:
         """Return an entry that is one of several texts."""
         value: str = self.get(name, str)
-        demand(value in choices,
+        require(value in choices,
                f"its entry {name!r} must be one of {list(choices)}, not {value!r}.")  # fmt: skip
         return value
 
@@ -66,7 +75,7 @@ class Reader:
 
 def take(arrays: dict[str, Array], name: str) -> Array:
     """Return an array of a file, which then has it no more."""
-    demand(name in arrays, f"it has no array {name!r}.")
+    require(name in arrays, f"it has no array {name!r}.")
     return arrays.pop(name)
 
 
@@ -92,7 +101,7 @@ def from_json(value: Any) -> Any:
     if isinstance(value, dict) and value.get("float") in ("inf", "-inf"):
         return float(value["float"])
     plain = value is None or type(value) in (bool, int, float, str)
-    demand(plain, f"a value cannot be {str(value)[:100]}.")
+    require(plain, f"a value cannot be {str(value)[:100]}.")
     return value
 
 
@@ -104,10 +113,10 @@ def names_to_json(names: Any, what: str) -> list[Any]:
 # What a model gives to a file: labels and names of features.
 
 
-class Taken(NamedTuple):
+class EstimatorState(NamedTuple):
     """What a model has learned, for a file."""
 
-    parts: Parts | None  #: of its forest, if it has one
+    parts: ForestState | None  #: of its forest, if it has one
     entries: dict[str, Any]  #: more of the header
     arrays: dict[str, Array]
 
@@ -134,7 +143,7 @@ def read_classes(header: Reader, arrays: dict[str, Array]) -> Array:
     except TypeError:
         in_order = False
     is_nan = classes.dtype.kind == "f" and np.isnan(classes).any()
-    demand(in_order and not is_nan, "its labels are not in order.")
+    require(in_order and not is_nan, "its labels are not in order.")
     return classes
 
 
@@ -150,7 +159,7 @@ def give_names(model: Any, header: Reader) -> None:
     names = header.names("feature_names")
     if names is not None:
         proper = len(names) == model.n_features_in_ and all(type(name) is str for name in names)
-        demand(proper, "its feature names are not those of its features.")
+        require(proper, "its feature names are not those of its features.")
         model.feature_names_in_ = np.array(names, object)
 
 
@@ -186,7 +195,9 @@ def read_parameters(entries: Reader, names: tuple[str, ...], metric: Any) -> dic
     for name in names:
         allowed: Any = PARAMETERS[name]
         is_word = isinstance(next(iter(allowed)), str)
-        own[name] = entries.choice(name, allowed) if is_word else entries.get(name, *allowed)
+        former = FORMER_NAMES.get(name, name)
+        key = former if entries.has(former) else name
+        own[name] = entries.choice(key, allowed) if is_word else entries.get(key, *allowed)
     check_jobs(own.get("n_jobs"))
     if "semi_supervised" in own:
         own["semi_supervised"] = bool(own["semi_supervised"])  # older files have none
@@ -196,7 +207,7 @@ def read_parameters(entries: Reader, names: tuple[str, ...], metric: Any) -> dic
 
 def _choose_metric(saved: str | dict[str, Any], given: Any) -> Any:
     if isinstance(saved, str):
-        demand(given is None or given == saved, f"its metric is {saved!r}, and not {given!r}.")
+        require(given is None or given == saved, f"its metric is {saved!r}, and not {given!r}.")
         return saved
     if given is None or isinstance(given, str):
         name = Reader(saved).get("function", str)

@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 from opforest.errors import ModelFileError
-from opforest.persistence.container import demand
+from opforest.persistence.container import require
 
 #: Steps before the model, at the most.
 MANY_STEPS = 20
@@ -46,16 +46,16 @@ def steps_from_data(steps: Any) -> list[tuple[str, Any]]:
     from opforest.persistence.transformers import from_data
 
     proper = isinstance(steps, list) and len(steps) <= MANY_STEPS
-    demand(proper, "its preparation has no steps.")
+    require(proper, "its preparation has no steps.")
     made = []
     for step in steps:
         proper = isinstance(step, list) and len(step) == 2 and type(step[0]) is str
-        demand(proper, "a step of its preparation is invalid.")
+        require(proper, "a step of its preparation is invalid.")
         title, data = step
         is_ours = isinstance(data, dict) and data.get("kind") == "Preparation"
         made.append((title, restore_preparation(data) if is_ours else from_data(data)))
     dropped = any(step == "drop" for _, step in made if isinstance(step, str))
-    demand(not dropped, "a step of its preparation is invalid.")
+    require(not dropped, "a step of its preparation is invalid.")
     return made
 
 
@@ -69,7 +69,7 @@ def join_pipeline(model: Any, header: dict[str, Any]) -> Any:
 
     entry = header["preparation"]
     proper = isinstance(entry, dict) and type(entry.get("last")) is str
-    demand(proper, "its preparation has no steps.")
+    require(proper, "its preparation has no steps.")
     made = steps_from_data(entry.get("steps"))
     check_widths([step for _, step in made if not isinstance(step, str)], model)
     return Pipeline([*made, (entry["last"], model)])
@@ -79,7 +79,7 @@ def check_widths(steps: list[Any], model: Any) -> None:
     """Raise an error unless each step gives what the next one takes."""
     for step, following in pairwise([*steps, model]):
         given, taken = len(step.get_feature_names_out()), getattr(following, "n_features_in_", None)
-        demand(taken in (None, given),
+        require(taken in (None, given),
                f"its preparation gives {given} features where {taken} are taken.")  # fmt: skip
 
 

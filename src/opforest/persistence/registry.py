@@ -17,9 +17,9 @@ from opforest.core.metrics.types import Array
 from opforest.estimators.base import ForestEstimator
 from opforest.estimators.validation import check_algorithm
 from opforest.forest.forest import BaseForest
-from opforest.forest.probabilities import LEAST, MOST, Sharpness
+from opforest.forest.probabilities import LEAST, MOST, CostCalibration
 from opforest.forest.updates.report import UpdateReport
-from opforest.persistence.container import demand
+from opforest.persistence.container import require
 from opforest.persistence.density import (
     make_clustering,
     make_knn,
@@ -29,8 +29,8 @@ from opforest.persistence.density import (
     take_outlier,
 )
 from opforest.persistence.header import (
+    EstimatorState,
     Reader,
-    Taken,
     give_names,
     names_to_json,
     read_classes,
@@ -44,7 +44,7 @@ ReadForest = Callable[[Metric, int], BaseForest]
 
 
 @dataclass(frozen=True)
-class Kind:
+class Serializer:
     """How models of one class are saved and loaded.
 
     Attributes
@@ -65,7 +65,7 @@ class Kind:
     module: str
     class_name: str
     parameters: tuple[str, ...]
-    take: Callable[[Any], Taken]
+    take: Callable[[Any], EstimatorState]
     make: Callable[[Any, Reader, dict[str, Array], ReadForest], None]
 
     def new(self, **parameters: Any) -> Any:
@@ -76,22 +76,22 @@ class Kind:
 # Estimators of scikit-learn's kind.
 
 
-def take_estimator(model: ForestEstimator) -> Taken:
+def take_estimator(model: ForestEstimator) -> EstimatorState:
     """Return what an estimator has learned."""
     check_is_fitted(model, "forest_")
     learned = model._learned()
-    with learned.reading():
+    with learned.read():
         forest, classes = learned
         entries, arrays = take_classes(classes)
         more: dict[str, Any] = {**entries, **take_names(model), "update_report": None}
         if hasattr(model, "update_report_"):
             more["update_report"] = {**vars(model.update_report_)}
-        return Taken(_whole(model, forest).parts(), more, arrays)
+        return EstimatorState(_whole(model, forest).parts(), more, arrays)
 
 
 def _whole(model: ForestEstimator, forest: BaseForest) -> BaseForest:
     """Return the forest that the others of a model can be made of."""
-    whole: BaseForest = vars(model).get("labelled_forest_", forest)
+    whole: BaseForest = vars(model).get("labeled_forest_", forest)
     return whole
 
 
@@ -100,7 +100,7 @@ def make_estimator(
 ) -> None:
     """Make an estimator one that has learned what a file says."""
     classes = read_classes(header, arrays)
-    demand(len(classes) or hasattr(model, "seeds"), "it has no labels.")
+    require(len(classes) or hasattr(model, "seeds"), "it has no labels.")
     metric = resolved(model.metric, model.metric_params)
     check_algorithm(model.algorithm, metric)
     model._keep(read_forest(metric, len(classes)), classes, _read_report(header))
@@ -112,33 +112,33 @@ def _read_report(header: Reader) -> Array | None:
     if report is None:
         return None
     proper = set(report) == set(vars(UpdateReport())) and {*map(type, report.values())} == {int}
-    demand(proper, "its report of the last update is invalid.")
+    require(proper, "its report of the last update is invalid.")
     return UpdateReport(**report).as_counts()
 
 
-def read_sharpness(facts: Reader) -> Sharpness | None:
-    """Return the sharpness that a forest had been found to have; older files have none."""
+def read_calibration(facts: Reader) -> CostCalibration | None:
+    """Return the calibration that a forest had been found to have; older files have none."""
     values = facts.get("sharpness", list, type(None))
     if values is None:
         return None
-    demand([*map(type, values)] == [float, float, int, int], "its sharpness is invalid.")
-    found = Sharpness(*values)
+    require([*map(type, values)] == [float, float, int, int], "its calibration is invalid.")
+    found = CostCalibration(*values)
     proper = LEAST <= found.exponent <= MOST and 0 <= found.floor < np.inf
-    demand(proper and 0 <= found.size <= found.changes < 2**63, "its sharpness is invalid.")
+    require(proper and 0 <= found.size <= found.changes < 2**63, "its calibration is invalid.")
     return found
 
 
 # Classifiers of river's kind.
 
 
-def take_stream(model: Any) -> Taken:
+def take_stream(model: Any) -> EstimatorState:
     """Return what a classifier of streams has learned."""
     with model.alone():
         entries = {
             "classes": names_to_json(model.labels, "labels"),
             "feature_names": names_to_json(model.features, "feature names"),
         }
-        return Taken(model.parts(), entries, {})
+        return EstimatorState(model.parts(), entries, {})
 
 
 def make_stream(
@@ -161,28 +161,28 @@ DENSITY = ("algorithm", "n_jobs")
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind(
+        Serializer(
             "OPFClassifier", "opforest.estimators.classifier", "OPFClassifier",
             ("update", "algorithm", "n_jobs"), take_estimator, make_estimator,
         ),
-        Kind(
+        Serializer(
             "OPFSemiSupervised", "opforest.estimators.semi_supervised", "OPFSemiSupervised",
             ("seeds", "algorithm", "n_jobs"), take_estimator, make_estimator,
         ),
-        Kind(
+        Serializer(
             "OPFClustering", "opforest.estimators.clustering", "OPFClustering",
-            ("k_max", "k_min", "filter", "amount", "allow_single_cluster", *DENSITY),
+            ("k_max", "k_min", "merge_by", "threshold", "allow_single_cluster", *DENSITY),
             take_clustering, make_clustering,
         ),
-        Kind(
+        Serializer(
             "OPFKNNClassifier", "opforest.estimators.knn_classifier", "OPFKNNClassifier",
-            ("k_max", "held_out", "random_state", *DENSITY), take_knn, make_knn,
+            ("k_max", "validation_fraction", "random_state", *DENSITY), take_knn, make_knn,
         ),
-        Kind(
+        Serializer(
             "OPFOutlier", "opforest.estimators.outlier", "OPFOutlier",
             ("k_max", "contamination", *DENSITY), take_outlier, make_outlier,
         ),
-        Kind(
+        Serializer(
             "river.OPFClassifier", "opforest.river.classifier", "OPFClassifier",
             ("update", "window_size", "semi_supervised"), take_stream, make_stream,
         ),
@@ -190,7 +190,7 @@ KINDS = {
 }  # fmt: skip
 
 
-def kind_of(model: Any) -> Kind:
+def kind_of(model: Any) -> Serializer:
     """Return the kind of a model, or say in a ``ValueError`` what can be saved instead."""
     for kind in KINDS.values():
         if (type(model).__module__, type(model).__name__) == (kind.module, kind.class_name):

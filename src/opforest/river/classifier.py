@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from opforest._utils.rwlock import Holder, SharedLock
-from opforest.core.label_spread.batch import UNLABELLED
+from opforest._utils.rwlock import Holder, ReadWriteLock
+from opforest.core.label_spread.batch import UNLabeled
 from opforest.core.metrics.types import Array
 from opforest.estimators.validation import check_ids
 from opforest.forest.explanation import Explanation, explain
 from opforest.forest.forest import BaseForest
-from opforest.forest.probabilities import Sharpness
-from opforest.forest.state import Parts
+from opforest.forest.probabilities import CostCalibration
+from opforest.forest.state import ForestState
 from opforest.forest.updates import Update
 from opforest.forest.updates.report import no_counts
 from opforest.river import updates
@@ -95,7 +95,7 @@ class OPFClassifier(MiniBatchClassifier):
     <Forest of 1250 examples, 200 of them prototypes>
     """
 
-    _sharpness: Sharpness | None = None  # found last
+    _calibration: CostCalibration | None = None  # found last
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class OPFClassifier(MiniBatchClassifier):
         self._code: Codes = {}
         self._labels: list[ClfTarget] = []
         self._query = StagedQuery()
-        self._lock = SharedLock()
+        self._lock = ReadWriteLock()
 
     @property
     @exclusive
@@ -137,9 +137,9 @@ class OPFClassifier(MiniBatchClassifier):
         return list(self._labels)
 
     @property
-    def sharpness(self) -> float | None:
+    def exponent(self) -> float | None:
         """The exponent of probabilities that was found last; ``None`` before the first one."""
-        return None if self._sharpness is None else self._sharpness.exponent
+        return None if self._calibration is None else self._calibration.exponent
 
     def restore(
         self, forest: BaseForest | None, features: list[FeatureName], labels: list[ClfTarget]
@@ -149,7 +149,7 @@ class OPFClassifier(MiniBatchClassifier):
         Parameters
         ----------
         forest
-            The forest, made with the metric of this model, including the sharpness found last;
+            The forest, made with the metric of this model, including the calibration found last;
             None if nothing was learned.
         features, labels
             The names of its features, and its labels.
@@ -161,16 +161,16 @@ class OPFClassifier(MiniBatchClassifier):
         if forest is not None:
             updates.check_restored(forest, self.semi_supervised, len(features))
         self._accept(forest, column, code)
-        self._sharpness = None if forest is None else forest.found_sharpness
+        self._calibration = None if forest is None else forest.found_calibration
 
-    def parts(self) -> Parts | None:
-        """Return the parts of the forest, with the sharpness that was found last."""
+    def parts(self) -> ForestState | None:
+        """Return the parts of the forest, with the calibration that was found last."""
         forest = self.forest
-        return None if forest is None else forest.parts()._replace(sharpness=self._sharpness)
+        return None if forest is None else forest.parts()._replace(calibration=self._calibration)
 
     def alone(self) -> Holder:
         """Return a context in which no other thread can use the model."""
-        return self._lock.changing()
+        return self._lock.write()
 
     @exclusive
     def __getstate__(self) -> dict[str, Any]:
@@ -206,7 +206,7 @@ class OPFClassifier(MiniBatchClassifier):
             conqueror = self._query.measure(forest, values)
         else:
             self._query.stage(forest, values)
-        forest.examples.label_staged(code.get(y, UNLABELLED))
+        forest.examples.label_staged(code.get(y, UNLabeled))
         before, known = self.__dict__, len(forest.examples)
         try:
             self._accept(forest, column, code)
@@ -322,7 +322,7 @@ class OPFClassifier(MiniBatchClassifier):
     def predict_proba_one(self, x: dict[FeatureName, Any], **kwargs: Any) -> dict[ClfTarget, float]:
         """Return the probability of each class.
 
-        The formula is in the notes of ``opforest.OPFClassifier``. Its exponent, ``sharpness``, is
+        The formula is in the notes of ``opforest.OPFClassifier``. Its exponent, ``exponent``, is
         updated from time to time: after the number of examples learned or forgotten has reached a
         tenth of those known at the last update, and five times the sample used for it, which has
         at most 1000 examples.
@@ -341,9 +341,9 @@ class OPFClassifier(MiniBatchClassifier):
         """
         if not can_predict(self._forest):
             return {}
-        values, sharpness = read_one(x, self._column)[0], self._find_sharpness(self._forest)
+        values, calibration = read_one(x, self._column)[0], self._find_calibration(self._forest)
         conqueror = self._query.measure(self._forest, values)
-        share = staged_shares(self._forest, conqueror, len(self._code), sharpness)
+        share = staged_shares(self._forest, conqueror, len(self._code), calibration)
         return dict(zip(self._labels, share.tolist(), strict=True))
 
     @exclusive
@@ -443,7 +443,7 @@ class OPFClassifier(MiniBatchClassifier):
         else:
             queries = self._read_queries(self._forest, X)
             costs = self._forest.class_costs(queries, len(self._code))
-            share = self._find_sharpness(self._forest).shares(*costs)
+            share = self._find_calibration(self._forest).shares(*costs)
         return pd.DataFrame(share, index=X.index, columns=self._labels)
 
     def _read_queries(self, forest: BaseForest, X: "pd.DataFrame") -> Array:
@@ -451,11 +451,11 @@ class OPFClassifier(MiniBatchClassifier):
         self._query.make_room(forest, table.shape[1])
         return table
 
-    def _find_sharpness(self, forest: BaseForest) -> Sharpness:
+    def _find_calibration(self, forest: BaseForest) -> CostCalibration:
         """Return how probabilities follow from costs, updated if that is due."""
-        if self._sharpness is None or self._sharpness.is_due(forest.examples):
-            self._sharpness = forest.sharpness()
-        return self._sharpness
+        if self._calibration is None or self._calibration.is_due(forest.examples):
+            self._calibration = forest.calibration()
+        return self._calibration
 
     def _prepare(self) -> tuple[Update, BaseForest | None]:
         """Return the update, and the forest to grow by it."""

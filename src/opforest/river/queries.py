@@ -8,7 +8,7 @@ import numpy as np
 
 from opforest.core.metrics.types import Array
 from opforest.forest.forest import BaseForest
-from opforest.forest.probabilities import Sharpness
+from opforest.forest.probabilities import CostCalibration
 from opforest.forest.seeded import SeededForest
 from opforest.river.features import row_of
 
@@ -81,12 +81,12 @@ def can_predict(forest: BaseForest | None) -> TypeGuard[BaseForest]:
 
 
 def staged_shares(
-    forest: BaseForest, conqueror: int, n_classes: int, sharpness: Sharpness
+    forest: BaseForest, conqueror: int, n_classes: int, calibration: CostCalibration
 ) -> Array:
     """Return the probability of each class for the staged example."""
     examples = forest.examples
     offer = examples.offers_to_staged(n_classes)[None]
     winner = examples.state.vertices["label"][conqueror : conqueror + 1]
     cost, known = forest.to_units(offer), np.isfinite(offer)
-    share: Array = sharpness.shares(cost, winner.astype(np.int64), known)[0]
+    share: Array = calibration.shares(cost, winner.astype(np.int64), known)[0]
     return share

@@ -21,7 +21,7 @@ from opforest.apps.cli.main import make_app
 #: What each command reads (R…) and writes (W…), as it is typed. A file that is meant to be changed
 #: in place (the model of update, the store) is one that is written.
 COMMANDS = {
-    "train": "train R1 W1 --distances R2 --unlabelled R3",
+    "train": "train R1 W1 --distances R2 --unlabeled R3",
     "update": "update W1 R1 --refit R2 --refit R3",
     "predict": "predict R1 R2 --out W1",
     "cluster": "cluster R1 --model W1 --out W2",

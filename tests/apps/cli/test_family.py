@@ -1,4 +1,4 @@
-"""``opforest cluster``, ``prune``, ``train --unlabelled`` and what goes on with their models."""
+"""``opforest cluster``, ``prune``, ``train --unlabeled`` and what goes on with their models."""
 
 import json
 
@@ -29,7 +29,7 @@ def test_cluster_prints_labels_and_saves_a_model(folder):
 
 def test_cluster_prepares_its_data(folder):
     lines = [f"{k % 7},{('red', 'blue')[k % 2]},{1000 * (k % 3)}" for k in range(40)]
-    (folder / "mixed.csv").write_text("\n".join(["a,colour,b", *lines, "3,red,"]) + "\n")
+    (folder / "mixed.csv").write_text("\n".join(["a,color,b", *lines, "3,red,"]) + "\n")
     prepare = ("--label", "none", "--encode", "onehot", "--scale", "minmax", "--missing", "drop")
     done = run("cluster", "mixed.csv", *prepare, "--k-max", "8", "--model", "mixed.opforest")
     assert "1 rows with missing cells are left out" in done.stderr
@@ -37,50 +37,50 @@ def test_cluster_prepares_its_data(folder):
     assert isinstance(model, opforest.Pipeline)
     labels = [int(line) for line in done.stdout.split()]
     assert labels == model.steps[-1][1].labels_.tolist()
-    (folder / "whole.csv").write_text("\n".join(["a,colour,b", *lines]) + "\n")
+    (folder / "whole.csv").write_text("\n".join(["a,color,b", *lines]) + "\n")
     assert run("predict", "mixed.opforest", "whole.csv").stdout.split() == [*map(str, labels)]
     refused = run("cluster", "mixed.csv", "--label", "none", code=3)
     assert "--encode" in refused.stderr
 
 
 def test_cluster_says_what_makes_no_sense(folder):
-    assert "needs a --filter" in run("cluster", "train.csv", "--amount", "0.2", code=2).stderr
+    assert "needs --merge-by" in run("cluster", "train.csv", "--threshold", "0.2", code=2).stderr
     assert "k_max must be" in run("cluster", "train.csv", "--k-max", "0", code=2).stderr
 
 
-def test_train_with_unlabelled_examples(folder):
-    done = run("train", "train.csv", "semi.opforest", "--unlabelled", "test.csv", "--json")
+def test_train_with_unlabeled_examples(folder):
+    done = run("train", "train.csv", "semi.opforest", "--unlabeled", "test.csv", "--json")
     assert json.loads(done.stdout)["examples"] == 150
     model = opforest.load("semi.opforest")
     assert isinstance(model, opforest.OPFSemiSupervised)
     assert len(model.forest_.prototypes) == 75
     answers = run("predict", "semi.opforest", "test.csv").stdout.split()
     assert np.array_equal(answers, model.transduction_[75:])
-    refused = run("train", "train.csv", "x.opforest", "--unlabelled", "test.csv",
+    refused = run("train", "train.csv", "x.opforest", "--unlabeled", "test.csv",
                   "--update", "opfi", code=2)  # fmt: skip
-    assert "--unlabelled goes neither" in refused.stderr
+    assert "--unlabeled goes neither" in refused.stderr
     refused = run("prune", "semi.opforest", "test.csv", "small.opforest", code=2)
-    assert "trained with --unlabelled or --update, and cannot be pruned" in refused.stderr
+    assert "trained with --unlabeled or --update, and cannot be pruned" in refused.stderr
     (folder / "gap.csv").write_text((folder / "train.csv").read_text() + "5,3,2,1,\n")
     refused = run("train", "gap.csv", "x.opforest", "--label", "species", code=3)
-    assert "the label is missing; --unlabelled takes files" in refused.stderr
+    assert "the label is missing; --unlabeled takes files" in refused.stderr
 
 
-def test_unlabelled_examples_may_be_in_several_files(folder):
+def test_unlabeled_examples_may_be_in_several_files(folder):
     rows = (folder / "test.csv").read_text().splitlines(keepends=True)
     (folder / "a.csv").write_text("".join(rows[:30]))
     (folder / "b.csv").write_text(rows[0] + "".join(rows[30:]))
     for scale in ((), ("--scale", "standard")):
         for name, files in (("one", ("test.csv",)), ("two", ("a.csv", "b.csv"))):
-            more = [word for file in files for word in ("--unlabelled", file)]
+            more = [word for file in files for word in ("--unlabeled", file)]
             run("train", "train.csv", f"{name}.opforest", *more, *scale)
         one, two = (run("predict", f"{name}.opforest", "iris.csv", "--costs").stdout
                     for name in ("one", "two"))  # fmt: skip
         assert one == two
 
 
-def test_unlabelled_examples_are_prepared_as_the_others(folder):
-    done = run("train", "train.csv", "semi.opforest", "--unlabelled", "test.csv",
+def test_unlabeled_examples_are_prepared_as_the_others(folder):
+    done = run("train", "train.csv", "semi.opforest", "--unlabeled", "test.csv",
                "--scale", "standard", "--json")  # fmt: skip
     assert json.loads(done.stdout)["examples"] == 150
     model = opforest.load("semi.opforest")
@@ -91,19 +91,19 @@ def test_unlabelled_examples_are_prepared_as_the_others(folder):
     assert "the 150 examples" in refused.stderr
 
 
-def test_unlabelled_files_need_no_label(folder):
+def test_unlabeled_files_need_no_label(folder):
     rows = [(k / 7 % 1, ("red", "blue")[k % 2], k % 5, "xy"[k % 3 > 0]) for k in range(30)]
-    head, lines = "a,colour,b", [",".join(map(str, row)) for row in rows]
+    head, lines = "a,color,b", [",".join(map(str, row)) for row in rows]
     (folder / "some.csv").write_text("\n".join([head + ",kind", *lines]) + "\n")
     bare = [line.rpartition(",")[0] for line in lines] + ["0.5,red,"]
     (folder / "more.csv").write_text("\n".join([head, *bare]) + "\n")
-    done = run("train", "some.csv", "semi.opforest", "--label", "kind", "--unlabelled", "more.csv",
+    done = run("train", "some.csv", "semi.opforest", "--label", "kind", "--unlabeled", "more.csv",
                "--encode", "onehot", "--missing", "drop", "--json")  # fmt: skip
     assert json.loads(done.stdout)["examples"] == 60
     assert "1 rows with missing cells are left out" in done.stderr
     (folder / "plain.csv").write_text("".join(f"{a},{b},{y}\n" for a, _, b, y in rows))
     (folder / "bare.csv").write_text("".join(f"{a},{b}\n" for a, _, b, _ in rows))
-    done = run("train", "plain.csv", "plain.opforest", "--label", "3", "--unlabelled", "bare.csv",
+    done = run("train", "plain.csv", "plain.opforest", "--label", "3", "--unlabeled", "bare.csv",
                "--no-header", "--json")  # fmt: skip
     assert json.loads(done.stdout)["examples"] == 60
 

@@ -16,7 +16,7 @@ NO_MEMORY = 5
 
 def test_an_update(folder, monkeypatch):
     before = (folder / "iris.opforest").read_bytes()
-    monkeypatch.setattr(storing.Examples, "stage", no_memory)
+    monkeypatch.setattr(storing.ForestStorage, "stage", no_memory)
     said = run("update", "iris.opforest", "test.csv", code=NO_MEMORY).stderr
     assert "partial_fit ran out of memory: 0 of 75 examples have been learned" in said
     assert (folder / "iris.opforest").read_bytes() == before

@@ -83,7 +83,7 @@ def test_what_nobody_foresaw_is_one_line_too(folder):
     assert result.stderr.count("\n") == 1
 
 
-def test_colours_and_progress_are_for_terminals(folder):
+def test_colors_and_progress_are_for_terminals(folder):
     result = run("predict", str(folder / "model"), str(folder / "data.csv"), "--proba")
     assert result.returncode == 0
     assert result.stderr == ""
@@ -91,14 +91,14 @@ def test_colours_and_progress_are_for_terminals(folder):
 
 
 @posix
-@pytest.mark.parametrize("colours", [True, False])
-def test_tables_are_drawn_on_a_terminal(folder, colours):
+@pytest.mark.parametrize("colors", [True, False])
+def test_tables_are_drawn_on_a_terminal(folder, colors):
     import pty
 
     terminal, ours = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
     environment.pop("NO_COLOR", None)
-    if not colours:
+    if not colors:
         environment["NO_COLOR"] = "1"
     with subprocess.Popen([*COMMAND, "metrics"], stdout=ours, env=environment) as process:
         os.close(ours)
@@ -114,7 +114,7 @@ def test_tables_are_drawn_on_a_terminal(folder, colours):
         assert process.wait() == 0
     os.close(terminal)
     assert "│ minkowski".encode() in shown
-    assert colours or b"\x1b[3" not in shown.replace(b"\x1b[3m", b"")
+    assert colors or b"\x1b[3" not in shown.replace(b"\x1b[3m", b"")
 
 
 @posix

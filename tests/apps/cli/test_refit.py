@@ -163,9 +163,9 @@ def test_a_pipeline_of_python(files):
 
 
 def test_models_that_files_alone_do_not_make(files):
-    run("train", "first.csv", "model", *NUMBERS, "--unlabelled", "third.csv")
+    run("train", "first.csv", "model", *NUMBERS, "--unlabeled", "third.csv")
     told = run("update", "model", "second.csv", "--refit", "first.csv", code=2).stderr
-    assert "was trained with --unlabelled" in told
+    assert "was trained with --unlabeled" in told
     run("distance", "first.csv", "table.npy", *NUMBERS)
     run("train", "first.csv", "measured", *NUMBERS, "--distances", "table.npy")
     told = run("update", "measured", "second.csv", "--refit", "first.csv", code=2).stderr

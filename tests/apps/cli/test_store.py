@@ -134,9 +134,9 @@ def test_play_serves_a_page(folder):
 
 
 def test_a_store_prepares_and_learns_without_labels(folder):
-    table = "id,size,colour,species\na1,1.5,red,cat\na2,200,blue,dog\na3,,red,cat\na4,180,blue,\n"
+    table = "id,size,color,species\na1,1.5,red,cat\na2,200,blue,dog\na3,,red,cat\na4,180,blue,\n"
     (folder / "pets.csv").write_text(table)
-    (folder / "new.csv").write_text("size,colour\n3,red\n190,\n")
+    (folder / "new.csv").write_text("size,color\n3,red\n190,\n")
     options = ("--encode", "onehot", "--missing", "median", "--scale", "standard")
     facts = run_json("store", "create", "p.db", "--semi-supervised", *options)
     assert (facts["encode"], facts["scale"], facts["semi-supervised"]) == (
@@ -155,7 +155,7 @@ def test_a_store_prepares_and_learns_without_labels(folder):
     )
     assert run_json("store", "forget", "p.db", "a1")["examples"] == 3
     assert run_json("store", "audit", "p.db")["ok"] is True
-    (folder / "green.csv").write_text("size,colour,label\n3,green,cat\n")
+    (folder / "green.csv").write_text("size,color,label\n3,green,cat\n")
     assert (
         "'green', which was not there" in run("store", "learn", "p.db", "green.csv", code=3).stderr
     )

@@ -5,14 +5,14 @@ from hypothesis import strategies as st
 
 from opforest import OPFClassifier
 from opforest.apps.reproduce.options import METHODS
-from opforest.apps.reproduce.protocol import Split, deal, follow, split, standardise
+from opforest.apps.reproduce.protocol import Split, deal, follow, split, standardize
 from opforest.datasets import make_cone_torus, make_saturn
 from opforest.scores import opf_accuracy
 
 
 def test_z_scores_are_those_of_libopf():
     X = np.array([[1.0, 7, 2], [2, 7, 4], [6, 7, 0]])
-    scores = standardise(X)
+    scores = standardize(X)
     for k in (0, 2):
         deviation = np.sqrt(((X[:, k] - X[:, k].mean()) ** 2).sum() / 3)  # of the population
         np.testing.assert_allclose(scores[:, k], (X[:, k] - X[:, k].mean()) / deviation)

@@ -280,14 +280,14 @@ def test_a_token_is_asked_for_until_it_is_known(browser, store):
     ("y", "new"),
     [([True, False], None), ([1.0, 2.0], -5.0), ([10, 9], 3), (["b", "__proto__"], "Z")],
 )
-def test_classes_of_any_kind_have_colours_that_stay(browser, y, new):
+def test_classes_of_any_kind_have_colors_that_stay(browser, y, new):
     learner = Learner(":memory:")
     learner.learn([[0.0, 0.0], [1.0, 1.0]], y, ["first", "second"])
-    colours = """() => Object.fromEntries([...document.querySelectorAll('#last li')]
+    colors = """() => Object.fromEntries([...document.querySelectorAll('#last li')]
         .map(li => [li.children[0].textContent, li.children[1].className]))"""
     with running(learner) as port, Page(browser, port) as page:
         page.wait_for_selector("#last li code")
-        before = page.evaluate(colours)
+        before = page.evaluate(colors)
         assert set(before.values()) == {"k0", "k1"}
         page.check("#edit")
         page.locator("#labels .pill").nth(1).click()
@@ -298,7 +298,7 @@ def test_classes_of_any_kind_have_colours_that_stay(browser, y, new):
         if new is not None:  # it is sorted before the others
             Client(port).post("/v1/learn", {"rows": [[2, 2]], "labels": [new]})
             wait(page, "document.querySelector('#facts strong')?.textContent === '4'")
-            after = page.evaluate(colours)
+            after = page.evaluate(colors)
             assert {key: after[key] for key in before} == before
             assert after["#4"] == "k2"
 
@@ -375,7 +375,7 @@ def test_a_store_that_prepares_rows_is_shown_without_labels(browser, tmp_path):
     learner.learn([[1, "red"], [2, "red"], [9, "blue"]], ["cat", None, "dog"], keys=list("abc"))
     with running(learner) as port, Page(browser, port) as page:
         page.wait_for_selector("#last li")
-        assert "Unlabelled" in page.inner_text("#facts")
+        assert "Unlabeled" in page.inner_text("#facts")
         assert "no label" in page.inner_text("#last")
         page.check("#edit")
         page.locator("#forest").click(position={"x": 5, "y": 5})

@@ -100,25 +100,25 @@ def test_text_missing_cells_and_labels_that_come_later_go_by_http(tmp_path):
     learner = Learner(tmp_path / "a.db", semi_supervised=True, preparation=preparation)
     with running(learner) as port:
         client = Client(port)
-        rows = [{"size": 1, "colour": "red"}, {"size": None, "colour": "blue"}, [300, "blue"]]
+        rows = [{"size": 1, "color": "red"}, {"size": None, "color": "blue"}, [300, "blue"]]
         keys = ["a", "b", "c"]
         assert client.get("/v1/forest")["examples"] == 0
         client.post("/v1/learn", {"rows": rows, "labels": [None] * 3, "keys": keys})
         assert client.get("/v1/forest")["points"] == []
         detail = client.post("/v1/predict", {"rows": [[1, "red"]]}, code=422)["detail"]
         assert "no example in the store has a label" in detail
-        assert client.post("/v1/correct", {"key": "a", "label": "cat"})["labelled"] == 1
+        assert client.post("/v1/correct", {"key": "a", "label": "cat"})["labeled"] == 1
         again = {"rows": rows, "labels": [None, None, "dog"], "keys": keys}
         answer = client.post("/v1/learn", again)
-        assert (answer["labelled"], answer["unchanged"]) == (1, 2)
+        assert (answer["labeled"], answer["unchanged"]) == (1, 2)
         assert client.post("/v1/predict", {"rows": [[2, "red"], [None, None]]})["labels"]
-        assert client.post("/v1/explain", {"row": {"colour": "red", "size": 3}})["label"] == "cat"
+        assert client.post("/v1/explain", {"row": {"color": "red", "size": 3}})["label"] == "cat"
         problem = client.post("/v1/predict", {"rows": [[1, "red"], [1, "green"]]}, code=422)
-        assert (problem["row"], problem["column"]) == (1, "colour")
+        assert (problem["row"], problem["column"]) == (1, "color")
         problem = client.post("/v1/predict", {"rows": [[True, "red"]]}, code=422)
         assert problem["detail"] == "row 0, column 'size' must be a number or text, got a boolean."
         stats = client.get("/v1/stats")
-        assert (stats["unlabelled"], stats["classes"]) == (1, {"cat": 1, "dog": 1})
+        assert (stats["unlabeled"], stats["classes"]) == (1, {"cat": 1, "dog": 1})
         assert client.get("/v1/forest")["examples"] == 3
         assert client.post("/v1/forget", {"keys": ["a"]})["forgotten"] == 1
         assert learner.audit().ok

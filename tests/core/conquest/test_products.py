@@ -41,13 +41,13 @@ def slow(X, cost, Q):
 def count_measured(X, cost, Q):
     """Return how many distances a query needs on average."""
     seen = []
-    make = products.Found
+    make = products.SearchResult
 
     def keep(*arrays):
         seen.append(make(*arrays))
         return seen[-1]
 
-    with patch.object(products, "Found", keep):
+    with patch.object(products, "SearchResult", keep):
         find_all(X, cost, Q)
     return seen[0].measured.mean()
 
@@ -94,7 +94,7 @@ class TestHardCases:
         assert count_measured(X + offset, cost, Q + offset) < 10
 
     def test_two_clusters_far_apart(self, dtype):
-        """No centre helps: estimates are worth nothing, and queries go to the scan."""
+        """No center helps: estimates are worth nothing, and queries go to the scan."""
         X, cost, Q = data(3000, 30, dtype)
         far = dtype(1e5 if dtype is np.float32 else 1e10)
         X[::2] += far
@@ -140,7 +140,7 @@ class TestHardCases:
         X, Q = (side * rng.choice([-1, 1, 0.9], (m, 3)).astype(dtype) for m in (200, 30))
         find_all(X, np.zeros(200, dtype), Q)
 
-    def test_centre_overflows(self, dtype):
+    def test_center_overflows(self, dtype):
         X = np.full((40, 3), np.finfo(dtype).max)
         find_all(X, np.zeros(40, dtype), X.copy())
 
@@ -153,8 +153,8 @@ class TestHardCases:
         near = base + 1e-4 * rng.normal(size=(40, d))
         X = np.concatenate((near, -near)) * float(np.finfo(dtype).tiny) ** power
         X = X.astype(dtype)
-        for centre in (np.zeros(d, dtype), X.mean(axis=0), X[0]):
-            points, norm = products.centre_points(X, centre)
+        for center in (np.zeros(d, dtype), X.mean(axis=0), X[0]):
+            points, norm = products.center_points(X, center)
             factor = points * (-2 * products.share_kept(points))
             estimate = factor @ points.T + (norm[:, None] + norm)
             distance = oracle.table(X, squared_in_order)

@@ -98,7 +98,7 @@ def test_it_lasts_through_learning_and_forgetting(algorithm, problem, n, gone, j
 @pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
 @pytest.mark.parametrize("values", [1, 3, 10])
 def test_the_first_of_many_copies_is_forgotten(algorithm, values):
-    """It is the centre of a star; the others join the next one."""
+    """It is the center of a star; the others join the next one."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, values, (400, 2)).astype(float)
     y = rng.integers(0, 3, 400)

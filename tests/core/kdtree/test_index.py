@@ -10,8 +10,8 @@ from tests.support.comparison import assert_same_model
 from tests.support.strategies import learning_problems
 
 from opforest import OPFClassifier
-from opforest.core.kdtree.dynamic import Index
-from opforest.core.records import Flat
+from opforest.core.kdtree.dynamic import DynamicKDTree
+from opforest.core.records import NoIndex
 
 METRICS = ["euclidean", "manhattan", "chebyshev", "cosine", "minkowski"]
 
@@ -33,8 +33,8 @@ def test_tree_and_scan_agree_to_the_bit(metric, problem, offset, scale):
     params = {"p": 3} if metric == "minkowski" else None
     brute = OPFClassifier(metric, metric_params=params, algorithm="brute").fit(X, y)
     tree = OPFClassifier(metric, metric_params=params, algorithm="kd_tree").fit(X, y)
-    assert isinstance(tree.forest_.examples.body.index, Index)
-    assert isinstance(brute.forest_.examples.body.index, Flat)
+    assert isinstance(tree.forest_.examples.body.index, DynamicKDTree)
+    assert isinstance(brute.forest_.examples.body.index, NoIndex)
     tree.forest_.check()
     assert_same_model(tree, brute, Q)
 

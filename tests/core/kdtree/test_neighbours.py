@@ -1,4 +1,4 @@
-"""The nearest neighbours of all points."""
+"""The nearest neighbors of all points."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def slow(D, k):
 @pytest.mark.parametrize("name", REDUCED)
 @settings(max_examples=15)
 @given(problem=learning_problems(non_negative=True), k=st.integers(1, 5), n_jobs=st.integers(1, 2))
-def test_neighbours_equal_oracle(name, problem, k, n_jobs):
+def test_neighbors_equal_oracle(name, problem, k, n_jobs):
     X = problem[0] if name == "sqeuclidean" else problem[0].astype(np.float64)
     if name == "braycurtis":
         X = X + X.dtype.type(1)

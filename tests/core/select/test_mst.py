@@ -9,9 +9,9 @@ from tests.support.strategies import learning_problems
 from tests.support.trees import pairs
 
 from opforest import OPFClassifier
-from opforest.core.kdtree.dynamic import Index
+from opforest.core.kdtree.dynamic import DynamicKDTree
 from opforest.core.mst.kruskal import edges_of, merge_forests
-from opforest.core.records import Flat
+from opforest.core.records import NoIndex
 from opforest.core.select.mst import probe, span_best, span_between
 from opforest.metrics import resolve
 
@@ -51,7 +51,7 @@ def test_auto_probes():
         name: type(OPFClassifier().fit(X, X[:, 0] > 0.5).forest_.examples.body.index)
         for name, X in (("flat", flat), ("cube", cube), ("clusters", clusters))
     }
-    assert kinds == {"flat": Index, "cube": Flat, "clusters": Index}
+    assert kinds == {"flat": DynamicKDTree, "cube": NoIndex, "clusters": DynamicKDTree}
     euclidean = resolve("euclidean")
     assert probe(flat, euclidean, "brute").share == 1
     assert probe(flat[:100], euclidean, "auto").share == 1

@@ -19,7 +19,7 @@ from tests.oracles import forest as oracle
 from tests.support.comparison import assert_same_model, snapshot
 
 from opforest import OPFClassifier
-from opforest.core.kdtree.dynamic import Index
+from opforest.core.kdtree.dynamic import DynamicKDTree
 from opforest.forest.updates import exact
 
 METRICS = {
@@ -125,9 +125,9 @@ class ChangingModel(RuleBasedStateMachine):
         self.models = [pickle.loads(pickle.dumps(clf)) for clf in self.models]
 
     @rule()
-    def tidy(self):
+    def compact(self):
         for clf in self.models:
-            clf.forest_.examples.tidy()
+            clf.forest_.examples.compact()
 
     @precondition(lambda self: len(self.ids) > 0)
     @rule()
@@ -169,7 +169,7 @@ class ChangingModel(RuleBasedStateMachine):
                     clf.predict(self.points([([1] * 12, "a")]))
         if len(self.ids) == 0:
             return
-        assert isinstance(self.models[0].forest_.examples.body.index, Index)
+        assert isinstance(self.models[0].forest_.examples.body.index, DynamicKDTree)
         queries = self.points([([0, 1, 2, 3] * 3, ""), ([2] * 12, ""), ([9] * 12, "")])
         for clf in self.models:
             fresh = self.make("brute").partial_fit(self.X, self.y, classes=clf.classes_)
@@ -305,7 +305,7 @@ def test_an_interrupted_forget_leaves_a_valid_model(monkeypatch):
             raise KeyboardInterrupt
         return remove(*args)
 
-    monkeypatch.setattr(exact, "specialise", lambda compiled, metric: interrupted)
+    monkeypatch.setattr(exact, "specialize", lambda compiled, metric: interrupted)
     with pytest.raises(KeyboardInterrupt, match="30 of 100 examples have been forgotten"):
         clf.forget(np.arange(100))
     monkeypatch.undo()

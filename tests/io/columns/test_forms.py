@@ -22,7 +22,7 @@ from opforest._utils.numerals import PLAIN, STYLES, Affix, Cells, Form, affix_of
 from opforest.errors import DataFileError, ModelFileError
 from opforest.io.columns.describe import Column
 from opforest.io.columns.forms import clear, find_forms
-from opforest.io.columns.table import Reading
+from opforest.io.columns.table import ReadOptions
 from opforest.io.tables import read_columns, read_table
 
 N = 40
@@ -44,7 +44,7 @@ WRITTEN = {
     "dollars, thousands": (lambda v: f"${grouped(v)}", "amounts in $, thousands separators"),
     "euros behind": (lambda v: f"{grouped(v, '.', ',')} €", "amounts in €, thousands"),
     "code of a currency": (lambda v: f"USD {v}", "amounts in USD"),
-    "centimetres": (lambda v: f"{v} cm", "the unit cm"),
+    "centimeters": (lambda v: f"{v} cm", "the unit cm"),
     "without a blank": (lambda v: f"{v}kg", "the unit kg"),
     "degrees": (lambda v: f"{v} °C", "the unit °C"),
     "any word": (lambda v: f"{v} points", "the unit points"),
@@ -69,20 +69,20 @@ class TestConsistentColumns:
     def test_they_are_read_and_that_is_said(self, tmp_path, case, delimiter):
         to_text, told = WRITTEN[case]
         path = write(tmp_path, table_of([to_text(v) for v in VALUES.tolist()], delimiter))
-        data = read_table(path, Reading(needs_label=True))
+        data = read_table(path, ReadOptions(needs_label=True))
         assert data.X[:, 0].tolist() == VALUES.tolist()
         if case != "decimal comma" or delimiter == ",":  # elsewhere that is how files are written
             assert any(f"'x' holds numbers ({told}" in note for note in data.notes)
 
     def test_missing_cells_stay_missing(self, tmp_path):
         cells = ["12.5%", "", "NA", "None", "7%"] * 8
-        data = read_table(write(tmp_path, table_of(cells)), Reading(allow_missing=True))
+        data = read_table(write(tmp_path, table_of(cells)), ReadOptions(allow_missing=True))
         assert np.array_equal(data.X[:5, 0], [12.5, np.nan, np.nan, np.nan, 7], equal_nan=True)
 
     def test_labels_and_ids_stay_as_they_are_written(self, tmp_path):
         cells = ["5 cm", "10 cm"] * (N // 2)
         path = write(tmp_path, table_of(cells, y=[f"{v}%" for v in VALUES]))
-        data = read_table(path, Reading(label="1"))
+        data = read_table(path, ReadOptions(label="1"))
         assert set(data.y) == {"5 cm", "10 cm"}
         assert data.X[:, 0].tolist() == VALUES.tolist()
 
@@ -120,7 +120,7 @@ class TestDecimalMarks:
         with pytest.raises(DataFileError, match=r"'1,000' may be 1000 or 1\. Say --decimal \. if"):
             read_table(path)
         for decimal, factor in ((".", 1), (",", 1000)):
-            X = read_table(path, Reading(decimal=decimal)).X[:, 0]
+            X = read_table(path, ReadOptions(decimal=decimal)).X[:, 0]
             assert X.tolist() == [int(c.replace(",", "")) / factor for c in self.AMBIGUOUS]
         assert read_columns(path).columns[0].doubts  # info refuses nothing
 
@@ -142,10 +142,10 @@ class TestDecimalMarks:
     def test_a_mark_that_was_told_holds_for_all(self, tmp_path):
         path = write(tmp_path, "a;class\n1.234;x\n2.500;y\n7;x\n")
         assert read_table(path).X[:, 0].tolist() == [1.234, 2.5, 7]
-        assert read_table(path, Reading(decimal=",")).X[:, 0].tolist() == [1234, 2500, 7]
+        assert read_table(path, ReadOptions(decimal=",")).X[:, 0].tolist() == [1234, 2500, 7]
         write(tmp_path, "a;class\n1.2;x\n2,5;y\n7;x\n8;y\n")
         with pytest.raises(DataFileError, match=r"'1\.2'"):
-            read_table(path, Reading(decimal=","))
+            read_table(path, ReadOptions(decimal=","))
 
     def test_the_option_is_checked(self, tmp_path):
         path = write(tmp_path, table_of(self.AMBIGUOUS))
@@ -166,7 +166,7 @@ class TestInconsistentColumns:
     def test_no_harmful_advice(self, tmp_path, cells, told):
         path = write(tmp_path, table_of(cells * (N // 2)))
         with pytest.raises(DataFileError) as caught:
-            read_table(path, Reading(label="class"))
+            read_table(path, ReadOptions(label="class"))
         assert told in str(caught.value)
         assert "--encode" not in str(caught.value)
 
@@ -175,7 +175,7 @@ class TestInconsistentColumns:
         path = write(tmp_path, table_of(cells))
         with pytest.raises(DataFileError, match=r"'n.d.' stands for a missing value: Add .*--na"):
             read_table(path)
-        found = read_table(path, Reading(na=("n.d.",), allow_missing=True)).X[:, 0]
+        found = read_table(path, ReadOptions(na=("n.d.",), allow_missing=True)).X[:, 0]
         assert np.isnan(found).sum() == cells.count("n.d.")
         assert np.isfinite(found).sum() == N - cells.count("n.d.")
 
@@ -187,12 +187,12 @@ class TestInconsistentColumns:
 
     def test_codes_stay_categories(self, tmp_path):
         path = write(tmp_path, table_of(["12a", "12b", "7c", "1st"] * (N // 4)))
-        roles = read_columns(path, Reading(label="class"))
+        roles = read_columns(path, ReadOptions(label="class"))
         assert roles.columns[0].kind == "category"
 
     def test_marks_that_are_numbers(self, tmp_path):
         path = write(tmp_path, "a,b,class\n" + "1.5,3,x\n-99,4,y\n2.5,-99,x\n7,5,y\n" * 10)
-        X = read_table(path, Reading(na=("-99",), allow_missing=True)).X
+        X = read_table(path, ReadOptions(na=("-99",), allow_missing=True)).X
         assert np.isnan(X).sum() == 20
         assert not (X == -99).any()
 
@@ -233,7 +233,7 @@ class TestModels:
         assert same_forest(opforest.load("m")[-1], model[-1])
         run("stream", "s", "all.csv", "--every", "40", *OPTIONS)
         assert same_forest(opforest.load("s")[-1], model[-1])
-        run("train", "train.csv", "n", "--unlabelled", "test.csv", *OPTIONS)
+        run("train", "train.csv", "n", "--unlabeled", "test.csv", *OPTIONS)
         assert len(opforest.load("n")[-1].forest_) == 60
 
     def test_standard_input(self, disguised):

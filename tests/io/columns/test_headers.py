@@ -15,12 +15,12 @@ from tests.support.workbooks import write_workbook
 
 from opforest.errors import DataFileError
 from opforest.io.columns.headers import EXAMPLE, RULES, FirstRow, find_header, is_even, is_ordered
-from opforest.io.columns.table import Expected, Reading
+from opforest.io.columns.table import InputSchema, ReadOptions
 from opforest.io.tables import read_chunks, read_table
 
 RNG = np.random.default_rng(0)
 N = 40
-FOUND = Reading(needs_label=True)
+FOUND = ReadOptions(needs_label=True)
 
 
 def rows_of(width, *, label, words="abc", whole=False, ordered=False):
@@ -65,7 +65,7 @@ def test_a_header_of_numbers_is_no_example(tmp_path, case):
     assert set(data.y) == {"a", "b", "c"}
     if not case.startswith("known"):
         assert any(f"'{label}' is nowhere below (--no-header" in note for note in data.notes)
-    told = Reading(header=False, needs_label=True)
+    told = ReadOptions(header=False, needs_label=True)
     assert len(read_table(tmp_path / "data.csv", told)) == N + 1
 
 
@@ -87,9 +87,9 @@ def test_what_remains_doubtful_is_asked(tmp_path, case):
     with pytest.raises(DataFileError, match=r"line 1: .* say --header; .* --no-header") as caught:
         read_table(path, FOUND)
     assert "'zebra' is nowhere below" in str(caught.value)
-    named = read_table(path, Reading(header=True, needs_label=True))
+    named = read_table(path, ReadOptions(header=True, needs_label=True))
     assert (len(named), named.feature_names) == (N, tuple(names))
-    assert len(read_table(path, Reading(header=False, needs_label=True))) == N + 1
+    assert len(read_table(path, ReadOptions(header=False, needs_label=True))) == N + 1
 
 
 #: First rows that are examples, though their label may occur once.
@@ -113,7 +113,7 @@ def test_an_example_is_no_header(tmp_path, case, place):
     cells, label, more = EXAMPLES[case]
     body = rows_of(len(cells), label=place, **more)
     path = write(tmp_path, header(cells, label, place) + body)
-    data = read_table(path, Reading(label="1" if place == 0 else "-1"))
+    data = read_table(path, ReadOptions(label="1" if place == 0 else "-1"))
     assert (len(data), data.feature_names, data.y[0]) == (N + 1, None, label)
     assert data.X[0].tolist() == [float(cell) for cell in cells]
 
@@ -127,7 +127,7 @@ def test_countries_and_years_are_asked_about(tmp_path):
         read_table(path)
     path = write(tmp_path, header(counted(2010, 12), "country", 0)
                  + rows_of(12, label=0, words=words))  # fmt: skip
-    assert len(read_table(path, Reading(label="none"))) == N
+    assert len(read_table(path, ReadOptions(label="none"))) == N
 
 
 def test_words_above_numbers(tmp_path):
@@ -138,7 +138,7 @@ def test_words_above_numbers(tmp_path):
     with pytest.raises(DataFileError, match="'digit' where all others have numbers") as caught:
         read_table(asked)
     assert "--no-header" not in str(caught.value)  # it could not be read as an example
-    assert len(read_table(asked, Reading(header=True, label="1"))) == N
+    assert len(read_table(asked, ReadOptions(header=True, label="1"))) == N
 
 
 class TestWhatIsKnown:
@@ -147,21 +147,21 @@ class TestWhatIsKnown:
         body = rows_of(3, label=-1)
         lines = [line.rsplit(",", 1)[0] for line in body.split()]
         path = write(tmp_path, "\n".join([",".join(names), *lines, ""]))
-        expected = Expected(3, names, True)
-        assert len(read_table(path, Reading(expected=expected))) == N
-        assert len(read_table(path, Reading(label="none"))) == N + 1
+        expected = InputSchema(3, names, True)
+        assert len(read_table(path, ReadOptions(expected=expected))) == N
+        assert len(read_table(path, ReadOptions(label="none"))) == N + 1
 
     @pytest.mark.parametrize("known", [{"label": "kind"}, {"drop": ("x,kind",), "label": "1"}])
     def test_an_option_names_a_column(self, tmp_path, known):
         path = write(tmp_path, header(["7", "3"], "kind", -1) + rows_of(2, label=-1, whole=True))
         if "drop" in known:
             path = write(tmp_path, path.read_text().replace("7,", "x,", 1))
-        assert len(read_table(path, Reading(**known))) == N
+        assert len(read_table(path, ReadOptions(**known))) == N
 
     def test_a_live_stream_shows_two_rows_only(self, monkeypatch):
         def first(content):
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
-            return next(read_chunks("-", Reading(label="-1"), rows=N))
+            return next(read_chunks("-", ReadOptions(label="-1"), rows=N))
 
         body = rows_of(8, label=-1)
         assert first(header(counted(400, 8, 10), "kind", -1) + body).feature_names is not None
@@ -176,16 +176,16 @@ class TestOtherFormats:
 
         pl.DataFrame({"a": [1.5, 2.5], "class": ["x", "y"]}).write_parquet(tmp_path / "a.parquet")
         for one in (True, False):
-            data = read_table(tmp_path / "a.parquet", Reading(header=one))
+            data = read_table(tmp_path / "a.parquet", ReadOptions(header=one))
             assert len(data) == 2
             assert any("header has no effect on" in note for note in data.notes)
 
     def test_a_sheet_needs_its_names(self, tmp_path):
         pytest.importorskip("fastexcel")
         write_workbook(tmp_path / "a.xlsx", [[["a", "class"], [1.5, "x"], [2.5, "y"]]])
-        assert len(read_table(tmp_path / "a.xlsx", Reading(header=True))) == 2
+        assert len(read_table(tmp_path / "a.xlsx", ReadOptions(header=True))) == 2
         with pytest.raises(DataFileError, match=r"first row of a sheet .* save it as CSV"):
-            read_table(tmp_path / "a.xlsx", Reading(header=False))
+            read_table(tmp_path / "a.xlsx", ReadOptions(header=False))
 
 
 def plain_even(numbers):
@@ -210,9 +210,9 @@ def test_sequences_against_an_oracle(numbers):
                  max_size=3), min_size=1, max_size=6)
 )  # fmt: skip
 def test_the_first_rule_that_speaks_decides(rows):
-    said = [rule(FirstRow(rows[0], rows[1:], Reading())) for rule in RULES]
+    said = [rule(FirstRow(rows[0], rows[1:], ReadOptions())) for rule in RULES]
     wanted = next((one for one in said if one is not None), EXAMPLE)
     try:
-        assert find_header(rows, Reading(), "a", 1)[0] == wanted.is_header
+        assert find_header(rows, ReadOptions(), "a", 1)[0] == wanted.is_header
     except DataFileError:
         assert wanted.is_header is None

@@ -18,7 +18,7 @@ import pytest
 from tests.support.workbooks import write_workbook
 
 from opforest.errors import DataFileError
-from opforest.io.columns.table import Reading
+from opforest.io.columns.table import ReadOptions
 from opforest.io.tables import read_chunks, read_table
 
 pl = pytest.importorskip("polars")
@@ -28,7 +28,7 @@ PLAIN = "a,b,class\n1,2.5,x\n3,-1e3,y\n"
 
 def read(path, content, **reading):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return read_table(path, Reading(**reading))
+    return read_table(path, ReadOptions(**reading))
 
 
 class TestLayouts:
@@ -136,10 +136,10 @@ class TestLayouts:
     def test_blocks_are_cut_between_rows(self, tmp_path, monkeypatch):
         rows = [f'{k},"a ""b""\nc{k}",{k}.5,x\n' for k in range(200)]
         (tmp_path / "a.csv").write_text("n,text,b,class\n" + "".join(rows))
-        whole = read_table(tmp_path / "a.csv", Reading(drop=("text",), keep=("n",)))
+        whole = read_table(tmp_path / "a.csv", ReadOptions(drop=("text",), keep=("n",)))
         monkeypatch.setattr("opforest.io.readers.delimited.BLOCK", 40)
         monkeypatch.setattr("opforest.io.readers.delimited.LINES", 4)
-        cut = read_table(tmp_path / "a.csv", Reading(drop=("text",), keep=("n",)))
+        cut = read_table(tmp_path / "a.csv", ReadOptions(drop=("text",), keep=("n",)))
         assert np.array_equal(whole.X, cut.X)
         assert len(cut) == 200
 
@@ -207,7 +207,7 @@ class TestBadInput:
         tracemalloc.start()
         try:
             with pytest.raises(DataFileError, match=r"more than 100 times its size|longer than"):
-                list(read_chunks(tmp_path / "a.csv.gz", Reading(label="1")))
+                list(read_chunks(tmp_path / "a.csv.gz", ReadOptions(label="1")))
             assert tracemalloc.get_traced_memory()[1] < 1 << 25
         finally:
             tracemalloc.stop()

@@ -13,12 +13,12 @@ pytest.importorskip("polars")
 from tests.support.data_files import SHARED_DATA
 
 from opforest.errors import DataFileError
-from opforest.io.columns.table import Expected, Reading
+from opforest.io.columns.table import InputSchema, ReadOptions
 from opforest.io.tables import read_columns, read_table
 
 WILD = SHARED_DATA / "wild"
 EXPECTED = json.loads((WILD / "expected.json").read_text()) if WILD.is_dir() else {}
-ASK = Reading(needs_label=True)
+ASK = ReadOptions(needs_label=True)
 
 
 @pytest.mark.skipif(not EXPECTED, reason="../shared/data/wild is not there")
@@ -45,7 +45,7 @@ class TestRealFiles:
         apart = true["has_header"] == "libsvm"
         header = True if name == "iris_sklearn.csv" else None  # its first line is none, really
         label = None if apart else str(true["label_column"])
-        reading = Reading(label=label, header=header, needs_label=True)
+        reading = ReadOptions(label=label, header=header, needs_label=True)
         try:
             data = read_table(WILD / name, reading)
         except DataFileError as error:
@@ -59,7 +59,7 @@ class TestRealFiles:
 
     @pytest.mark.parametrize("name", [name for name in EXPECTED if name != "iris_sklearn.csv"])
     def test_info_refuses_nothing(self, name):
-        roles = read_columns(WILD / name, Reading(allow_missing=True))
+        roles = read_columns(WILD / name, ReadOptions(allow_missing=True))
         assert len(roles.columns) == EXPECTED[name]["columns"]
         words = [k for k in roles.features if roles.columns[k].kind in ("category", "text")]
         words += [k for k, why in roles.left_out.items() if why == "dates"]
@@ -163,7 +163,7 @@ class TestTwins:
 
     def test_ids_come_back_when_they_are_kept(self, tmp_path):
         (tmp_path / "a.csv").write_text(table([RUNNING, *FRACTIONS, WORDS]))
-        assert read_table(tmp_path / "a.csv", Reading(keep=("1",))).X.shape[1] == 4
+        assert read_table(tmp_path / "a.csv", ReadOptions(keep=("1",))).X.shape[1] == 4
 
     @pytest.mark.parametrize(
         ("drop", "left"),
@@ -172,12 +172,12 @@ class TestTwins:
     def test_columns_to_drop(self, tmp_path, drop, left):
         header = ["a", "b", "c", "d", "class"]
         (tmp_path / "a.csv").write_text(table([*FRACTIONS, FRACTIONS[0], WORDS], header))
-        assert read_table(tmp_path / "a.csv", Reading(drop=drop)).feature_names == left
+        assert read_table(tmp_path / "a.csv", ReadOptions(drop=drop)).feature_names == left
 
     def test_a_name_that_is_a_number_goes_before_the_number(self, tmp_path):
         header = ["3", "1", "2", "class"]
         (tmp_path / "a.csv").write_text(table([*FRACTIONS, WORDS], header))
-        data = read_table(tmp_path / "a.csv", Reading(drop=("1",), header=True))
+        data = read_table(tmp_path / "a.csv", ReadOptions(drop=("1",), header=True))
         assert data.feature_names == ("3", "2")
         assert any("1 is the column of that name, number 2" in note for note in data.notes)
 
@@ -205,15 +205,15 @@ class TestNoFeatures:
 
     def test_a_column_can_be_kept(self, tmp_path):
         (tmp_path / "a.csv").write_text("IDS,label\n5,a\n")
-        assert read_table(tmp_path / "a.csv", Reading(keep=("IDS",))).X.tolist() == [[5]]
+        assert read_table(tmp_path / "a.csv", ReadOptions(keep=("IDS",))).X.tolist() == [[5]]
 
 
 @pytest.mark.parametrize(
     ("reading", "told"),
     [
-        (Reading(drop=("2-1",)), "2-1 means no columns: the smaller number comes first"),
-        (Reading(label="CLASS"), "did you mean 'class'?"),
-        (Reading(expected=Expected(1, ("A",), True)), "'A'; is 'a' the first of them?"),
+        (ReadOptions(drop=("2-1",)), "2-1 means no columns: the smaller number comes first"),
+        (ReadOptions(label="CLASS"), "did you mean 'class'?"),
+        (ReadOptions(expected=InputSchema(1, ("A",), True)), "'A'; is 'a' the first of them?"),
     ],
 )
 def test_columns_that_cannot_be_meant(tmp_path, reading, told):

@@ -6,7 +6,7 @@ import typer
 
 from opforest.apps.cli import options
 from opforest.apps.cli.apart import keep_apart
-from opforest.apps.cli.errors import blame, say_errors
+from opforest.apps.cli.errors import locate_errors, say_errors
 
 if TYPE_CHECKING:
     from opforest.core.metrics.metric import Metric
@@ -34,7 +34,7 @@ def distance(
         keep_apart([data], [out])
         import numpy as np
 
-        from opforest.apps.cli.output import print_facts, tell
+        from opforest.apps.cli.output import print_facts, print_notes
         from opforest.core.metrics.registry import resolve
         from opforest.io import libopf
         from opforest.io.columns.table import Data
@@ -46,8 +46,8 @@ def distance(
         if measured_by.is_precomputed:
             raise ValueError("metric 'precomputed' measures nothing; name another one.")
         examples = read_table(data, reading)
-        tell(examples.notes)
-        with blame(data):
+        print_notes(examples.notes)
+        with locate_errors(data):
             table = _measure(examples.X, measured_by)
         if out != STANDARD and format_of(out) in (None, "libopf"):
             libopf.write_distances(out, table.astype(np.float32))
@@ -61,12 +61,12 @@ def _measure(X: Any, metric: "Metric") -> Any:
     """Return the table of distances, in the metric's own units."""
     import numpy as np
 
-    from opforest.core.jit import specialise
+    from opforest.core.jit import specialize
     from opforest.core.metrics.distances import measure_block
     from opforest.core.mst.prim import WORK_PER_CALL
 
     rows = metric.training_rows(metric.embed(X))
-    measure = specialise(measure_block, metric.kernel)
+    measure = specialize(measure_block, metric.kernel)
     step = max(1, WORK_PER_CALL // rows.size)  # so that Ctrl-C is heard
     blocks = [measure(rows, begin, min(begin + step, len(rows)), metric.kernel)
               for begin in range(0, len(rows), step)]  # fmt: skip

@@ -49,7 +49,7 @@ def say_errors(stopped: str = "Stopped; nothing was changed.") -> Iterator[None]
 
 
 @contextmanager
-def blame(path: str, data: Any = None) -> Iterator[None]:
+def locate_errors(path: str, data: Any = None) -> Iterator[None]:
     """Say of errors about examples which file the examples are in, and where if that is known."""
     from opforest.errors import DataFileError, ModelFileError
     from opforest.learner.errors import StoreError

@@ -9,7 +9,7 @@ import typer
 
 from opforest.apps.cli import options
 from opforest.apps.cli.apart import keep_apart
-from opforest.apps.cli.errors import blame, require_folder, say_errors
+from opforest.apps.cli.errors import locate_errors, require_folder, say_errors
 
 if TYPE_CHECKING:
     from opforest.io.columns.table import Data
@@ -26,12 +26,14 @@ class Filter(StrEnum):
 @options.reads_data
 def cluster(
     data: options.DataFile,
-    k_max: Annotated[int, typer.Option(help="the largest number of neighbours to try")] = 20,
+    k_max: Annotated[int, typer.Option(help="the largest number of neighbors to try")] = 20,
     k_min: Annotated[int, typer.Option(help="the smallest one")] = 1,
-    filter: Annotated[
+    merge_by: Annotated[
         Filter | None, typer.Option(help="drop small hills by height, area or volume")
     ] = None,
-    amount: Annotated[float, typer.Option(help="what is small for the filter, from 0 to 1")] = 0.0,
+    threshold: Annotated[
+        float, typer.Option(help="what is small for --merge-by, from 0 to 1")
+    ] = 0.0,
     single: Annotated[
         bool, typer.Option("--single", help="one cluster may be the best answer")
     ] = False,
@@ -59,21 +61,21 @@ def cluster(
         keep_apart([data], [model, out])
         import opforest
         from opforest.apps.cli import models
-        from opforest.apps.cli.output import tell
+        from opforest.apps.cli.output import print_notes
         from opforest.io.tables import open_output, read_table
 
         models.check_jobs(jobs)
         params = options.parse_params(metric_param)
-        if filter is None and amount:
-            raise ValueError("--amount needs a --filter: height, area or volume.")
+        if merge_by is None and threshold:
+            raise ValueError("--threshold needs --merge-by: height, area or volume.")
         if model is not None:
             require_folder(model)
             models.require_no_data(model)
         clustering = opforest.OPFClustering(
             k_max,
             k_min=k_min,
-            filter=None if filter is None else str(filter),
-            amount=amount,
+            merge_by=None if merge_by is None else str(merge_by),
+            threshold=threshold,
             allow_single_cluster=single,
             metric=metric or "euclidean",
             metric_params=params,
@@ -81,9 +83,9 @@ def cluster(
         ).check_parameters()
         learner = models.prepared(clustering, encode, missing, scale)
         read = read_table(data, models.reading_for(learner, how))
-        examples = models.usable(learner, read, data, may_drop=True)
+        examples = models.complete_rows(learner, read, data, may_drop=True)
         begin = perf_counter()
-        with blame(data, examples):
+        with locate_errors(data, examples):
             if len(read) and not len(examples):
                 raise ValueError("cells are missing in every row; --missing median fills them.")
             learner.fit(examples.X)
@@ -91,7 +93,7 @@ def cluster(
         seconds = perf_counter() - begin
         dropped = len(read) - len(examples)
         left_out = [f"{dropped} rows with missing cells are left out"] if dropped else []
-        tell([*_ignored(examples), *left_out])
+        print_notes([*_ignored(examples), *left_out])
         if model is not None:
             opforest.save(learner, model)
         labels = clustering.labels_.tolist()
@@ -138,7 +140,7 @@ def prune(
         import opforest
         from opforest.apps.cli import models
         from opforest.apps.cli.models import require_no_data
-        from opforest.apps.cli.output import print_facts, tell
+        from opforest.apps.cli.output import print_facts, print_notes
         from opforest.apps.cli.scales import quiet_about_scales
         from opforest.estimators.density_base import require_share
         from opforest.io.tables import read_table
@@ -148,16 +150,16 @@ def prune(
         classifier = models.classifier_of(learner)
         if isinstance(classifier, opforest.OPFSemiSupervised) or classifier.update != "exact":
             raise ValueError(
-                f"{model}: it was trained with --unlabelled or --update, and cannot be pruned."
+                f"{model}: it was trained with --unlabeled or --update, and cannot be pruned."
             )
         reading = models.reading_for(learner, how, needs_label=True)
         require_folder(smaller)
         require_no_data(smaller)
-        examples = models.usable(learner, read_table(data, reading), data, may_drop=True)
+        examples = models.complete_rows(learner, read_table(data, reading), data, may_drop=True)
         notes = models.notes_of(examples, reading, learner)
         y = models.labels_of(examples, data)
         begin = perf_counter()
-        with blame(data, examples), quiet_about_scales():  # train has warned
+        with locate_errors(data, examples), quiet_about_scales():  # train has warned
             X = examples.X if learner is classifier else learner._prepared(examples.X)
             pruned, history = opforest.prune(classifier, X, y, loss=loss)
         seconds = perf_counter() - begin
@@ -166,7 +168,7 @@ def prune(
         if learner is not classifier:
             pruned = opforest.Pipeline([*learner.steps[:-1], (learner.steps[-1][0], pruned)])
         opforest.save(pruned, smaller)
-        tell(notes)
+        print_notes(notes)
         facts = {
             "model": smaller,
             "examples before": history[0].examples,

@@ -37,7 +37,7 @@ def convert(
     with say_errors():
         keep_apart([data], [out])
         from opforest.apps.cli.models import kind_of_model
-        from opforest.apps.cli.output import tell
+        from opforest.apps.cli.output import print_notes
         from opforest.io.tables import find_output_format, read_table, write_table
 
         reading = how.reading(allow_missing=True, categories=True, lossless=True)
@@ -45,7 +45,7 @@ def convert(
             return
         kind = find_output_format(out, to)
         examples = read_table(data, reading)
-        tell(examples.notes)
+        print_notes(examples.notes)
         codes = None
         if encode_labels:
             examples, codes = _encode(examples)
@@ -189,7 +189,7 @@ def _describe_densities(model: Any) -> dict[str, Any]:
 
 
 def _describe_data(path: str, reading: Any, as_json: bool) -> None:
-    from opforest.apps.cli.output import print_json, print_table, tell
+    from opforest.apps.cli.output import print_json, print_notes, print_table
     from opforest.io.tables import read_columns
 
     roles = read_columns(path, reading)
@@ -215,7 +215,7 @@ def _describe_data(path: str, reading: Any, as_json: bool) -> None:
     headings = list(columns[0])
     print_table(headings, [["" if cell is None else cell for cell in row.values()]
                            for row in columns[:200]], "Columns")  # fmt: skip
-    tell([*roles.notes, *([roles.question] if roles.question else []),
+    print_notes([*roles.notes, *([roles.question] if roles.question else []),
           *([f"{len(columns) - 200} more columns"] if len(columns) > 200 else [])])  # fmt: skip
 
 

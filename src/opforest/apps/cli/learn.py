@@ -9,10 +9,10 @@ import typer
 
 from opforest.apps.cli import options
 from opforest.apps.cli.apart import keep_apart
-from opforest.apps.cli.errors import blame, require_folder, say_errors
+from opforest.apps.cli.errors import locate_errors, require_folder, say_errors
 
 if TYPE_CHECKING:
-    from opforest.io.columns.table import Reading
+    from opforest.io.columns.table import ReadOptions
 
 
 @options.reads_data
@@ -29,7 +29,7 @@ def train(
             "has the row of its id, or of its place"
         ),
     ] = None,
-    unlabelled: Annotated[
+    unlabeled: Annotated[
         list[str] | None,
         typer.Option(
             metavar="DATA",
@@ -51,11 +51,11 @@ def train(
     Example: opforest train iris.csv iris.opforest --label species --scale standard
     """
     with say_errors():
-        keep_apart([data, distances, *(unlabelled or ())], [model])
+        keep_apart([data, distances, *(unlabeled or ())], [model])
         import opforest
         from opforest.apps.cli import models
         from opforest.apps.cli.models import make_model, make_semi_supervised, require_no_data
-        from opforest.apps.cli.output import phases, print_facts, tell
+        from opforest.apps.cli.output import phases, print_facts, print_notes
         from opforest.io.tables import read_table
 
         params = options.parse_params(metric_param)
@@ -65,9 +65,9 @@ def train(
         if distances is not None and (encode or missing or scale):
             raise ValueError("--distances are measured already: no --encode, --missing, --scale.")
         classifier = make_model(metric, params, update, jobs)
-        if unlabelled:
+        if unlabeled:
             if distances is not None or classifier.update != "exact":
-                raise ValueError("--unlabelled goes neither with --distances nor with --update.")
+                raise ValueError("--unlabeled goes neither with --distances nor with --update.")
             classifier = make_semi_supervised(classifier)
         learner = models.prepared(classifier, encode, missing, scale)
         reading = models.reading_for(learner, how, needs_label=True)
@@ -76,17 +76,17 @@ def train(
         with phases() as begin_phase:
             begin_phase("reading")
             read = read_table(data, reading)
-            examples = models.usable(learner, read, data, may_drop=True)
+            examples = models.complete_rows(learner, read, data, may_drop=True)
             dropped = len(read) - len(examples)
-            advice = "; --unlabelled takes files of rows without labels"
+            advice = "; --unlabeled takes files of rows without labels"
             y = models.labels_of(examples, data, advice)
             more = []
-            for path in unlabelled or ():
-                part, left_out = _read_unlabelled(path, learner, examples, y, how)
+            for path in unlabeled or ():
+                part, left_out = _read_unlabeled(path, learner, examples, y, how)
                 more.append(part)
                 dropped += left_out
             begin = perf_counter()
-            with blame(distances or data, examples):
+            with locate_errors(distances or data, examples):
                 if len(read) and not len(examples):
                     raise ValueError("cells are missing in every row; --missing median fills them.")
                 if distances is None:
@@ -99,7 +99,7 @@ def train(
             begin_phase("saving")
             opforest.save(learner, model)
         notes = [f"{dropped} rows with missing cells are left out"] if dropped else []
-        tell([*examples.notes, *notes])
+        print_notes([*examples.notes, *notes])
         facts = {"model": model, **describe(learner), "label": examples.label_name
                  or examples.label_column, "seconds": seconds}  # fmt: skip
         print_facts(facts, json)
@@ -157,12 +157,12 @@ def update(
     """
     with say_errors("Stopped; the model is as it was."):
         keep_apart([data, *(refit or ())], [model])
-        from opforest.apps.cli.models import Saved, load_to_grow, reading_for
-        from opforest.apps.cli.output import print_facts, tell
+        from opforest.apps.cli.models import ModelFile, load_to_grow, reading_for
+        from opforest.apps.cli.output import print_facts, print_notes
         from opforest.apps.cli.refit import kept_by
         from opforest.apps.cli.refit import refit as train_on_all
 
-        saved = Saved(model)
+        saved = ModelFile(model)
         learner = load_to_grow(model)
         reading = reading_for(learner, how, needs_label=True)
         begin, notes = perf_counter(), list[str]()
@@ -175,26 +175,26 @@ def update(
         saved.replace(learner)
         if dropped:
             notes.append(f"{dropped} rows with missing cells are left out")
-        tell(notes)
+        print_notes(notes)
         facts = {"model": model, "learned": learned, **describe(learner), "seconds": seconds}
         print_facts(facts, json)
 
 
-def _teach(learner: Any, data: str, reading: "Reading") -> tuple[int, int]:
+def _teach(learner: Any, data: str, reading: "ReadOptions") -> tuple[int, int]:
     """Teach a model a data file; return how many rows it has learned and left out."""
-    from opforest.apps.cli.models import labels_of, notes_of, usable
-    from opforest.apps.cli.output import counting, tell
+    from opforest.apps.cli.models import complete_rows, labels_of, notes_of
+    from opforest.apps.cli.output import counting, print_notes
     from opforest.io.tables import read_chunks
 
     learned, dropped = 0, 0
     with counting("learned") as count:
         for read in read_chunks(data, reading):
-            chunk = usable(learner, read, data, may_drop=True)
+            chunk = complete_rows(learner, read, data, may_drop=True)
             if not learned + dropped:
-                tell(notes_of(chunk, reading, learner))
+                print_notes(notes_of(chunk, reading, learner))
             dropped += len(read) - len(chunk)
             y = labels_of(chunk, data)
-            with blame(data, chunk):
+            with locate_errors(data, chunk):
                 if len(chunk):
                     learner.partial_fit(chunk.X, y)
             learned += len(chunk)
@@ -224,19 +224,19 @@ def describe(model: Any) -> dict[str, Any]:
     }
 
 
-def _read_unlabelled(
+def _read_unlabeled(
     path: str, learner: Any, examples: Any, y: Any, how: options.How
 ) -> tuple[Any, int]:
     """Return the features in a file whose labels do not count, and how many rows are left out."""
     from opforest._utils.numerals import Cells
-    from opforest.apps.cli.models import reading_for, usable
-    from opforest.io.columns.table import Expected
+    from opforest.apps.cli.models import complete_rows, reading_for
+    from opforest.io.columns.table import InputSchema
     from opforest.io.tables import read_table
 
     names, width = examples.feature_names, examples.X.shape[1]
     is_text = getattr(examples.X, "dtypes", None)
     text = frozenset(j for j in range(width) if is_text and not is_text[j].is_numeric())
-    expected = Expected(
+    expected = InputSchema(
         width, None if names is None else tuple(names), y.dtype.kind in "UO", examples.layout, text,
         Cells.from_data((examples.layout or {}).get("cells", {})),
     )  # fmt: skip
@@ -244,7 +244,7 @@ def _read_unlabelled(
     how = replace(how, label=None, drop=None, keep=None)
     reading = replace(reading_for(learner, how), expected=expected)
     read = read_table(path, reading)
-    more = usable(learner, read, path, may_drop=True)
+    more = complete_rows(learner, read, path, may_drop=True)
     return more.X, len(read) - len(more)
 
 
@@ -253,14 +253,14 @@ def _measured(path: str, examples: Any) -> Any:
     import numpy as np
 
     from opforest.io import libopf
-    from opforest.io.columns.table import Reading
+    from opforest.io.columns.table import ReadOptions
     from opforest.io.tables import format_of, read_table
 
     is_libopf = format_of(path) in (None, "libopf")
     table = (
         libopf.read_distances(path)
         if is_libopf
-        else read_table(path, Reading(label="none", lossless=True)).X
+        else read_table(path, ReadOptions(label="none", lossless=True)).X
     )
     place = np.arange(len(examples)) if examples.ids is None else examples.ids
     if place.dtype.kind not in "iu" or not ((place >= 0) & (place < len(table))).all():

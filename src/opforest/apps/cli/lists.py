@@ -42,12 +42,12 @@ def datasets(json: options.JsonOption = False) -> None:
     with say_errors():
         from opforest.apps.cli.output import print_json, print_table
         from opforest.datasets import PUBLISHED
-        from opforest.datasets.files import DownloadError, find_home, obtain
+        from opforest.datasets.files import DownloadError, fetch, find_home
 
         rows = []
         for name, about in PUBLISHED.items():
             try:
-                path = str(obtain(about.file, find_home(), download=False))
+                path = str(fetch(about.file, find_home(), download=False))
             except (DownloadError, ValueError):
                 path = ""
             counts = (about.n_samples, about.n_features, about.n_classes)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from opforest.apps.cli.options import How
     from opforest.estimators.classifier import OPFClassifier
-    from opforest.io.columns.table import Array, Data, Expected, Reading
+    from opforest.io.columns.table import Array, Data, InputSchema, ReadOptions
 
 
 #: What stands for a label that is not there.
@@ -125,7 +125,7 @@ def prepared(classifier: Any, encode: Any, missing: Any, scale: Any) -> Any:
     return Pipeline([("prepare", chosen), ("classify", classifier)])
 
 
-def reading_for(model: Any, how: "How", *, needs_label: bool = False) -> "Reading":
+def reading_for(model: Any, how: "How", *, needs_label: bool = False) -> "ReadOptions":
     """Return how to read data for a model, which knows what it was trained on, or what it wants."""
     preparation = preparation_of(model)
     known = hasattr(classifier_of(model), "n_features_in_")
@@ -139,7 +139,7 @@ def reading_for(model: Any, how: "How", *, needs_label: bool = False) -> "Readin
     )
 
 
-def usable(model: Any, data: "Data", path: str, *, may_drop: bool) -> "Data":
+def complete_rows(model: Any, data: "Data", path: str, *, may_drop: bool) -> "Data":
     """Return the rows that a model can use: all, or without those in which cells are missing."""
     preparation = preparation_of(model)
     if preparation is None or preparation.missing != "drop":
@@ -166,7 +166,7 @@ def load_to_grow(path: str) -> Any:
     return load_model(path)
 
 
-class Saved:
+class ModelFile:
     """A model file as it was when a command last read or wrote it."""
 
     def __init__(self, path: str) -> None:
@@ -228,10 +228,10 @@ def kind_of_model(path: str) -> str | None:
     return "LibOPF" if looks_like(path) in ("model", "incremental model") else None
 
 
-def expected_of(model: Any) -> "Expected":
+def expected_of(model: Any) -> "InputSchema":
     """Return what a model expects of data."""
     from opforest._utils.numerals import Cells
-    from opforest.io.columns.table import Expected
+    from opforest.io.columns.table import InputSchema
 
     classifier, preparation = classifier_of(model), preparation_of(model)
     layout = getattr(classifier, "columns_", None)
@@ -241,7 +241,7 @@ def expected_of(model: Any) -> "Expected":
     if preparation is not None:
         names, n_features = preparation.columns_, preparation.n_features_in_
         text = frozenset(preparation.categorical_)
-    return Expected(
+    return InputSchema(
         model.n_features_in_ if n_features is None else n_features,
         None if names is None else tuple(map(str, names)),
         not hasattr(classifier, "classes_") or classifier.classes_.dtype.kind in "UO",
@@ -278,7 +278,7 @@ def keep_names(model: Any, before: Any) -> None:
         preparation.columns_ = preparation_of(before).columns_
 
 
-def notes_of(data: "Data", reading: "Reading", model: Any = None) -> list[str]:
+def notes_of(data: "Data", reading: "ReadOptions", model: Any = None) -> list[str]:
     """Return what was decided about columns without being told, the label if no model knows it."""
     notes = list(data.notes)
     layout = getattr(classifier_of(model), "columns_", None) or {}

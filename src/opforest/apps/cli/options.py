@@ -12,7 +12,7 @@ import typer
 from opforest.io.formats import FORMATS
 
 if TYPE_CHECKING:
-    from opforest.io.columns.table import Expected, Reading
+    from opforest.io.columns.table import InputSchema, ReadOptions
 
 
 #: Formats of data files, by the names that the registry has for them.
@@ -179,15 +179,15 @@ class How:
         self,
         *,
         allow_missing: bool = False,
-        expected: "Expected | None" = None,
+        expected: "InputSchema | None" = None,
         categories: bool = False,
         needs_label: bool = False,
         lossless: bool = False,
         may_lack_labels: bool = False,
         remedy: str = "here",
-    ) -> "Reading":
+    ) -> "ReadOptions":
         """Return it as readers want it, or say which option makes no sense."""
-        from opforest.io.columns.table import Reading
+        from opforest.io.columns.table import ReadOptions
 
         delimiter = self.delimiter
         if delimiter is not None:
@@ -200,7 +200,7 @@ class How:
         if decimal not in (None, ".", ","):
             raise ValueError(f"--decimal must be . or , got {decimal!r}.")
         kind = None if self.format is None else self.format.value
-        return Reading(
+        return ReadOptions(
             kind,
             self.label,
             tuple(self.drop or ()),

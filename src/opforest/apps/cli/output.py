@@ -58,7 +58,7 @@ def show(cell: Any) -> str:
     return "" if cell is None else str(cell)
 
 
-def tell(notes: Sequence[str]) -> None:
+def print_notes(notes: Sequence[str]) -> None:
     """Say on the standard error what was decided without being told."""
     for one in dict.fromkeys(notes):
         sys.stderr.write(f"opforest: note: {one}\n")

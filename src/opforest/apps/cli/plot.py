@@ -6,7 +6,7 @@ import typer
 
 from opforest.apps.cli import options
 from opforest.apps.cli.apart import keep_apart
-from opforest.apps.cli.errors import blame, say_errors
+from opforest.apps.cli.errors import locate_errors, say_errors
 
 
 @options.reads_data
@@ -50,7 +50,7 @@ def plot(
         if hasattr(classifier, "forest_"):
             X = _known(X, classifier.forest_, data)
         figure = Figure(figsize=(8, 6), dpi=120, layout="constrained")
-        with blame(data):
+        with locate_errors(data):
             display = ForestDisplay if hasattr(classifier, "forest_") else ClusterDisplay
             if display is ClusterDisplay and not hasattr(classifier, "roots_"):
                 raise ValueError("there is no picture of this kind of model.")

@@ -12,7 +12,7 @@ import typer
 
 from opforest.apps.cli import options
 from opforest.apps.cli.apart import keep_apart
-from opforest.apps.cli.errors import blame, say_errors
+from opforest.apps.cli.errors import locate_errors, say_errors
 
 if TYPE_CHECKING:
     from opforest.estimators.classifier import OPFClassifier
@@ -84,11 +84,11 @@ def answers(
     explain: bool,
 ) -> Iterator[dict[str, Any]]:
     """Yield what is asked for, as lists of equal length, chunk by chunk."""
-    from opforest.apps.cli.models import usable
+    from opforest.apps.cli.models import complete_rows
 
     for chunk in chunks:
-        usable(classifier, chunk, path, may_drop=False)
-        with blame(path, chunk):
+        complete_rows(classifier, chunk, path, may_drop=False)
+        with locate_errors(path, chunk):
             answer = {"label": classifier.predict(chunk.X).tolist()}
             if chunk.ids is not None:
                 answer["id"] = chunk.ids.tolist()
@@ -185,13 +185,13 @@ def evaluate(
     with say_errors():
         from opforest.apps.cli.models import (
             classifier_of,
+            complete_rows,
             labels_of,
             load_to_predict,
             notes_of,
             reading_for,
-            usable,
         )
-        from opforest.apps.cli.output import counting, print_json, tell
+        from opforest.apps.cli.output import counting, print_json, print_notes
         from opforest.errors import ModelFileError
         from opforest.io.tables import read_chunks
 
@@ -206,17 +206,17 @@ def evaluate(
         dropped = 0
         with counting("tested") as count:
             for read in read_chunks(data, reading):
-                chunk = usable(classifier, read, data, may_drop=True)
+                chunk = complete_rows(classifier, read, data, may_drop=True)
                 if not truth and not dropped:
-                    tell(notes_of(chunk, reading, classifier))
+                    print_notes(notes_of(chunk, reading, classifier))
                 dropped += len(read) - len(chunk)
                 if not len(chunk):
                     continue
                 truth += labels_of(chunk, data).tolist()
-                with blame(data, chunk):
+                with locate_errors(data, chunk):
                     answers += classifier.predict(chunk.X).tolist()
                 count(len(chunk))
-        tell([f"{dropped} rows with missing cells are left out"] if dropped else [])
+        print_notes([f"{dropped} rows with missing cells are left out"] if dropped else [])
         if not truth:
             raise ValueError(f"{data}: no row is complete, so there is nothing to compare.")
         scores = _scores(truth, answers)

@@ -7,10 +7,10 @@ came from are needed. They are compared with the model before anything else is d
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from opforest.apps.cli.errors import blame
+from opforest.apps.cli.errors import locate_errors
 
 if TYPE_CHECKING:
-    from opforest.io.columns.table import Data, Reading
+    from opforest.io.columns.table import Data, ReadOptions
 
 
 def kept_by(model: Any) -> list[str]:
@@ -36,7 +36,7 @@ def kept_by(model: Any) -> list[str]:
 
 
 def refit(
-    model: Any, path: str, first: Sequence[str], data: str, reading: "Reading"
+    model: Any, path: str, first: Sequence[str], data: str, reading: "ReadOptions"
 ) -> tuple[Any, int, int]:
     """Return the model that ``train`` would make of all files, and the counts of the new one.
 
@@ -77,14 +77,14 @@ def refit(
         parts, counts = [], []
         for file in (*first, data):
             read = read_table(file, reading)
-            parts.append(models.usable(model, read, file, may_drop=True))
+            parts.append(models.complete_rows(model, read, file, may_drop=True))
             models.labels_of(parts[-1], file)
             counts.append(len(read))
         known = merge_parts(parts[:-1], first)
         known = known.take(_find_known(model, path, known, first))
         examples = merge_parts([known, parts[-1]], [first[0], data])
         fresh = clone(model)
-        with blame(data):
+        with locate_errors(data):
             if hasattr(model, "steps") and models.preparation_of(model) is None:
                 has_names = hasattr(model, "feature_names_in_")
                 fresh.fit(examples.X if has_names else np.asarray(examples.X), examples.y)
@@ -101,7 +101,7 @@ def _check_kind(model: Any, path: str) -> None:
 
     classifier = classifier_of(model)
     if isinstance(classifier, OPFSemiSupervised):
-        raise ValueError(f"{path} was trained with --unlabelled: --refit cannot; train anew.")
+        raise ValueError(f"{path} was trained with --unlabeled: --refit cannot; train anew.")
     if classifier.metric == "precomputed":
         raise ValueError(f"{path} was trained with --distances: --refit cannot; train anew.")
 
@@ -120,7 +120,7 @@ def _find_known(model: Any, path: str, data: "Data", files: Sequence[str]) -> An
             f"{path} has learned {n} examples, but there are {len(data)} in {named}: {advice}."
         )
     forest = classifier.forest_
-    with blame(named):
+    with locate_errors(named):
         X = data.X if model is classifier else model._prepared(data.X)
         points = forest.metric.embed(np.asarray(X)[forest.ids].astype(forest.points.dtype))
     labels = classifier.classes_[forest.label]

@@ -1,4 +1,4 @@
-"""What the tools do with examples: dealt into parts, merged, standardised."""
+"""What the tools do with examples: dealt into parts, merged, standardized."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -93,7 +93,7 @@ def _check_names(first: Data, part: Data, name: str) -> None:
             raise DataFileError(f"feature {k} must be {wanted!r}, as before, got {found!r}", name)
 
 
-def standardise(examples: Data, reference: Data, path: str, single: bool) -> Data:
+def standardize(examples: Data, reference: Data, path: str, single: bool) -> Data:
     """Return z-scores; ``single`` is for formats with numbers of 32 bits."""
     if reference.X.shape[1] != examples.X.shape[1]:
         raise DataFileError(

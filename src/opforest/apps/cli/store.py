@@ -13,10 +13,10 @@ import typer
 
 from opforest.apps.cli import options
 from opforest.apps.cli.apart import keep_apart
-from opforest.apps.cli.errors import BAD_MODEL, blame, say_errors
+from opforest.apps.cli.errors import BAD_MODEL, locate_errors, say_errors
 
 if TYPE_CHECKING:
-    from opforest.io.columns.table import Data, Expected
+    from opforest.io.columns.table import Data, InputSchema
     from opforest.learner import Learner
 
 #: A label that is a whole number.
@@ -48,10 +48,10 @@ def _opened(path: str, **more: Any) -> Iterator["Learner"]:
         yield learner
 
 
-def _expected(learner: "Learner") -> "Expected | None":
+def _expected(learner: "Learner") -> "InputSchema | None":
     """Return what a store expects of data files."""
     from opforest._utils.numerals import Cells
-    from opforest.io.columns.table import Expected
+    from opforest.io.columns.table import InputSchema
     from opforest.learner.rows import PreparedRows
 
     known, rows = learner.settings, learner._fresh().rows
@@ -61,7 +61,7 @@ def _expected(learner: "Learner") -> "Expected | None":
     first = rows.steps[0][1] if isinstance(rows, PreparedRows) and rows.steps else None
     categorical = frozenset(getattr(first, "categorical_", ()))
     cells = Cells.from_data(known.cells)
-    return Expected(known.n_features, known.feature_names, text, None, categorical, cells)
+    return InputSchema(known.n_features, known.feature_names, text, None, categorical, cells)
 
 
 def _reading(learner: "Learner", how: options.How) -> Any:
@@ -145,7 +145,7 @@ def learn(
     """
     with say_errors("Stopped; what was learned is on disk. Run it again to learn the rest."):
         from opforest.apps.cli.models import notes_of
-        from opforest.apps.cli.output import counting, print_facts, tell
+        from opforest.apps.cli.output import counting, print_facts, print_notes
         from opforest.apps.cli.scales import quiet_about_scales
         from opforest.io.tables import read_chunks, read_table
 
@@ -154,15 +154,15 @@ def learn(
         with _opened(store) as learner, counting("learned") as count:
             reading, known = _reading(learner, how), learner.settings
             if known.semi_supervised:
-                totals["labelled"] = 0
+                totals["labeled"] = 0
             whole = known.preparation is not None and known.prepared is None
             is_first, begins = True, len(learner) == 0
             for chunk in [read_table(data, reading)] if whole else read_chunks(data, reading):
-                tell(notes_of(chunk, reading) if is_first else [])
+                print_notes(notes_of(chunk, reading) if is_first else [])
                 y = _labels(chunk, data, learner)
                 keys = None if chunk.ids is None else [str(key) for key in chunk.ids.tolist()]
                 cells = (chunk.layout or {}).get("cells")
-                with blame(data), quiet_about_scales():
+                with locate_errors(data), quiet_about_scales():
                     change = learner.learn_named(chunk.X, y, keys, replace, chunk.feature_names,
                                                  cells)  # fmt: skip
                 for name in totals:
@@ -264,20 +264,20 @@ def correct(
 
         with _opened(store) as learner:
             change = learner.correct(key, _as_label(label, learner.settings.labels))
-        corrected = change.replaced + change.labelled
+        corrected = change.replaced + change.labeled
         facts = {"store": store, "key": key, "label": label, "corrected": corrected}
         print_facts(facts, json)
 
 
 def _warn_of_scales(learner: "Learner", data: "Data", path: str) -> None:
     """Warn of the scales of the first examples of a store."""
-    from opforest.apps.cli.models import usable
+    from opforest.apps.cli.models import complete_rows
     from opforest.apps.cli.scales import warn_of_scales
 
     if len(learner) == 0:
         return
     model = learner.model
-    X = usable(model, data, path, may_drop=True).X
+    X = complete_rows(model, data, path, may_drop=True).X
     X = model._prepared(X) if hasattr(model, "steps") else X
     warn_of_scales(model, X, data, "make a new store with --scale standard")
 

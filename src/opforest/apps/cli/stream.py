@@ -8,11 +8,11 @@ import typer
 
 from opforest.apps.cli import options
 from opforest.apps.cli.apart import keep_apart
-from opforest.apps.cli.errors import INTERRUPTED, blame, require_folder, say_errors
+from opforest.apps.cli.errors import INTERRUPTED, locate_errors, require_folder, say_errors
 
 if TYPE_CHECKING:
     from opforest.apps.cli.streaming import Journal, Stop
-    from opforest.io.columns.table import Reading
+    from opforest.io.columns.table import ReadOptions
 
 
 @options.reads_data
@@ -55,7 +55,7 @@ def stream(
     Example: tail -n +1 -f events.csv | opforest stream events.opforest - --every 500
     """
     with say_errors():
-        from opforest.apps.cli.models import Saved, classifier_of, reading_for
+        from opforest.apps.cli.models import ModelFile, classifier_of, reading_for
         from opforest.apps.cli.output import print_json
         from opforest.apps.cli.streaming import SUFFIX, Journal, catch_signals
         from opforest.forest.updates import find_update
@@ -63,7 +63,7 @@ def stream(
         keep_apart([data], [model, model + SUFFIX])
         params = options.parse_params(metric_param)
         require_folder(model)
-        saved = Saved(model)
+        saved = ModelFile(model)
         learner = _obtain(model, metric, params, update, (encode, missing, scale))
         if window is not None and find_update(classifier_of(learner).update).shrink is None:
             raise ValueError("--window needs --update exact: no other can forget.")
@@ -114,15 +114,21 @@ def _obtain(
 def _follow(
     learner: Any,
     journal: "Journal",
-    reading: "Reading",
+    reading: "ReadOptions",
     every: int,
     batch: int,
     stop: "Stop",
     as_json: bool,
 ) -> list[dict[str, Any]]:
     """Test and learn to the end, and return what was reported on the way."""
-    from opforest.apps.cli.models import labels_of, notes_of, preparation_of, remember_names, usable
-    from opforest.apps.cli.output import counting, tell
+    from opforest.apps.cli.models import (
+        complete_rows,
+        labels_of,
+        notes_of,
+        preparation_of,
+        remember_names,
+    )
+    from opforest.apps.cli.output import counting, print_notes
     from opforest.apps.cli.scales import FirstRows
     from opforest.io.tables import read_chunks
 
@@ -133,12 +139,12 @@ def _follow(
     with counting("learned") as count:
         while (read := _next(chunks, stop, every if begins else 1)) is not None:
             begins = False
-            chunk = usable(learner, read, journal.data, may_drop=True)
+            chunk = complete_rows(learner, read, journal.data, may_drop=True)
             if not told:
-                tell(notes_of(chunk, reading, learner))
+                print_notes(notes_of(chunk, reading, learner))
                 told = True
             y = labels_of(chunk, journal.data)
-            with blame(journal.data, chunk):
+            with locate_errors(journal.data, chunk):
                 if len(chunk):
                     _learn(learner, chunk.X, y, journal)
             remember_names(learner, chunk)

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from types import FrameType
 from typing import Any, Self
 
-from opforest.apps.cli.models import Saved, count_learned
+from opforest.apps.cli.models import ModelFile, count_learned
 from opforest.io.source import STANDARD
 
 #: What is added to a model's name for the note beside it.
@@ -31,7 +31,7 @@ class State:
     Attributes
     ----------
     learned : int
-        Examples that the model has learned in its life, by which it is recognised.
+        Examples that the model has learned in its life, by which it is recognized.
     rows : int
         Examples of the data that have come.
     tested, right : int
@@ -88,13 +88,13 @@ class Journal:
     whichever of the two is there after a kill finds its own.
     """
 
-    def __init__(self, file: Saved, data: str, state: State) -> None:
+    def __init__(self, file: ModelFile, data: str, state: State) -> None:
         self.file, self.data, self.state = file, data, state
         self._saved = replace(state)
 
     @classmethod
     def open(
-        cls, file: Saved, data: str, classifier: Any, resume: bool, window: int = 0
+        cls, file: ModelFile, data: str, classifier: Any, resume: bool, window: int = 0
     ) -> Self:  # fmt: skip
         """Begin a stream, or go on with one."""
         learned, model = count_learned(classifier), file.path

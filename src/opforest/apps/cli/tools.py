@@ -9,7 +9,7 @@ from opforest.apps.cli.apart import keep_apart
 from opforest.apps.cli.errors import say_errors
 
 if TYPE_CHECKING:
-    from opforest.io.columns.table import Data, Reading
+    from opforest.io.columns.table import Data, ReadOptions
 
 
 @options.reads_data
@@ -116,25 +116,25 @@ def normalize(
     """
     with say_errors():
         keep_apart([data, by], [out])
-        from opforest.apps.cli.splitting import standardise
+        from opforest.apps.cli.splitting import standardize
         from opforest.io.tables import format_of, write_table
 
         files = [data] if by is None else [data, by]
         examples, *others = _read(files, how.reading(lossless=True))
         reference = others[0] if others else examples
         single = (to or format_of(out) or "").startswith("libopf")
-        scores = standardise(examples, reference, data, single)
+        scores = standardize(examples, reference, data, single)
         write_table(out, scores, to)
         _tell(out, scores, json)
 
 
-def _read(paths: list[str], reading: "Reading") -> list["Data"]:
+def _read(paths: list[str], reading: "ReadOptions") -> list["Data"]:
     """Read data files, and say which column was taken for the label."""
-    from opforest.apps.cli.output import tell
+    from opforest.apps.cli.output import print_notes
     from opforest.io.tables import read_table
 
     parts = [read_table(path, reading) for path in paths]
-    tell([note for part in parts for note in part.notes])
+    print_notes([note for part in parts for note in part.notes])
     return parts
 
 

@@ -20,7 +20,7 @@ COLORS, MARKERS = ("#E69F00", "#0072B2"), ("o", "^")
 INK = "#222222"
 KEY = (
     "large and outlined: prototypes   arrows: who conquered whom\n"
-    "dashed: pairs of prototypes   grey: the new example, its conqueror"
+    "dashed: pairs of prototypes   gray: the new example, its conqueror"
 )
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Colours that people with any colour vision can tell apart (Okabe & Ito), and line styles for
-#: those who print without colours.
+#: Colors that people with any color vision can tell apart (Okabe & Ito), and line styles for
+#: those who print without colors.
 STYLES: dict[str, dict[str, Any]] = {
     "opfi": {"color": "#0072B2", "linestyle": "-"},
     "original": {"color": "#222222", "linestyle": "-"},

@@ -5,7 +5,7 @@ import os
 DEFAULT_JOBS = min(2, os.cpu_count() or 1)
 
 #: What is compared: the paper's algorithm, retraining, the paper's baseline, our exact update, and
-#: as a yardstick the nearest neighbour.
+#: as a yardstick the nearest neighbor.
 METHODS = ("opfi", "original", "dift", "exact", "1nn")
 
 QUICK_SETS = ("C-vs-G", "Lithu", "Cone-Torus", "Saturn", "NTL", "Parkinsons")

@@ -41,13 +41,13 @@ class Course:
     prototypes: list[int]  #: examples that are prototypes
 
 
-def standardise(X: npt.ArrayLike) -> Array:
+def standardize(X: npt.ArrayLike) -> Array:
     """Return z-scores of the features over the whole data set; a constant feature becomes 0.
 
     Examples
     --------
-    >>> from opforest.apps.reproduce.protocol import standardise
-    >>> standardise([[0, 5], [2, 5]]).tolist()
+    >>> from opforest.apps.reproduce.protocol import standardize
+    >>> standardize([[0, 5], [2, 5]]).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
     """
     X = np.asarray(X, np.float64)

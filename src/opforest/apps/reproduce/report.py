@@ -17,7 +17,7 @@ from opforest.apps.reproduce.summary import (
     fit_power,
     make_cells,
     show_exponent,
-    summarise,
+    summarize,
 )
 from opforest.apps.reproduce.tables import MARK, NAMES
 from opforest.datasets import PUBLISHED
@@ -35,7 +35,7 @@ KNOWN = {
     ),
     "Skin": (
         ("S0", "1st", "2nd", "3rd"),
-        "Published is 57.0 for an initial model of about 1,200 colours, hardly better than "
+        "Published is 57.0 for an initial model of about 1,200 colors, hardly better than "
         "guessing. No reading of the protocol that we tried gives it: a sample of this size, with "
         "or without z-scores, tells the two classes apart nearly perfectly. The authors' "
         "repository has a script of its own for Skin, which splits 92 to 8 and deals 100,000 "
@@ -132,7 +132,7 @@ def _introduction(results: Results) -> Iterator[str]:
         "**Methods.** *Incremental*: OPFI, the paper's algorithm. *Original*: refitting on all "
         "examples so far. *DIFT*: the paper's baseline; each new example becomes a prototype. "
         "*Exact*: our update, which gives exactly the model of retraining, bit for bit. "
-        "*1-NN*: scikit-learn's nearest neighbour, a yardstick.\n"
+        "*1-NN*: scikit-learn's nearest neighbor, a yardstick.\n"
     )
     yield (
         f"**Conditions.** Seed {settings['seed']}, from which each repetition's seed follows "
@@ -273,12 +273,12 @@ def _prototypes(results: Results) -> Iterator[str]:
     yield "### Prototypes\n"
     yield (
         "The share of all examples that are prototypes after the last increment, in percent. With "
-        "DIFT it goes to 100: the model becomes a nearest neighbour's, and the trees are lost.\n"
+        "DIFT it goes to 100: the model becomes a nearest neighbor's, and the trees are lost.\n"
     )
     yield _by_method(
         methods,
         [
-            (name, *(summarise(results.prototype_share(name, m)[:, -1]) for m in methods))
+            (name, *(summarize(results.prototype_share(name, m)[:, -1]) for m in methods))
             for name in results.datasets
         ],
     )

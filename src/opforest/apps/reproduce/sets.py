@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
-from opforest.apps.reproduce.protocol import Array, standardise
+from opforest.apps.reproduce.protocol import Array, standardize
 from opforest.datasets import (
     PUBLISHED,
     DownloadError,
@@ -80,7 +80,7 @@ def load(source: DataSource) -> tuple[Array, Array]:
         X, y = GENERATORS[source.name](random_state=GENERATOR_SEED)
     else:
         X, y = load_published(source.name, data_home=source.data_home, return_X_y=True)
-    return standardise(X), y
+    return standardize(X), y
 
 
 def describe(source: DataSource) -> dict[str, Any]:

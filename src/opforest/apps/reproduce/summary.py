@@ -115,7 +115,7 @@ def table_increments(n_subsets: int) -> dict[str, int]:
     return dict(zip(COLUMNS, (0, 1, 2, 3, n_subsets // 2, n_subsets - 1), strict=True))
 
 
-def summarise(values: Array) -> Figure:
+def summarize(values: Array) -> Figure:
     """Return mean and standard deviation; that of a single value is 0."""
     return Figure(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0)
 
@@ -127,7 +127,7 @@ def make_cells(results: Results) -> Iterator[Cell]:
         for method in results.methods:
             accuracy = results.accuracy(dataset, method)
             for column, increment in table_increments(about["n_subsets"]).items():
-                ours = summarise(accuracy[:, increment])
+                ours = summarize(accuracy[:, increment])
                 theirs = published.get((dataset, method, column))
                 same_data = about["origin"] != "generated"
                 marked = theirs is not None and same_data and _is_outside(ours, theirs)

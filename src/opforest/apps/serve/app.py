@@ -28,8 +28,8 @@ from starlette.staticfiles import StaticFiles
 
 from opforest._utils.version import __version__
 from opforest.apps.serve import openapi
-from opforest.apps.serve.events import Hub, Meter
-from opforest.apps.serve.guard import HEADERS, Guard, Tokens
+from opforest.apps.serve.events import EventBroker, RequestMetrics
+from opforest.apps.serve.guard import HEADERS, SecurityMiddleware, Tokens
 from opforest.apps.serve.limits import Limits
 from opforest.apps.serve.play import Play, describe_path
 from opforest.apps.serve.problems import ProblemError, as_problem
@@ -55,7 +55,7 @@ class Service:
 
     def __init__(self, learner: Learner, limits: Limits, play: Play | None) -> None:
         self.learner, self.limits, self.play = learner, limits, play
-        self.hub, self.meter = Hub(limits.listeners), Meter()
+        self.hub, self.meter = EventBroker(limits.listeners), RequestMetrics()
         self.waiting = 0
         self._writer = ThreadPoolExecutor(1, "opforest-writer")
         self._planes: dict[int, Plane] = {}
@@ -95,13 +95,13 @@ class Service:
             "unchanged": change.unchanged,
             "replaced": change.replaced,
             "forgotten": change.forgotten,
-            "labelled": change.labelled,
+            "labeled": change.labeled,
             "examples": len(self.learner),
         }
         report = {name: value for name, value in vars(change.report).items() if value}
         if change.forgotten:
             self.hub.forget(change.keys)
-        if change.learned or change.replaced or change.forgotten or change.labelled:
+        if change.learned or change.replaced or change.forgotten or change.labeled:
             shown = [] if change.forgotten else list(change.keys[:3])
             self.hub.publish(kind, {**answer, "keys": shown, "report": report,
                                     "micros": round(1e6 * change.seconds)})  # fmt: skip
@@ -362,7 +362,7 @@ def make_app(
         response.headers.update(HEADERS)  # the guard does not see what is answered here
         return response
 
-    app.add_middleware(Guard, tokens=tokens, hosts=hosts)
+    app.add_middleware(SecurityMiddleware, tokens=tokens, hosts=hosts)
     app.openapi = partial(openapi.describe, app)  # type: ignore[method-assign]
     return app
 

@@ -13,7 +13,7 @@ BACKLOG = 256
 HEARTBEAT = 15.0
 
 
-class Hub:
+class EventBroker:
     """Sends each event to everybody who listens. All of it happens in one event loop."""
 
     def __init__(self, listeners: int) -> None:
@@ -72,7 +72,7 @@ class Hub:
             self.queues.discard(queue)
 
 
-class Meter:
+class RequestMetrics:
     """Counts requests, and how long they took."""
 
     def __init__(self) -> None:

@@ -90,7 +90,7 @@ def host_of(header: str) -> str:
     return header.partition(":")[0].lower()
 
 
-class Guard:
+class SecurityMiddleware:
     """Turns away those who may not ask, and adds headers to every answer.
 
     An attacker can make a name of theirs point to this machine, so only addresses, ``localhost``

@@ -27,7 +27,7 @@ MARGIN = 0.08
 class Plane(NamedTuple):
     """The plane on which examples are drawn: where it is, and what is seen of it."""
 
-    centre: Array
+    center: Array
     axes: Array  #: of shape (2, d)
     bounds: tuple[float, float, float, float]  #: left, bottom, right, top
 
@@ -38,11 +38,11 @@ class Plane(NamedTuple):
 
     def project(self, X: Array) -> Array:
         """Return the coordinates of examples."""
-        return (X - self.centre) @ self.axes.T
+        return (X - self.center) @ self.axes.T
 
     def lift(self, points: Array) -> Array:
         """Return the examples that are at these coordinates of the plane."""
-        return points @ self.axes + self.centre
+        return points @ self.axes + self.center
 
     def grid(self, columns: int, rows: int) -> Array:
         """Return the points whose classes make up the regions, from the top left, row by row."""
@@ -55,16 +55,16 @@ class Plane(NamedTuple):
 def find_plane(X: Array) -> Plane:
     """Return the plane of the first two principal axes; with two features, that of these."""
     d = X.shape[1]
-    centre = np.zeros(d)
+    center = np.zeros(d)
     if d <= 2:
         axes = np.eye(2, d)
     else:
-        centre = X.mean(axis=0)
-        _, _, axes = np.linalg.svd(X - centre, full_matrices=False)
+        center = X.mean(axis=0)
+        _, _, axes = np.linalg.svd(X - center, full_matrices=False)
         axes = np.vstack((axes, np.zeros((2, d))))[:2]
         axes = axes * np.where(axes.sum(axis=1, keepdims=True) < 0, -1, 1)
-    points = (X - centre) @ axes.T
-    return Plane(centre, axes, bounds_of(points))
+    points = (X - center) @ axes.T
+    return Plane(center, axes, bounds_of(points))
 
 
 def bounds_of(points: Array) -> tuple[float, float, float, float]:
@@ -104,7 +104,7 @@ def draw_regions(forest: BaseForest, plane: Plane, grid: tuple[int, int]) -> str
 def draw_forest(model: OPFClassifier, plane: Plane) -> dict[str, Any]:
     """Return what is drawn of a model: of a large one, examples sampled evenly by age."""
     learned = model._learned()
-    with learned.reading():
+    with learned.read():
         forest, classes = learned
         n = len(forest)
         chosen = np.arange(n)

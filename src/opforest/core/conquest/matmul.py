@@ -30,12 +30,12 @@ import numpy as np
 from opforest.core.conquest.scan import find_conquerors
 from opforest.core.jit import helper, kernel
 from opforest.core.metrics.distances import distance, smallest
-from opforest.core.metrics.matmul import centre_points, share_kept
+from opforest.core.metrics.matmul import center_points, share_kept
 
 #: Queries, and vertices, in a block.
 BLOCK = 256
 
-#: A centre is the mean of about this many vertices.
+#: A center is the mean of about this many vertices.
 SAMPLE = 1024
 
 #: A query that has been measured against so many vertices, and so large a share of all, goes to
@@ -47,11 +47,11 @@ class Queries(NamedTuple):
     """Who asks."""
 
     rows: np.ndarray
-    points: np.ndarray  #: centred, ready to be multiplied
+    points: np.ndarray  #: centered, ready to be multiplied
     norm: np.ndarray  #: what is left of their squared norms after rounding
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """What is known of each query."""
 
     place: np.ndarray  #: of the best vertex so far in the ranking
@@ -66,7 +66,7 @@ class Block(NamedTuple):
     first: int  #: place of the first one in the ranking
     vertex: np.ndarray
     cost: np.ndarray
-    points: np.ndarray  #: centred
+    points: np.ndarray  #: centered
     norm: np.ndarray
 
 
@@ -76,12 +76,12 @@ def find_conquerors_by_products(queries, rows, ranking, metric):
     n, m = len(vertex), len(queries)
     offer = np.full(m, np.inf, rows.dtype)
     place, measured = np.zeros(m, np.int64), np.zeros(m, np.int64)
-    found = Found(place, offer, offer.view(f"i{rows.itemsize}"), measured)
+    found = SearchResult(place, offer, offer.view(f"i{rows.itemsize}"), measured)
     patience = PATIENCE + int(SHARE * n)
     waiting = np.arange(m)
     with np.errstate(all="ignore"):
-        centre = rows[vertex[:: 1 + n // SAMPLE]].mean(axis=0)
-        points, norm = centre_points(queries, centre)
+        center = rows[vertex[:: 1 + n // SAMPLE]].mean(axis=0)
+        points, norm = center_points(queries, center)
         points *= -2 * share_kept(points)
         asking = Queries(queries, points, norm)
         for first in range(0, n, BLOCK):
@@ -90,7 +90,7 @@ def find_conquerors_by_products(queries, rows, ranking, metric):
                 break
             part = slice(first, first + BLOCK)
             block = Block(
-                first, vertex[part], cost[part], *centre_points(rows[vertex[part]], centre)
+                first, vertex[part], cost[part], *center_points(rows[vertex[part]], center)
             )
             _look_at(block, waiting, asking, rows, found, metric)
     winner = vertex[place]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opforest.core.jit import borrow, helper, kernel, specialise
+from opforest.core.jit import borrow, helper, kernel, specialize
 from opforest.core.metrics.distances import TILE, count_tiles, make_tiles, measure
 
 #: How many queries look at a tile before the next one is fetched from memory.
@@ -40,7 +40,7 @@ def find_conquerors(queries, rows, ranking, metric):
     """Return the conqueror of each query and its offer; the offer is −1 if it is undefined."""
     winner = np.empty(len(queries), np.int64)
     offer = np.empty(len(queries), rows.dtype)
-    specialise(_scan, metric)(queries, rows, ranking, winner, offer, metric)
+    specialize(_scan, metric)(queries, rows, ranking, winner, offer, metric)
     return winner, offer
 
 

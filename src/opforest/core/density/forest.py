@@ -19,7 +19,7 @@ from opforest.core.heap import pop, push
 from opforest.core.jit import borrow, helper, kernel
 
 #: The largest density; the smallest one is 1.
-TOP = 1000.0
+MAX_DENSITY = 1000.0
 
 #: Places of ``scale``: the unit of distances, the smallest and the largest sum.
 UNIT, LEAST, MOST = 0, 1, 2
@@ -60,9 +60,9 @@ def exp_minus(x):
 
 @kernel
 def find_densities(distance, k, density, scale):
-    """Write the densities by the k nearest, from 1 to ``TOP``, and their scale.
+    """Write the densities by the k nearest, from 1 to ``MAX_DENSITY``, and their scale.
 
-    ``distance`` has a row for each place in the lists of neighbours, a column for each vertex.
+    ``distance`` has a row for each place in the lists of neighbors, a column for each vertex.
     """
     n = density.shape[0]
     longest = 0.0
@@ -78,7 +78,11 @@ def find_densities(distance, k, density, scale):
         density[i] /= k + 1
         least, most = min(least, density[i]), max(most, density[i])
     for i in range(n):
-        density[i] = (TOP - 1) * (density[i] - least) / (most - least) + 1 if most > least else TOP
+        density[i] = (
+            (MAX_DENSITY - 1) * (density[i] - least) / (most - least) + 1
+            if most > least
+            else MAX_DENSITY
+        )
     scale[UNIT], scale[LEAST], scale[MOST] = unit, least, most
 
 
@@ -200,13 +204,13 @@ def _comes_before(u, value, v, other, rank):
 
 @kernel
 def find_cut(graph, k, level, tied, root):
-    """Return the normalised cut between the clusters of these roots, and their number.
+    """Return the normalized cut between the clusters of these roots, and their number.
 
     It is the sum over clusters of outside / (inside + outside). Arcs that leave a cluster, and arcs
     that stay in it, weigh the inverse of their length; those of length 0 weigh nothing. A cluster
     with nothing to weigh counts 1, unless it is the only one.
 
-    ``graph`` has the neighbours by vertex, the same by place in the lists, and the weights of the
+    ``graph`` has the neighbors by vertex, the same by place in the lists, and the weights of the
     latter.
     """
     near, columns, weight = borrow(graph)

@@ -69,7 +69,7 @@ def make_bound(parent, weight) -> Bound:
 
 
 def _find_conquerors(tree, seeds, conquest):
-    """Return a seed that conquers each vertex, which is one of those that conquer a neighbour."""
+    """Return a seed that conquers each vertex, which is one of those that conquer a neighbor."""
     v = tree.order[1:]
     u, weight = tree.parent[v], tree.weight[v]
     above = np.arange(len(seeds))

@@ -18,7 +18,7 @@ from opforest.core.kdtree.dynamic import BUCKET, EFFORT, PAUSE
 from opforest.core.kdtree.static import STACK
 from opforest.core.metrics.distances import between, distance
 
-#: Neighbours of a removed vertex that are tried first.
+#: Neighbors of a removed vertex that are tried first.
 FEW_HEADS = 16
 
 #: A scan of all vertices takes as long as a search that looks at 1 in 24 of them, and at 64 more.
@@ -80,7 +80,7 @@ def search_near(state, index, bound, z, kin, wanted, near, gaps, metric):
     m = 1
     if looks <= 2 * enough and (gaps[0] > 0 or not are_equal(rows, near[0], z)):
         near, gaps, m, looks = _list_within(
-            rows[z], state.tally[0].longest, index, bound, kin, wanted, near, gaps, looks,
+            rows[z], state.counters[0].longest, index, bound, kin, wanted, near, gaps, looks,
             2 * enough, lent[0], metric,
         )  # fmt: skip
     stack[0] = least.shape[0]  # this keeps both arrays alive until here
@@ -102,7 +102,7 @@ def _find_nearest(
     while m > 0 and looks <= allowed:
         m -= 1
         node = stack[m]
-        if least[m] > best or (least[m] == best and nodes[node].eldest > nearest):
+        if least[m] > best or (least[m] == best and nodes[node].oldest > nearest):
             continue
         below = np.int64(nodes[node].child)
         if below < 0:
@@ -163,7 +163,7 @@ def _list_within(
 
 @helper
 def _try_heads(rows, own, group, head, nowhere, metric):
-    """Return the best of a few edges between neighbours of the removed vertex."""
+    """Return the best of a few edges between neighbors of the removed vertex."""
     best = (np.int64(-1), np.int64(-1), nowhere)
     u = head[own]
     for i in range(min(head.shape[0], FEW_HEADS)):
@@ -209,7 +209,7 @@ def _way_out_from(
         m -= 1
         node = stack[m]
         # No edge into the node precedes one of this length to its eldest vertex.
-        if not precedes(bound[m], u, nodes[node].eldest, best[2], best[0], best[1]):
+        if not precedes(bound[m], u, nodes[node].oldest, best[2], best[0], best[1]):
             continue
         piece = pieces[node].mark - stamp
         if piece >= 0 and pieces[node].inside == nodes[node].count and group[piece] == own:

@@ -12,7 +12,7 @@ Removal of a vertex: the candidate is the smallest edge from one component to an
 import numpy as np
 
 from opforest.core.dynamic.components import group_of
-from opforest.core.dynamic.duplicates import has_elder_copy, is_copy
+from opforest.core.dynamic.duplicates import has_elder_copy, is_duplicate
 from opforest.core.edge_order import precedes
 from opforest.core.heap import append
 from opforest.core.jit import helper
@@ -39,7 +39,7 @@ def measure_from(state, z, n, limit, metric):
         first, last = tile * TILE, min(tile * TILE + TILE, n)
         gap, bits = state.gap[first:last], state.bits[first:last]
         if measure(gap, state.rows[z], z, state.rows, state.tiles[tile], first, bound, metric):
-            if state.tally[0].holes > 0:
+            if state.counters[0].n_deleted > 0:
                 cost = state.cost[first:last]
                 for j in range(last - first):
                     gap[j] = gap[j] if cost[j] < np.inf else OUT
@@ -81,14 +81,14 @@ def list_candidates(state, index, bound, z, measured, metric):
 
     ``measured`` says whether ``gap`` holds the distances from z already.
     """
-    longest = state.tally[0].longest
+    longest = state.counters[0].longest
     if not measured:
         measure_from(state, z, z, longest, metric)
     t = nearest_of(state.bits, z)
     near, gaps = np.empty(16, np.int64), np.empty(16, state.gap.dtype)
     near[0], gaps[0] = t, state.gap[t]
     m = 1
-    if gaps[0] == 0 and is_copy(state.rows, t, z, metric):
+    if gaps[0] == 0 and is_duplicate(state.rows, t, z, metric):
         return near, gaps, m
     state.gap[t] = OUT
     row, height = bound.table[bound.landmark[t]], bound.height[t]
@@ -136,7 +136,7 @@ def _count_within(gap, own, other, row, height, longest):
 @helper
 def scan_for_way_out(state, index, own, pieces, metric):
     """Return the smallest edge from a group of pieces to another one: its ends and its weight."""
-    n = state.tally[0].size
+    n = state.counters[0].size
     rows, gap, vertices = state.rows, state.gap, state.vertices
     distances = np.empty(TILE, gap.dtype)
     distances[0] = np.inf

@@ -17,7 +17,7 @@ class Pieces(NamedTuple):
     stamp: int  #: vertices of piece i are marked by this plus i; others are in the rest
     rest: int  #: the piece that was not walked through to its end
     group: np.ndarray  #: by piece: the piece it has been joined with, or itself
-    head: np.ndarray  #: by piece: its first member, which is a neighbour of z, and its last
+    head: np.ndarray  #: by piece: its first member, which is a neighbor of z, and its last
     tail: np.ndarray
 
 

@@ -7,14 +7,14 @@ from opforest.core.jit import helper
 
 
 @helper
-def count_lost(vertices, tally, ends, n_ends):
+def count_lost(vertices, counters, ends, n_ends):
     """Return how many of these, all of them prototypes before, have no cut edges any more."""
-    tally.stamp += 2
+    counters.stamp += 2
     lost = 0
     for i in range(n_ends):
         vertex = vertices[ends[i]]
-        lost += vertex.cuts == 0 and vertex.mark != tally.stamp
-        vertex.mark = tally.stamp
+        lost += vertex.cuts == 0 and vertex.mark != counters.stamp
+        vertex.mark = counters.stamp
     return lost
 
 
@@ -105,7 +105,7 @@ def _flood(vertices, cost, keys, waiting, m):
 
 @helper
 def _best_offer(vertices, cost, v):
-    """Return what a vertex costs by what its neighbours cost."""
+    """Return what a vertex costs by what its neighbors cost."""
     t, weight = np.int64(vertices[v].parent), vertices[v].weight
     next_one = np.int64(vertices[v].child)
     if vertices[v].cuts > 0:

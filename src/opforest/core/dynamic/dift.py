@@ -12,9 +12,9 @@ def insert_prototypes(state, index, bound, lines, end, report):
     It stops early where an index has no room left. The heights of the bound are the costs.
     """
     state, index, bound = borrow(state), borrow(index), borrow(bound)
-    vertices, cost, tally = state.vertices, state.cost, state.tally[0]
+    vertices, cost, counters = state.vertices, state.cost, state.counters[0]
     root, pair = borrow(lines)
-    for z in range(tally.size, end):
+    for z in range(counters.size, end):
         if not has_room(index):
             return
         isolate(vertices, z)
@@ -22,7 +22,7 @@ def insert_prototypes(state, index, bound, lines, end, report):
         root[z] = z
         pair[z] = -1
         enter(index, bound, z, state.rows, vertices, cost)
-        tally.size = z + 1
-        tally.version += 1
+        counters.size = z + 1
+        counters.version += 1
         report[0].learned += 1
         report[0].prototypes_gained += 1

@@ -1,7 +1,7 @@
 """Dispatch the operations of an update to the k-d tree or to a scan of all vertices.
 
-The two kinds of index, ``Index`` and ``Flat``, are distinct types, so each kernel is compiled for
-the kind that it receives.
+The two kinds of index, ``DynamicKDTree`` and ``NoIndex``, are distinct types, so each
+kernel is compiled for the kind that it receives.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from opforest.core.dynamic.candidates_kdtree import search_candidates, search_wa
 from opforest.core.dynamic.candidates_scan import list_candidates, scan_for_way_out
 from opforest.core.jit import overload
 from opforest.core.kdtree import dynamic_updates as tree
-from opforest.core.records import Flat
+from opforest.core.records import NoIndex
 
 
 def has_room(index):
@@ -19,7 +19,7 @@ def has_room(index):
 
 @overload(has_room)
 def _has_room(index):
-    return (lambda index: True) if index.instance_class is Flat else tree.has_room.py_func
+    return (lambda index: True) if index.instance_class is NoIndex else tree.has_room.py_func
 
 
 def enter(index, bound, z, rows, vertices, cost):
@@ -28,7 +28,7 @@ def enter(index, bound, z, rows, vertices, cost):
 
 @overload(enter)
 def _enter(index, bound, z, rows, vertices, cost):
-    return _ignore if index.instance_class is Flat else tree.enter.py_func
+    return _ignore if index.instance_class is NoIndex else tree.enter.py_func
 
 
 def leave(index, bound, z, rows, vertices, cost):
@@ -37,22 +37,22 @@ def leave(index, bound, z, rows, vertices, cost):
 
 @overload(leave)
 def _leave(index, bound, z, rows, vertices, cost):
-    return _ignore if index.instance_class is Flat else tree.leave.py_func
+    return _ignore if index.instance_class is NoIndex else tree.leave.py_func
 
 
 def _ignore(index, bound, z, rows, vertices, cost):
     pass
 
 
-def reprice(index, changed, n_changed, vertices, cost):
+def update_min_cost(index, changed, n_changed, vertices, cost):
     """Note in the index that costs have changed."""
 
 
-@overload(reprice)
+@overload(update_min_cost)
 def _reprice(index, changed, n_changed, vertices, cost):
-    if index.instance_class is Flat:
+    if index.instance_class is NoIndex:
         return lambda index, changed, n_changed, vertices, cost: None
-    return tree.reprice.py_func
+    return tree.update_min_cost.py_func
 
 
 def reprice_one(index, v, vertices, cost):
@@ -61,7 +61,7 @@ def reprice_one(index, v, vertices, cost):
 
 @overload(reprice_one)
 def _reprice_one(index, v, vertices, cost):
-    if index.instance_class is Flat:
+    if index.instance_class is NoIndex:
         return lambda index, v, vertices, cost: None
 
     def reprice_in_nodes(index, v, vertices, cost):
@@ -78,7 +78,7 @@ def raise_heights(bound, index, vertices, first, last, least):
 
 @overload(raise_heights)
 def _raise_heights(bound, index, vertices, first, last, least):
-    if index.instance_class is Flat:
+    if index.instance_class is NoIndex:
         return _raise_in_list
     return _raise_in_nodes
 
@@ -109,7 +109,7 @@ def note_pieces(index, vertices, stamp, rest, head, tail):
 
 @overload(note_pieces)
 def _note_pieces(index, vertices, stamp, rest, head, tail):
-    if index.instance_class is Flat:
+    if index.instance_class is NoIndex:
         return lambda index, vertices, stamp, rest, head, tail: None
 
     def note_in_nodes(index, vertices, stamp, rest, head, tail):
@@ -135,13 +135,13 @@ def find_candidates(state, index, bound, z, measured, metric):
 
 @overload(find_candidates)
 def _find_candidates(state, index, bound, z, measured, metric):
-    return (list_candidates if index.instance_class is Flat else search_candidates).py_func
+    return (list_candidates if index.instance_class is NoIndex else search_candidates).py_func
 
 
-def find_way_out(state, index, own, pieces, metric):
+def min_outgoing_edge(state, index, own, pieces, metric):
     """Return the smallest edge from a group of pieces to another one: its ends and its weight."""
 
 
-@overload(find_way_out)
+@overload(min_outgoing_edge)
 def _find_way_out(state, index, own, pieces, metric):
-    return (scan_for_way_out if index.instance_class is Flat else search_way_out).py_func
+    return (scan_for_way_out if index.instance_class is NoIndex else search_way_out).py_func

@@ -18,11 +18,11 @@ from opforest.core.metrics.types import Table
 from opforest.core.rooted_tree import count_crossing, hang, unlink
 
 
-def is_copy(rows, t, z, metric):
+def is_duplicate(rows, t, z, metric):
     """Tell whether z has all distances that t has (compiled code only)."""
 
 
-@overload(is_copy)
+@overload(is_duplicate)
 def _is_copy_by(rows, t, z, metric):
     # A user's function may not be quite symmetric, and rows of a table are no coordinates.
     if isinstance(metric, types.Dispatcher) or metric.instance_class is Table:
@@ -34,7 +34,7 @@ def _is_copy_by(rows, t, z, metric):
 def has_elder_copy(rows, vertices, u, metric):
     """Tell whether u hangs on an elder copy of it, whose edges all come before those of u."""
     t = np.int64(vertices[u].parent)
-    return 0 <= t < u and vertices[u].weight == 0 and is_copy(rows, t, u, metric)
+    return 0 <= t < u and vertices[u].weight == 0 and is_duplicate(rows, t, u, metric)
 
 
 @helper
@@ -54,7 +54,7 @@ def are_equal(rows, u, v):
 class Aside(NamedTuple):
     """The copies of a vertex, taken out of the tree: a list, in which ``link`` leads on."""
 
-    eldest: int  #: the copy on which the others will hang, which has stayed in the tree
+    oldest: int  #: the copy on which the others will hang, which has stayed in the tree
     first: int  #: of the others; −1 if none are set aside
     last: int
 
@@ -63,20 +63,20 @@ class Aside(NamedTuple):
 def set_copies_aside(rows, vertices, z, metric):
     """Take the copies of z, if it is the eldest of them, out of the tree but for the next one."""
     none = np.int64(-1)
-    eldest, has_more = none, False
+    oldest, has_more = none, False
     t, length = np.int64(vertices[z].parent), vertices[z].weight
     next_one = np.int64(vertices[z].child)
     while True:
         if t >= 0 and length == 0:
             if t < z:
                 return Aside(none, none, none)
-            has_more = eldest >= 0
-            eldest = min(eldest, t) if has_more else t
+            has_more = oldest >= 0
+            oldest = min(oldest, t) if has_more else t
         if next_one < 0:
             break
         t, length = next_one, vertices[next_one].weight
         next_one = np.int64(vertices[next_one].after)
-    if not has_more or not is_copy(rows, eldest, z, metric):
+    if not has_more or not is_duplicate(rows, oldest, z, metric):
         return Aside(none, none, none)
     first, last = none, none
     next_one = np.int64(vertices[z].child)
@@ -84,22 +84,22 @@ def set_copies_aside(rows, vertices, z, metric):
         t = next_one
         next_one = np.int64(vertices[t].after)
         is_leaf = vertices[t].child < 0  # or the forest is that of a forged file
-        if t != eldest and vertices[t].weight == 0 and is_leaf and is_copy(rows, t, z, metric):
+        if t != oldest and vertices[t].weight == 0 and is_leaf and is_duplicate(rows, t, z, metric):
             unlink(vertices, t)
             vertices[t].link = first
             first, last = t, t if last < 0 else last
-    return Aside(eldest, first, last)
+    return Aside(oldest, first, last)
 
 
 @helper
-def _count_aside(vertices, tally, z, aside):
+def _count_aside(vertices, counters, z, aside):
     """Count edges between classes as if copies hung on the eldest; return prototypes lost."""
     lost = 0
     v = aside.first
     while v >= 0:
         was_prototype = vertices[v].cuts > 0
-        count_crossing(vertices, tally, z, v, -1)
-        count_crossing(vertices, tally, aside.eldest, v, 1)
+        count_crossing(vertices, counters, z, v, -1)
+        count_crossing(vertices, counters, aside.oldest, v, 1)
         lost += was_prototype and vertices[v].cuts == 0
         v = np.int64(vertices[v].link) if v != aside.last else np.int64(-1)
     return lost
@@ -110,7 +110,7 @@ def hang_copies(vertices, aside):
     """Hang copies that were set aside on the eldest of them."""
     v = aside.first
     while v >= 0:
-        hang(vertices, v, aside.eldest, vertices[v].weight)
+        hang(vertices, v, aside.oldest, vertices[v].weight)
         v = np.int64(vertices[v].link) if v != aside.last else np.int64(-1)
 
 
@@ -120,7 +120,7 @@ def _take_back(vertices, cost, aside, changed, n_changed):
     hang_copies(vertices, aside)
     v = aside.first
     while v >= 0:
-        found = cost[v] - cost[v] if vertices[v].cuts > 0 else cost[aside.eldest]
+        found = cost[v] - cost[v] if vertices[v].cuts > 0 else cost[aside.oldest]
         if cost[v] != found:
             cost[v] = found
             changed = append(changed, n_changed, v)

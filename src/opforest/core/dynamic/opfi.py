@@ -15,18 +15,18 @@ import numpy as np
 from opforest.core.dynamic.candidates_kdtree import search_near
 from opforest.core.dynamic.candidates_scan import OUT, measure_from, nearest_of
 from opforest.core.dynamic.dispatch import enter, has_room, reprice_one
-from opforest.core.dynamic.duplicates import is_copy
+from opforest.core.dynamic.duplicates import is_duplicate
 from opforest.core.heap import append
 from opforest.core.jit import borrow, helper, kernel, overload
 from opforest.core.kdtree.dynamic import PAUSE
 from opforest.core.metrics.distances import TILE, between, count_tiles
-from opforest.core.records import Flat
+from opforest.core.records import NoIndex
 from opforest.core.rooted_tree import (
     add_edge,
     following,
     hang,
+    heaviest_to_ancestor,
     isolate,
-    largest_below,
     turn,
     unlink,
 )
@@ -45,7 +45,7 @@ def insert_opfi(state, index, bound, lines, conqueror, measured, metric, report)
     Parameters
     ----------
     index : Flat or Index
-        Finds neighbours.
+        Finds neighbors.
     bound : Bound
         Its heights are the costs, and there is one landmark.
     conqueror : array
@@ -56,7 +56,7 @@ def insert_opfi(state, index, bound, lines, conqueror, measured, metric, report)
         One record of the counters of an ``UpdateReport``.
     """
     state, index, bound, lines = borrow(state), borrow(index), borrow(bound), borrow(lines)
-    begin = state.tally[0].size
+    begin = state.counters[0].size
     for i in range(conqueror.shape[0]):
         if not has_room(index):
             return
@@ -67,7 +67,7 @@ def insert_opfi(state, index, bound, lines, conqueror, measured, metric, report)
 @helper
 def _insert(state, index, bound, lines, z, p, measured, metric, report):
     """Algorithm 1: insert z, which was conquered by p."""
-    vertices, cost, tally, rows = state.vertices, state.cost, state.tally[0], state.rows
+    vertices, cost, counters, rows = state.vertices, state.cost, state.counters[0], state.rows
     root, pair = lines
     isolate(vertices, z)
     pair[z] = -1
@@ -80,7 +80,7 @@ def _insert(state, index, bound, lines, z, p, measured, metric, report):
         else:
             report.case_1 += 1
         near, gaps, m = find_members(state, index, bound, root, z, p, measured, metric)
-        _insert_into_tree(vertices, tally, z, near, gaps, m)
+        _insert_into_tree(vertices, counters, z, near, gaps, m)
         root[z] = root[p]
         q = pair[p]
         if q >= 0 and between(q, z, rows, metric) < between(p, q, rows, metric):
@@ -88,18 +88,18 @@ def _insert(state, index, bound, lines, z, p, measured, metric, report):
         else:
             report.reconquered += _conquer_below(vertices, cost, index, root, z, root[z])
     enter(index, bound, z, rows, vertices, cost)
-    tally.size = z + 1
-    tally.version += 1
+    counters.size = z + 1
+    counters.version += 1
     report.learned += 1
 
 
 @helper
-def _insert_into_tree(vertices, tally, z, near, gaps, m):
+def _insert_into_tree(vertices, counters, z, near, gaps, m):
     """Algorithm 2: make z a member of a tree whose root stays."""
     hang(vertices, z, near[0], gaps[0])
-    tally.longest = max(tally.longest, gaps[0])
+    counters.longest = max(counters.longest, gaps[0])
     for i in range(1, m):
-        add_edge(vertices, tally, z, near[i], gaps[i])
+        add_edge(vertices, counters, z, near[i], gaps[i])
 
 
 def find_members(state, index, bound, root, z, p, measured, metric):
@@ -113,7 +113,7 @@ def find_members(state, index, bound, root, z, p, measured, metric):
 
 @overload(find_members)
 def _find_members(state, index, bound, root, z, p, measured, metric):
-    return (_scan_for_members if index.instance_class is Flat else _search_members).py_func
+    return (_scan_for_members if index.instance_class is NoIndex else _search_members).py_func
 
 
 @helper
@@ -137,7 +137,7 @@ def _scan_for_members(state, index, bound, root, z, p, measured, metric):
     t = nearest_of(state.bits, z)
     near[0], gaps[0] = t, gap[t]
     m = 1
-    if gaps[0] == 0 and is_copy(state.rows, t, z, metric):
+    if gaps[0] == 0 and is_duplicate(state.rows, t, z, metric):
         return near, gaps, m
     gap[t] = OUT
     for tile in range(count_tiles(z)):
@@ -233,7 +233,7 @@ def _start_tree(state, index, root, pair, z, p, metric, report):
         if q < 0 or between(p, z, rows, metric) < between(p, q, rows, metric):
             pair[p] = z
         return
-    unlink(vertices, largest_below(vertices, p, root[p]))
+    unlink(vertices, heaviest_to_ancestor(vertices, p, root[p]))
     turn(vertices, p)
     pair[p] = z
     report.prototypes_gained += 1

@@ -9,7 +9,7 @@ import numpy as np
 
 from opforest.core.disjoint_set import find_group
 from opforest.core.dynamic.components import Pieces, group_of, piece_of
-from opforest.core.dynamic.dispatch import find_way_out, note_pieces, raise_heights
+from opforest.core.dynamic.dispatch import min_outgoing_edge, note_pieces, raise_heights
 from opforest.core.jit import helper
 from opforest.core.rooted_tree import hang, turn
 
@@ -24,17 +24,17 @@ def _list_next(vertices, t, tail, i, stamp):
 
 
 @helper
-def join_pieces(state, index, bound, aside, neighbours, lengths, k, metric):
+def reconnect(state, index, bound, aside, neighbors, lengths, k, metric):
     """Join the pieces by their smallest edges; return the ends of these, and in which pieces.
 
     Copies that are set aside belong to the piece of the eldest, but nobody searches from them.
     """
-    vertices, tally = state.vertices, state.tally[0]
+    vertices, counters = state.vertices, state.counters[0]
     new, side = np.empty(2 * k + 2, np.int64), np.empty(2 * k, np.int64)
     n_new = 0
-    stamp = tally.stamp + 2
-    tally.stamp = stamp + k
-    head = neighbours[:k]
+    stamp = counters.stamp + 2
+    counters.stamp = stamp + k
+    head = neighbors[:k]
     tail, walking = head.copy(), np.arange(k)
     for i in range(k):
         state.gap[head[i]] = lengths[i]
@@ -50,7 +50,7 @@ def join_pieces(state, index, bound, aside, neighbours, lengths, k, metric):
         largest = find_group(group, rest)
         for i in range(k):
             if group[i] == i and i != largest:
-                u[i], v[i], weight[i] = find_way_out(state, index, i, pieces, metric)
+                u[i], v[i], weight[i] = min_outgoing_edge(state, index, i, pieces, metric)
         for i in range(k):
             if group[i] != i or i == largest:
                 continue
@@ -69,7 +69,7 @@ def join_pieces(state, index, bound, aside, neighbours, lengths, k, metric):
             side[n_new] = piece_of(vertices, u[i], stamp, rest, k)
             side[n_new + 1] = piece_of(vertices, v[i], stamp, rest, k)
             n_new += 2
-    tally.longest = max(tally.longest, longest)
+    counters.longest = max(counters.longest, longest)
     for i in range(k):
         if i != rest:
             raise_heights(bound, index, vertices, first[i], last[i], longest)
@@ -81,13 +81,13 @@ def _mark_aside(vertices, aside, stamp, first):
     """Put copies that are set aside before the eldest of them, in its piece."""
     if aside.first < 0:
         return
-    mark = vertices[aside.eldest].mark
+    mark = vertices[aside.oldest].mark
     first[mark - stamp] = aside.first
     v = aside.first
-    while v != aside.eldest:
+    while v != aside.oldest:
         vertices[v].mark = mark
         if v == aside.last:
-            vertices[v].link = aside.eldest
+            vertices[v].link = aside.oldest
         v = np.int64(vertices[v].link)
 
 
@@ -95,7 +95,7 @@ def _mark_aside(vertices, aside, stamp, first):
 def _walk(vertices, reach, stamp, at, tail, walking):
     """Walk through all pieces by turns until one is left, and return that.
 
-    ``at`` is, for each piece, the member whose neighbours come next; ``walking`` are the pieces
+    ``at`` is, for each piece, the member whose neighbors come next; ``walking`` are the pieces
     that are not at their end.
     """
     n_walking = walking.shape[0]

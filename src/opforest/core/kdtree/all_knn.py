@@ -88,7 +88,7 @@ def _measure_box(out, columns, begin, box, node, metric):
 
 @kernel
 def find_nearest(tree, columns, leaves, near, reach, metric):
-    """Find the neighbours of all points in some leaves.
+    """Find the neighbors of all points in some leaves.
 
     Parameters
     ----------
@@ -176,14 +176,14 @@ def _look_into(leaf, node, tree, lists, metric):
 
 @kernel
 def scan_for_nearest(rows, tiles, names, part, near, gaps, metric):
-    """Find the neighbours of some points by looking at all of them.
+    """Find the neighbors of some points by looking at all of them.
 
     Parameters
     ----------
     names : array
         0, 1, 2 and so on.
     part : array
-        The points whose neighbours are wanted.
+        The points whose neighbors are wanted.
     near, gaps : arrays of shape (n, k)
         Take the k nearest others, by (distance, index), and their distances.
     """

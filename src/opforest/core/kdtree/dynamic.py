@@ -30,7 +30,7 @@ NOBODY = np.int32(2**31 - 1)
 PIECE = np.dtype([("mark", np.int64), ("inside", np.int64)])
 
 
-class Index(NamedTuple):
+class DynamicKDTree(NamedTuple):
     """The tree. Its root is node 0; pair p of siblings are the nodes 2p + 1 and 2p + 2."""
 
     nodes: np.ndarray  #: records of ``node_type``
@@ -52,7 +52,7 @@ def node_type(dtype):
         ("child", np.int32),  # the first of its two children; or −1 − bucket for a leaf
         ("above", np.int32),  # its parent, −1 for the root
         ("count", np.int32),  # how many points it has
-        ("eldest", np.int32),  # the smallest vertex in it
+        ("oldest", np.int32),  # the smallest vertex in it
         ("first", np.int32),  # the vertex with the smallest (cost, index)
         ("axis", np.int32),  # where its children are divided, and at which coordinate
         ("landmark", np.int32),  # the landmark of one of its vertices
@@ -63,7 +63,7 @@ def node_type(dtype):
     return np.dtype(fields, align=True)
 
 
-def build_index(state, tree) -> Index:
+def build_index(state, tree) -> DynamicKDTree:
     """Return the index of the vertices in a k-d tree, which are told where they are.
 
     Its nodes are those of the tree, in the same order. What they say of a bound is not filled in.
@@ -74,7 +74,7 @@ def build_index(state, tree) -> Index:
     leaf = leaf[np.argsort(begin[leaf])]
     size = tree.nodes["end"][leaf] - begin[leaf]
     place = np.arange(n) + np.repeat(np.arange(len(leaf)) * BUCKET - begin[leaf], size)
-    index = Index(
+    index = DynamicKDTree(
         nodes=np.zeros(2 * pairs + 1, node_type(dtype)),
         pieces=np.zeros(2 * pairs + 1, PIECE),
         box=np.empty((2 * pairs + 1, 2, d), dtype),
@@ -89,11 +89,11 @@ def build_index(state, tree) -> Index:
     index.points[place] = tree.points
     index.holder[: len(leaf)] = leaf
     state.vertices["home"][tree.vertex] = place
-    _summarise_all(index.nodes[: len(tree.nodes)], tree, leaf, state)
+    _summarize_all(index.nodes[: len(tree.nodes)], tree, leaf, state)
     return index
 
 
-def _summarise_all(nodes, tree, leaf, state):
+def _summarize_all(nodes, tree, leaf, state):
     """Fill in the nodes of a new index; the leaves are given in the order of their places."""
     begin, count = tree.nodes["begin"], tree.nodes["end"] - tree.nodes["begin"]
     first_place, vertex = begin[leaf], tree.vertex
@@ -103,7 +103,7 @@ def _summarise_all(nodes, tree, leaf, state):
     bits = np.uint64(1) << (state.vertices["label"][vertex] & 63).astype(np.uint64)
     nodes["count"], nodes["above"], nodes["child"] = count, -1, tree.nodes["child"]
     nodes["child"][leaf] = -1 - np.arange(len(leaf))
-    nodes["eldest"][leaf] = np.minimum.reduceat(vertex, first_place)
+    nodes["oldest"][leaf] = np.minimum.reduceat(vertex, first_place)
     nodes["first"][leaf] = np.minimum.reduceat(cheapest, first_place)
     nodes["classes"][leaf] = np.bitwise_or.reduceat(bits, first_place)
     levels = []
@@ -125,7 +125,7 @@ def _note_children(nodes, box, parent, left, right, cost):
     nodes["above"][left] = nodes["above"][right] = parent
     nodes["axis"][parent] = axis
     nodes["split"][parent] = box[right, LOW, axis]
-    nodes["eldest"][parent] = np.minimum(nodes["eldest"][left], nodes["eldest"][right])
+    nodes["oldest"][parent] = np.minimum(nodes["oldest"][left], nodes["oldest"][right])
     nodes["classes"][parent] = nodes["classes"][left] | nodes["classes"][right]
     nodes["first"][parent] = np.where(is_right, b, a)
 
@@ -135,7 +135,7 @@ def is_full(index) -> bool:
     return bool(index.room[SPARE] < 2 or index.room[SHORT])
 
 
-def with_room(index) -> Index:
+def with_room(index) -> DynamicKDTree:
     """Return the index with more room for nodes."""
     before, after = len(index.spare), 2 * len(index.spare)
     free = index.room[SPARE]
@@ -144,7 +144,7 @@ def with_room(index) -> Index:
     spare[free : free + after - before, 1] = np.arange(before, after) + 1
     d = index.points.shape[1]
     places = (after + 1) * BUCKET
-    return Index(
+    return DynamicKDTree(
         nodes=resized(index.nodes, 2 * after + 1),
         pieces=resized(index.pieces, 2 * after + 1),
         box=resized(index.box, 2 * after + 1, 2, d),
@@ -156,7 +156,7 @@ def with_room(index) -> Index:
     )
 
 
-def with_width(index, d) -> Index:
+def with_width(index, d) -> DynamicKDTree:
     """Return the index with another number of features; new ones are 0."""
     box, points = index.box, index.points
     return index._replace(box=resized(box, len(box), 2, d), points=resized(points, len(points), d))
@@ -180,7 +180,7 @@ def find_fault(index, state, bound=None) -> str:
 
 
 def _alive(state):
-    return np.flatnonzero(state.vertices["label"][: state.tally[0]["size"]] >= 0)
+    return np.flatnonzero(state.vertices["label"][: state.counters[0]["size"]] >= 0)
 
 
 def _find_fault_below(index, node, state, bound):
@@ -211,7 +211,7 @@ def _find_fault_below(index, node, state, bound):
     bits = np.bitwise_or.reduce(np.uint64(1) << (label & 63).astype(np.uint64))
     corners = state.rows[inside].min(0), state.rows[inside].max(0)
     truths = {
-        "the eldest is another one": own["eldest"] == inside.min(),
+        "the eldest is another one": own["oldest"] == inside.min(),
         "the cheapest is another one": own["first"]
         == inside[np.lexsort((inside, state.cost[inside]))[0]],
         "classes are wrong": own["classes"] == bits,

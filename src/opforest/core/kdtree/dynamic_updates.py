@@ -14,7 +14,7 @@ from opforest.core.kdtree.static import (
     LEAF,
     NODE,
     STACK,
-    KDTree,
+    StaticKDTree,
     most_nodes,
     split_all,
     widest_axis,
@@ -101,7 +101,7 @@ def _graft(index, bound, node, bucket, tree, vertices, cost):
         parent.axis = widest_axis(box, i)
         parent.split = box[below + 1, LOW, parent.axis]
     for i in range(m - 1, -1, -1):
-        _summarise(index, bound, target[i], vertices, cost)
+        _summarize(index, bound, target[i], vertices, cost)
 
 
 @helper
@@ -132,18 +132,18 @@ def _first_in_bucket(vertex, begin, end, cost):
 # What is called often is given single arrays and allocates nothing, so that nobody counts
 # references.
 @helper
-def _summarise_leaf(nodes, node, box, vertex, points, vertices, cost):
+def _summarize_leaf(nodes, node, box, vertex, points, vertices, cost):
     """Note what is true of a leaf."""
     leaf = nodes[node]
     begin = (-1 - np.int64(leaf.child)) * BUCKET
     end = begin + leaf.count
-    leaf.eldest = NOBODY
+    leaf.oldest = NOBODY
     leaf.classes = 0
     for k in range(box.shape[2]):
         box[node, LOW, k], box[node, HIGH, k] = np.inf, -np.inf
     for place in range(begin, end):
         v = vertex[place]
-        leaf.eldest = min(leaf.eldest, v)
+        leaf.oldest = min(leaf.oldest, v)
         leaf.classes |= class_bit(vertices[v].label)
         for k in range(box.shape[2]):
             box[node, LOW, k] = min(box[node, LOW, k], points[place, k])
@@ -152,13 +152,13 @@ def _summarise_leaf(nodes, node, box, vertex, points, vertices, cost):
 
 
 @helper
-def _summarise_parent(nodes, node, box, cost):
+def _summarize_parent(nodes, node, box, cost):
     """Note what is true of a node, once it is noted of its children."""
     parent = nodes[node]
     below = np.int64(parent.child)
     left, right = nodes[below], nodes[below + 1]
     parent.count = left.count + right.count
-    parent.eldest = min(left.eldest, right.eldest)
+    parent.oldest = min(left.oldest, right.oldest)
     parent.classes = left.classes | right.classes
     parent.first = _cheaper(left.first, right.first, cost)
     for k in range(box.shape[2]):
@@ -167,22 +167,22 @@ def _summarise_parent(nodes, node, box, cost):
 
 
 @helper
-def _summarise(index, bound, node, vertices, cost):
+def _summarize(index, bound, node, vertices, cost):
     """Note what is true of a node, once it is noted of its children."""
     if index.nodes[node].child >= 0:
-        _summarise_parent(index.nodes, node, index.box, cost)
+        _summarize_parent(index.nodes, node, index.box, cost)
     else:
-        _summarise_leaf(index.nodes, node, index.box, index.vertex, index.points, vertices, cost)
+        _summarize_leaf(index.nodes, node, index.box, index.vertex, index.points, vertices, cost)
     _note_slack(index.nodes, node, index.vertex, bound)
 
 
 @helper
-def _summarise_above(nodes, node, box, vertex, bound, cost):
+def _summarize_above(nodes, node, box, vertex, bound, cost):
     """Note anew what is true of all nodes above one; return the highest that is unbalanced."""
     highest = np.int64(-1)
     node = np.int64(nodes[node].above)
     while node >= 0:
-        _summarise_parent(nodes, node, box, cost)
+        _summarize_parent(nodes, node, box, cost)
         _note_slack(nodes, node, vertex, bound)
         below = nodes[node].child
         if _is_unbalanced(nodes[node].count, nodes[below].count, nodes[below + 1].count):
@@ -239,8 +239,8 @@ def leave(index, bound, z, rows, vertices, cost):
 @helper
 def _climb(index, bound, leaf, rows, vertices, cost):
     """Note anew what is true of a leaf and of all above it, and restore balance."""
-    _summarise(index, bound, leaf, vertices, cost)
-    highest = _summarise_above(index.nodes, leaf, index.box, index.vertex, bound, cost)
+    _summarize(index, bound, leaf, vertices, cost)
+    highest = _summarize_above(index.nodes, leaf, index.box, index.vertex, bound, cost)
     if highest >= 0:
         _rebuild(index, bound, highest, rows, vertices, cost)
 
@@ -279,7 +279,7 @@ def _rebuild(index, bound, node, rows, vertices, cost):
     nodes, box = np.empty(size, NODE), np.empty((size, 2, rows.shape[1]), rows.dtype)
     points = rows[vertex]
     m = split_all(points, vertex, nodes, box)
-    _graft(index, bound, node, bucket, KDTree(nodes[:m], box, vertex, points), vertices, cost)
+    _graft(index, bound, node, bucket, StaticKDTree(nodes[:m], box, vertex, points), vertices, cost)
 
 
 @helper
@@ -302,7 +302,7 @@ def note_piece(nodes, pieces, holder, vertices, v, mark, stamp):
 
 
 @helper
-def reprice(index, changed, n_changed, vertices, cost):
+def update_min_cost(index, changed, n_changed, vertices, cost):
     """Note that the costs of these vertices, and of no others, have changed."""
     for i in range(n_changed):
         reprice_one(changed[i], vertices, index.holder, index.nodes, index.vertex, cost)

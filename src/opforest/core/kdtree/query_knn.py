@@ -11,7 +11,7 @@ from opforest.core.metrics.distances import TILE, count_tiles, distance, measure
 
 @kernel
 def search_for_queries(queries, tree, near, gaps, metric):
-    """Find the neighbours of queries in a k-d tree.
+    """Find the neighbors of queries in a k-d tree.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def search_for_queries(queries, tree, near, gaps, metric):
 
 @kernel
 def scan_for_queries(queries, rows, tiles, names, near, gaps, metric):
-    """Find the neighbours of queries by looking at all points.
+    """Find the neighbors of queries by looking at all points.
 
     ``names`` are 0, 1, 2 and so on; ``near`` and ``gaps`` are as in ``search_for_queries``.
     """

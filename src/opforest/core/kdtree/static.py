@@ -15,12 +15,12 @@ LEAF = 12
 STACK = 128
 
 
-#: The record of a node: its places, and the first of its two children, which are neighbours; −1 for
+#: The record of a node: its places, and the first of its two children, which are neighbors; −1 for
 #: a leaf.
 NODE = np.dtype([("begin", np.int64), ("end", np.int64), ("child", np.int64)])
 
 
-class KDTree(NamedTuple):
+class StaticKDTree(NamedTuple):
     """Points in the order of the tree, and nodes: children follow their parents."""
 
     nodes: np.ndarray  #: records of type NODE
@@ -35,14 +35,14 @@ def most_nodes(n):
     return 4 * (n // LEAF + 1)  # leaves of at least LEAF / 2 points
 
 
-def build_kdtree(rows, chosen) -> KDTree:
+def build_kdtree(rows, chosen) -> StaticKDTree:
     """Return the tree of the chosen rows."""
     vertex = np.array(chosen, np.int64)
     points = np.ascontiguousarray(rows[vertex])
     size = most_nodes.py_func(len(vertex))
     nodes, box = np.empty(size, NODE), np.empty((size, 2, rows.shape[1]), rows.dtype)
     m = split_all(points, vertex, nodes, box)
-    return KDTree(nodes[:m], box[:m], vertex, points)
+    return StaticKDTree(nodes[:m], box[:m], vertex, points)
 
 
 @helper
@@ -153,7 +153,7 @@ def split_all(points, vertex, nodes, box):
 
 @kernel
 def count_looks(tree, sample, metric):
-    """Return how many points a search for a nearest neighbour measures, on average."""
+    """Return how many points a search for a nearest neighbor measures, on average."""
     nodes, box, _, points = borrow(tree)
     stack, bound = np.empty(STACK, np.int64), np.empty(STACK, points.dtype)
     looks = 0

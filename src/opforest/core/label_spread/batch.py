@@ -16,7 +16,7 @@ from opforest.core.jit import borrow, helper, kernel
 from opforest.core.records import Tree
 
 #: The label of a vertex that has none.
-UNLABELLED = -1
+UNLabeled = -1
 
 
 class Spread(NamedTuple):
@@ -28,9 +28,9 @@ class Spread(NamedTuple):
 
 
 def spread_labels(tree: Tree, label: np.ndarray) -> Spread:
-    """Spread the labels of all vertices that have one to the vertices that are ``UNLABELLED``."""
+    """Spread the labels of all vertices that have one to the vertices that are ``UNLabeled``."""
     n = len(label)
-    seeds = label != UNLABELLED
+    seeds = label != UNLabeled
     spread = Spread(np.array(label), np.zeros(n, tree.weight.dtype), np.full(n, -1, np.int32))
     if seeds.any():
         _spread(tree, seeds, np.where(seeds, -1, n), spread)

@@ -4,34 +4,34 @@ import numpy as np
 
 from opforest.core.jit import helper, overload
 from opforest.core.kdtree.dynamic import BUCKET, class_bit
-from opforest.core.records import Flat
+from opforest.core.records import NoIndex
 
 
-def refresh(index, changed, n_changed, vertices, cost, tally):
+def refresh(index, changed, n_changed, vertices, cost, counters):
     """Bring the index up to date where costs and labels of these vertices have changed."""
 
 
 @overload(refresh)
-def _refresh(index, changed, n_changed, vertices, cost, tally):
-    if index.instance_class is Flat:
-        return lambda index, changed, n_changed, vertices, cost, tally: None
+def _refresh(index, changed, n_changed, vertices, cost, counters):
+    if index.instance_class is NoIndex:
+        return lambda index, changed, n_changed, vertices, cost, counters: None
 
-    def refresh_nodes(index, changed, n_changed, vertices, cost, tally):
+    def refresh_nodes(index, changed, n_changed, vertices, cost, counters):
         # Each node above a change is looked at once, after those below it. Until then, ``inside``
         # is the number of its children that are still to come.
         nodes, pieces = index.nodes, index.pieces
-        tally.stamp += 2
+        counters.stamp += 2
         leaves, m = np.empty(n_changed, np.int64), 0
         for i in range(n_changed):
             node = np.int64(index.holder[vertices[changed[i]].home // BUCKET])
-            if pieces[node].mark != tally.stamp:
+            if pieces[node].mark != counters.stamp:
                 leaves[m] = node
                 m += 1
-            while node >= 0 and pieces[node].mark != tally.stamp:
-                pieces[node].mark = tally.stamp
+            while node >= 0 and pieces[node].mark != counters.stamp:
+                pieces[node].mark = counters.stamp
                 pieces[node].inside = 0
                 node = np.int64(nodes[node].above)
-                if node >= 0 and pieces[node].mark == tally.stamp:
+                if node >= 0 and pieces[node].mark == counters.stamp:
                     pieces[node].inside += 1
         for i in range(m):
             node = leaves[i]

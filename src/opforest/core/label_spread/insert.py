@@ -5,7 +5,7 @@ import numpy as np
 from opforest.core.dynamic.bottleneck_bound import extend
 from opforest.core.dynamic.dispatch import enter, find_candidates, has_room
 from opforest.core.jit import borrow, helper, kernel
-from opforest.core.label_spread.batch import UNLABELLED
+from opforest.core.label_spread.batch import UNLabeled
 from opforest.core.label_spread.index_summaries import refresh
 from opforest.core.label_spread.seed_paths import follow, offer_edge, plant, redirect
 from opforest.core.rooted_tree import add_edge, hang, isolate
@@ -15,11 +15,11 @@ from opforest.core.rooted_tree import add_edge, hang, isolate
 def insert_seeded(state, index, bound, end, measured, metric, report):
     """Insert the vertices from ``tally.size`` to ``end``, whose rows and labels are in place.
 
-    A label may be ``UNLABELLED``. Insertion stops early if the index has no room left. The
+    A label may be ``UNLabeled``. Insertion stops early if the index has no room left. The
     parameters are those of ``insert_exactly``.
     """
     state, index, bound = borrow(state), borrow(index), borrow(bound)
-    for z in range(state.tally[0].size, end):
+    for z in range(state.counters[0].size, end):
         if not has_room(index):
             return
         _insert(state, index, bound, z, measured, metric, report[0])
@@ -28,10 +28,10 @@ def insert_seeded(state, index, bound, end, measured, metric, report):
 
 @helper
 def _insert(state, index, bound, z, measured, metric, report):
-    vertices, cost, way, tally = state.vertices, state.cost, state.way, state.tally[0]
+    vertices, cost, way, counters = state.vertices, state.cost, state.way, state.counters[0]
     near, gaps, m = find_candidates(state, index, bound, z, measured, metric)
     extend(bound, z, near[0], gaps[0])
-    prototypes, is_seed = tally.prototypes, vertices[z].label != UNLABELLED
+    prototypes, is_seed = counters.prototypes, vertices[z].label != UNLabeled
     changed = np.empty(16, np.int64)
     changed[0] = z
     n_changed = 1
@@ -41,48 +41,50 @@ def _insert(state, index, bound, z, measured, metric, report):
     if is_seed and prototypes > 0:
         vertices[z].cuts = 1
         cost[z] = 0
-        tally.prototypes += 1
-        changed, n_changed = offer_edge(vertices, cost, tally, way, z, near[0], changed, n_changed)
+        counters.prototypes += 1
+        changed, n_changed = offer_edge(
+            vertices, cost, counters, way, z, near[0], changed, n_changed
+        )
     elif prototypes > 0:
         way[z] = near[0]
         cost[z] = max(cost[near[0]], gaps[0])
         vertices[z].label = vertices[near[0]].label
-    tally.longest = max(tally.longest, gaps[0])
+    counters.longest = max(counters.longest, gaps[0])
     longest_left = False
     for i in range(1, m):
         p = near[i]
-        x, y, weight = add_edge(vertices, tally, z, p, gaps[i])
+        x, y, weight = add_edge(vertices, counters, z, p, gaps[i])
         if x == z and y == p:
             continue
-        longest_left |= weight == tally.longest
+        longest_left |= weight == counters.longest
         if prototypes > 0:
             changed, n_changed = _exchange(
-                vertices, cost, tally, way, z, p, x, y, changed, n_changed
+                vertices, cost, counters, way, z, p, x, y, changed, n_changed
             )
     if longest_left:
-        tally.longest = 0
+        counters.longest = 0
         for v in range(z + 1):
-            tally.longest = max(tally.longest, vertices[v].weight)
+            counters.longest = max(counters.longest, vertices[v].weight)
     if prototypes == 0:
         cost[z] = 0
         if is_seed:
-            changed, n_changed = plant(vertices, cost, tally, way, z, changed, n_changed)
+            changed, n_changed = plant(vertices, cost, counters, way, z, changed, n_changed)
         else:
             vertices[z].label = 0
     enter(index, bound, z, state.rows, vertices, cost)
-    refresh(index, changed, n_changed, vertices, cost, tally)
-    tally.size = z + 1
-    tally.version += 1
+    refresh(index, changed, n_changed, vertices, cost, counters)
+    counters.size = z + 1
+    counters.version += 1
     report.learned += 1
     report.prototypes_gained += is_seed
     report.reconquered += n_changed
 
 
 @helper
-def _exchange(vertices, cost, tally, way, z, p, x, y, changed, m):
+def _exchange(vertices, cost, counters, way, z, p, x, y, changed, m):
     """Adapt the ways to a tree in which the edge zp has replaced xy."""
     if way[x] != y and way[y] != x:
-        return offer_edge(vertices, cost, tally, way, z, p, changed, m)
+        return offer_edge(vertices, cost, counters, way, z, p, changed, m)
     # A way led over xy, the largest edge of a cycle; now it leads over zp. Of z and p, the one that
     # now hangs below the other is on the side of x.
     turned, fixed = z, p
@@ -91,20 +93,20 @@ def _exchange(vertices, cost, tally, way, z, p, x, y, changed, m):
     last = x
     if way[x] != y:
         turned, fixed, last = fixed, turned, y
-    redirect(vertices, tally, way, turned, last, fixed)
-    return follow(vertices, cost, tally, way, turned, changed, m)
+    redirect(vertices, counters, way, turned, last, fixed)
+    return follow(vertices, cost, counters, way, turned, changed, m)
 
 
 @kernel
 def label_exactly(state, index, chosen, labels, report):
     """Give labels to vertices that have none of their own."""
     state, index = borrow(state), borrow(index)
-    vertices, cost, way, tally = state.vertices, state.cost, state.way, state.tally[0]
+    vertices, cost, way, counters = state.vertices, state.cost, state.way, state.counters[0]
     for i in range(chosen.shape[0]):
         v = chosen[i]
         vertices[v].label = labels[i]
-        changed, n_changed = plant(vertices, cost, tally, way, v, np.empty(16, np.int64), 0)
-        refresh(index, changed, n_changed, vertices, cost, tally)
+        changed, n_changed = plant(vertices, cost, counters, way, v, np.empty(16, np.int64), 0)
+        refresh(index, changed, n_changed, vertices, cost, counters)
         report[0].prototypes_gained += 1
         report[0].reconquered += n_changed
-    tally.version += 1
+    counters.version += 1

@@ -10,7 +10,7 @@ import numpy as np
 from opforest.core.disjoint_set import find_group
 from opforest.core.dynamic.dispatch import has_room, leave
 from opforest.core.dynamic.duplicates import hang_copies, set_copies_aside
-from opforest.core.dynamic.reconnect import join_pieces
+from opforest.core.dynamic.reconnect import reconnect
 from opforest.core.dynamic.remove import cut_out, make_hole
 from opforest.core.edge_order import precedes
 from opforest.core.heap import append
@@ -20,50 +20,50 @@ from opforest.core.label_spread.seed_paths import follow, redirect, step
 
 
 @kernel
-def remove_seeded(state, index, bound, doomed, metric, report):
+def remove_seeded(state, index, bound, to_remove, metric, report):
     """Remove vertices as ``remove_exactly`` does, from a forest of seeds."""
     state, index, bound = borrow(state), borrow(index), borrow(bound)
-    for i in range(doomed.shape[0]):
+    for i in range(to_remove.shape[0]):
         if not has_room(index):
             return i
-        _remove(state, index, bound, doomed[i], metric, report[0])
-    return doomed.shape[0]
+        _remove(state, index, bound, to_remove[i], metric, report[0])
+    return to_remove.shape[0]
 
 
 @helper
 def _remove(state, index, bound, z, metric, report):
-    vertices, cost, way, tally = state.vertices, state.cost, state.way, state.tally[0]
-    was_seed, seeds = vertices[z].cuts > 0, tally.prototypes
+    vertices, cost, way, counters = state.vertices, state.cost, state.way, state.counters[0]
+    was_seed, seeds = vertices[z].cuts > 0, counters.prototypes
     leave(index, bound, z, state.rows, vertices, cost)
     aside = set_copies_aside(state.rows, vertices, z, metric)
-    neighbours, lengths, k = cut_out(vertices, z)
-    top, n_tops = _list_tops(vertices, way, z, neighbours, k, aside)
-    make_hole(vertices, tally, cost, z)
+    neighbors, lengths, k = cut_out(vertices, z)
+    top, n_tops = _list_tops(vertices, way, z, neighbors, k, aside)
+    make_hole(vertices, counters, cost, z)
     way[z] = -1
-    tally.prototypes -= was_seed
-    join_pieces(state, index, bound, aside, neighbours, lengths, k, metric)
+    counters.prototypes -= was_seed
+    reconnect(state, index, bound, aside, neighbors, lengths, k, metric)
     hang_copies(vertices, aside)
     changed = np.empty(16, np.int64)
     n_changed = 0
-    if tally.prototypes > 0:
-        changed, n_changed = _join(vertices, cost, tally, way, top[:n_tops], changed)
+    if counters.prototypes > 0:
+        changed, n_changed = _join(vertices, cost, counters, way, top[:n_tops], changed)
     elif seeds > 0:
-        changed, n_changed = _lose_all(vertices, cost, tally, way, changed)
-    refresh(index, changed, n_changed, vertices, cost, tally)
-    tally.version += 1
+        changed, n_changed = _lose_all(vertices, cost, counters, way, changed)
+    refresh(index, changed, n_changed, vertices, cost, counters)
+    counters.version += 1
     report.forgotten += 1
     report.prototypes_lost += was_seed
     report.reconquered += n_changed
 
 
 @helper
-def _list_tops(vertices, way, z, neighbours, k, aside):
-    """Return the neighbours, and copies set aside, whose way led through z; and their number."""
+def _list_tops(vertices, way, z, neighbors, k, aside):
+    """Return the neighbors, and copies set aside, whose way led through z; and their number."""
     top = np.empty(8, np.int64)
     n_tops = 0
     for i in range(k):
-        if way[neighbours[i]] == z:
-            top = append(top, n_tops, neighbours[i])
+        if way[neighbors[i]] == z:
+            top = append(top, n_tops, neighbors[i])
             n_tops += 1
     v = aside.first
     while v >= 0:
@@ -75,10 +75,10 @@ def _list_tops(vertices, way, z, neighbours, k, aside):
 
 
 @helper
-def _lose_all(vertices, cost, tally, way, changed):
+def _lose_all(vertices, cost, counters, way, changed):
     """Reset all vertices when the last seed has gone; return them."""
     m = 0
-    for v in range(tally.size):
+    for v in range(counters.size):
         if vertices[v].label >= 0:
             vertices[v].label = 0
             cost[v] = 0
@@ -89,14 +89,14 @@ def _lose_all(vertices, cost, tally, way, changed):
 
 
 @helper
-def _join(vertices, cost, tally, way, top, changed):
+def _join(vertices, cost, counters, way, top, changed):
     """Join pieces, whose ways end at ``top``, to the rest; return which vertices have changed."""
     k = top.shape[0]
     n_changed = 0
     if k == 0:
         return changed, n_changed
-    stamp = tally.stamp + 2
-    tally.stamp = stamp + k
+    stamp = counters.stamp + 2
+    counters.stamp = stamp + k
     u, v, m = _list_exits(vertices, way, stamp, top)
     order = _sorted(vertices, u[:m], v[:m])
     group = np.arange(k + 1)  # the last one is the rest
@@ -124,8 +124,8 @@ def _join(vertices, cost, tally, way, top, changed):
             inner, outer, piece = u[taken[i]], v[taken[i]], a
             if is_joined[a]:
                 inner, outer, piece = outer, inner, b
-            redirect(vertices, tally, way, inner, top[piece], outer)
-            changed, n_changed = follow(vertices, cost, tally, way, inner, changed, n_changed)
+            redirect(vertices, counters, way, inner, top[piece], outer)
+            changed, n_changed = follow(vertices, cost, counters, way, inner, changed, n_changed)
             is_joined[piece] = True
             n_joined += 1
     return changed, n_changed

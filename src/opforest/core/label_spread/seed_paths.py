@@ -14,7 +14,7 @@ from opforest.core.jit import helper
 
 @helper
 def step(vertices, u, v):
-    """Return the length of the tree's edge between two neighbours."""
+    """Return the length of the tree's edge between two neighbors."""
     return vertices[u].weight if vertices[u].parent == v else vertices[v].weight
 
 
@@ -66,24 +66,24 @@ def _largest_of_circle(vertices, way, mine, u, v):
 
 
 @helper
-def redirect(vertices, tally, way, u, last, target):
+def redirect(vertices, counters, way, u, last, target):
     """Redirect the way of u to ``target``, and reverse its old way up to ``last``.
 
     The vertices redirected are marked with the tally's stamp.
     """
-    tally.stamp += 2
+    counters.stamp += 2
     v = u
     while True:
         after = np.int64(way[v])
         way[v] = target
-        vertices[v].mark = tally.stamp
+        vertices[v].mark = counters.stamp
         if v == last:
             return
         target, v = v, after
 
 
 @helper
-def follow(vertices, cost, tally, way, u, changed, m):
+def follow(vertices, cost, counters, way, u, changed, m):
     """Bring labels and costs up to date at u, whose way was redirected, and behind it.
 
     Returns
@@ -91,7 +91,7 @@ def follow(vertices, cost, tally, way, u, changed, m):
     changed, m : array, int
         The list, extended by the vertices whose label or cost has changed, and its length.
     """
-    stamp = tally.stamp
+    stamp = counters.stamp
     after = np.int64(way[u])
     if after < 0:
         cost[u] = 0
@@ -153,25 +153,25 @@ def follow_first(vertices, cost, way, seed, changed, m):
 
 
 @helper
-def plant(vertices, cost, tally, way, v, changed, m):
+def plant(vertices, cost, counters, way, v, changed, m):
     """Make v, which already has its label, a seed: the largest edge on its way leaves."""
     vertices[v].cuts = 1
-    tally.prototypes += 1
-    if tally.prototypes == 1:
+    counters.prototypes += 1
+    if counters.prototypes == 1:
         return follow_first(vertices, cost, way, v, changed, m)
     last = largest_ahead(vertices, way, v, np.int64(-1))
-    redirect(vertices, tally, way, v, last, np.int64(-1))
-    return follow(vertices, cost, tally, way, v, changed, m)
+    redirect(vertices, counters, way, v, last, np.int64(-1))
+    return follow(vertices, cost, counters, way, v, changed, m)
 
 
 @helper
-def offer_edge(vertices, cost, tally, way, u, v, changed, m):
+def offer_edge(vertices, cost, counters, way, u, v, changed, m):
     """Let ways use a new edge of the tree, unless it is the largest of its cycle."""
     length = step(vertices, u, v)
     if length > cost[u] and length > cost[v]:
         return changed, m
-    tally.stamp += 2
-    before_u, before_v = _largest_of_circle(vertices, way, tally.stamp, u, v)
+    counters.stamp += 2
+    before_u, before_v = _largest_of_circle(vertices, way, counters.stamp, u, v)
     turned, fixed, last = u, v, before_u
     if before_u < 0 or (before_v >= 0 and _larger(vertices, way, before_u, before_v) == before_v):
         turned, fixed, last = v, u, before_v
@@ -180,5 +180,5 @@ def offer_edge(vertices, cost, tally, way, u, v, changed, m):
     after = np.int64(way[last])
     if precedes(step(vertices, last, after), last, after, length, u, v):
         return changed, m
-    redirect(vertices, tally, way, turned, last, fixed)
-    return follow(vertices, cost, tally, way, turned, changed, m)
+    redirect(vertices, counters, way, turned, last, fixed)
+    return follow(vertices, cost, counters, way, turned, changed, m)

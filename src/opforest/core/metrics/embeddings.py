@@ -19,10 +19,10 @@ def unit_rows(X: Array) -> Array:
             f"metric 'cosine' is undefined for a zero vector, and row {int(largest.argmin())} of X "
             "is one. Remove such examples or choose a metric such as 'euclidean'."
         )
-    return _normalised(X / largest[:, None])
+    return _normalized(X / largest[:, None])
 
 
-def centred_unit_rows(X: Array) -> Array:
+def centered_unit_rows(X: Array) -> Array:
     """Subtract its mean from each row and scale it to length 1, as for the correlation."""
     spread = X.max(axis=1) - X.min(axis=1)
     if not spread.all():
@@ -35,7 +35,7 @@ def centred_unit_rows(X: Array) -> Array:
     total = np.zeros(len(X), X.dtype)
     for column in scaled.T:
         total += column
-    return _normalised(scaled - (total / X.shape[1])[:, None])
+    return _normalized(scaled - (total / X.shape[1])[:, None])
 
 
 def roots_of_shares(X: Array) -> Array:
@@ -53,7 +53,7 @@ def roots_of_shares(X: Array) -> Array:
     return np.sqrt(X)
 
 
-def _normalised(X: Array) -> Array:
+def _normalized(X: Array) -> Array:
     total = np.zeros(len(X), X.dtype)
     for column in X.T:
         total += column * column

@@ -8,13 +8,13 @@ def share_kept(points):
     return 1 - (points.shape[1] + 4) * float(np.finfo(points.dtype).eps)
 
 
-def centre_points(points, centre):
-    """Return centred points and what is left of their squared norms after rounding."""
+def center_points(points, center):
+    """Return centered points and what is left of their squared norms after rounding."""
     limit, d = np.finfo(points.dtype), points.shape[1]
-    centred = points - centre
-    norm = np.einsum("ij,ij->i", centred, centred)
+    centered = points - center
+    norm = np.einsum("ij,ij->i", centered, centered)
     is_safe = norm < limit.max / 8
     norm *= share_kept(points) * (1 - (1.25 * d + 8) * float(limit.eps))
     norm -= 8 * d * limit.tiny
     norm[~is_safe] = -np.inf
-    return centred, norm
+    return centered, norm

@@ -19,7 +19,7 @@ from opforest._utils.warn import warn
 from opforest.core.jit import is_jitted
 from opforest.core.metrics import types as more
 from opforest.core.metrics import units
-from opforest.core.metrics.embeddings import centred_unit_rows, roots_of_shares, unit_rows
+from opforest.core.metrics.embeddings import centered_unit_rows, roots_of_shares, unit_rows
 from opforest.core.metrics.metric import CallableMetric, Metric, PrecomputedMetric, _same
 from opforest.core.metrics.types import (
     REFUSED,
@@ -57,7 +57,7 @@ _NAMED = {
         Metric("hamming", Hamming(), conversion=units.share),
         Metric("cosine", _SQUARED, unit_rows, units.half),
         Metric("chord", _SQUARED, unit_rows, units.sqrt),
-        Metric("correlation", _SQUARED, centred_unit_rows, units.half),
+        Metric("correlation", _SQUARED, centered_unit_rows, units.half),
         Metric("jaccard", more.Jaccard(), power=2),
         Metric("dice", more.Jaccard(), conversion=units.dice, power=2),
         Metric("mean_censored_euclidean", more.MeanCensoredEuclidean(),

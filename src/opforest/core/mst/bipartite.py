@@ -7,7 +7,7 @@ is measured once. Edges are compared as in ``prim``.
 import numpy as np
 
 from opforest._utils.progress import advance
-from opforest.core.jit import borrow, helper, kernel, specialise
+from opforest.core.jit import borrow, helper, kernel, specialize
 from opforest.core.mst import prim
 from opforest.core.mst.prim import (
     join,
@@ -30,7 +30,7 @@ def span_bipartite(rows, split, metric) -> Tree:
     left = make_frontier(rows, np.arange(1, split), metric)
     right = make_frontier(rows, np.arange(split, n), metric)
     outside = np.array([split - 1, n - split])
-    grow = specialise(_grow, metric)
+    grow = specialize(_grow, metric)
     steps = max(1, prim.WORK_PER_CALL // rows.size)
     for begin in range(0, n - 1, steps):
         advance(begin / n)

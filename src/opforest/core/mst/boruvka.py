@@ -21,9 +21,9 @@ from opforest.core.kdtree.static import STACK, build_kdtree, push_children
 from opforest.core.metrics.distances import distance
 from opforest.core.records import Tree
 
-#: Neighbours that every point lists first, at the most and at the least: the more features there
+#: Neighbors that every point lists first, at the most and at the least: the more features there
 #: are, the longer it takes to find another one, and the sooner components are joined by few.
-MANY_NEIGHBOURS, FEW_NEIGHBOURS = 8, 3
+MANY_NeighborS, FEW_NeighborS = 8, 3
 
 #: Leaves or places searched by one call of a kernel, so that threads share the work and Ctrl-C is
 #: heard.
@@ -35,7 +35,7 @@ class Rounds(NamedTuple):
 
     component: np.ndarray
     node: np.ndarray  #: by node: the component all its places are in, or −1
-    near: np.ndarray  #: the places of the nearest neighbours, and how many of them are no aliens
+    near: np.ndarray  #: the places of the nearest neighbors, and how many of them are no aliens
     passed: np.ndarray
     alien: np.ndarray  #: the place of the nearest point of another component, or −1
     weight: np.ndarray  #: its distance
@@ -110,7 +110,7 @@ def _span_distinct(tree, metric, n_jobs):
 
     columns = columns_of(tree)
     leaves = parts_of(np.flatnonzero(tree.nodes["child"] < 0), LEAVES_PER_CALL)
-    k = max(FEW_NEIGHBOURS, min(MANY_NEIGHBOURS, 12 - 2 * len(columns)))
+    k = max(FEW_NeighborS, min(MANY_NeighborS, 12 - 2 * len(columns)))
     return join_all(tree, k, list_near, leaves, search, PLACES_PER_CALL, metric, n_jobs)
 
 
@@ -120,7 +120,7 @@ def join_all(tree, k, list_near, parts, search, per_call, metric, n_jobs):
     Parameters
     ----------
     k : int
-        How many neighbours each point lists first.
+        How many neighbors each point lists first.
     list_near : callable
         ``list_near(rounds, part)`` fills in ``near`` and ``beyond`` for each of the ``parts``.
     search : callable
@@ -165,7 +165,7 @@ def _who_must_search(points, rounds, metric):
         if alien[i] >= 0 and component[alien[i]] == c:
             alien[i] = -1
         if alien[i] < 0 and passed[i] < k:
-            # The next alien in the list of neighbours, if there is one.
+            # The next alien in the list of neighbors, if there is one.
             slot = np.int64(passed[i])
             while slot < k and near[i, slot] >= 0 and component[near[i, slot]] == c:
                 slot += 1

@@ -13,10 +13,10 @@ from opforest._utils.blas import one_blas_thread
 from opforest._utils.chunks import parts_of
 from opforest.core.jit import borrow, helper, kernel
 from opforest.core.kdtree.all_knn import keep
-from opforest.core.kdtree.static import NODE, KDTree
+from opforest.core.kdtree.static import NODE, StaticKDTree
 from opforest.core.metrics.distances import distance
-from opforest.core.metrics.matmul import centre_points, share_kept
-from opforest.core.mst.boruvka import MANY_NEIGHBOURS, join_all, root
+from opforest.core.metrics.matmul import center_points, share_kept
+from opforest.core.mst.boruvka import MANY_NeighborS, join_all, root
 from opforest.core.records import Tree
 
 #: Points in a block that look, and points that they look at.
@@ -43,15 +43,15 @@ def span_by_products(rows, metric, n_jobs=1) -> Tree | None:
     """Return the minimum spanning tree; None where estimates are too rough to be of use."""
     n = len(rows)
     with np.errstate(all="ignore"), one_blas_thread():
-        centred, norm = centre_points(rows, rows[:: 1 + n // BLOCK].mean(axis=0))
+        centered, norm = center_points(rows, rows[:: 1 + n // BLOCK].mean(axis=0))
         points = Points(rows, norm, np.arange(n), np.zeros(n, np.int64))
 
         def look(places, component, near, gaps):
             """Keep the nearest aliens of some points in their lists."""
-            own = (-2 * share_kept(rows)) * centred[places]
+            own = (-2 * share_kept(rows)) * centered[places]
             product = np.empty((len(places), OTHERS), rows.dtype)
             for first in range(0, n, OTHERS):
-                others = centred[first : first + OTHERS]
+                others = centered[first : first + OTHERS]
                 block = product[:, : len(others)]
                 with np.errstate(all="ignore"):
                     np.matmul(own, others.T, out=block)
@@ -83,7 +83,7 @@ def span_by_products(rows, metric, n_jobs=1) -> Tree | None:
         blocks = parts_of(np.arange(n), BLOCK)
         try:
             edges = join_all(
-                _one_leaf(rows), MANY_NEIGHBOURS, list_near, blocks, search, BLOCK, metric, n_jobs
+                _one_leaf(rows), MANY_NeighborS, list_near, blocks, search, BLOCK, metric, n_jobs
             )
         except TooRoughError:
             return None
@@ -95,7 +95,7 @@ def _one_leaf(rows):
     """Return a k-d tree that is one leaf."""
     n = len(rows)
     nodes, box = np.array([(0, n, -1)], NODE), np.stack((rows[:1], rows[:1]), axis=1)
-    return KDTree(nodes, box, np.arange(n), rows)
+    return StaticKDTree(nodes, box, np.arange(n), rows)
 
 
 @kernel

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opforest._utils.progress import advance
-from opforest.core.jit import borrow, helper, kernel, specialise
+from opforest.core.jit import borrow, helper, kernel, specialize
 from opforest.core.metrics.distances import (
     TILE,
     count_tiles,
@@ -55,7 +55,7 @@ def span(rows, metric) -> Tree:
     n = rows.shape[0]
     tree = plant(rows)
     frontier = make_frontier(rows, np.arange(1, n), metric)
-    grow = specialise(_grow, metric)
+    grow = specialize(_grow, metric)
     steps = max(1, WORK_PER_CALL // rows.size)
     for begin in range(0, n - 1, steps):
         advance(1 - (1 - begin / n) ** 2)  # the share of distances that are done

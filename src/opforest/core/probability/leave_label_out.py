@@ -63,7 +63,7 @@ def offer_of_other_trees(state, seeds, place, tree, offer, metric):
     vertices, cost = state.vertices, state.cost
     for i in range(seeds.shape[0]):
         least, label = np.inf, vertices[seeds[i]].label
-        for v in range(state.tally[0].size):
+        for v in range(state.counters[0].size):
             if vertices[v].label == label and tree[v] != place[i] and cost[v] < least:
                 least = min(least, max(cost[v], between(v, seeds[i], state.rows, metric)))
         offer[i] = least

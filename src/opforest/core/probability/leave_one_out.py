@@ -10,8 +10,8 @@ from opforest.core.metrics.distances import between
 def offer_of_nearest(vertices, chosen, offer):
     """Write what the others of its class offer a chosen prototype, where the tree tells.
 
-    Its shortest edge leads to its nearest neighbour, so nobody offers less than that. If the
-    neighbour is of the same class, it costs no more than the edge, and offers just that.
+    Its shortest edge leads to its nearest neighbor, so nobody offers less than that. If the
+    neighbor is of the same class, it costs no more than the edge, and offers just that.
     Else the offer is infinite: it is not known.
     """
     for i in range(chosen.shape[0]):

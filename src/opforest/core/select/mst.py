@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opforest.core.kdtree.static import KDTree, build_kdtree, count_looks
+from opforest.core.kdtree.static import StaticKDTree, build_kdtree, count_looks
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array, SquaredEuclidean
 from opforest.core.mst.bipartite import span_bipartite
@@ -40,7 +40,7 @@ class Probe(NamedTuple):
     share: (
         float  #: of the points that a search looks at; 1 to use no tree, 0 to use one in any case
     )
-    tree: KDTree | None = None  #: if one was built
+    tree: StaticKDTree | None = None  #: if one was built
 
 
 def probe(rows: Array, metric: Metric, algorithm: str) -> Probe:

@@ -4,7 +4,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from opforest._utils.chunks import parts_of, share
-from opforest.core.jit import specialise
+from opforest.core.jit import specialize
 from opforest.core.kdtree.all_knn import columns_of, find_nearest, scan_for_nearest
 from opforest.core.metrics.distances import make_tiles, measure_pairs
 from opforest.core.metrics.metric import Metric
@@ -24,18 +24,18 @@ def nearest_neighbors(
     rows : array of shape (n, d)
         The examples as ``metric.training_rows`` returned them: coordinates, or a table.
     k : int
-        How many neighbours, less than n.
+        How many neighbors, less than n.
     metric : Metric
         Measures them.
     algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        How to search; the neighbours are the same.
+        How to search; the neighbors are the same.
     n_jobs : int, default=None
         The number of threads that share the work.
 
     Returns
     -------
     near : array of shape (n, k)
-        The indices of the neighbours, the nearest first.
+        The indices of the neighbors, the nearest first.
     distance : array of shape (n, k)
         Their reduced distances.
 
@@ -68,7 +68,7 @@ def nearest_neighbors(
         measure_pairs(rows, near, distance, metric.kernel)
         return near, distance
     tiles, names = make_tiles(rows, np.arange(n), metric.kernel), np.arange(n)
-    scan = specialise(scan_for_nearest, metric.kernel)
+    scan = specialize(scan_for_nearest, metric.kernel)
 
     def look(part: Array) -> None:
         scan(rows, tiles, names, part, near, distance, metric.kernel)

@@ -8,11 +8,11 @@ from opforest._utils.chunks import concatenated, parts_of, share
 from opforest.core.conquest.kdtree import ANY, find_conquerors_in_tree
 from opforest.core.conquest.matmul import find_conquerors_by_products
 from opforest.core.conquest.scan import GROUP, Ranking, find_conquerors
-from opforest.core.kdtree.dynamic import Index
+from opforest.core.kdtree.dynamic import DynamicKDTree
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.core.mst import prim
-from opforest.core.records import State
+from opforest.core.records import ForestArrays
 from opforest.core.select.mst import have_estimates
 
 #: Matrix products are worthwhile above this many features, and this many over all queries.
@@ -36,7 +36,7 @@ class Searcher(Protocol):
 class Scan:
     """Looks at vertices one after another, by rising cost if they are ranked."""
 
-    state: State
+    state: ForestArrays
     ranking: Ranking
     metric: Metric
 
@@ -56,7 +56,7 @@ class Scan:
 class Products:
     """Estimates many distances at once, and measures exactly where the estimate does not decide."""
 
-    state: State
+    state: ForestArrays
     ranking: Ranking
     metric: Metric
 
@@ -76,8 +76,8 @@ class Products:
 class TreeSearch:
     """Searches a k-d tree, among all vertices or among those of one class."""
 
-    state: State
-    index: Index
+    state: ForestArrays
+    index: DynamicKDTree
     metric: Metric
     wanted: int = ANY
 
@@ -99,7 +99,9 @@ def even_parts(n_queries: int) -> int:
     return -(-n_queries // calls)
 
 
-def search_ranking(n_queries: int, state: State, ranking: Ranking, metric: Metric) -> Searcher:
+def search_ranking(
+    n_queries: int, state: ForestArrays, ranking: Ranking, metric: Metric
+) -> Searcher:
     """Return the fastest searcher among ranked vertices for this many queries."""
     n_features = state.rows.shape[1]
     use_products = (

@@ -34,7 +34,7 @@ def insert(forest: ApproximateForest, conqueror: int, counts: Array) -> Approxim
 def _insert(forest: ApproximateForest, end: int, counts: Array) -> None:
     examples = forest.examples
     while examples.end < end:
-        with examples.lock.changing():
+        with examples.lock.write():
             body = examples.body
             insert_prototypes(body.state, body.index, costs_as_bound(body), body.lines, end, counts)
         examples.make_room_in_index()

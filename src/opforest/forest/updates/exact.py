@@ -6,13 +6,13 @@ import numpy as np
 
 from opforest.core.dynamic.insert import insert_exactly
 from opforest.core.dynamic.remove import remove_exactly
-from opforest.core.jit import specialise
+from opforest.core.jit import specialize
 from opforest.core.label_spread.insert import insert_seeded
 from opforest.core.label_spread.remove import remove_seeded
 from opforest.core.metrics.types import Array
 from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.seeded import SeededForest
-from opforest.forest.state import Parts, label_only
+from opforest.forest.state import ForestState, label_only
 from opforest.forest.updates.base import Update
 
 #: A batch of at least this share of the known examples is learned by refitting.
@@ -68,9 +68,9 @@ def insert(forest: Forest, conqueror: int, counts: Array) -> Forest:
 def _insert(forest: Forest, stop: int, measured: bool, counts: Array) -> None:
     examples = forest.examples
     insert_all = insert_seeded if isinstance(forest, SeededForest) else insert_exactly
-    kernel = specialise(insert_all, forest.metric.kernel)
+    kernel = specialize(insert_all, forest.metric.kernel)
     while examples.end < stop:
-        with examples.lock.changing():
+        with examples.lock.write():
             body = examples.body
             kernel(body.state, body.index, body.bound, stop, measured, forest.metric.kernel, counts)
         examples.make_room_in_index()
@@ -88,17 +88,17 @@ def shrink(forest: Forest, ids: Array, counts: Array) -> Iterator[Forest]:
     examples.need_bound()
     yield forest
     remove_all = remove_seeded if isinstance(forest, SeededForest) else remove_exactly
-    kernel = specialise(remove_all, forest.metric.kernel)
+    kernel = specialize(remove_all, forest.metric.kernel)
     while len(vertex):
         part = vertex[:REMOVALS_PER_CALL]
-        with examples.lock.changing():
+        with examples.lock.write():
             body = examples.body
             done = kernel(body.state, body.index, body.bound, part, forest.metric.kernel, counts)
         vertex = vertex[done:]
         examples.make_room_in_index()
         yield forest
-    if 2 * examples.body.holes[0] > examples.end:
-        examples.tidy()
+    if 2 * examples.body.n_deleted[0] > examples.end:
+        examples.compact()
 
 
 def _known(forest: Forest) -> Array:
@@ -128,7 +128,7 @@ def _retrain(forest: Forest, vertex: Array, old: int, counts: Array) -> Forest:
     rows, records = state.rows[vertex], state.vertices[vertex]
     if forest.metric.is_table:
         rows = np.ascontiguousarray(rows[:, vertex])
-    parts = Parts(
+    parts = ForestState(
         metric=forest.metric,
         rows=rows,
         model=label_only(forest.labels_given(records, old), rows.dtype),

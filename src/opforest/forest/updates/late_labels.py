@@ -1,6 +1,6 @@
 """Late labels for examples that a semi-supervised forest already contains."""
 
-from opforest.core.label_spread.batch import UNLABELLED
+from opforest.core.label_spread.batch import UNLabeled
 from opforest.core.label_spread.insert import label_exactly
 from opforest.core.metrics.types import Array
 from opforest.core.tree_costs import as_tree
@@ -23,10 +23,10 @@ def give_labels(forest: SeededForest, ids: Array, label: Array, counts: Array) -
     examples = forest.examples
     vertex = examples.vertices_of(ids)
     if len(ids) < max(2, WORTH_SPREADING * len(examples)):
-        with examples.lock.changing():
+        with examples.lock.write():
             label_exactly(examples.state, examples.body.index, vertex, label, counts)
         return forest
-    with examples.lock.reading():
+    with examples.lock.read():
         parts, given, before = forest.parts(), forest.given(), examples.costs()
         place = examples.ids.searchsorted(ids)
     given[place] = label
@@ -34,6 +34,6 @@ def give_labels(forest: SeededForest, ids: Array, label: Array, counts: Array) -
     tree = as_tree(model.parent, model.weight)
     parts = parts._replace(model=label_only(given, parts.rows.dtype), rows=parts.rows.copy())
     spread = SeededForest.from_parts(SeededForest.conquered(parts, tree))
-    counts["prototypes_gained"] += (given != UNLABELLED).sum() - forest.n_seeds
+    counts["prototypes_gained"] += (given != UNLabeled).sum() - forest.n_seeds
     counts["reconquered"] += (spread.examples.costs() != before).sum()
     return spread

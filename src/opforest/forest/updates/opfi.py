@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from opforest.core.dynamic.opfi import insert_opfi
-from opforest.core.jit import specialise
+from opforest.core.jit import specialize
 from opforest.core.metrics.types import Array
 from opforest.forest.approximate import ApproximateForest, as_approximate
 from opforest.forest.forest import BaseForest
@@ -44,10 +44,10 @@ def _insert(
 ) -> None:
     """Learn examples up to ``stop``; the list starts with their conquerors."""
     examples, metric = forest.examples, forest.metric.kernel
-    kernel, begin = specialise(insert_opfi, metric), examples.end
+    kernel, begin = specialize(insert_opfi, metric), examples.end
     while (done := examples.end - begin) < stop - begin:
         some = conqueror[done : stop - begin]
-        with examples.lock.changing():
+        with examples.lock.write():
             body = examples.body
             bound = costs_as_bound(body)
             kernel(body.state, body.index, bound, body.lines, some, measured, metric, counts)

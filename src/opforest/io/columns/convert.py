@@ -6,21 +6,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from opforest._utils.interrupts import undisturbed
+from opforest._utils.interrupts import defer_interrupts
 from opforest.errors import DataFileError
 from opforest.io.columns.describe import MISSING_NUMBER, NUMERIC, Column, describe, listed
 from opforest.io.columns.forms import clear
 from opforest.io.columns.hints import explain_missing, explain_mixed, explain_text, in_likely_form
 from opforest.io.columns.roles import Roles
-from opforest.io.columns.table import Array, Data, Reading, Table
+from opforest.io.columns.table import Array, Data, ReadOptions, Table
 
 #: Whole numbers from here on are not all floating-point numbers of 64 bits.
 EXACT = 2.0**53
 
 
-@undisturbed  # polars would swallow an interrupt
+@defer_interrupts  # polars would swallow an interrupt
 def to_data(
-    table: Table, frame: pl.DataFrame, roles: Roles, reading: Reading, first: int = 0,
+    table: Table, frame: pl.DataFrame, roles: Roles, reading: ReadOptions, first: int = 0,
     text: bool | None = None,
 ) -> Data:  # fmt: skip
     """Return the examples in some rows of a table, the first of which has the number ``first``.
@@ -68,7 +68,7 @@ class _Teller:
         return DataFileError(reason, path, line, column.number)
 
 
-def _numbers(columns: list[Column], roles: Roles, reading: Reading, teller: _Teller) -> Array:
+def _numbers(columns: list[Column], roles: Roles, reading: ReadOptions, teller: _Teller) -> Array:
     """Return the features as an array."""
     _check_kinds(columns, roles, reading, teller)
     series = [_boolean(column) if column.kind == "boolean" else column.numbers
@@ -85,7 +85,7 @@ def _numbers(columns: list[Column], roles: Roles, reading: Reading, teller: _Tel
 
 
 def _check_kinds(
-    columns: list[Column], roles: Roles, reading: Reading, teller: _Teller
+    columns: list[Column], roles: Roles, reading: ReadOptions, teller: _Teller
 ) -> None:  # fmt: skip
     for column in columns:
         if column.kind not in NUMERIC and column.kind != "empty":
@@ -99,7 +99,7 @@ def _boolean(column: Column) -> pl.Series:
 
 
 def _no_numbers(
-    column: Column, roles: Roles, reading: Reading, teller: _Teller
+    column: Column, roles: Roles, reading: ReadOptions, teller: _Teller
 ) -> DataFileError:  # fmt: skip
     """Return the error about a column that holds no numbers; all of them, if it is text."""
     seen = {roles.columns[k].kind for k in roles.features}
@@ -127,7 +127,7 @@ def _type(column: Column) -> str:
     return "dates" if column.kind == "date" else str(column.cells.dtype)
 
 
-def _check_finite(X: Array, columns: list[Column], teller: _Teller, reading: Reading) -> None:
+def _check_finite(X: Array, columns: list[Column], teller: _Teller, reading: ReadOptions) -> None:
     if np.isfinite(X).all():
         return
     bad = ~np.isfinite(X)
@@ -171,7 +171,7 @@ def _digits(cell: str) -> str:
     return cell.lstrip("+-").lstrip("0") or "0"
 
 
-def _features(columns: list[Column], roles: Roles, reading: Reading, teller: _Teller) -> Any:
+def _features(columns: list[Column], roles: Roles, reading: ReadOptions, teller: _Teller) -> Any:
     """Return the features in a data frame: numbers as float64, all else as text."""
     series = []
     numbers = [column for k, column in enumerate(columns) if k not in roles.text]

@@ -62,7 +62,7 @@ class Column:
     --------
     >>> import polars as pl
     >>> from opforest.io.columns.describe import Column
-    >>> column = Column(1, "colour", pl.Series(["red", "?", "blue", "red"] * 5))
+    >>> column = Column(1, "color", pl.Series(["red", "?", "blue", "red"] * 5))
     >>> column.kind, column.distinct, column.missing
     ('category', 2, 5)
     """

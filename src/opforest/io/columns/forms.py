@@ -7,7 +7,7 @@ import polars as pl
 
 from opforest._utils.numerals import PLAIN, STYLES, Affix, Cells, Form, affix_of
 from opforest.io.columns.describe import NUMBER, Column, listed
-from opforest.io.columns.table import Reading
+from opforest.io.columns.table import ReadOptions
 
 #: With a decimal mark that was told, the most general style comes first: later cells may need it.
 _BY_DECIMAL = {".": ("commas", "fortran", "blanks"), ",": ("points", "blanks comma")}
@@ -60,7 +60,7 @@ def _fits(words: pl.Series, form: Form) -> bool:
     return bool(words.head(20).str.contains(pattern).all() and words.str.contains(pattern).all())
 
 
-def undisguise(columns: list[Column], reading: Reading, decimal: str) -> list[Column]:
+def undisguise(columns: list[Column], reading: ReadOptions, decimal: str) -> list[Column]:
     """Return the columns with the forms of their numbers, and without marks of missing values.
 
     Where text is to be kept as it is written, there are no forms.
@@ -75,7 +75,7 @@ def undisguise(columns: list[Column], reading: Reading, decimal: str) -> list[Co
 
 
 def undisguise_features(
-    columns: list[Column], features: Sequence[int], reading: Reading, decimal: str
+    columns: list[Column], features: Sequence[int], reading: ReadOptions, decimal: str
 ) -> None:
     """Give features what stood around their numbers in training; a style may be another."""
     expected = reading.expected
@@ -114,7 +114,7 @@ def clear(column: Column, marks: Sequence[str]) -> Column:
         pl.when(~gone).then(pl.col("a")).otherwise(None))["a"])  # fmt: skip
 
 
-def remember(columns: Sequence[Column], reading: Reading, had_commas: bool) -> Cells:
+def remember(columns: Sequence[Column], reading: ReadOptions, had_commas: bool) -> Cells:
     """Return what to remember of the cells of these columns, the features."""
     before = Cells() if reading.expected is None else reading.expected.cells
     affixes = {k: column.form.affix for k, column in enumerate(columns, 1)

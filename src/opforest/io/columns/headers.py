@@ -15,7 +15,7 @@ from opforest._utils.numerals import looks_like_number
 from opforest.errors import DataFileError
 from opforest.io.columns.describe import MISSING_NUMBER, NUMBER
 from opforest.io.columns.roles import ID_NAME, LABEL_NAMES
-from opforest.io.columns.table import Reading
+from opforest.io.columns.table import ReadOptions
 
 #: Names that only a header has.
 KNOWN = {ID_NAME, *LABEL_NAMES}
@@ -54,7 +54,7 @@ class FirstRow:
 
     head: list[str]
     others: list[list[str]]
-    reading: Reading
+    reading: ReadOptions
 
     @cached_property
     def names(self) -> list[str]:
@@ -244,7 +244,7 @@ RULES = (
 
 
 def find_header(
-    rows: list[list[str]], reading: Reading, path: str, line: int
+    rows: list[list[str]], reading: ReadOptions, path: str, line: int
 ) -> tuple[bool, tuple[str, ...]]:  # fmt: skip
     """Tell whether the first row has the names of the columns, with notes, or ask.
 

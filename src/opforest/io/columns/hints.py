@@ -7,7 +7,7 @@ from opforest._utils.numerals import NUMBER_LIKE, affix_of, looks_like_number
 from opforest.io.columns.describe import Column, listed, quote
 from opforest.io.columns.forms import find_forms
 from opforest.io.columns.roles import Roles
-from opforest.io.columns.table import Reading
+from opforest.io.columns.table import ReadOptions
 
 #: So many different words among numbers may be marks of missing values; more of them are text.
 FEW_MARKS = 3
@@ -16,7 +16,7 @@ FEW_MARKS = 3
 _SOME = 1000
 
 
-def explain_text(roles: Roles, reading: Reading) -> str:
+def explain_text(roles: Roles, reading: ReadOptions) -> str:
     """Say what is wrong with features that are not numbers, all of them, and what would help."""
     kinds = ("category", "text", "mixed", "date", "other")
     wrong = [column for column in roles.chosen if column.kind in kinds]
@@ -32,7 +32,7 @@ def explain_text(roles: Roles, reading: Reading) -> str:
     return f"{told} {_advice(roles, reading, wrong)}"
 
 
-def explain_mixed(column: Column, roles: Roles, reading: Reading) -> str:
+def explain_mixed(column: Column, roles: Roles, reading: ReadOptions) -> str:
     """Say what would help against cells among numbers that are none."""
     mixed = [one for one in roles.chosen if one.kind == "mixed" and one.number != column.number]
     marks, chosen = _marks(column), [column, *mixed]
@@ -43,7 +43,7 @@ def explain_mixed(column: Column, roles: Roles, reading: Reading) -> str:
     return f"; {_mixture(column)}, or leave out what has no numbers: {advice}"
 
 
-def explain_missing(missing: Sequence[Column], reading: Reading) -> str:
+def explain_missing(missing: Sequence[Column], reading: ReadOptions) -> str:
     """Say what would help against missing cells in these columns of numbers."""
     if reading.expected is not None:
         return "the model was trained without --missing median, which would fill them"
@@ -79,7 +79,7 @@ def in_likely_form(column: Column) -> Column:
 # What the advice is made of.
 
 
-def _advice(roles: Roles, reading: Reading, wrong: Sequence[Column]) -> str:
+def _advice(roles: Roles, reading: ReadOptions, wrong: Sequence[Column]) -> str:
     """Return all options together that make these columns usable."""
     can_prepare = reading.remedy != "" and not reading.lossless
     has_na = {column.number for column in wrong if can_prepare and _marks(column)}

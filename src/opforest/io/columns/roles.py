@@ -11,12 +11,12 @@ from typing import Any
 
 import polars as pl
 
-from opforest._utils.interrupts import undisturbed
+from opforest._utils.interrupts import defer_interrupts
 from opforest._utils.numerals import Cells
 from opforest.errors import DataFileError
 from opforest.io.columns.describe import FEW_ROWS, Column, listed
 from opforest.io.columns.forms import remember, tell_forms, undisguise, undisguise_features
-from opforest.io.columns.table import Expected, Reading
+from opforest.io.columns.table import InputSchema, ReadOptions
 
 #: Names of columns that hold the label, if no other is named; case does not matter.
 LABEL_NAMES = ("label", "target", "class", "species", "outcome", "diagnosis")
@@ -84,9 +84,9 @@ class Roles:
         }
 
 
-@undisturbed  # polars would swallow an interrupt
+@defer_interrupts  # polars would swallow an interrupt
 def choose_roles(
-    columns: list[Column], reading: Reading, path: str, *, apart: tuple[Any, ...] = (),
+    columns: list[Column], reading: ReadOptions, path: str, *, apart: tuple[Any, ...] = (),
     decimal: str = "", had_commas: bool = False,
 ) -> Roles:  # fmt: skip
     """Say what the columns of a table are, or what must be told.
@@ -344,8 +344,8 @@ def _question(columns: list[Column], candidates: list[int], left: list[int]) -> 
 
 
 def _match(
-    roles: Roles, names: tuple[str, ...] | None, expected: Expected, reading: Reading, path: str,
-    apart: bool,
+    roles: Roles, names: tuple[str, ...] | None, expected: InputSchema, reading: ReadOptions,
+    path: str, apart: bool,
 ) -> None:  # fmt: skip
     """Find the columns that a model was trained on."""
     columns, layout = roles.columns, expected.layout
@@ -390,7 +390,7 @@ def _match_names(
     return chosen
 
 
-def _match_numbers(roles: Roles, expected: Expected, path: str, apart: bool) -> list[int]:
+def _match_numbers(roles: Roles, expected: InputSchema, path: str, apart: bool) -> list[int]:
     layout, width = expected.layout, len(roles.columns)
     if (
         layout and width == layout["width"] and not roles.left_out

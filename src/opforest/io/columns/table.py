@@ -86,7 +86,7 @@ class Data:
         return replace(self, X=self.X[chosen], **parts)  # type: ignore[arg-type]
 
 
-class Expected(NamedTuple):
+class InputSchema(NamedTuple):
     """What a model expects of data."""
 
     n_features: int
@@ -98,7 +98,7 @@ class Expected(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How to read a data file; what is None is found out.
 
     Attributes
@@ -143,7 +143,7 @@ class Reading:
     delimiter: str | None = None
     header: bool | None = None
     allow_missing: bool = False
-    expected: Expected | None = None
+    expected: InputSchema | None = None
     keep: tuple[str, ...] = ()
     categories: bool = False
     needs_label: bool = False

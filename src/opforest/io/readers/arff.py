@@ -15,7 +15,7 @@ import polars as pl
 
 from opforest.errors import DataFileError
 from opforest.io.columns.describe import MISSING_NUMBER, NUMBER
-from opforest.io.columns.table import Data, Reading, Table
+from opforest.io.columns.table import Data, ReadOptions, Table
 from opforest.io.readers.delimited import decode
 from opforest.io.readers.frames import to_frame
 from opforest.io.source import Source
@@ -46,7 +46,7 @@ class Attribute(NamedTuple):
     is_text: bool
 
 
-def read_arff(source: Source, reading: Reading) -> Table:
+def read_arff(source: Source, reading: ReadOptions) -> Table:
     """Return the table in an ARFF file."""
     file = Arff(source)
 

@@ -181,12 +181,12 @@ def read_libopf(path: str, name: str) -> Table:
         except DataFileError as error:
             raise DataFileError(error.reason, name, error.line, error.column) from None
 
-    d, labelled = 0, False
+    d, labeled = 0, False
     for X, y, _ in samples():
-        d, labelled = X.shape[1], labelled or bool(y.any())
-    parts = ([X, y, ids] if labelled else [X, ids] for X, y, ids in samples())
+        d, labeled = X.shape[1], labeled or bool(y.any())
+    parts = ([X, y, ids] if labeled else [X, ids] for X, y, ids in samples())
     frames = (frame for part in parts for frame in _frames(part, name))
-    return Table(name, None, frames, (d if labelled else None, d + labelled))
+    return Table(name, None, frames, (d if labeled else None, d + labeled))
 
 
 def write_npy(stream: IO[bytes], data: Data, _: str) -> None:

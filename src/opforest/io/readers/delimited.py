@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from opforest._utils.interrupts import undisturbed
+from opforest._utils.interrupts import defer_interrupts
 from opforest._utils.numerals import looks_like_number
 from opforest.errors import DataFileError
 from opforest.io.columns.describe import MISSING_NUMBER, NUMBER
 from opforest.io.columns.headers import find_header, is_number
-from opforest.io.columns.table import Reading, Table
+from opforest.io.columns.table import ReadOptions, Table
 from opforest.io.source import Source
 
 #: What may separate cells; a blank stands for any white space.
@@ -75,7 +75,7 @@ class Dialect(NamedTuple):
     notes: tuple[str, ...] = ()  #: what was decided without being told
 
 
-def read_delimited(source: Source, reading: Reading) -> Table:
+def read_delimited(source: Source, reading: ReadOptions) -> Table:
     """Return the table in a text file."""
     if reading.format == "tsv" and reading.delimiter is None:
         reading = replace(reading, delimiter="\t")
@@ -96,7 +96,7 @@ def read_delimited(source: Source, reading: Reading) -> Table:
 class Delimited:
     """A table in text, read block by block; columns of ``text`` are read as they are written."""
 
-    def __init__(self, source: Source, reading: Reading, text: Sequence[int] = ()) -> None:
+    def __init__(self, source: Source, reading: ReadOptions, text: Sequence[int] = ()) -> None:
         self._source, self._stream, self.name = source, source.text(), source.name
         head = _read_lines(self._stream, 2 if source.is_live else LINES)
         lines = [decode(line, i + 1, self.name) for i, line in enumerate(head)]
@@ -145,7 +145,7 @@ class Delimited:
 
     # From text to columns.
 
-    @undisturbed  # polars would swallow an interrupt
+    @defer_interrupts  # polars would swallow an interrupt
     def _parse(self, block: bytes) -> pl.DataFrame:
         self._is_plain = False
         frame = None if b"\0" in block else self._quickly(block)
@@ -319,7 +319,7 @@ def _with_points(frame: pl.DataFrame) -> pl.DataFrame:
 # Finding out.
 
 
-def find_dialect(lines: list[str], reading: Reading, path: str) -> Dialect:
+def find_dialect(lines: list[str], reading: ReadOptions, path: str) -> Dialect:
     """Return how a file is written, by its first lines, or ask what cannot be told."""
     begin = _skip_comments(lines)
     body = lines[begin:]

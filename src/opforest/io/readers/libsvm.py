@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from opforest.errors import DataFileError
-from opforest.io.columns.table import ROWS, Array, Data, Reading, Table
+from opforest.io.columns.table import ROWS, Array, Data, ReadOptions, Table
 from opforest.io.source import Source
 
 _ZERO = re.compile(rb"[+-]?(0+\.?0*|\.0+)")
@@ -24,7 +24,7 @@ _INDEX = re.compile(rb"(?<!\S)(\d+):")
 CELLS, LARGEST = 1 << 26, 100_000
 
 
-def read_svm(source: Source, reading: Reading) -> Table:
+def read_svm(source: Source, reading: ReadOptions) -> Table:
     """Return the table in a LibSVM file; all labels 0 mean that there are none.
 
     A file is read twice, because no part of it tells how many features there are, unless a model

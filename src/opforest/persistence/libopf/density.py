@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from opforest.core.density.forest import TOP, Hills
+from opforest.core.density.forest import MAX_DENSITY, Hills
 from opforest.core.metrics.registry import resolve
 from opforest.estimators.clustering import OPFClustering
 from opforest.estimators.knn_classifier import OPFKNNClassifier
-from opforest.forest.density import DensityForest, Grown
+from opforest.forest.density import DensityForest, DensityForestState
 from opforest.persistence.checks import find_tops
-from opforest.persistence.container import demand
+from opforest.persistence.container import require
 from opforest.persistence.density import check_hills
 from opforest.persistence.libopf.nodes import Nodes
 
@@ -30,19 +30,21 @@ def with_densities(nodes: Nodes, header: bytes, metric: str) -> OPFClustering | 
     """
     k, scale = int(np.frombuffer(header, "<i4")[1]), np.frombuffer(header, "<f4")[2:]
     density, n = nodes.density.astype(np.float64), len(nodes.X)
-    clipped = np.clip(density, 1, TOP)
-    demand(np.allclose(clipped, density, 1e-6, 0), "a density is not from 1 to 1000.")
+    clipped = np.clip(density, 1, MAX_DENSITY)
+    require(np.allclose(clipped, density, 1e-6, 0), "a density is not from 1 to 1000.")
     hills = Hills(clipped, nodes.cost.astype(np.float64), find_tops(nodes.pred), nodes.pred)
     check_hills(hills, scale.astype(np.float64), n, k)
-    demand(np.array_equal(nodes.label, nodes.label[hills.root]), "a label is not that of its root.")
+    require(
+        np.array_equal(nodes.label, nodes.label[hills.root]), "a label is not that of its root."
+    )
     rows = nodes.X.astype(np.float64)
-    grown = Grown(k, hills, scale.astype(np.float64))
+    grown = DensityForestState(k, hills, scale.astype(np.float64))
     forest = DensityForest(resolve(metric), rows, None, "auto", grown)
     model: OPFClustering | OPFKNNClassifier
     if nodes.label.min() == 0:
         model = OPFClustering(k, k_min=k, allow_single_cluster=True, metric=metric)
         model._accept(forest, np.empty(0))
-        demand(len(np.unique(nodes.label)) == len(model.roots_), "two roots have one label.")
+        require(len(np.unique(nodes.label)) == len(model.roots_), "two roots have one label.")
     else:
         model = OPFKNNClassifier(k, metric=metric)
         classes, code = np.unique(nodes.label, return_inverse=True)

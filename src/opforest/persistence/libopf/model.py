@@ -10,14 +10,14 @@ from opforest._utils.atomic import replacing
 from opforest.core.metrics.distances import measure_edges
 from opforest.core.metrics.registry import resolve
 from opforest.core.metrics.types import Array, SquaredEuclidean
-from opforest.core.records import Lines
+from opforest.core.records import PrototypeTrees
 from opforest.estimators.classifier import OPFClassifier
 from opforest.estimators.clustering import OPFClustering
 from opforest.estimators.knn_classifier import OPFKNNClassifier
 from opforest.forest.approximate import as_approximate
 from opforest.forest.forest import BaseForest
-from opforest.forest.state import Model, Parts
-from opforest.persistence.checks import find_tops, put_together
+from opforest.forest.state import ForestState, TreeModel
+from opforest.persistence.checks import build_checked, find_tops
 from opforest.persistence.files import fitted_classifier
 from opforest.persistence.libopf.density import with_densities
 from opforest.persistence.libopf.nodes import Nodes, read_nodes
@@ -107,7 +107,7 @@ def write_model(
     model : OPFClassifier
         The classifier, with a metric of the Euclidean family.
     incremental : bool, default=False
-        Whether to write it for opf-incremental, with pairs and neighbours.
+        Whether to write it for opf-incremental, with pairs and neighbors.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def write_model(
 
 
 def _ragged(numbers: Array, pair: Array, pred: Array, features: Array) -> bytes:
-    """Return nodes with their pairs and with lists of neighbours, children and predecessor."""
+    """Return nodes with their pairs and with lists of neighbors, children and predecessor."""
     lists: list[list[int]] = [[] if p < 0 else [p] for p in pred.tolist()]
     for v, p in enumerate(pred.tolist()):
         if p >= 0:
@@ -236,8 +236,8 @@ def _with_paths(nodes: Nodes) -> OPFClassifier:
     classes, label = np.unique(nodes.label, return_inverse=True)
     metric, rows = resolve(METRIC), nodes.X.astype(np.float64)
     weight: Any = measure_edges(rows, nodes.pred, metric.kernel)
-    cuts, lines = np.zeros(len(rows), np.int64), Lines(top, nodes.pair)
-    model = Model(label, nodes.pred, weight, cuts, _costs_along(nodes.pred, weight))
-    parts = Parts(metric, rows, model, np.arange(len(rows)), 0, lines=lines, grown_by="opfi")
-    forest = put_together(parts, len(classes))
+    cuts, lines = np.zeros(len(rows), np.int64), PrototypeTrees(top, nodes.pair)
+    model = TreeModel(label, nodes.pred, weight, cuts, _costs_along(nodes.pred, weight))
+    parts = ForestState(metric, rows, model, np.arange(len(rows)), 0, lines=lines, grown_by="opfi")
+    forest = build_checked(parts, len(classes))
     return fitted_classifier(forest, classes, metric=METRIC, update="opfi")

@@ -32,7 +32,7 @@ def read_nodes(source: Source, kind: str) -> Nodes:
     else:
         begin, order = find_nodes(source), raw[-n:]
         if begin is None:
-            raise source.error("its lists of neighbours do not fit into it.")
+            raise source.error("its lists of neighbors do not fit into it.")
         numbers = raw[begin[:, None] + np.arange(8)]
         features = raw[(begin + 8 + numbers[:, 7])[:, None] + np.arange(d)]
         pair = np.where(numbers[:, 2] < 0, numbers[:, 6], -1).astype(np.int64)

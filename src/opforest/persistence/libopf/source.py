@@ -15,7 +15,7 @@ from opforest.errors import DataFileError
 #: How much of a file is looked at to tell what it is, unless it takes all of it.
 HEAD = 1 << 16
 
-#: Bytes before the nodes of a model, and of each node beside its features and neighbours, with
+#: Bytes before the nodes of a model, and of each node beside its features and neighbors, with
 #: its place in the order by cost.
 MODEL, INCREMENTAL = (32, 32), (28, 36)
 
@@ -128,7 +128,7 @@ def kind_of_binary(source: Source) -> str | None:
 def find_nodes(source: Source) -> Array | None:
     """Return where the nodes of an incremental model begin, in integers; None if they do not fit.
 
-    Each has a list of neighbours, whose length stands in it.
+    Each has a list of neighbors, whose length stands in it.
     """
     n, _, d = source.counts
     if source.size % 4:
@@ -137,8 +137,8 @@ def find_nodes(source: Source) -> Array | None:
     begin, at = np.empty(n, np.int64), INCREMENTAL[0] // 4
     for node in range(n):
         begin[node] = at
-        neighbours = int(raw[at + 7]) if at + 7 < len(raw) else -1
-        if neighbours < 0:
+        neighbors = int(raw[at + 7]) if at + 7 < len(raw) else -1
+        if neighbors < 0:
             return None
-        at += 8 + neighbours + d
+        at += 8 + neighbors + d
     return begin if at + n == len(raw) else None

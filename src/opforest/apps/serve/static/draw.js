@@ -22,7 +22,7 @@ export function glyph(code, isPrototype = false) {
   return `<svg viewBox="0 0 16 16" aria-hidden="true"><polygon points="${points.join(" ")}"/></svg>`;
 }
 
-export function colours() {
+export function colors() {
   const style = getComputedStyle(document.documentElement);
   const get = (name) => style.getPropertyValue(name).trim();
   return {
@@ -32,8 +32,8 @@ export function colours() {
   };
 }
 
-function rgb(colour) {
-  const n = parseInt(colour.slice(1), 16);
+function rgb(color) {
+  const n = parseInt(color.slice(1), 16);
   return [n >> 16, (n >> 8) & 255, n & 255];
 }
 
@@ -48,7 +48,7 @@ export function fitToScreen(canvas) {
 }
 
 export class ForestCanvas {
-  // `code` gives a class its colour; `click(x, y, key)` and `hover(x, y)` get coordinates of the data.
+  // `code` gives a class its color; `click(x, y, key)` and `hover(x, y)` get coordinates of the data.
   constructor(canvas, { code, click, hover }) {
     Object.assign(this, { canvas, code, data: null, path: null, cursor: null, flash: new Map(), regions: null });
     const at = (event) => {
@@ -149,20 +149,20 @@ export class ForestCanvas {
 
   draw(glow) {
     const { context, width, height } = fitToScreen(this.canvas);
-    const colour = colours();
+    const color = colors();
     context.clearRect(0, 0, width, height);
     if (!this.data || !this.data.points.length) {
-      this.drawCursor(context, colour);
+      this.drawCursor(context, color);
       return;
     }
     const { points, label, predecessor, prototypes, cut, classes } = this.data;
     const place = points.map((point) => this.toScreen(point, width, height));
     const code = classes.map((name) => this.code(name));
-    const paint = label.map((k) => colour.classes[code[k] % 8]);
+    const paint = label.map((k) => color.classes[code[k] % 8]);
     const size = points.length > 700 ? 2.4 : points.length > 250 ? 3.6 : 4.6;
-    this.drawRegions(context, width, height, colour, code);
+    this.drawRegions(context, width, height, color, code);
     context.lineCap = "round";
-    context.strokeStyle = colour.cut;
+    context.strokeStyle = color.cut;
     context.lineWidth = 1.4;
     context.setLineDash([3, 4]);
     context.beginPath();
@@ -172,24 +172,24 @@ export class ForestCanvas {
     predecessor.forEach((p, i) => {
       if (p < 0) return;
       const lit = glow && this.flash.has(i) ? glow : 0;
-      if (lit) this.line(context, place[p], place[i], colour.glow, 2 + 6 * lit, 0.9 * lit);
+      if (lit) this.line(context, place[p], place[i], color.glow, 2 + 6 * lit, 0.9 * lit);
       this.line(context, place[p], place[i], paint[i], points.length > 700 ? 0.8 : 1.5, 0.6);
     });
     const isPrototype = new Set(prototypes);
     place.forEach(([x, y], i) => {
       if (isPrototype.has(i)) return;
-      if (glow && this.flash.has(i)) this.halo(context, x, y, size * 2 + 10 * glow, colour.glow, glow);
+      if (glow && this.flash.has(i)) this.halo(context, x, y, size * 2 + 10 * glow, color.glow, glow);
       outline(context, SHAPES[code[label[i]] % 8], x, y, size * SCALE[code[label[i]] % 8]);
-      this.fill(context, paint[i], colour.halo, 1);
+      this.fill(context, paint[i], color.halo, 1);
     });
     for (const i of prototypes) {
       const [x, y] = place[i];
-      if (glow && this.flash.has(i)) this.halo(context, x, y, size * 2 + 14 * glow, colour.glow, glow);
+      if (glow && this.flash.has(i)) this.halo(context, x, y, size * 2 + 14 * glow, color.glow, glow);
       outline(context, star, x, y, size * 2.1);
-      this.fill(context, paint[i], colour.halo, 1.6);
+      this.fill(context, paint[i], color.halo, 1.6);
     }
-    this.drawPath(context, colour, width, height);
-    this.drawCursor(context, colour);
+    this.drawPath(context, color, width, height);
+    this.drawCursor(context, color);
   }
 
   line(context, from, to, style, width, alpha) {
@@ -220,7 +220,7 @@ export class ForestCanvas {
     context.stroke();
   }
 
-  drawRegions(context, width, height, colour, code) {
+  drawRegions(context, width, height, color, code) {
     if (!this.data.regions) return;
     if (!this.regions) {
       const [columns, rows] = this.data.grid;
@@ -229,7 +229,7 @@ export class ForestCanvas {
       const brush = small.getContext("2d");
       const image = brush.createImageData(columns, rows);
       bytes.forEach((k, i) => {
-        if (k < code.length) image.data.set([...rgb(colour.classes[code[k] % 8]), 255 * colour.tint], 4 * i);
+        if (k < code.length) image.data.set([...rgb(color.classes[code[k] % 8]), 255 * color.tint], 4 * i);
       });
       brush.putImageData(image, 0, 0);
       this.regions = small;
@@ -240,27 +240,27 @@ export class ForestCanvas {
   }
 
   // The path that explains the point under the cursor: prototype, steps, and the last one to it.
-  drawPath(context, colour, width, height) {
+  drawPath(context, color, width, height) {
     if (!this.path || !this.path.at) return;
     const k = this.code(this.path.label);
     const end = this.toScreen(this.path.at, width, height);
     const way = [...this.path.steps.slice(0, -1).map((step) => this.toScreen(step.at, width, height)), end];
     for (let i = 1; i < way.length; i++) {
-      this.line(context, way[i - 1], way[i], colour.halo, 7, 0.9);
-      this.line(context, way[i - 1], way[i], colour.classes[k % 8], 3.4, 1);
+      this.line(context, way[i - 1], way[i], color.halo, 7, 0.9);
+      this.line(context, way[i - 1], way[i], color.classes[k % 8], 3.4, 1);
     }
     way.slice(0, -1).forEach(([x, y], i) => {
       outline(context, i ? SHAPES[0] : star, x, y, i ? 5 : 12);
-      this.fill(context, i ? colour.halo : colour.classes[k % 8], i ? colour.classes[k % 8] : colour.ink, 2);
+      this.fill(context, i ? color.halo : color.classes[k % 8], i ? color.classes[k % 8] : color.ink, 2);
     });
     outline(context, SHAPES[k % 8], ...end, 6.5);
-    this.fill(context, colour.halo, colour.classes[k % 8], 2.6);
+    this.fill(context, color.halo, color.classes[k % 8], 2.6);
   }
 
-  drawCursor(context, colour) {
+  drawCursor(context, color) {
     if (!this.cursor || document.activeElement !== this.canvas) return;
     const [x, y] = this.cursor;
-    this.line(context, [x - 12, y], [x + 12, y], colour.ink, 1, 0.6);
-    this.line(context, [x, y - 12], [x, y + 12], colour.ink, 1, 0.6);
+    this.line(context, [x - 12, y], [x + 12, y], color.ink, 1, 0.6);
+    this.line(context, [x, y - 12], [x, y + 12], color.ink, 1, 0.6);
   }
 }

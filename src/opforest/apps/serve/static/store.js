@@ -1,7 +1,7 @@
 // A store in use: its forest, growth, accuracy, classes, the last examples and what they changed.
 
 import { call, follow, latest } from "./api.js";
-import { colours, fitToScreen, ForestCanvas } from "./draw.js";
+import { colors, fitToScreen, ForestCanvas } from "./draw.js";
 import { chooser, drawn, make, tell } from "./parts.js";
 
 const find = (id) => document.getElementById(id);
@@ -17,7 +17,7 @@ const lasting = (micros) => (micros < 1e4 ? `${count(micros)} µs` : micros < 1e
 const DEEDS = { learn: "learned", correct: "corrected", forget: "forgotten" };
 
 function summary(event) {
-  const done = event.learned || event.replaced || event.forgotten || event.labelled;
+  const done = event.learned || event.replaced || event.forgotten || event.labeled;
   const names = event.keys.length ? ` ${event.keys.join(", ")}${done > event.keys.length ? " …" : ""}` : "";
   const report = event.report;
   const more = [
@@ -31,7 +31,7 @@ function summary(event) {
 
 export function openStore(first) {
   let stats = first, plane = null, waiting = false, took = 0, chosen = () => null;
-  const codes = new Map(); // a class keeps its colour as long as the page is open
+  const codes = new Map(); // a class keeps its color as long as the page is open
   const codeOf = (label) => codes.get(String(label)) ?? codes.set(String(label), codes.size).get(String(label));
   find("tagline").textContent = first.store;
 
@@ -72,7 +72,7 @@ export function openStore(first) {
       Examples: count(stats.examples), Prototypes: count(stats.prototypes), Features: stats.features ?? "–",
       Metric: stats.metric, "On disk": size(stats.bytes_on_disk), "In memory": size(stats.bytes_in_memory),
     };
-    if (stats.semi_supervised) facts.Unlabelled = count(stats.unlabelled);
+    if (stats.semi_supervised) facts.Unlabeled = count(stats.unlabeled);
     find("facts").replaceChildren(...Object.entries(facts).map(([name, value]) =>
       make("div", {}, make("span", {}, name), make("strong", {}, String(value)))));
     const most = Math.max(1, ...Object.values(stats.classes));
@@ -95,7 +95,7 @@ export function openStore(first) {
 
   function showAccuracy() {
     const { context, width, height } = fitToScreen(find("accuracy"));
-    const colour = colours();
+    const color = colors();
     const history = stats.history.filter(([, , total]) => total > 0);
     context.clearRect(0, 0, width, height);
     find("accuracy-note").textContent = stats.score === null
@@ -108,7 +108,7 @@ export function openStore(first) {
     const low = Math.min(...history.map(([, right, total]) => right / total));
     const floor = Math.min(0.9, Math.floor(low * 10) / 10);
     const at = (right, total) => [34 + (total / last) * (width - 40), 6 + (1 - (right / total - floor) / (1 - floor)) * (height - 26)];
-    Object.assign(context, { font: "11px system-ui, sans-serif", fillStyle: colour.soft, strokeStyle: colour.line });
+    Object.assign(context, { font: "11px system-ui, sans-serif", fillStyle: color.soft, strokeStyle: color.line });
     for (const value of [floor, (1 + floor) / 2, 1]) {
       const [, y] = at(value, 1);
       context.beginPath(); context.moveTo(34, y); context.lineTo(width - 6, y); context.stroke();
@@ -116,7 +116,7 @@ export function openStore(first) {
     }
     const below = `${count(last)} examples`;
     context.fillText(below, width - 6 - context.measureText(below).width, height - 4);
-    Object.assign(context, { strokeStyle: colour.accent, lineWidth: 2 });
+    Object.assign(context, { strokeStyle: color.accent, lineWidth: 2 });
     context.beginPath();
     for (const [, right, total] of history) context.lineTo(...at(right, total));
     context.stroke();
