@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import opforest
-from opforest.core.probability.softmin import share_costs
+from opforest.core.probability.softmin import softmin
 
 FOLDER = Path(__file__).parent / "golden" / "models"
 #: Models of version 0.2.0, with the parameters whose names it had and that changed since.
@@ -40,7 +40,7 @@ def facts(model, queries):
         "prototypes": forest.prototypes,
         "conqueror": index,
         "offer": offer,
-        "proba": share_costs(costs, forest.label[index], np.isfinite(costs), 1.0, 0.0),
+        "proba": softmin(costs, forest.label[index], np.isfinite(costs), 1.0, 0.0),
         "classes": model.classes_,
     }
 

@@ -241,7 +241,7 @@ import signal, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 from opforest.core.tree_costs import as_tree, conquer, trace_paths
-from opforest.core.mst.boruvka import root
+from opforest.core.mst.boruvka import root_tree
 
 n = 200_000
 rng = np.random.default_rng(0)
@@ -256,7 +256,7 @@ calls = (
     lambda: as_tree(parent, weight),
     lambda: conquer(tree, seeds, label),
     lambda: trace_paths(tree, seeds, conquest, label),
-    lambda: root(n, parent[1:], v, weight[1:]),
+    lambda: root_tree(n, parent[1:], v, weight[1:]),
 )
 
 def hear(*_):

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from opforest import OPFClassifier
-from opforest.core.probability.softmin import share_costs
+from opforest.core.probability.softmin import softmin
 
 PICTURE = HERE.parent / "docs" / "images" / "reliability.png"
 WILD = DATA.parent / "wild"
@@ -38,7 +38,7 @@ class Inverse(OPFClassifier):
     def predict_proba(self, X):
         """Return shares of inverse costs."""
         cost = self.class_costs(X)
-        return share_costs(cost, cost.argmin(axis=1), np.isfinite(cost), 1.0, 0.0)
+        return softmin(cost, cost.argmin(axis=1), np.isfinite(cost), 1.0, 0.0)
 
 
 def sets():

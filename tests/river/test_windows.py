@@ -10,7 +10,7 @@ pytest.importorskip("river")
 from tests.support.streams import as_dicts
 
 from opforest import OPFClassifier as Batch
-from opforest.core.kdtree.dynamic import PAUSE, DynamicKDTree
+from opforest.core.kdtree.dynamic import DynamicKDTree
 from opforest.core.records import NoIndex
 from opforest.core.select.mst import probe
 from opforest.forest import storage as storing
@@ -132,7 +132,7 @@ def test_a_window_with_an_index(monkeypatch):
     for i, x in enumerate(as_dicts(X)):
         index = model.forest.examples.body.index if i else NoIndex()
         if isinstance(index, DynamicKDTree) and i % 7 < 3:
-            index.room[PAUSE] = 2  # as if searches took too long
+            index.status["pause"] = 2  # as if searches took too long
         if i % 5:
             model.predict_one(x)
         model.learn_one(x, y[i])

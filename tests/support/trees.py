@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from opforest.core.mst.kruskal import edges_of
+from opforest.core.mst.kruskal import list_edges
 
 
 def pairs(edges):
@@ -10,4 +10,4 @@ def pairs(edges):
 
 
 def ends(tree):
-    return pairs(edges_of(tree, np.arange(len(tree.parent))))
+    return pairs(list_edges(tree, np.arange(len(tree.parent))))

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from opforest.core.conquest.matmul import find_conquerors_by_products
+from opforest.core.conquest.matmul import find_conquerors_by_matmul
 from opforest.core.conquest.scan import rank
 from opforest.core.jit import CACHE
 from opforest.core.metrics.registry import resolve
 from opforest.core.mst.bipartite import span_bipartite
-from opforest.core.mst.kruskal import edges_of, merge_forests
-from opforest.core.mst.matmul import span_by_products
+from opforest.core.mst.kruskal import list_edges, merge_forests
+from opforest.core.mst.matmul import span_by_matmul
 from opforest.core.mst.prim import span
 from opforest.core.select.mst import FEW
 from opforest.estimators.classifier import OPFClassifier
@@ -72,9 +72,9 @@ def exercise(job: Job) -> Job:
         return job
     kernel = resolve(metric, params).kernel
     prune(OPFClassifier(metric, metric_params=params).fit(X, y), new, y[:2])
-    merge_forests([edges_of(span_bipartite(X, 20, kernel), np.arange(len(X)))])
+    merge_forests([list_edges(span_bipartite(X, 20, kernel), np.arange(len(X)))])
     if metric == "euclidean":
-        _use_products(X, kernel)
+        _use_matmul(X, kernel)
     if len(algorithms) > 1:
         many = rng.random((FEW, 2)).astype(dtype)
         OPFClassifier(metric, metric_params=params).fit(many, many[:, 0] > 0.5)
@@ -92,13 +92,13 @@ def _use(model: OPFClassifier, X: Any, y: Any, new: Any) -> Any:
     return model.forget([5]) if model.update == "exact" else model
 
 
-def _use_products(X: Any, kernel: Any) -> None:
+def _use_matmul(X: Any, kernel: Any) -> None:
     """Use the matrix products, which otherwise need many features."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        span_by_products(X, kernel)
+        span_by_matmul(X, kernel)
     weight = span(X, kernel).weight
-    find_conquerors_by_products(X, X, rank(X, np.arange(len(X)), weight, kernel), kernel)
+    find_conquerors_by_matmul(X, X, rank(X, np.arange(len(X)), weight, kernel), kernel)
 
 
 def compile_all(n_jobs: int | None = None, jobs: tuple[Job, ...] = JOBS) -> Iterator[Job]:

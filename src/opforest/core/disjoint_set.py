@@ -5,7 +5,7 @@ from opforest.core.jit import helper
 
 @helper
 def find_group(group, i):
-    """Return the thing that stands for the set of i; ``group`` leads there."""
+    """Return the representative of the set of i, and halve the path to it."""
     while group[i] != i:
         group[i] = group[group[i]]
         i = group[i]

@@ -1,38 +1,43 @@
-"""Rooted trees with linked lists of children: link, cut, reroot, find largest edges."""
+"""Rooted trees with linked lists of children: link, cut, reroot, find the heaviest edges.
+
+A ``path`` is either the vertices, whose records lead to their parents, or an array that leads from
+each vertex to another one. An edge of a path is named by the vertex that it leads away from.
+"""
 
 import numpy as np
+from numba import types
 
 from opforest.core.edge_order import precedes
-from opforest.core.jit import helper, kernel
+from opforest.core.jit import helper, kernel, overload
 
 
 @helper
-def hang(vertices, v, u, weight):
+def link(vertices, v, u, weight):
     """Make v, which has no parent, a child of u."""
-    vertex, above = vertices[v], vertices[u]
-    first = above.child
+    vertex, parent = vertices[v], vertices[u]
+    first = parent.first_child
     vertex.parent = u
     vertex.weight = weight
-    vertex.after = first
-    vertex.before = -1
+    vertex.next_sibling = first
+    vertex.previous_sibling = -1
     if first >= 0:
-        vertices[first].before = v
-    above.child = v
+        vertices[first].previous_sibling = v
+    parent.first_child = v
 
 
 @helper
-def unlink(vertices, v):
-    """Cut v, with all below it, off its parent."""
+def cut(vertices, v):
+    """Cut the subtree of v off its parent."""
     vertex = vertices[v]
-    if vertex.before >= 0:
-        vertices[vertex.before].after = vertex.after
+    if vertex.previous_sibling >= 0:
+        vertices[vertex.previous_sibling].next_sibling = vertex.next_sibling
     else:
-        vertices[vertex.parent].child = vertex.after
-    if vertex.after >= 0:
-        vertices[vertex.after].before = vertex.before
+        vertices[vertex.parent].first_child = vertex.next_sibling
+    if vertex.next_sibling >= 0:
+        vertices[vertex.next_sibling].previous_sibling = vertex.previous_sibling
     vertex.parent = -1
-    vertex.after = -1
-    vertex.before = -1
+    vertex.next_sibling = -1
+    vertex.previous_sibling = -1
     vertex.weight = 0
 
 
@@ -40,28 +45,28 @@ def unlink(vertices, v):
 def isolate(vertices, v):
     """Make v a vertex without edges, in no index."""
     vertex = vertices[v]
-    vertex.home = -1
+    vertex.slot = -1
     vertex.parent = -1
-    vertex.child = -1
-    vertex.after = -1
-    vertex.before = -1
+    vertex.first_child = -1
+    vertex.next_sibling = -1
+    vertex.previous_sibling = -1
     vertex.cuts = 0
     vertex.weight = 0
 
 
 @helper
-def turn(vertices, v):
+def reroot(vertices, v):
     """Make v the root of its tree by reversing the edges above it."""
     below = np.int64(-1)
-    length_below = vertices[v].weight
+    weight_below = vertices[v].weight
     while v >= 0:
-        above = np.int64(vertices[v].parent)
-        length = vertices[v].weight
-        if above >= 0:
-            unlink(vertices, v)
+        parent = np.int64(vertices[v].parent)
+        weight = vertices[v].weight
+        if parent >= 0:
+            cut(vertices, v)
         if below >= 0:
-            hang(vertices, v, below, length_below)
-        below, length_below, v = v, length, above
+            link(vertices, v, below, weight_below)
+        below, weight_below, v = v, weight, parent
 
 
 @kernel
@@ -69,85 +74,128 @@ def link_children(vertices, n):
     """Fill in the lists of children of a tree whose parents and weights are known."""
     for v in range(n):
         vertex = vertices[v]
-        vertex.child = -1
-        vertex.after = -1
-        vertex.before = -1
+        vertex.first_child = -1
+        vertex.next_sibling = -1
+        vertex.previous_sibling = -1
     for v in range(n - 1, -1, -1):
         if vertices[v].parent >= 0:
-            hang(vertices, v, np.int64(vertices[v].parent), vertices[v].weight)
+            link(vertices, v, np.int64(vertices[v].parent), vertices[v].weight)
 
 
 @helper
-def following(vertices, v, top):
-    """Return the vertex after v on a walk through all below ``top``; −1 at the end."""
-    if vertices[v].child >= 0:
-        return np.int64(vertices[v].child)
-    while v != top and vertices[v].after < 0:
+def next_in_preorder(vertices, v, top):
+    """Return the vertex after v in a traversal of the subtree of ``top``; −1 at the end."""
+    if vertices[v].first_child >= 0:
+        return np.int64(vertices[v].first_child)
+    while v != top and vertices[v].next_sibling < 0:
         v = np.int64(vertices[v].parent)
-    return np.int64(-1) if v == top else np.int64(vertices[v].after)
+    return np.int64(-1) if v == top else np.int64(vertices[v].next_sibling)
 
 
 @helper
-def _larger(vertices, best, v):
-    """Return the vertex under the larger one of two edges; −1 is none."""
-    if best < 0:
-        return v
-    a, b = vertices[best], vertices[v]
-    above, other = np.int64(a.parent), np.int64(b.parent)
-    return v if precedes(a.weight, best, above, b.weight, v, other) else best
+def first_neighbor(vertices, v):
+    """Return the first neighbor of v, its parent if it has one; −1 if there is none."""
+    parent = np.int64(vertices[v].parent)
+    return parent if parent >= 0 else np.int64(vertices[v].first_child)
 
 
 @helper
-def heaviest_to_ancestor(vertices, v, top):
-    """Return the vertex under the largest edge on the way from v up to ``top``, −1 if v is it."""
+def next_neighbor(vertices, v, t):
+    """Return the neighbor of v after t; −1 at the end."""
+    is_parent = t == vertices[v].parent
+    return np.int64(vertices[v].first_child if is_parent else vertices[t].next_sibling)
+
+
+@helper
+def edge_weight(vertices, u, v):
+    """Return the weight of the edge between two neighbors."""
+    return vertices[u].weight if vertices[u].parent == v else vertices[v].weight
+
+
+def step(path, v):
+    """Return the next vertex on a path; −1 at its end (compiled code only)."""
+
+
+@overload(step)
+def _step(path, v):
+    if isinstance(path.dtype, types.Record):
+        return lambda path, v: np.int64(path[v].parent)
+    return lambda path, v: np.int64(path[v])
+
+
+@helper
+def _heavier(vertices, path, u, v):
+    """Return the heavier one of two edges; −1 stands for none."""
+    if u < 0 or v < 0:
+        return max(u, v)
+    after_u, after_v = step(path, u), step(path, v)
+    weight_u, weight_v = edge_weight(vertices, u, after_u), edge_weight(vertices, v, after_v)
+    return v if precedes(weight_u, u, after_u, weight_v, v, after_v) else u
+
+
+@helper
+def heaviest_to_ancestor(vertices, path, v, top):
+    """Return the heaviest edge from v to ``top`` or to the end of its path; −1 for no edges."""
     best = np.int64(-1)
-    while v != top:
-        best = _larger(vertices, best, v)
-        v = np.int64(vertices[v].parent)
+    while v != top and step(path, v) >= 0:
+        best = _heavier(vertices, path, best, v)
+        v = step(path, v)
     return best
 
 
 @helper
-def _largest_on_both_sides(vertices, mine, u, v):
-    """Return the vertices under the largest edges from u and from v up to where they meet.
+def _heaviest_to_meeting(vertices, path, stamp, u, v):
+    """Return the heaviest edges from u and from v to where their paths meet; −1 for no edges.
 
-    Climb from u and v by turns until one comes where the other has been; −1 where it began.
+    The paths are followed in turn until one reaches a vertex of the other, or both end.
     """
-    yours = mine + 1
     at_u, at_v = u, v
-    under_u, under_v = np.int64(-1), np.int64(-1)
-    vertices[u].mark = mine
-    vertices[v].mark = yours
-    while True:
-        if vertices[at_u].parent >= 0:
-            under_u = _larger(vertices, under_u, at_u)
-            at_u = np.int64(vertices[at_u].parent)
-            if vertices[at_u].mark == yours:
-                return under_u, heaviest_to_ancestor(vertices, v, at_u)
-            vertices[at_u].mark = mine
-        if vertices[at_v].parent >= 0:
-            under_v = _larger(vertices, under_v, at_v)
-            at_v = np.int64(vertices[at_v].parent)
-            if vertices[at_v].mark == mine:
-                return heaviest_to_ancestor(vertices, u, at_v), under_v
-            vertices[at_v].mark = yours
+    best_u, best_v = np.int64(-1), np.int64(-1)
+    vertices[u].mark = stamp
+    vertices[v].mark = stamp + 1
+    while step(path, at_u) >= 0 or step(path, at_v) >= 0:
+        if step(path, at_u) >= 0:
+            best_u = _heavier(vertices, path, best_u, at_u)
+            at_u = step(path, at_u)
+            if vertices[at_u].mark == stamp + 1:
+                return best_u, heaviest_to_ancestor(vertices, path, v, at_u)
+            vertices[at_u].mark = stamp
+        if step(path, at_v) >= 0:
+            best_v = _heavier(vertices, path, best_v, at_v)
+            at_v = step(path, at_v)
+            if vertices[at_v].mark == stamp:
+                return heaviest_to_ancestor(vertices, path, u, at_v), best_v
+            vertices[at_v].mark = stamp + 1
+    return best_u, best_v
 
 
 @helper
-def largest_between(vertices, counters, u, v):
-    """Return the weight of the largest edge between two vertices, 0 if they are the same."""
+def heaviest_on_cycle(vertices, path, counters, u, v):
+    """Return the heaviest other edge of the cycle that the edge uv would close.
+
+    Returns
+    -------
+    near, far, x
+        The end of uv on the same side as the heaviest edge, its other end, and that edge; −1 if
+        there are no edges.
+    """
+    counters.stamp += 2
+    best_u, best_v = _heaviest_to_meeting(vertices, path, counters.stamp, u, v)
+    x = _heavier(vertices, path, best_u, best_v)
+    return (v, u, x) if x == best_v else (u, v, x)
+
+
+@helper
+def heaviest_between(vertices, counters, u, v):
+    """Return the weight of the heaviest edge between two vertices, 0 if they are the same."""
     if u == v:
         return vertices[u].weight - vertices[u].weight
-    counters.stamp += 2
-    under_u, under_v = _largest_on_both_sides(vertices, counters.stamp, u, v)
-    if under_u < 0 or (under_v >= 0 and vertices[under_v].weight > vertices[under_u].weight):
-        return vertices[under_v].weight
-    return vertices[under_u].weight
+    return vertices[heaviest_on_cycle(vertices, vertices, counters, u, v)[2]].weight
 
 
 @helper
-def count_crossing(vertices, counters, u, v, change):
-    """Note that an edge came (+1) or went (−1), if it joins two classes."""
+def count_edge(vertices, counters, u, v, change):
+    """Count an edge that was added (+1) or removed (−1), if it joins two classes."""
     if vertices[u].label == vertices[v].label:
         return
     counters.n_cut_edges += change
@@ -160,27 +208,29 @@ def count_crossing(vertices, counters, u, v, change):
 
 @helper
 def add_edge(vertices, counters, z, v, weight):
-    """Add an edge to a minimum spanning tree and remove the largest edge of the circle it closes.
+    """Add an edge to a minimum spanning tree and remove the heaviest edge of the cycle.
 
     The root of the tree stays its root.
 
     Returns
     -------
     x, y, weight
-        The ends and the weight of the edge that had to leave: z, v and the new edge's weight, if
-        that is the largest itself.
+        The ends and the weight of the removed edge, which may be the new one.
     """
-    counters.stamp += 2
-    under_z, under_v = _largest_on_both_sides(vertices, counters.stamp, z, v)
-    # One of the two may be missing, where z or v is the meeting point itself.
-    turned, fixed, x = z, v, under_z
-    if under_z < 0 or (under_v >= 0 and _larger(vertices, under_z, under_v) == under_v):
-        turned, fixed, x = v, z, under_v
+    near, far, x = heaviest_on_cycle(vertices, vertices, counters, z, v)
     y = np.int64(vertices[x].parent)
     removed = vertices[x].weight
     if precedes(removed, x, y, weight, z, v):
         return z, v, weight
-    unlink(vertices, x)
-    turn(vertices, turned)
-    hang(vertices, turned, fixed, weight)
+    cut(vertices, x)
+    reroot(vertices, near)
+    link(vertices, near, far, weight)
     return x, y, removed
+
+
+@helper
+def update_longest(vertices, counters, n):
+    """Find the longest edge of a tree of n vertices."""
+    counters.longest = 0
+    for v in range(n):
+        counters.longest = max(counters.longest, vertices[v].weight)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from opforest.core.jit import is_jitted
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.core.mst.boruvka import root
+from opforest.core.mst.boruvka import root_tree
 from opforest.dask.cluster import compute, current_client, persist, send
 from opforest.dask.spanning import embed_blocks, span_blocks
 from opforest.estimators.classifier import OPFClassifier
@@ -371,7 +371,7 @@ def _train(
     classes, label = encode(y, y[:0], None)
     spanned = persist([span_blocks(points, sizes, metric, local.algorithm)], client)
     (edges,) = compute(spanned, client)
-    tree = root(len(y), *(np.require(array, requirements="W") for array in edges))
+    tree = root_tree(len(y), *(np.require(array, requirements="W") for array in edges))
     rows = _gather(points, np.empty((len(y), matrix.shape[1]), edges.weight.dtype), client)
     forest = Forest.train(rows, label, metric, local.algorithm, local.n_jobs, tree)
     local._keep(forest, classes)

@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.core.mst.kruskal import Edges, edges_of, merge_forests
+from opforest.core.mst.kruskal import Edges, list_edges, merge_forests
 from opforest.core.select.mst import probe, span_best, span_between
 from opforest.estimators.validation import PRECISIONS
 
@@ -84,8 +84,8 @@ def opforest_span(blocks: list[Array], begin: list[int], metric: Metric, algorit
     )
     probed = probe(rows, metric, algorithm)
     if len(blocks) == 1:
-        return edges_of(span_best(rows, metric, probed, 1), name)
-    return edges_of(span_between(rows, len(blocks[0]), metric, probed), name)
+        return list_edges(span_best(rows, metric, probed, 1), name)
+    return list_edges(span_between(rows, len(blocks[0]), metric, probed), name)
 
 
 def opforest_merge(forests: list[Edges]) -> Edges:

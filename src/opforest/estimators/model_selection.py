@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from opforest.core.conquest.complete_graph import NOBODY, trace_arcs
+from opforest.core.conquest.complete_graph import UNCONQUERED, trace_arcs
 from opforest.core.conquest.scan import Ranking
 from opforest.core.jit import specialize
 from opforest.core.metrics.distances import make_tiles
@@ -284,7 +284,7 @@ def _needed(forest: Forest, queries: Array, conqueror: Array) -> Array:
     """
     examples, metric = forest.examples, forest.metric
     rows, cost, label = examples.state.rows, examples.costs(), forest.label
-    before, order = np.where(forest.is_prototype(), -1, NOBODY), np.empty(len(cost), np.int64)
+    before, order = np.where(forest.is_prototype(), -1, UNCONQUERED), np.empty(len(cost), np.int64)
     trace = specialize(trace_arcs, metric.kernel)
     trace(rows, cost, label, before, order, metric.kernel)
     tiles = make_tiles(rows, order, metric.kernel)

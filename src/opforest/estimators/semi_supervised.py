@@ -8,7 +8,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from opforest._utils.progress import phase, printing
-from opforest.core.label_spread.batch import UNLabeled, spread_labels
+from opforest.core.label_spread.batch import UNLABELED, spread_labels
 from opforest.core.metrics.types import Array
 from opforest.core.tree_costs import as_tree
 from opforest.estimators.base import tells_of_memory
@@ -36,7 +36,7 @@ def split_labels(y: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
     if labels.ndim != 1:
         labels = column_or_1d(labels, warn=True)
     if labels.dtype.kind in "iuf":
-        missing = labels == UNLabeled
+        missing = labels == UNLABELED
         if labels.dtype.kind == "f":
             missing |= np.isnan(labels)
         return labels[~missing], missing
@@ -54,7 +54,7 @@ def _is_missing(label: Any) -> bool:
     if label is None or type(label).__name__ == "NAType":
         return True
     is_number = isinstance(label, int | float | np.number) and not isinstance(label, bool)
-    return is_number and bool(label != label or label == UNLabeled)
+    return is_number and bool(label != label or label == UNLABELED)
 
 
 class OPFSemiSupervised(OPFClassifier):
@@ -156,7 +156,7 @@ class OPFSemiSupervised(OPFClassifier):
         with learned.read():
             if self._seeded().n_seeds:
                 return learned.labels_of(np.arange(len(learned.forest)))
-            missing = UNLabeled if learned.classes.dtype.kind in "iuf" else None
+            missing = UNLABELED if learned.classes.dtype.kind in "iuf" else None
             return np.full(len(learned.forest), missing)
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
@@ -274,8 +274,8 @@ class OPFSemiSupervised(OPFClassifier):
         forest = self._renamed(forest, all_classes)
         examples = forest.examples
         record = examples.state.vertices[examples.vertices_of(ordered)]
-        before = np.where(record["cuts"] > 0, record["label"], UNLabeled)
-        wrong = np.flatnonzero((before != UNLabeled) & (before != code))
+        before = np.where(record["cuts"] > 0, record["label"], UNLABELED)
+        wrong = np.flatnonzero((before != UNLABELED) & (before != code))
         if len(wrong):
             i = wrong[0]
             known, given_now = all_classes[[before[i], code[i]]].tolist()
@@ -284,7 +284,7 @@ class OPFSemiSupervised(OPFClassifier):
                 "change it, forget the example and learn it again."
             )
         counts = no_counts()
-        new = before == UNLabeled
+        new = before == UNLABELED
         if new.any():
             if self.seeds == "prototypes":
                 forest = _copied(forest)
@@ -393,7 +393,7 @@ def _encode(
     labels: Array, missing: Array, known: Array, classes: npt.ArrayLike | None
 ) -> tuple[Array, Array]:
     """Return all classes in order, and the labels of all examples as indices of them."""
-    code = np.full(len(missing), UNLabeled)
+    code = np.full(len(missing), UNLABELED)
     if len(labels) or classes is not None:
         known, code[~missing] = encode(labels, known, classes)
     return known, code
@@ -410,10 +410,10 @@ def spread_from_prototypes(forest: SeededForest) -> Forest:
     These are the prototypes of a forest of the labeled examples alone.
     """
     parts, given = forest.parts(), forest.given()
-    labeled = np.flatnonzero(given != UNLabeled)
+    labeled = np.flatnonzero(given != UNLABELED)
     if len(labeled) == 0:
         return forest
-    seed_label = np.full(len(given), UNLabeled)
+    seed_label = np.full(len(given), UNLABELED)
     alone = Forest.retrain(taken(parts, labeled, given))
     seeds = labeled[alone.prototypes]
     seed_label[seeds] = given[seeds]

@@ -14,19 +14,19 @@ from opforest.core.density.forest import (
     MAX_DENSITY,
     MOST,
     UNIT,
-    Hills,
-    conquer_hills,
+    DensityArrays,
+    conquer_by_density,
     find_cut,
     find_densities,
 )
-from opforest.core.density.opening import open_hills
+from opforest.core.density.opening import open_densities
 from opforest.core.jit import specialize
-from opforest.core.kdtree.query_knn import scan_for_queries, search_for_queries
+from opforest.core.kdtree.query_knn import scan_for_nearest, search_for_queries
 from opforest.core.metrics.distances import make_tiles
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.core.mst.prim import WORK_PER_CALL
-from opforest.core.select.mst import SHARE_FOR_SEARCH, Probe, probe
+from opforest.core.select.mst import SEARCH_FRACTION, Probe, probe
 from opforest.core.select.neighbors import nearest_neighbors
 
 #: Ways to tell which hills are too small to be clusters.
@@ -65,14 +65,14 @@ class DensityForestState(NamedTuple):
     """A forest of densities, and the scale of its densities."""
 
     k: int
-    hills: Hills
+    hills: DensityArrays
     scale: Array  #: the unit of distances, the smallest and the largest sum
 
 
 def densities(graph: Graph, k: int) -> DensityForestState:
     """Return the densities for k neighbors, each example being a tree of its own."""
     n = len(graph)
-    hills = Hills(np.full(n, MAX_DENSITY), np.zeros(n), np.arange(n), np.full(n, -1))
+    hills = DensityArrays(np.full(n, MAX_DENSITY), np.zeros(n), np.arange(n), np.full(n, -1))
     scale = np.zeros(3)
     if k:
         find_densities(graph.distance, k, hills.density, scale)
@@ -91,7 +91,7 @@ def _grow(graph: Graph, k: int, label: Array | None = None) -> tuple[DensityFore
     grown.hills.value[:] = density - 1
     order, tied = _ranked(density)
     label = np.zeros(len(graph), np.int64) if label is None else label
-    conquer_hills(graph.near, k, density, tied, label, (order, order), grown.hills)
+    conquer_by_density(graph.near, k, density, tied, label, (order, order), grown.hills)
     return grown, tied
 
 
@@ -116,11 +116,11 @@ def grow_filtered(graph: Graph, k: int, merge_by: str, threshold: float) -> Dens
     else:
         size = threshold * (len(graph) if merge_by == "area" else density.mean())
         level = np.empty_like(density)
-        open_hills(graph.near, k, density, order, float(size), merge_by == "volume", level)
+        open_densities(graph.near, k, density, order, float(size), merge_by == "volume", level)
         value[:] = np.maximum(level - 1, 0)
         tied, start = _ranked(level)[1], np.lexsort((-density, -value))
     label = np.zeros(len(graph), np.int64)
-    conquer_hills(graph.near, k, level, tied, label, (order, start), grown.hills)
+    conquer_by_density(graph.near, k, level, tied, label, (order, start), grown.hills)
     return grown
 
 
@@ -214,17 +214,17 @@ class DensityForest:
         """Return the k nearest examples to each row of X, and their distances in units."""
         measured_against = self.rows if self.vectors is None else self.vectors
         queries = self.metric.query_rows(X, measured_against)
-        names, kernel, probed = np.arange(len(self)), self.metric.kernel, self._probed
-        by_tree = probed.tree is not None and probed.share < SHARE_FOR_SEARCH
-        scan = specialize(scan_for_queries, kernel)
+        kernel, probed = self.metric.kernel, self._probed
+        by_tree = probed.kdtree is not None and probed.visited_fraction < SEARCH_FRACTION
+        scan = specialize(scan_for_nearest, kernel)
 
         def look(part: Array) -> tuple[Array, Array]:
             near = np.empty((len(part), k), np.int64)
             gaps = np.empty((len(part), k), self.rows.dtype)
             if by_tree:
-                search_for_queries(part, probed.tree, near, gaps, kernel)
-                return probed.tree.vertex[near].astype(np.int64), gaps  # type: ignore[union-attr]
-            scan(part, self.rows, self._tiles, names, near, gaps, kernel)
+                search_for_queries(part, probed.kdtree, near, gaps, kernel)
+                return probed.kdtree.vertex[near].astype(np.int64), gaps  # type: ignore[union-attr]
+            scan(part, len(self), self.rows, self._tiles, near, gaps, kernel)
             return near, gaps
 
         jobs = effective_n_jobs(n_jobs)

@@ -402,7 +402,9 @@ class Forest(BaseForest):
             )
             parts = cls.conquered(parts, tree)
         phase("index", len(label))
-        return cls(ForestStorage.from_parts(parts._replace(share=probed.share), probed.tree))
+        return cls(
+            ForestStorage.from_parts(parts._replace(share=probed.visited_fraction), probed.kdtree)
+        )
 
     @staticmethod
     def conquered(parts: ForestState, tree: Tree) -> ForestState:

@@ -18,11 +18,11 @@ from opforest.core.conquest.scan import rank
 from opforest.core.jit import specialize
 from opforest.core.kdtree.dynamic import DynamicKDTree
 from opforest.core.metrics.types import Array
-from opforest.core.probability.leave_label_out import free_seeds, offer_of_other_trees
-from opforest.core.probability.leave_one_out import offer_of_nearest, offer_to_each_other
-from opforest.core.probability.softmin import find_exponent, log_share_costs, share_costs
-from opforest.core.records import DELETED, copied
-from opforest.core.select.search import Searcher, TreeSearch, find_in_parts, search_ranking
+from opforest.core.probability.leave_label_out import find_offers_of_other_trees, relabel_seeds
+from opforest.core.probability.leave_one_out import find_nearest_offers, offer_to_each_other
+from opforest.core.probability.softmin import find_exponent, log_softmin, softmin
+from opforest.core.records import DELETED, copy_array
+from opforest.core.select.search import KDTreeSearch, Searcher, find_in_parts, search_ranking
 from opforest.forest.queries import FEW_CLASSES, ForestQueries
 from opforest.forest.state import alive
 
@@ -57,12 +57,12 @@ class CostCalibration(NamedTuple):
 
         Classes that are not ``known``, which is given by row and class, too, have none.
         """
-        shares: Array = share_costs(cost, winner, known, self.exponent, self.floor)
+        shares: Array = softmin(cost, winner, known, self.exponent, self.floor)
         return shares
 
     def log_shares(self, cost: Array, winner: Array, known: Array) -> Array:
         """Return their logarithms."""
-        shares: Array = log_share_costs(cost, winner, known, self.exponent, self.floor)
+        shares: Array = log_softmin(cost, winner, known, self.exponent, self.floor)
         return shares
 
     def is_of(self, examples: ForestQueries) -> bool:
@@ -138,7 +138,7 @@ def fit_exponent(cost: Array, own: Array) -> tuple[float, float]:
 
 def has_seeds(examples: ForestQueries) -> bool:
     """Tell whether labels have spread from seeds."""
-    return len(examples.state.way) > 0
+    return len(examples.state.seed_parent) > 0
 
 
 def choose(examples: ForestQueries) -> Array:
@@ -184,13 +184,13 @@ def offers_without_label(
     _, offer = _offers_by_class(examples, chosen, own, n_jobs)
     tree = np.full(examples.end, -1, np.int32)
     label, cost = own.copy(), np.full(len(chosen), np.inf, offer.dtype)
-    free_seeds(state, chosen, tree, label, cost)
+    relabel_seeds(state, chosen, tree, label, cost)
     place = np.arange(len(chosen))
     offer[place, own] = np.inf
     offer[place, label] = cost
     wrong = np.flatnonzero(label != own)
     found = np.empty(len(wrong), offer.dtype)
-    search = specialize(offer_of_other_trees, kernel)
+    search = specialize(find_offers_of_other_trees, kernel)
     search(state, chosen[wrong], wrong, tree, found, kernel)
     offer[wrong, own[wrong]] = found
     return offer
@@ -218,7 +218,7 @@ def _offers_to_prototypes(examples: ForestQueries, vertex: Array, n_jobs: int | 
     state = examples.state
     offer = np.full(len(vertex), np.inf, state.rows.dtype)
     if examples.body.lines is None:  # else there is no spanning tree to tell
-        offer_of_nearest(state.vertices, vertex, offer)
+        find_nearest_offers(state.vertices, vertex, offer)
     unknown = np.flatnonzero(np.isinf(offer))
     label = state.vertices["label"][vertex]
     search = _SearchWithout(examples, vertex[unknown])
@@ -235,7 +235,7 @@ class _SearchWithout:
         self.examples = examples
         self.state = examples.state
         if len(left_out):  # a label that nobody looks for hides them
-            self.state = self.state._replace(vertices=copied(self.state.vertices))
+            self.state = self.state._replace(vertices=copy_array(self.state.vertices))
             self.state.vertices["label"][left_out] = DELETED
 
     def offers(self, code: int, vertex: Array, n_jobs: int | None) -> Array:
@@ -254,6 +254,6 @@ class _SearchWithout:
         if len(others) == 0:
             return None
         if isinstance(examples.body.index, DynamicKDTree):
-            return TreeSearch(state, examples.body.index, metric, code)
+            return KDTreeSearch(state, examples.body.index, metric, code)
         ranking = rank(state.rows, others, state.cost, metric.kernel)
         return search_ranking(n_queries, state, ranking, metric)

@@ -14,17 +14,28 @@ from joblib import effective_n_jobs
 from opforest._utils.chunks import parts_of, share
 from opforest._utils.rwlock import ReadWriteLock
 from opforest.core.conquest.kdtree import ANY
-from opforest.core.conquest.scan import Ranking, find_conquerors, rank, scan_for_classes, unranked
-from opforest.core.dynamic.bottleneck_bound import Bound, find_slip
+from opforest.core.conquest.scan import (
+    Ranking,
+    find_conquerors,
+    rank,
+    rank_by_index,
+    scan_for_classes,
+)
+from opforest.core.dynamic.bottleneck_bound import Bound, find_bound_error
 from opforest.core.jit import specialize
-from opforest.core.kdtree.dynamic import DynamicKDTree, build_index, find_fault, find_lost
+from opforest.core.kdtree.dynamic import (
+    DynamicKDTree,
+    build_index,
+    find_node_error,
+    find_slot_error,
+)
 from opforest.core.kdtree.static import build_kdtree
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.core.mst import prim
-from opforest.core.records import DELETED, ForestArrays, copied
-from opforest.core.select.mst import SHARE_FOR_SEARCH
-from opforest.core.select.search import Searcher, TreeSearch, find_in_parts, search_ranking
+from opforest.core.records import DELETED, ForestArrays, copy_array
+from opforest.core.select.mst import SEARCH_FRACTION
+from opforest.core.select.search import KDTreeSearch, Searcher, find_in_parts, search_ranking
 from opforest.forest.state import (
     StorageFields,
     TreeModel,
@@ -131,7 +142,7 @@ class ForestQueries:
         more = (*(self.body.lines or ()), *(self.body.bound or ()))
         kept = [*self.state, *self.body.index, *finder, *more]
         kept += [self.body.arrival, self.body.vectors]
-        shared = self.state.bits.nbytes  # the same memory as ``gap``
+        shared = self.state.distance_bits.nbytes  # the same memory as ``distances``
         return sum(getattr(array, "nbytes", 0) for array in kept) - shared
 
     def field(self, name: str) -> Array:
@@ -150,9 +161,9 @@ class ForestQueries:
 
     def _ways(self) -> Array | None:
         """Return the next example on the path to its seed, −1 for seeds; None without seeds."""
-        if len(self.state.way) == 0:
+        if len(self.state.seed_parent) == 0:
             return None
-        return place_among(alive(self.state), self._chosen(self.state.way).astype(np.int64))
+        return place_among(alive(self.state), self._chosen(self.state.seed_parent).astype(np.int64))
 
     def _chosen(self, array: Array) -> Array:
         """Return the entries of an array for the examples; a view if there are no holes."""
@@ -251,7 +262,7 @@ class ForestQueries:
         state, label = self.state, self.state.vertices["label"][: self.end]
         if np.isin(label, (code, DELETED)).all():
             return None
-        others = unranked(state, self.end)
+        others = rank_by_index(state, self.end)
         others = others._replace(cost=np.where(label == code, np.inf, others.cost))
         winner: Array
         search = specialize(find_conquerors, self.metric.kernel)
@@ -268,7 +279,7 @@ class ForestQueries:
     def _searcher(self, n_queries: int, wanted: int) -> Searcher:
         state, finder = self.state, self._finder(n_queries)
         if isinstance(finder, DynamicKDTree):
-            return TreeSearch(state, finder, self.metric, wanted)
+            return KDTreeSearch(state, finder, self.metric, wanted)
         if wanted != ANY:
             finder = self._rank(np.flatnonzero(state.vertices["label"][: self.end] == wanted))
         return search_ranking(n_queries, state, finder, self.metric)
@@ -281,10 +292,10 @@ class ForestQueries:
         if kept and kept.state is state and kept.version == state.counters[0]["version"]:
             return kept.finder
         if n_queries < WORTH_RANKING:
-            return unranked(state, self.end)
-        if self.body.share >= SHARE_FOR_SEARCH:
+            return rank_by_index(state, self.end)
+        if self.body.share >= SEARCH_FRACTION:
             return self._keep_ranking()
-        own = state._replace(vertices=copied(state.vertices))  # an index writes into them
+        own = state._replace(vertices=copy_array(state.vertices))  # an index writes into them
         return self._keep(build_index(own, build_kdtree(state.rows, self._vertices())))
 
     def _vertices(self) -> Array:
@@ -309,16 +320,16 @@ class ForestQueries:
             landmark, height, table = self.body.bound
             vertex, model = self._vertices(), self.model()
             chosen = Bound(landmark[vertex], height[vertex], table)
-            slip = find_slip(chosen, model.parent, model.weight)
+            slip = find_bound_error(chosen, model.parent, model.weight)
             if slip:
                 return slip
         if isinstance(index, DynamicKDTree):
             bound = self.body.bound if self.body.lines is None else costs_as_bound(self.body)
-            return find_lost(index, state) or find_fault(index, state, bound)
+            return find_slot_error(index, state) or find_node_error(index, state, bound)
         if not kept or kept.state is not state or kept.version != state.counters[0]["version"]:
             return ""
         if isinstance(kept.finder, DynamicKDTree):
-            return find_fault(kept.finder, state)
+            return find_node_error(kept.finder, state)
         vertex = self._vertices()
         vertex = vertex[np.argsort(state.cost[vertex], kind="stable")]
         is_right = np.array_equal(kept.finder.vertex, vertex) and np.array_equal(

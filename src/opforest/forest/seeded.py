@@ -4,7 +4,7 @@ from typing import Self
 
 import numpy as np
 
-from opforest.core.label_spread.batch import UNLabeled, spread_labels
+from opforest.core.label_spread.batch import UNLABELED, spread_labels
 from opforest.core.metrics.types import Array
 from opforest.core.records import Tree
 from opforest.core.tree_costs import as_tree
@@ -31,12 +31,12 @@ class SeededForest(Forest):
     @staticmethod
     def conquered(parts: ForestState, tree: Tree) -> ForestState:
         """Complete parts of which only the labels of seeds are known, by a spanning tree."""
-        seeds = parts.model.label != UNLabeled
+        seeds = parts.model.label != UNLABELED
         spread = spread_labels(tree, parts.model.label)
         model = TreeModel(
             spread.label, tree.parent, tree.weight, seeds.astype(np.int64), spread.cost
         )
-        return parts._replace(model=model, way=spread.way)
+        return parts._replace(model=model, way=spread.seed_parent)
 
     @classmethod
     def from_parts(cls, parts: ForestState) -> Self:
@@ -56,12 +56,12 @@ class SeededForest(Forest):
     def labels_given(self, records: Array, known: int) -> Array:
         """Return the labels given to vertices, the first ``known`` of which are in the forest."""
         label: Array = records["label"].astype(np.int64)
-        label[:known][records["cuts"][:known] == 0] = UNLabeled
+        label[:known][records["cuts"][:known] == 0] = UNLABELED
         return label
 
     @read_locked
     def given(self) -> Array:
-        """Return the label given to each example, or ``UNLabeled``."""
+        """Return the label given to each example, or ``UNLABELED``."""
         return _given(self.examples.model())
 
     def relabeled(self, new_code: Array) -> Self:
@@ -102,4 +102,4 @@ class SeededForest(Forest):
 
 
 def _given(model: TreeModel) -> Array:
-    return np.where(model.cuts > 0, model.label, UNLabeled)
+    return np.where(model.cuts > 0, model.label, UNLABELED)

@@ -18,7 +18,7 @@ from opforest.core.records import (
     NoIndex,
     PrototypeTrees,
     counters_type,
-    resized,
+    resize_array,
     vertex_type,
 )
 from opforest.core.rooted_tree import link_children
@@ -124,22 +124,22 @@ def make_state(
     vertices = np.zeros(n, vertex_type(dtype))
     for name in ("label", "parent", "weight", "cuts"):
         vertices[name] = getattr(model, name)
-    vertices["home"] = -1
+    vertices["slot"] = -1
     counters = np.zeros(1, counters_type(dtype))
     counters["size"] = n
     counters["n_cut_edges"] = ((model.label != model.label[parent]) & (parent >= 0)).sum()
     counters["prototypes"] = (model.cuts > 0).sum()
     counters["longest"] = model.weight.max(initial=0)
-    gap = np.zeros(n, dtype)
+    distances = np.zeros(n, dtype)
     state = ForestArrays(
         rows=rows,
         tiles=np.zeros((count_tiles(n), columns, TILE), dtype) if tiles is None else tiles,
         vertices=vertices,
         cost=np.array(model.cost),
-        gap=gap,
-        bits=gap.view(f"u{dtype.itemsize}"),
+        distances=distances,
+        distance_bits=distances.view(f"u{dtype.itemsize}"),
         counters=counters,
-        way=np.array(() if way is None else way, np.int32),
+        seed_parent=np.array(() if way is None else way, np.int32),
     )
     link_children(vertices, n)
     if tiles is None:
@@ -149,16 +149,16 @@ def make_state(
 
 def enlarge(state: ForestArrays, capacity: int, width: int) -> ForestArrays:
     """Return the state with room for ``capacity`` examples in rows of ``width`` columns."""
-    gap = resized(state.gap, capacity)
+    distances = resize_array(state.distances, capacity)
     return ForestArrays(
-        rows=resized(state.rows, capacity, width),
-        tiles=resized(state.tiles, count_tiles(capacity), *state.tiles.shape[1:]),
-        vertices=resized(state.vertices, capacity),
-        cost=resized(state.cost, capacity),
-        gap=gap,
-        bits=gap.view(state.bits.dtype),
+        rows=resize_array(state.rows, capacity, width),
+        tiles=resize_array(state.tiles, count_tiles(capacity), *state.tiles.shape[1:]),
+        vertices=resize_array(state.vertices, capacity),
+        cost=resize_array(state.cost, capacity),
+        distances=distances,
+        distance_bits=distances.view(state.distance_bits.dtype),
         counters=state.counters.copy(),
-        way=resized(state.way, capacity if len(state.way) else 0),
+        seed_parent=resize_array(state.seed_parent, capacity if len(state.seed_parent) else 0),
     )
 
 

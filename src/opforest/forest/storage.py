@@ -15,21 +15,20 @@ from opforest.core.dynamic.bottleneck_bound import Bound, make_bound
 from opforest.core.dynamic.staged import measure_staged, offer_to_staged
 from opforest.core.jit import specialize
 from opforest.core.kdtree.dynamic import (
-    PAUSE,
     DynamicKDTree,
     build_index,
+    enlarge_index,
     is_full,
-    with_room,
-    with_width,
+    resize_index_features,
 )
-from opforest.core.kdtree.dynamic_updates import note_bound
+from opforest.core.kdtree.dynamic_updates import update_node_bounds
 from opforest.core.kdtree.static import StaticKDTree, build_kdtree
 from opforest.core.metrics.distances import TILE, fill_tiles, find_undefined
 from opforest.core.metrics.metric import name_pair
 from opforest.core.metrics.types import Array
 from opforest.core.mst import prim
-from opforest.core.records import DELETED, NoIndex, PrototypeTrees, copied, resized
-from opforest.core.select.mst import FEW_TO_GROW, SHARE_FOR_SEARCH, Probe, probe
+from opforest.core.records import DELETED, NoIndex, PrototypeTrees, copy_array, resize_array
+from opforest.core.select.mst import FEW_TO_GROW, SEARCH_FRACTION, Probe, probe
 from opforest.forest.queries import ForestQueries
 from opforest.forest.state import (
     ForestState,
@@ -66,7 +65,7 @@ class ForestStorage(ForestQueries):
         if lines is not None:
             lines = PrototypeTrees(*(np.require(array, requirements=("C", "W")) for array in lines))
         index: DynamicKDTree | NoIndex = NoIndex()
-        if parts.share < SHARE_FOR_SEARCH and len(rows):
+        if parts.share < SEARCH_FRACTION and len(rows):
             tree = tree or parts.tree or build_kdtree(rows, np.arange(len(rows)))
             index = build_index(state, tree)
         body = StorageFields(
@@ -82,7 +81,7 @@ class ForestStorage(ForestQueries):
             len(rows),
         )
         if lines is not None and isinstance(index, DynamicKDTree):
-            note_bound(index, costs_as_bound(body))
+            update_node_bounds(index, costs_as_bound(body))
         examples = cls(parts.metric, parts.algorithm, parts.n_jobs, body)
         if len(rows) and isinstance(index, NoIndex):
             examples._keep_ranking()
@@ -104,9 +103,9 @@ class ForestStorage(ForestQueries):
         )
         few = self.algorithm == "auto" and len(rows) < FEW_TO_GROW
         if isinstance(body.index, DynamicKDTree) and not few:
-            state.vertices["home"] = self.field("home")
-            same = replace(same, index=DynamicKDTree(*(copied(array) for array in body.index)))
-            note_bound(same.index, costs_as_bound(same))
+            state.vertices["slot"] = self.field("slot")
+            same = replace(same, index=DynamicKDTree(*(copy_array(array) for array in body.index)))
+            update_node_bounds(same.index, costs_as_bound(same))
         return ForestStorage(self.metric, self.algorithm, self.n_jobs, same)
 
     def parts(self) -> ForestState:
@@ -190,13 +189,15 @@ class ForestStorage(ForestQueries):
         Where no index is searched, distances are kept in scratch space for an update to use. So
         only one thread at a time may call this, unlike other queries.
         """
-        if isinstance(self.body.index, DynamicKDTree) and self.body.index.room[PAUSE] == 0:
+        if isinstance(self.body.index, DynamicKDTree) and self.body.index.status["pause"][0] == 0:
             return int(self.find_staged(self.end + 1)[0])
         measure = specialize(measure_staged, self.metric.kernel)
         conqueror = measure(self.state, self.end, self.metric.kernel)
         if self.metric.may_be_undefined:
-            gap = self._chosen(self.state.gap)
-            self.metric.check_defined(gap, lambda v: f"example {self._id_at(v)} and the new one")
+            distances = self._chosen(self.state.distances)
+            self.metric.check_defined(
+                distances, lambda v: f"example {self._id_at(v)} and the new one"
+            )
         return int(conqueror)
 
     def offers_to_staged(self, n_classes: int) -> Array:
@@ -237,8 +238,8 @@ class ForestStorage(ForestQueries):
         bound.landmark[vertex], bound.height[vertex] = landmark, height
         index = body.index
         if isinstance(index, DynamicKDTree):
-            index = index._replace(nodes=copied(index.nodes))
-            note_bound(index, bound)
+            index = index._replace(nodes=copy_array(index.nodes))
+            update_node_bounds(index, bound)
         self._become(replace(body, bound=bound, bound_of=version, index=index))
 
     # Room. Each of these replaces the body by one assignment, or does not change it.
@@ -267,15 +268,15 @@ class ForestStorage(ForestQueries):
         vectors, lines, bound = body.vectors, body.lines, body.bound
         if bound is not None:
             landmark, height, table = bound
-            bound = Bound(resized(landmark, capacity), resized(height, capacity), table)
+            bound = Bound(resize_array(landmark, capacity), resize_array(height, capacity), table)
         if vectors is not None:
-            vectors = resized(vectors, capacity, vectors.shape[1])
+            vectors = resize_array(vectors, capacity, vectors.shape[1])
         if lines is not None:
-            lines = PrototypeTrees(*(resized(array, capacity) for array in lines))
+            lines = PrototypeTrees(*(resize_array(array, capacity) for array in lines))
         enlarged = replace(
             body,
             state=enlarge(body.state, capacity, self._width(capacity)),
-            arrival=resized(body.arrival, capacity),
+            arrival=resize_array(body.arrival, capacity),
             vectors=vectors,
             lines=lines,
             bound=bound,
@@ -286,7 +287,7 @@ class ForestStorage(ForestQueries):
         """Make room for nodes if the index is full."""
         index = self.body.index
         if isinstance(index, DynamicKDTree) and is_full(index):
-            self._become(replace(self.body, index=with_room(index)))
+            self._become(replace(self.body, index=enlarge_index(index)))
 
     def _probe(self) -> None:
         self.compact()
@@ -297,15 +298,17 @@ class ForestStorage(ForestQueries):
         """Return a body without holes, with an index if a probe says that it is worthwhile."""
         n = int(body.state.counters[0]["size"])
         index: DynamicKDTree | NoIndex = NoIndex()
-        if probed.share < SHARE_FOR_SEARCH and n:
+        if probed.visited_fraction < SEARCH_FRACTION and n:
             # Records point into the index, so readers of the old index need the old records.
-            body = replace(body, state=body.state._replace(vertices=copied(body.state.vertices)))
-            tree = probed.tree or build_kdtree(body.state.rows, np.arange(n))
+            body = replace(
+                body, state=body.state._replace(vertices=copy_array(body.state.vertices))
+            )
+            tree = probed.kdtree or build_kdtree(body.state.rows, np.arange(n))
             index = build_index(body.state, tree)
             bound = body.bound if body.lines is None else costs_as_bound(replace(body, index=index))
             if bound is not None:
-                note_bound(index, bound)
-        return replace(body, index=index, share=probed.share, probed=n)
+                update_node_bounds(index, bound)
+        return replace(body, index=index, share=probed.visited_fraction, probed=n)
 
     def compact(self) -> None:
         """Close the holes."""
@@ -337,15 +340,15 @@ class ForestStorage(ForestQueries):
         """
         body, state = self.body, self.body.state
         if body.vectors is not None:
-            vectors = resized(body.vectors, len(body.vectors), n_features)
+            vectors = resize_array(body.vectors, len(body.vectors), n_features)
             self._become(replace(body, vectors=vectors))
             return
         rows, tiles, index = state.rows, state.tiles, body.index
-        state = state._replace(rows=resized(rows, len(rows), n_features))
+        state = state._replace(rows=resize_array(rows, len(rows), n_features))
         if self.metric.is_separable:
-            state = state._replace(tiles=resized(tiles, len(tiles), n_features, TILE))
+            state = state._replace(tiles=resize_array(tiles, len(tiles), n_features, TILE))
         if isinstance(index, DynamicKDTree):
-            index = with_width(index, n_features)
+            index = resize_index_features(index, n_features)
         self._become(replace(body, state=state, index=index))
 
     # Ids, which are arrival numbers.

@@ -15,7 +15,7 @@ from opforest.core.kdtree.static import build_kdtree
 from opforest.core.metrics.distances import measure_edges
 from opforest.core.metrics.metric import CallableMetric, Metric
 from opforest.core.metrics.types import Array
-from opforest.core.select.mst import SHARE_FOR_SEARCH
+from opforest.core.select.mst import SEARCH_FRACTION
 from opforest.estimators.validation import check_algorithm
 from opforest.forest.approximate import forest_of
 from opforest.forest.forest import BaseForest
@@ -49,7 +49,7 @@ def build_checked(parts: ForestState, n_classes: int) -> BaseForest:
     def grow() -> Any:
         return build_kdtree(parts.rows, np.arange(n))
 
-    if n > MANY_POINTS and parts.share < SHARE_FOR_SEARCH:
+    if n > MANY_POINTS and parts.share < SEARCH_FRACTION:
         _, tree = call_together(check, grow)
         parts = parts._replace(tree=tree)
     else:

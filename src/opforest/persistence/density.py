@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from opforest.core.density.forest import MAX_DENSITY, Hills
+from opforest.core.density.forest import MAX_DENSITY, DensityArrays
 from opforest.core.metrics.types import Array
 from opforest.estimators.validation import check_algorithm
 from opforest.forest.density import DensityForest, DensityForestState
@@ -45,18 +45,21 @@ def _read(model: Any, header: Reader, arrays: dict[str, Array]) -> DensityForest
     n, k = len(rows), header.get("k", int)
     check_numbers(metric, rows, vectors)
     require(n, "it has no examples.")
-    hills, scale = Hills(*(take(arrays, name) for name in Hills._fields)), take(arrays, "scale")
+    hills, scale = (
+        DensityArrays(*(take(arrays, name) for name in DensityArrays._fields)),
+        take(arrays, "scale"),
+    )
     check_hills(hills, scale, n, k)
     model.n_features_in_ = (rows if vectors is None else vectors).shape[1]
     give_names(model, header)
     own = tuple(np.require(array, requirements=("C", "W")) for array in hills)
     rows = np.require(rows, requirements=("C", "W"))
     return DensityForest(
-        metric, rows, vectors, model.algorithm, DensityForestState(k, Hills(*own), scale)
+        metric, rows, vectors, model.algorithm, DensityForestState(k, DensityArrays(*own), scale)
     )
 
 
-def check_hills(hills: Hills, scale: Array, n: int, k: int) -> None:
+def check_hills(hills: DensityArrays, scale: Array, n: int, k: int) -> None:
     """Raise a ``ModelFileError`` unless these could be the hills of n examples."""
     for name, array in hills._asdict().items():
         expected = np.int64 if name in ("root", "predecessor") else np.float64

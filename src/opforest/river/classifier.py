@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opforest._utils.rwlock import Holder, ReadWriteLock
-from opforest.core.label_spread.batch import UNLabeled
+from opforest.core.label_spread.batch import UNLABELED
 from opforest.core.metrics.types import Array
 from opforest.estimators.validation import check_ids
 from opforest.forest.explanation import Explanation, explain
@@ -206,7 +206,7 @@ class OPFClassifier(MiniBatchClassifier):
             conqueror = self._query.measure(forest, values)
         else:
             self._query.stage(forest, values)
-        forest.examples.label_staged(code.get(y, UNLabeled))
+        forest.examples.label_staged(code.get(y, UNLABELED))
         before, known = self.__dict__, len(forest.examples)
         try:
             self._accept(forest, column, code)

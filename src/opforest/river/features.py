@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from opforest.core.label_spread.batch import UNLabeled
+from opforest.core.label_spread.batch import UNLABELED
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.registry import resolve
 from opforest.core.metrics.types import Array
@@ -69,8 +69,8 @@ def with_labels(code: Codes, labels: Iterable[Any], semi_supervised: bool) -> Co
 
 
 def codes_of(labels: Iterable[Any], code: Codes) -> Array:
-    """Return the codes of labels, ``UNLabeled`` for missing ones."""
-    return np.array([code.get(label, UNLabeled) for label in labels])
+    """Return the codes of labels, ``UNLABELED`` for missing ones."""
+    return np.array([code.get(label, UNLABELED) for label in labels])
 
 
 def extended(known: dict[Any, int], names: Iterable[Any]) -> dict[Any, int]:

@@ -12,7 +12,7 @@ from tests.support.strategies import DTYPES, learning_problems
 
 from opforest import OPFClassifier
 from opforest.core.conquest import matmul as products
-from opforest.core.conquest.matmul import find_conquerors_by_products
+from opforest.core.conquest.matmul import find_conquerors_by_matmul
 from opforest.core.conquest.scan import find_conquerors, rank
 from opforest.core.metrics.types import SquaredEuclidean
 
@@ -24,7 +24,7 @@ def find_all(X, cost, Q, block=products.BLOCK, patience=products.PATIENCE):
     ranking = rank(X, np.arange(len(X)), cost, SQUARED)
     with patch.multiple(products, BLOCK=block, PATIENCE=patience), warnings.catch_warnings():
         warnings.simplefilter("error")
-        winner, offer = find_conquerors_by_products(Q, X, ranking, SQUARED)
+        winner, offer = find_conquerors_by_matmul(Q, X, ranking, SQUARED)
     for other in (find_conquerors(Q, X, ranking, SQUARED), slow(X, cost, Q)):
         assert np.array_equal(winner, other[0])
         assert np.array_equal(offer, other[1])

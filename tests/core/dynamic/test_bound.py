@@ -9,7 +9,7 @@ from tests.support.comparison import insertions_only
 from tests.support.strategies import learning_problems
 
 from opforest import OPFClassifier
-from opforest.core.dynamic.bottleneck_bound import Bound, find_slip, make_bound
+from opforest.core.dynamic.bottleneck_bound import Bound, find_bound_error, make_bound
 from opforest.core.metrics.types import SquaredEuclidean
 from opforest.core.mst.prim import span
 from opforest.forest.updates import exact
@@ -46,13 +46,13 @@ def test_a_new_bound(problem):
     minimax = oracle.minimax(oracle.table(X, oracle.squared_euclidean))
     apart = ~np.eye(len(X), dtype=bool)
     assert (minimax <= bounds_of(bound))[apart].all()
-    assert not find_slip(bound, tree.parent, tree.weight)
+    assert not find_bound_error(bound, tree.parent, tree.weight)
 
 
 @settings(max_examples=60)
 @given(problem=learning_problems(max_n=30, max_d=3), data=st.data())
 def test_slips_are_found(problem, data):
-    """Whatever is changed, ``find_slip`` says just what a look at all pairs says."""
+    """Whatever is changed, ``find_bound_error`` says just what a look at all pairs says."""
     X = problem[0]
     tree = span(X, SquaredEuclidean())
     landmark, height, table = make_bound(tree.parent, tree.weight)
@@ -63,7 +63,7 @@ def test_slips_are_found(problem, data):
     minimax = oracle.minimax(oracle.table(X, oracle.squared_euclidean))
     apart = ~np.eye(len(X), dtype=bool)
     is_right = (minimax <= bounds_of(bound))[apart].all()
-    assert bool(find_slip(bound, tree.parent, tree.weight)) != is_right
+    assert bool(find_bound_error(bound, tree.parent, tree.weight)) != is_right
     assert m <= max(1, len(X) // 8)
 
 

@@ -5,8 +5,7 @@ import pytest
 from tests.support.comparison import assert_same_model, insertions_only
 
 from opforest import OPFClassifier
-from opforest.core.dynamic.candidates_kdtree import FEW_LOOKS, SCANNED_PER_LOOK
-from opforest.core.kdtree.dynamic import EFFORT, PAUSE
+from opforest.core.dynamic.candidates_kdtree import FEW_VISITS, SCANNED_PER_VISIT
 
 
 @pytest.mark.parametrize("update", ["exact", "opfi"])
@@ -22,9 +21,9 @@ def test_a_search_is_given_up_where_it_takes_longer(update, d, gives_up):
             clf.partial_fit(X[3000:], y[3000:])
         clf.forest_.check()
         models.append(clf)
-    effort = models[0].forest_.examples.body.index.room[EFFORT]
+    effort = models[0].forest_.examples.body.index.status["effort"][0]
     assert effort > 0
-    assert (effort > 16 * (len(X) // SCANNED_PER_LOOK + FEW_LOOKS)) == gives_up
+    assert (effort > 16 * (len(X) // SCANNED_PER_VISIT + FEW_VISITS)) == gives_up
     assert_same_model(*models, X[:200] + 0.1)
 
 
@@ -37,8 +36,8 @@ def test_a_search_is_tried_again():
     clf = OPFClassifier(algorithm="kd_tree").fit(X[:3000], y[:3000])
     with insertions_only():
         clf.partial_fit(rng.standard_normal((40, 12)), np.zeros(40, int))
-        assert clf.forest_.examples.body.index.room[PAUSE] > 0
+        assert clf.forest_.examples.body.index.status["pause"][0] > 0
         for _ in range(12):
             clf.partial_fit(X[3000:3100] + rng.random((100, 1)), y[3000:3100])
-    assert clf.forest_.examples.body.index.room[PAUSE] == 0
+    assert clf.forest_.examples.body.index.status["pause"][0] == 0
     clf.forest_.check()

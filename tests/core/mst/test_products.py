@@ -13,7 +13,7 @@ from tests.support.strategies import learning_problems
 from opforest import OPFClassifier
 from opforest.core.metrics.types import SquaredEuclidean
 from opforest.core.mst import matmul as products
-from opforest.core.mst.matmul import span_by_products
+from opforest.core.mst.matmul import span_by_matmul
 from opforest.core.mst.prim import span
 from opforest.core.select import mst as spanning
 
@@ -25,7 +25,7 @@ def span_both(X, others=2048, block=256, rough=1.0, n_jobs=1):
     sizes = {"BLOCK": block, "OTHERS": others, "ROUGH": rough}
     with patch.multiple(products, **sizes), warnings.catch_warnings():
         warnings.simplefilter("error")
-        tree = span_by_products(X, SQUARED, n_jobs)
+        tree = span_by_matmul(X, SQUARED, n_jobs)
     if tree is not None:
         dense = span(X, SQUARED)
         assert np.array_equal(tree.weight, dense.weight)

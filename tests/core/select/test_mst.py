@@ -10,7 +10,7 @@ from tests.support.trees import pairs
 
 from opforest import OPFClassifier
 from opforest.core.kdtree.dynamic import DynamicKDTree
-from opforest.core.mst.kruskal import edges_of, merge_forests
+from opforest.core.mst.kruskal import list_edges, merge_forests
 from opforest.core.records import NoIndex
 from opforest.core.select.mst import probe, span_best, span_between
 from opforest.metrics import resolve
@@ -32,11 +32,11 @@ def test_all_pairs_of_blocks_hold_the_whole_tree(algorithm, problem, cuts, scale
     ]
     forests = []
     for i, a in enumerate(blocks):
-        forests.append(edges_of(span_best(X[a], metric, probe(X[a], metric, algorithm), 1), a))
+        forests.append(list_edges(span_best(X[a], metric, probe(X[a], metric, algorithm), 1), a))
         for b in blocks[i + 1 :]:
             rows = X[np.append(a, b)]
             tree = span_between(rows, len(a), metric, probe(rows, metric, algorithm))
-            forests.append(edges_of(tree, np.append(a, b)))
+            forests.append(list_edges(tree, np.append(a, b)))
     with np.errstate(under="ignore"):
         assert pairs(merge_forests(forests)) == oracle.kruskal(
             oracle.table(X, oracle.squared_euclidean)
@@ -53,10 +53,10 @@ def test_auto_probes():
     }
     assert kinds == {"flat": DynamicKDTree, "cube": NoIndex, "clusters": DynamicKDTree}
     euclidean = resolve("euclidean")
-    assert probe(flat, euclidean, "brute").share == 1
-    assert probe(flat[:100], euclidean, "auto").share == 1
-    assert probe(flat, resolve("canberra"), "auto").share == 1
-    assert probe(flat, euclidean, "auto").share < 0.02
+    assert probe(flat, euclidean, "brute").visited_fraction == 1
+    assert probe(flat[:100], euclidean, "auto").visited_fraction == 1
+    assert probe(flat, resolve("canberra"), "auto").visited_fraction == 1
+    assert probe(flat, euclidean, "auto").visited_fraction < 0.02
 
 
 def test_errors():

@@ -21,7 +21,7 @@ def searcher(forest, n_queries):
 
 def always():
     """Let products be used for any number of queries and features."""
-    return patch.multiple(searching, FEATURES_FOR_PRODUCTS=1, WORTH_PRODUCTS=1)
+    return patch.multiple(searching, FEATURES_FOR_MATMUL=1, WORTH_MATMUL=1)
 
 
 @settings(max_examples=60)
@@ -37,7 +37,7 @@ def test_models_are_the_same(problem, offset, n_jobs):
     offers, costs = scan.conquerors(Q), scan.class_costs(Q)
     with always():
         blocked = OPFClassifier(algorithm="brute", n_jobs=n_jobs).fit(X, y)
-        assert isinstance(searcher(blocked.forest_, len(Q)), searching.Products)
+        assert isinstance(searcher(blocked.forest_, len(Q)), searching.MatmulSearch)
         assert_same_model(blocked, scan, Q)
         for a, b in zip(blocked.conquerors(Q), offers, strict=True):
             assert np.array_equal(a, b)
@@ -51,7 +51,7 @@ def test_threads_and_metrics(dtype, metric):
     X = rng.random((3000, 40)).astype(dtype)
     y = rng.integers(0, 3, 2000)
     clf = OPFClassifier(metric, algorithm="brute").fit(X[:2000], y)
-    with patch.object(searching, "WORTH_PRODUCTS", np.inf):
+    with patch.object(searching, "WORTH_MATMUL", np.inf):
         expected = (*clf.conquerors(X[2000:]), clf.class_costs(X[2000:]))
     for n_jobs in (None, 1, 2):
         clf.set_params(n_jobs=n_jobs)
@@ -68,7 +68,7 @@ def test_when_products_pay():
 
     def pay(metric="euclidean", d=40, n_queries=1000):
         forest = OPFClassifier(metric).fit(X[:, :d], y).forest_
-        return isinstance(searcher(forest, n_queries), searching.Products)
+        return isinstance(searcher(forest, n_queries), searching.MatmulSearch)
 
     assert pay()
     assert pay("cosine")

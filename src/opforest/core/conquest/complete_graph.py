@@ -11,15 +11,15 @@ from opforest.core.heap import pop, push
 from opforest.core.jit import kernel
 from opforest.core.metrics.distances import between
 
-#: The predecessor of a vertex that nobody has taken yet.
-NOBODY = -2
+#: The predecessor of a vertex that has not been conquered yet.
+UNCONQUERED = -2
 
 
 @kernel
 def trace_arcs(rows, cost, label, predecessor, order, metric):
-    """Write the predecessors, and all vertices in the order in which they offer.
+    """Write the predecessors, and all vertices in the order in which they make offers.
 
-    To begin with, predecessors are −1 for prototypes, ``NOBODY`` for others.
+    Before the call, predecessors are −1 for prototypes and ``UNCONQUERED`` for others.
     """
     n = cost.shape[0]
     keys, waiting = np.empty(16, cost.dtype), np.empty(16, np.int64)
@@ -37,14 +37,14 @@ def trace_arcs(rows, cost, label, predecessor, order, metric):
         m = pop(keys, waiting, m)
         order[done] = u
         done += 1
-        stay = 0
+        n_staying = 0
         for i in range(n_left):
             v = left[i]
-            taken = label[v] == label[u] and cost[u] <= cost[v]
-            if taken and between(u, v, rows, metric) <= cost[v]:
+            may_conquer = label[v] == label[u] and cost[u] <= cost[v]
+            if may_conquer and between(u, v, rows, metric) <= cost[v]:
                 predecessor[v] = u
                 keys, waiting, m = push(keys, waiting, m, cost[v], v)
             else:
-                left[stay] = v
-                stay += 1
-        n_left = stay
+                left[n_staying] = v
+                n_staying += 1
+        n_left = n_staying

@@ -9,27 +9,28 @@ import numpy as np
 from opforest.core.jit import borrow, helper, kernel
 from opforest.core.kdtree.boxes import distance_to_box
 from opforest.core.kdtree.dynamic import BUCKET, class_bit
-from opforest.core.kdtree.static import STACK
+from opforest.core.kdtree.static import STACK, push_pair
 from opforest.core.metrics.distances import distance
 
 #: Stands for all classes.
 ANY = -1
 
 
-def find_conquerors_in_tree(queries, state, index, wanted, metric):
+def find_conquerors_in_kdtree(queries, arrays, index, wanted, metric):
     """Return the conqueror of each query among those of class ``wanted``, and its offer.
 
-    Where there is none, the conqueror is −1 and the offer infinite.
+    If there is none, the conqueror is −1 and the offer infinite.
     """
     winner = np.empty(len(queries), np.int64)
     offer = np.empty(len(queries), queries.dtype)
-    _search(queries, state.vertices, state.cost, index, wanted, winner, offer, metric)
+    _search(queries, arrays.vertices, arrays.cost, index, wanted, winner, offer, metric)
     return winner, offer
 
 
 @kernel
 def _search(queries, vertices, cost, index, wanted, winner, offer, metric):
-    nodes, _, box, vertex, points, _, _, _ = borrow(index)
+    index = borrow(index)
+    nodes, box, vertex, points = index.nodes, index.box, index.vertex, index.points
     stack, bound = np.empty(STACK, np.int64), np.empty(STACK, queries.dtype)
     bit = class_bit(wanted) if wanted != ANY else ~np.uint64(0)
     for i in range(queries.shape[0]):
@@ -49,12 +50,12 @@ def _search(queries, vertices, cost, index, wanted, winner, offer, metric):
                 m = _push_children(below, nodes, box, cost, x, stack, bound, m, metric)
                 continue
             begin = (-1 - below) * BUCKET
-            for place in range(begin, begin + node.count):
-                v = np.int64(vertex[place])
+            for slot in range(begin, begin + node.count):
+                v = np.int64(vertex[slot])
                 c = cost[v]
                 if c > best or (wanted != ANY and vertices[v].label != wanted):
                     continue
-                value = max(c, distance(x, points[place], metric))
+                value = max(c, distance(x, points[slot], metric))
                 if value < best or (value == best and _is_before(cost, v, champion)):
                     best, champion = value, v
         winner[i], offer[i] = champion, best
@@ -62,18 +63,16 @@ def _search(queries, vertices, cost, index, wanted, winner, offer, metric):
 
 @helper
 def _push_children(below, nodes, box, cost, x, stack, bound, m, metric):
-    """Put two children on the stack, the better one on top; return its height."""
+    """Push two children, the better one on top; return the new size of the stack."""
     box_left = distance_to_box(x, box, below, metric)
     box_right = distance_to_box(x, box, below + 1, metric)
     left = max(box_left, cost[nodes[below].first])
     right = max(box_right, cost[nodes[below + 1].first])
-    nearer = below + (right < left or (right == left and box_right < box_left))
-    stack[m], bound[m] = 2 * below + 1 - nearer, max(left, right)
-    stack[m + 1], bound[m + 1] = nearer, min(left, right)
-    return m + 2
+    is_right_first = right < left or (right == left and box_right < box_left)
+    return push_pair(below, left, right, is_right_first, stack, bound, m)
 
 
 @helper
 def _is_before(cost, u, v):
-    """Tell whether u comes before v, which may be nobody, by (cost, index)."""
+    """Return whether u precedes v by (cost, index); not if v is −1."""
     return v >= 0 and (cost[u] < cost[v] or (cost[u] == cost[v] and u < v))

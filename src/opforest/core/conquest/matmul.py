@@ -9,17 +9,17 @@ Why no estimate is too high: let u be the unit roundoff, γ(k) = k u / (1 − k 
 b = t − m the centered query and vertex as rounded, p = ‖a‖² and q = ‖b‖². All of this holds for any
 center m, any order of summation, with and without fused operations.
 
-- The measured distance is at least (1 − γ(d + 2)) ‖s − t‖². The estimate is lowered by that share.
-- Centering rounds a coordinate by u of itself at the most, so that a − b is off by no more than
+- The measured distance is at least (1 − γ(d + 2)) ‖s − t‖². The estimate is lowered by this factor.
+- Centering rounds a coordinate by at most u of itself, so that a − b is off by no more than
   u' (‖a‖ + ‖b‖), u' = u / (1 − u), and ‖s − t‖² ≥ ‖a − b‖² − 4 u' (p + q).
-- The product errs by at most γ(d + 2) (p + q), for 2 Σ|a b| ≤ p + q; the 2 is for the share.
+- The product errs by at most γ(d + 2) (p + q), for 2 Σ|a b| ≤ p + q; the 2 covers the factor.
 - The norms err by γ(d) of themselves, and by 3 u in being lowered.
 - The last two sums err by 3 u (p + q).
 
 Together that is (2 d + 12) u (p + q) and terms of higher order, less than (1.25 d + 8) ε (p + q)
-with ε = 2 u as long as d ε ≤ 1/4; the norms are lowered by so much. Likewise γ(d + 2) < (d + 4) ε.
-Where numbers underflow, and even if they are flushed to 0, all of it errs by less than 16 d times
-the smallest normal number, and half of that is taken off each norm. Where numbers might overflow,
+with ε = 2 u as long as d ε ≤ 1/4; norms are lowered by this much. Likewise γ(d + 2) < (d + 4) ε.
+Where numbers underflow, and even if they are flushed to 0, the total error is less than 16 d times
+the smallest normal number, and each norm is lowered by half of that. Where numbers might overflow,
 the estimate is −∞.
 """
 
@@ -30,7 +30,7 @@ import numpy as np
 from opforest.core.conquest.scan import find_conquerors
 from opforest.core.jit import helper, kernel
 from opforest.core.metrics.distances import distance, smallest
-from opforest.core.metrics.matmul import center_points, share_kept
+from opforest.core.metrics.matmul import center_points, shrink_factor
 
 #: Queries, and vertices, in a block.
 BLOCK = 256
@@ -38,26 +38,26 @@ BLOCK = 256
 #: A center is the mean of about this many vertices.
 SAMPLE = 1024
 
-#: A query that has been measured against so many vertices, and so large a share of all, goes to
+#: A query that has been measured against this many vertices, and this fraction of all, is left to
 #: the scan, which measures many at once: its estimates are too rough.
-PATIENCE, SHARE = 64, 1 / 32
+PATIENCE, PATIENCE_FRACTION = 64, 1 / 32
 
 
 class Queries(NamedTuple):
-    """Who asks."""
+    """Queries, ready to be multiplied."""
 
     rows: np.ndarray
-    points: np.ndarray  #: centered, ready to be multiplied
-    norm: np.ndarray  #: what is left of their squared norms after rounding
+    points: np.ndarray  #: centered
+    norm: np.ndarray  #: lower bounds on their squared norms
 
 
 class SearchResult(NamedTuple):
-    """What is known of each query."""
+    """The best offer to each query so far."""
 
-    place: np.ndarray  #: of the best vertex so far in the ranking
+    place: np.ndarray  #: in the ranking
     offer: np.ndarray
     bits: np.ndarray  #: of the offer: the same memory as integers, which sort alike
-    measured: np.ndarray  #: how many vertices have been
+    measured: np.ndarray  #: how many vertices have been measured
 
 
 class Block(NamedTuple):
@@ -70,20 +70,20 @@ class Block(NamedTuple):
     norm: np.ndarray
 
 
-def find_conquerors_by_products(queries, rows, ranking, metric):
+def find_conquerors_by_matmul(queries, rows, ranking, metric):
     """Return the conqueror of each query and its offer in squared Euclidean distance."""
     vertex, cost = ranking.vertex, ranking.cost
     n, m = len(vertex), len(queries)
     offer = np.full(m, np.inf, rows.dtype)
     place, measured = np.zeros(m, np.int64), np.zeros(m, np.int64)
-    found = SearchResult(place, offer, offer.view(f"i{rows.itemsize}"), measured)
-    patience = PATIENCE + int(SHARE * n)
+    result = SearchResult(place, offer, offer.view(f"i{rows.itemsize}"), measured)
+    patience = PATIENCE + int(PATIENCE_FRACTION * n)
     waiting = np.arange(m)
     with np.errstate(all="ignore"):
         center = rows[vertex[:: 1 + n // SAMPLE]].mean(axis=0)
         points, norm = center_points(queries, center)
-        points *= -2 * share_kept(points)
-        asking = Queries(queries, points, norm)
+        points *= -2 * shrink_factor(points)
+        batch = Queries(queries, points, norm)
         for first in range(0, n, BLOCK):
             waiting = waiting[(cost[first] < offer[waiting]) & (measured[waiting] < patience)]
             if not len(waiting):
@@ -92,7 +92,7 @@ def find_conquerors_by_products(queries, rows, ranking, metric):
             block = Block(
                 first, vertex[part], cost[part], *center_points(rows[vertex[part]], center)
             )
-            _look_at(block, waiting, asking, rows, found, metric)
+            _search_block(block, waiting, batch, rows, result, metric)
     winner = vertex[place]
     rough = np.flatnonzero(measured >= patience)
     if len(rough):
@@ -100,37 +100,38 @@ def find_conquerors_by_products(queries, rows, ranking, metric):
     return winner, offer
 
 
-def _look_at(block, waiting, asking, rows, found, metric):
-    """Let all that wait look at one more block."""
+def _search_block(block, waiting, batch, rows, result, metric):
+    """Compare all waiting queries with one more block."""
     product = np.empty((BLOCK, len(block.vertex)), rows.dtype)
-    bits = product.view(found.bits.dtype)
+    bits = product.view(result.bits.dtype)
     for begin in range(0, len(waiting), BLOCK):
         chosen = waiting[begin : begin + BLOCK]
-        np.matmul(asking.points[chosen], block.points.T, out=product[: len(chosen)])
-        _judge(product, bits, block, chosen, asking, rows, found, metric)
+        np.matmul(batch.points[chosen], block.points.T, out=product[: len(chosen)])
+        _measure_promising((product, bits), block, chosen, batch, rows, result, metric)
 
 
 @kernel
-def _judge(product, bits, block, chosen, asking, rows, found, metric):
+def _measure_promising(products, block, chosen, batch, rows, result, metric):
     """Measure all pairs of a chosen query and a vertex of the block that might win."""
+    product, bits = products
     first, vertex, cost, _, _ = block
     for k in range(chosen.shape[0]):
         i = chosen[k]
         least = product[k]  # a lower bound on each vertex's offer
-        _add_norms(least, asking.norm[i], block.norm, cost)
-        lowest = smallest(bits[k], found.bits[i])
-        if lowest == found.bits[i]:  # no offer is smaller, and ties go to those before
+        _add_norms(least, batch.norm[i], block.norm, cost)
+        lowest = smallest(bits[k], result.bits[i])
+        if lowest == result.bits[i]:  # no offer is smaller, and ties go to earlier vertices
             continue
-        # The most promising is measured first, and most others then need not be.
+        # After the most promising one is measured, most others need not be.
         promising = 0
         while bits[k, promising] != lowest:
             promising += 1
-        _measure(i, promising, block, asking.rows, rows, found, metric)
+        _measure(i, promising, block, batch.rows, rows, result, metric)
         for j in range(vertex.shape[0]):
-            if cost[j] >= found.offer[i] and first + j >= found.place[i]:
+            if cost[j] >= result.offer[i] and first + j >= result.place[i]:
                 break  # costs only grow from here on
-            if least[j] <= found.offer[i] and j != promising:
-                _measure(i, j, block, asking.rows, rows, found, metric)
+            if least[j] <= result.offer[i] and j != promising:
+                _measure(i, j, block, batch.rows, rows, result, metric)
 
 
 @helper
@@ -141,10 +142,10 @@ def _add_norms(product, own_norm, norm, cost):
 
 
 @helper
-def _measure(i, j, block, queries, rows, found, metric):
+def _measure(i, j, block, queries, rows, result, metric):
     """Measure query i and vertex j of the block, and keep the offer if it is the best."""
     offer = max(block.cost[j], distance(queries[i], rows[block.vertex[j]], metric))
     place = block.first + j
-    if offer < found.offer[i] or (offer == found.offer[i] and place < found.place[i]):
-        found.offer[i], found.place[i] = offer, place
-    found.measured[i] += 1
+    if offer < result.offer[i] or (offer == result.offer[i] and place < result.place[i]):
+        result.offer[i], result.place[i] = offer, place
+    result.measured[i] += 1

@@ -34,7 +34,7 @@ HALVING, REST_OF_HALVING = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.
 SERIES = tuple(1 / math.factorial(i) for i in range(13, 1, -1))
 
 
-class Hills(NamedTuple):
+class DensityArrays(NamedTuple):
     """A forest of densities, by vertex."""
 
     density: np.ndarray
@@ -131,7 +131,7 @@ def _list_arcs_back(near, k, level, tied):
 
 
 @kernel
-def conquer_hills(near, k, level, tied, label, orders, hills):
+def conquer_by_density(near, k, level, tied, label, orders, hills):
     """Find the forest of densities, whose values at the start are in place.
 
     The next vertex comes from one of three places. Most are conquered at their full density: they

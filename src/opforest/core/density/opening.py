@@ -11,7 +11,7 @@ from opforest.core.jit import kernel
 
 
 @kernel
-def open_hills(near, k, density, order, size, by_volume, level):
+def open_densities(near, k, density, order, size, by_volume, level):
     """Write the densities after levelling all domes of at most this size.
 
     Parameters

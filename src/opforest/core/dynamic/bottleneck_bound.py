@@ -31,20 +31,20 @@ from opforest.core.disjoint_set import find_group
 from opforest.core.jit import helper
 from opforest.core.tree_costs import as_tree, conquer
 
-#: Landmarks, at the most, and vertices for each of them, at the least.
+#: The largest number of landmarks, and the smallest number of vertices for each of them.
 LANDMARKS, VERTICES_PER_LANDMARK = 256, 8
 
 
 class Bound(NamedTuple):
     """The bound (*)."""
 
-    landmark: np.ndarray  #: by vertex: its number
+    landmark: np.ndarray  #: by vertex: the number of its landmark
     height: np.ndarray  #: by vertex
     table: np.ndarray  #: between landmarks
 
 
 def make_bound(parent, weight) -> Bound:
-    """Return the bound of a tree, given by the parent of each vertex and the weight of its edge."""
+    """Return the bound of a tree, given by parents and weights."""
     n = len(parent)
     m = max(1, min(LANDMARKS, n // VERTICES_PER_LANDMARK))
     chosen = np.linspace(0, n - 1, m).astype(np.int64)
@@ -53,8 +53,8 @@ def make_bound(parent, weight) -> Bound:
     tree = as_tree(parent, weight)
     conquest = conquer(tree, seeds)
     root = _find_conquerors(tree, seeds, conquest)
-    # The edges between what different landmarks have conquered; parents come first, so each leads
-    # from a landmark that has been met to one that has not. They are numbered as they are met.
+    # The edges between vertices of different landmarks. Parents come first, so each edge leads from
+    # a known landmark to a new one. Landmarks are numbered in this order.
     child = tree.order[1:]
     child = child[root[child] != root[tree.parent[child]]]
     above, height = tree.parent[child], conquest.cost
@@ -69,7 +69,7 @@ def make_bound(parent, weight) -> Bound:
 
 
 def _find_conquerors(tree, seeds, conquest):
-    """Return a seed that conquers each vertex, which is one of those that conquer a neighbor."""
+    """Return a seed that conquers each vertex: always one that conquers a neighbor, too."""
     v = tree.order[1:]
     u, weight = tree.parent[v], tree.weight[v]
     above = np.arange(len(seeds))
@@ -84,17 +84,17 @@ def _find_conquerors(tree, seeds, conquest):
     return above
 
 
-def find_slip(bound, parent, weight) -> str:
-    """Return what is wrong with a bound of a tree; nothing if (*) holds for every pair.
+def find_bound_error(bound, parent, weight) -> str:
+    """Return what is wrong with a bound of a tree; "" if (*) holds for every pair.
 
-    For a number s, take the vertices of height s at the most, and put those into one set whose
-    landmarks are s apart at the most. (*) holds if and only if, whatever s is, each of these sets
-    is joined by edges of length s at the most. So edges join what they can as s rises, and
-    whenever a set grows, its new part must have been joined with the old one already.
+    For a number s, consider the vertices of height at most s, and put those into one set whose
+    landmarks are at most s apart. (*) holds if and only if, for each s, the tree edges of length at
+    most s connect each of these sets. So edges connect vertices as s rises, and whenever a set
+    grows, its new part must already be connected with the old one.
     """
     landmark, height, table = bound
     if not ((landmark >= 0) & (landmark < len(table))).all():
-        return "a landmark is none"
+        return "a landmark is out of range"
     group, found = np.arange(len(parent)), np.full(len(table), -1)
     cluster = np.arange(len(table))
     child = np.flatnonzero(parent >= 0)
@@ -120,12 +120,12 @@ def find_slip(bound, parent, weight) -> str:
         if one >= 0 and other >= 0:
             first, second = (find_group.py_func(group, i) for i in (one, other))
             if first != second:
-                return "vertices are farther from each other than the bound says"
+                return "two vertices are farther apart than the bound"
     return ""
 
 
 @helper
-def extend(bound, z, t, gap):
-    """Take z in, whose nearest vertex is t, at this distance."""
+def extend(bound, z, t, distance):
+    """Extend the bound by z, whose nearest vertex is t, at this distance."""
     bound.landmark[z] = bound.landmark[t]
-    bound.height[z] = max(bound.height[t], gap)
+    bound.height[z] = max(bound.height[t], distance)

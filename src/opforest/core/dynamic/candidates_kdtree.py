@@ -1,236 +1,231 @@
 """Find candidate edges of the minimum spanning tree in a k-d tree.
 
-The results are the same as those of ``candidates_scan``. Where searches would visit too many
-vertices, insertions scan all of them for a while.
+The results are the same as those of ``candidates_scan``. The more features there are, the more
+vertices a search visits. Where that takes longer than a scan, it is given up, and insertions scan
+all vertices for a while.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from opforest.core.disjoint_set import find_group
 from opforest.core.dynamic.candidates_scan import list_candidates
 from opforest.core.dynamic.components import group_of
-from opforest.core.dynamic.duplicates import are_equal, has_elder_copy
+from opforest.core.dynamic.duplicates import has_older_duplicate
 from opforest.core.edge_order import precedes
 from opforest.core.heap import append
 from opforest.core.jit import borrow, helper
 from opforest.core.kdtree.boxes import distance_to_box
-from opforest.core.kdtree.dynamic import BUCKET, EFFORT, PAUSE
-from opforest.core.kdtree.static import STACK
-from opforest.core.metrics.distances import between, distance
+from opforest.core.kdtree.dynamic import BUCKET
+from opforest.core.kdtree.static import STACK, push_children
+from opforest.core.metrics.distances import are_rows_equal, between, distance
 
 #: Neighbors of a removed vertex that are tried first.
 FEW_HEADS = 16
 
-#: A scan of all vertices takes as long as a search that looks at 1 in 24 of them, and at 64 more.
-SCANNED_PER_LOOK, FEW_LOOKS = 24, 64
+#: A scan of all vertices takes as long as a search that visits 1 in 24 of them, and 64 more.
+SCANNED_PER_VISIT, FEW_VISITS = 24, 64
 
 #: Insertions that scan all vertices before a search is tried again.
 PAUSE_BETWEEN_TRIALS = 64
 
-#: All vertices count.
+#: Selects all vertices.
 ALL = -1
 
 
-@helper
-def search_candidates(state, index, bound, z, measured, metric):
-    """Return the vertices whose edges to z may enter the tree, the nearest first, and distances.
+class Search(NamedTuple):
+    """A search around a point."""
 
-    ``measured`` says whether ``gap`` holds the distances from z already, if no search is tried now.
+    x: np.ndarray
+    group: np.ndarray  #: a number for each vertex
+    wanted: int  #: the number of the vertices to consider, or ``ALL``
+    max_visited: int  #: the number of visited vertices after which it is given up
+    stack: np.ndarray  #: nodes to visit, and lower bounds on the distances to them
+    lower_bound: np.ndarray
+
+
+@helper
+def search_candidates(arrays, index, bound, z, measured, metric):
+    """Return the vertices whose edges to z may enter the tree, nearest first, and distances.
+
+    ``measured`` tells whether ``distances`` already holds the distances from z, if searches pause.
     """
-    measured = measured and index.room[PAUSE] > 0
-    near, gaps = np.empty(16, np.int64), np.empty(16, state.rows.dtype)
-    near[0], gaps[0] = -1, np.inf
-    near, gaps, m = search_near(state, index, bound, z, bound.landmark, ALL, near, gaps, metric)
+    measured = measured and index.status[0].pause > 0
+    near, distances = np.empty(16, np.int64), np.empty(16, arrays.rows.dtype)
+    near[0], distances[0] = -1, np.inf
+    near, distances, m = search_near(
+        arrays, index, bound, z, bound.landmark, ALL, near, distances, metric
+    )
     if m == 0:
-        return list_candidates(state, index, bound, z, measured, metric)
-    return near, gaps, m
+        return list_candidates(arrays, index, bound, z, measured, metric)
+    return near, distances, m
 
 
 @helper
-def search_near(state, index, bound, z, kin, wanted, near, gaps, metric):
+def search_near(arrays, index, bound, z, group, wanted, near, distances, metric):
     """Find the nearest vertex to z, and those that the bound does not exclude.
-
-    The more features there are, the more a search looks at. Where that takes longer than to look
-    at all vertices, it is given up, and tried again only now and then.
 
     Parameters
     ----------
-    kin : array
-        A number for each vertex; those count of which it is ``wanted``.
-    near, gaps : arrays
-        Their first entries are a vertex that counts, or −1, and its distance from z.
+    group, wanted : array, int
+        Those of ``Search``.
+    near, distances : arrays
+        Their first entries are one of the wanted vertices, or −1, and its distance from z.
 
     Returns
     -------
-    near, gaps : array
+    near, distances : array
         The vertices, the nearest first, and their distances.
     m : int
-        How many they are; 0 if it was given up.
+        How many there are; 0 if the search was given up.
     """
-    rows, room, enough = state.rows, index.room, z // SCANNED_PER_LOOK + FEW_LOOKS
-    if room[PAUSE] > 0:
-        room[PAUSE] -= 1
-        return near, gaps, 0
-    stack, least = np.empty(STACK, np.int64), np.empty(STACK, rows.dtype)
-    lent = borrow((stack, least))
-    near[0], gaps[0], looks = _find_nearest(
-        rows[z], index.nodes, index.box, index.vertex, index.points, kin, wanted,
-        near[0], gaps[0], 2 * enough, lent[0], lent[1], metric,
-    )  # fmt: skip
+    rows, status, affordable = arrays.rows, index.status[0], z // SCANNED_PER_VISIT + FEW_VISITS
+    if status.pause > 0:
+        status.pause -= 1
+        return near, distances, 0
+    stack, lower_bound = np.empty(STACK, np.int64), np.empty(STACK, rows.dtype)
+    lent = borrow((stack, lower_bound))
+    search = Search(rows[z], group, wanted, 2 * affordable, lent[0], lent[1])
+    near[0], distances[0], n_visited = _find_nearest(search, index, near[0], distances[0], metric)
     m = 1
-    if looks <= 2 * enough and (gaps[0] > 0 or not are_equal(rows, near[0], z)):
-        near, gaps, m, looks = _list_within(
-            rows[z], state.counters[0].longest, index, bound, kin, wanted, near, gaps, looks,
-            2 * enough, lent[0], metric,
-        )  # fmt: skip
-    stack[0] = least.shape[0]  # this keeps both arrays alive until here
-    room[EFFORT] += (16 * looks - room[EFFORT]) // 8  # sixteen times a moving average
-    if room[EFFORT] > 16 * enough:
-        room[PAUSE] = PAUSE_BETWEEN_TRIALS
-    return near, gaps, m if looks <= 2 * enough else 0
+    if n_visited <= 2 * affordable and (distances[0] > 0 or not are_rows_equal(rows, near[0], z)):
+        longest = arrays.counters[0].longest
+        near, distances, m, n_visited = _list_within(
+            search, index, bound, longest, near, distances, n_visited, metric
+        )
+    stack[0] = lower_bound.shape[0]  # keeps both arrays alive until here
+    status.effort += (16 * n_visited - status.effort) // 8  # sixteen times a moving average
+    if status.effort > 16 * affordable:
+        status.pause = PAUSE_BETWEEN_TRIALS
+    return near, distances, m if n_visited <= 2 * affordable else 0
 
 
 @helper
-def _find_nearest(
-    x, nodes, box, vertex, points, kin, wanted, nearest, best, allowed, stack, least, metric
-):  # fmt: skip
-    """Return the vertex with the smallest (distance from x, index), the distance, and the looks."""
-    looks = 0
+def _find_nearest(search, index, nearest, best, metric):
+    """Return the vertex with the smallest (distance, index), the distance, and how many visited."""
+    nodes, box, vertex, points = index.nodes, index.box, index.vertex, index.points
+    x, group, wanted, max_visited, stack, lower_bound = search
+    n_visited = 0
     stack[0] = 0
-    least[0] = 0
+    lower_bound[0] = 0
     m = 1
-    while m > 0 and looks <= allowed:
+    while m > 0 and n_visited <= max_visited:
         m -= 1
-        node = stack[m]
-        if least[m] > best or (least[m] == best and nodes[node].oldest > nearest):
+        node = nodes[stack[m]]
+        if lower_bound[m] > best or (lower_bound[m] == best and node.oldest > nearest):
             continue
-        below = np.int64(nodes[node].child)
-        if below < 0:
-            begin = (-1 - below) * BUCKET
-            looks += nodes[node].count
-            for place in range(begin, begin + nodes[node].count):
-                gap = distance(x, points[place], metric)
-                if gap < best or (gap == best and vertex[place] < nearest):
-                    v = np.int64(vertex[place])
-                    if wanted == ALL or kin[v] == wanted:
-                        nearest, best = v, gap
-            continue
-        left = distance_to_box(x, box, below, metric)
-        right = distance_to_box(x, box, below + 1, metric)
-        nearer = below + (right < left)
-        stack[m], least[m] = 2 * below + 1 - nearer, max(left, right)
-        stack[m + 1], least[m + 1] = nearer, min(left, right)
-        m += 2
-    return nearest, best, looks
-
-
-@helper
-def _list_within(
-    x, longest, index, bound, kin, wanted, near, gaps, looks, allowed, stack, metric
-):  # fmt: skip
-    """Add to the nearest vertex all those that the bound does not exclude."""
-    nodes, _, box, vertex, points, _, _, _ = index
-    landmark, heights, table = bound
-    t = near[0]
-    place, height = landmark[t], heights[t]
-    stack[0] = 0
-    height_of_stack, m = 1, 1
-    while height_of_stack > 0 and looks <= allowed:
-        height_of_stack -= 1
-        node = stack[height_of_stack]
-        own = nodes[node]
-        limit = min(longest, max(height, table[place, own.landmark], own.slack))
-        if distance_to_box(x, box, node, metric) > limit:
-            continue
-        below = np.int64(own.child)
+        below = np.int64(node.child)
         if below >= 0:
-            stack[height_of_stack] = below
-            stack[height_of_stack + 1] = below + 1
-            height_of_stack += 2
+            m = push_children(below, box, x, stack, lower_bound, m, metric)
             continue
         begin = (-1 - below) * BUCKET
-        looks += own.count
-        for slot in range(begin, begin + own.count):
-            v = np.int64(vertex[slot])
-            gap = distance(x, points[slot], metric)
-            if v == t or (wanted != ALL and kin[v] != wanted):
-                continue
-            if gap <= min(longest, max(height, table[place, landmark[v]], heights[v])):
-                near, gaps = append(near, m, v), append(gaps, m, gap)
-                m += 1
-    return near, gaps, m, looks
+        n_visited += node.count
+        for slot in range(begin, begin + node.count):
+            found = distance(x, points[slot], metric)
+            if found < best or (found == best and vertex[slot] < nearest):
+                v = np.int64(vertex[slot])
+                if wanted == ALL or group[v] == wanted:
+                    nearest, best = v, found
+    return nearest, best, n_visited
 
 
 @helper
-def _try_heads(rows, own, group, head, nowhere, metric):
-    """Return the best of a few edges between neighbors of the removed vertex."""
-    best = (np.int64(-1), np.int64(-1), nowhere)
+def _list_within(search, index, bound, longest, near, distances, n_visited, metric):
+    """Append all vertices that the bound does not exclude to the nearest one."""
+    nodes, box, vertex, points = index.nodes, index.box, index.vertex, index.points
+    x, group, wanted, max_visited, stack, _ = search
+    landmark, heights, table = bound
+    t = near[0]
+    row, height = table[landmark[t]], heights[t]
+    stack[0] = 0
+    n_stacked, m = 1, 1
+    while n_stacked > 0 and n_visited <= max_visited:
+        n_stacked -= 1
+        node = nodes[stack[n_stacked]]
+        limit = min(longest, max(height, row[node.landmark], node.slack))
+        if distance_to_box(x, box, stack[n_stacked], metric) > limit:
+            continue
+        below = np.int64(node.child)
+        if below >= 0:
+            stack[n_stacked], stack[n_stacked + 1] = below, below + 1
+            n_stacked += 2
+            continue
+        begin = (-1 - below) * BUCKET
+        n_visited += node.count
+        for slot in range(begin, begin + node.count):
+            v = np.int64(vertex[slot])
+            found = distance(x, points[slot], metric)
+            if v == t or (wanted != ALL and group[v] != wanted):
+                continue
+            if found <= min(longest, max(height, row[landmark[v]], heights[v])):
+                near, distances = append(near, m, v), append(distances, m, found)
+                m += 1
+    return near, distances, m, n_visited
+
+
+@helper
+def _try_heads(rows, own, components, infinity, metric):
+    """Return the smallest of a few edges between neighbors of the removed vertex."""
+    best = (np.int64(-1), np.int64(-1), infinity)
+    head = components.head
     u = head[own]
     for i in range(min(head.shape[0], FEW_HEADS)):
-        if find_group(group, i) != own:
+        if find_group(components.group, i) != own:
             weight = between(u, head[i], rows, metric)
             if precedes(weight, u, head[i], best[2], best[0], best[1]):
                 best = (u, head[i], weight)
     return best
 
 
-# An edge from u to another piece closes a circle through z, so it is no shorter than any edge on
-# the way from u to z, which is what ``gap`` holds.
 @helper
-def search_way_out(state, index, own, pieces, metric):
-    """Return the smallest edge from a group of pieces to another one: its ends and its weight."""
-    stack, bound = np.empty(STACK, np.int64), np.empty(STACK, state.cost.dtype)
-    bound[0] = np.inf
-    best = _try_heads(state.rows, own, pieces.group, pieces.head, bound[0], metric)
-    lent = borrow((stack, bound, pieces.group))
-    u = pieces.head[own]
+def search_outgoing_edge(arrays, index, own, components, metric):
+    """Return the smallest edge from a group of components to another: its ends and its weight."""
+    stack, lower_bound = np.empty(STACK, np.int64), np.empty(STACK, arrays.cost.dtype)
+    lower_bound[0] = np.inf
+    lent, components = borrow((stack, lower_bound)), borrow(components)
+    best = _try_heads(arrays.rows, own, components, lower_bound[0], metric)
+    u = components.head[own]
     while u >= 0:
-        if state.gap[u] <= best[2] and not has_elder_copy(state.rows, state.vertices, u, metric):
-            best = _way_out_from(
-                best, u, state.rows[u], own, state.vertices, pieces.stamp, pieces.rest, lent[2],
-                index.nodes, index.pieces, index.box, index.vertex, index.points, lent[0], lent[1],
-                metric,
-            )  # fmt: skip
-        u = np.int64(state.vertices[u].link)
-    stack[0] = bound.shape[0]  # this keeps both arrays alive until here
+        may_win = arrays.distances[u] <= best[2]
+        if may_win and not has_older_duplicate(arrays.rows, arrays.vertices, u, metric):
+            best = _search_from(best, u, own, arrays, index, components, lent, metric)
+        u = np.int64(arrays.vertices[u].next_in_list)
+    stack[0] = lower_bound.shape[0]  # keeps both arrays alive until here
     return best
 
 
 @helper
-def _way_out_from(
-    best, u, x, own, vertices, stamp, rest, group, nodes, pieces, box, vertex, points, stack, bound,
-    metric,
-):  # fmt: skip
-    """Return the better one of an edge and the smallest from u to another group."""
+def _search_from(best, u, own, arrays, index, components, lent, metric):
+    """Return the smaller one of an edge and the smallest from u to another group."""
+    nodes, box, vertex, points = index.nodes, index.box, index.vertex, index.points
+    vertices, x, group = arrays.vertices, arrays.rows[u], components.group
+    stamp, rest = components.stamp, components.rest
+    stack, lower_bound = lent
     stack[0] = 0
-    bound[0] = 0
+    lower_bound[0] = 0
     m = 1
     while m > 0:
         m -= 1
-        node = stack[m]
-        # No edge into the node precedes one of this length to its eldest vertex.
-        if not precedes(bound[m], u, nodes[node].oldest, best[2], best[0], best[1]):
+        node, own_part = nodes[stack[m]], index.components[stack[m]]
+        # No edge into the node precedes one of this length to its oldest vertex.
+        if not precedes(lower_bound[m], u, node.oldest, best[2], best[0], best[1]):
             continue
-        piece = pieces[node].mark - stamp
-        if piece >= 0 and pieces[node].inside == nodes[node].count and group[piece] == own:
-            continue  # all of it is in this group; one that has been joined twice is not seen
-        below = np.int64(nodes[node].child)
-        if below < 0:
-            begin = (-1 - below) * BUCKET
-            for place in range(begin, begin + nodes[node].count):
-                weight = distance(x, points[place], metric)
-                if weight <= best[2]:
-                    v = np.int64(vertex[place])
-                    if (
-                        precedes(weight, u, v, best[2], best[0], best[1])
-                        and group_of(vertices, v, stamp, rest, group) != own
-                    ):
-                        best = (u, v, weight)
+        component = own_part.mark - stamp
+        if component >= 0 and own_part.count == node.count and group[component] == own:
+            continue  # all of it is in this group; a group that was joined twice is not noticed
+        below = np.int64(node.child)
+        if below >= 0:
+            m = push_children(below, box, x, stack, lower_bound, m, metric)
             continue
-        gap = distance_to_box(x, box, below, metric)
-        other = distance_to_box(x, box, below + 1, metric)
-        near = below + (other < gap)
-        stack[m], bound[m] = 2 * below + 1 - near, max(gap, other)
-        stack[m + 1], bound[m + 1] = near, min(gap, other)
-        m += 2
+        begin = (-1 - below) * BUCKET
+        for slot in range(begin, begin + node.count):
+            weight = distance(x, points[slot], metric)
+            if weight <= best[2]:
+                v = np.int64(vertex[slot])
+                if (
+                    precedes(weight, u, v, best[2], best[0], best[1])
+                    and group_of(vertices, v, stamp, rest, group) != own
+                ):
+                    best = (u, v, weight)
     return best

@@ -4,11 +4,12 @@ import numpy as np
 
 from opforest.core.heap import append, pop, push
 from opforest.core.jit import helper
+from opforest.core.rooted_tree import edge_weight, first_neighbor, next_neighbor
 
 
 @helper
 def count_lost(vertices, counters, ends, n_ends):
-    """Return how many of these, all of them prototypes before, have no cut edges any more."""
+    """Return how many of these vertices, which were prototypes, have no cut edges left."""
     counters.stamp += 2
     lost = 0
     for i in range(n_ends):
@@ -19,45 +20,46 @@ def count_lost(vertices, counters, ends, n_ends):
 
 
 @helper
-def repair_costs(vertices, cost, doubtful, doubt, n_doubtful, new, n_new):
-    """Bring costs up to date.
+def repair_costs(vertices, cost, starts, lost_cost, n_starts, sources, n_sources):
+    """Repair the costs.
 
-    Costs may rise only where a path has lost an edge or its prototype: there a flood over the new
-    tree finds all who may have been conquered that way. Everything else only falls, beginning at
-    vertices without a cost and at new prototypes.
+    Costs rise only where a path has lost an edge or its prototype. There, a flood over the new tree
+    finds all vertices that may have been conquered through it. All other costs only fall, starting
+    from vertices without a cost and from new prototypes.
 
     Parameters
     ----------
-    doubtful, doubt : arrays
-        Where floods begin, and the costs of the lost paths up to there: 0 for prototypes.
-    new : array
-        Vertices that may be new prototypes; or new altogether, with an infinite cost.
+    starts, lost_cost : arrays
+        Where floods start, and the costs of the lost paths up to there: 0 for prototypes.
+    sources : array
+        Vertices that may be new prototypes, or new vertices, with an infinite cost.
 
     Returns
     -------
     changed, n_changed : array, int
-        The vertices whose cost was found anew.
+        The vertices whose cost was computed again.
     """
     keys, waiting = np.empty(16, cost.dtype), np.empty(16, np.int64)
     m = 0
-    for i in range(n_doubtful):
-        v = doubtful[i]
-        if vertices[v].cuts == 0 and doubt[i] <= cost[v] and not _has_prototype(vertices, cost, v):
-            keys, waiting, m = push(keys, waiting, m, doubt[i], v)
-    invalid, n_invalid, keys, waiting = _flood(vertices, cost, keys, waiting, m)
+    for i in range(n_starts):
+        v = starts[i]
+        is_valid = vertices[v].cuts > 0 or lost_cost[i] > cost[v]
+        if not is_valid and not _has_prototype(vertices, cost, v):
+            keys, waiting, m = push(keys, waiting, m, lost_cost[i], v)
+    invalidated, n_invalidated, keys, waiting = _flood(vertices, cost, keys, waiting, m)
     m = 0
-    for i in range(n_new):
-        v = new[i]
+    for i in range(n_sources):
+        v = sources[i]
         if cost[v] == np.inf:
-            invalid = append(invalid, n_invalid, v)
-            n_invalid += 1
+            invalidated = append(invalidated, n_invalidated, v)
+            n_invalidated += 1
         elif vertices[v].cuts > 0 and cost[v] > 0:
             cost[v] = 0
             keys, waiting, m = push(keys, waiting, m, cost[v], v)
-    for i in range(n_invalid):
-        cost[invalid[i]] = np.inf
-    for i in range(n_invalid):
-        v = invalid[i]
+    for i in range(n_invalidated):
+        cost[invalidated[i]] = np.inf
+    for i in range(n_invalidated):
+        v = invalidated[i]
         cost[v] = _best_offer(vertices, cost, v)
         if cost[v] < np.inf:
             keys, waiting, m = push(keys, waiting, m, cost[v], v)
@@ -66,63 +68,53 @@ def repair_costs(vertices, cost, doubtful, doubt, n_doubtful, new, n_new):
 
 @helper
 def _has_prototype(vertices, cost, v):
-    """Tell whether a prototype next to v offers exactly the cost of v, which is then certain."""
-    t, weight = np.int64(vertices[v].parent), vertices[v].weight
-    next_one = np.int64(vertices[v].child)
-    while True:
-        if t >= 0 and weight == cost[v] and vertices[t].cuts > 0 and cost[t] == 0:
+    """Return whether a neighboring prototype offers v its cost, which is valid then."""
+    t = first_neighbor(vertices, v)
+    while t >= 0:
+        if edge_weight(vertices, v, t) == cost[v] and vertices[t].cuts > 0 and cost[t] == 0:
             return True
-        if next_one < 0:
-            return False
-        t, weight = next_one, vertices[next_one].weight
-        next_one = np.int64(vertices[next_one].after)
+        t = next_neighbor(vertices, v, t)
+    return False
 
 
 @helper
 def _flood(vertices, cost, keys, waiting, m):
-    """Return those who may have been conquered on paths that are lost; their costs are −1."""
-    invalid = np.empty(16, np.int64)
-    n_invalid = 0
+    """Return the vertices that may have been conquered on lost paths; their costs become −1."""
+    invalidated = np.empty(16, np.int64)
+    n_invalidated = 0
     while m > 0:
         key, u = keys[0], waiting[0]
         m = pop(keys, waiting, m)
-        if cost[u] < 0:
+        if cost[u] < 0:  # already invalidated
             continue
-        cost[u] = -1  # the flood has been here
-        invalid = append(invalid, n_invalid, u)
-        n_invalid += 1
-        t, weight = np.int64(vertices[u].parent), vertices[u].weight
-        next_one = np.int64(vertices[u].child)
-        while True:
-            if t >= 0 and vertices[t].cuts == 0 and max(key, weight) <= cost[t]:
-                keys, waiting, m = push(keys, waiting, m, max(key, weight), t)
-            if next_one < 0:
-                break
-            t, weight = next_one, vertices[next_one].weight
-            next_one = np.int64(vertices[next_one].after)
-    return invalid, n_invalid, keys, waiting
+        cost[u] = -1
+        invalidated = append(invalidated, n_invalidated, u)
+        n_invalidated += 1
+        t = first_neighbor(vertices, u)
+        while t >= 0:
+            offer = max(key, edge_weight(vertices, u, t))
+            if vertices[t].cuts == 0 and offer <= cost[t]:
+                keys, waiting, m = push(keys, waiting, m, offer, t)
+            t = next_neighbor(vertices, u, t)
+    return invalidated, n_invalidated, keys, waiting
 
 
 @helper
 def _best_offer(vertices, cost, v):
-    """Return what a vertex costs by what its neighbors cost."""
-    t, weight = np.int64(vertices[v].parent), vertices[v].weight
-    next_one = np.int64(vertices[v].child)
+    """Return the cost of v according to its neighbors."""
     if vertices[v].cuts > 0:
-        return weight - weight
+        return vertices[v].weight - vertices[v].weight
     best = cost[v]
-    while True:
-        if t >= 0:
-            best = min(best, max(cost[t], weight))
-        if next_one < 0:
-            return best
-        t, weight = next_one, vertices[next_one].weight
-        next_one = np.int64(vertices[next_one].after)
+    t = first_neighbor(vertices, v)
+    while t >= 0:
+        best = min(best, max(cost[t], edge_weight(vertices, v, t)))
+        t = next_neighbor(vertices, v, t)
+    return best
 
 
 @helper
 def _conquer(vertices, cost, keys, waiting, m):
-    """Conquer from all vertices in the heap; return those whose cost was found."""
+    """Conquer from all vertices in the heap; return those whose cost is final."""
     changed = np.empty(16, np.int64)
     n_changed = 0
     while m > 0:
@@ -132,14 +124,11 @@ def _conquer(vertices, cost, keys, waiting, m):
             continue
         changed = append(changed, n_changed, u)
         n_changed += 1
-        t, weight = np.int64(vertices[u].parent), vertices[u].weight
-        next_one = np.int64(vertices[u].child)
-        while True:
-            if t >= 0 and max(key, weight) < cost[t]:
-                cost[t] = max(key, weight)
+        t = first_neighbor(vertices, u)
+        while t >= 0:
+            offer = max(key, edge_weight(vertices, u, t))
+            if offer < cost[t]:
+                cost[t] = offer
                 keys, waiting, m = push(keys, waiting, m, cost[t], t)
-            if next_one < 0:
-                break
-            t, weight = next_one, vertices[next_one].weight
-            next_one = np.int64(vertices[next_one].after)
+            t = next_neighbor(vertices, u, t)
     return changed, n_changed

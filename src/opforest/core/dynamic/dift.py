@@ -1,19 +1,19 @@
 """DIFT, the baseline of Ponti & Riva: each new vertex becomes a prototype, nothing else changes."""
 
-from opforest.core.dynamic.dispatch import enter, has_room
+from opforest.core.dynamic.dispatch import has_room, insert_into_index
 from opforest.core.jit import borrow, kernel
 from opforest.core.rooted_tree import isolate
 
 
 @kernel
-def insert_prototypes(state, index, bound, lines, end, report):
-    """Insert the vertices from ``tally.size`` to ``end``, whose rows and labels are in place.
+def insert_prototypes(arrays, index, bound, trees, end, report):
+    """Insert the vertices from ``counters.size`` to ``end``, whose rows and labels are in place.
 
-    It stops early where an index has no room left. The heights of the bound are the costs.
+    Insertion stops early if the index runs out of room. The heights of the bound are the costs.
     """
-    state, index, bound = borrow(state), borrow(index), borrow(bound)
-    vertices, cost, counters = state.vertices, state.cost, state.counters[0]
-    root, pair = borrow(lines)
+    arrays, index, bound = borrow(arrays), borrow(index), borrow(bound)
+    vertices, cost, counters = arrays.vertices, arrays.cost, arrays.counters[0]
+    root, pair = borrow(trees)
     for z in range(counters.size, end):
         if not has_room(index):
             return
@@ -21,7 +21,7 @@ def insert_prototypes(state, index, bound, lines, end, report):
         cost[z] = 0
         root[z] = z
         pair[z] = -1
-        enter(index, bound, z, state.rows, vertices, cost)
+        insert_into_index(index, bound, z, arrays)
         counters.size = z + 1
         counters.version += 1
         report[0].learned += 1

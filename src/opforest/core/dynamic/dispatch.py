@@ -1,86 +1,37 @@
 """Dispatch the operations of an update to the k-d tree or to a scan of all vertices.
 
-The two kinds of index, ``DynamicKDTree`` and ``NoIndex``, are distinct types, so each
-kernel is compiled for the kind that it receives.
+The two kinds of index, ``DynamicKDTree`` and ``NoIndex``, are distinct types, so each kernel is
+compiled for the kind that it receives.
 """
+
+import inspect
 
 import numpy as np
 
-from opforest.core.dynamic.candidates_kdtree import search_candidates, search_way_out
-from opforest.core.dynamic.candidates_scan import list_candidates, scan_for_way_out
+from opforest.core.dynamic.candidates_kdtree import search_candidates, search_outgoing_edge
+from opforest.core.dynamic.candidates_scan import list_candidates, scan_for_outgoing_edge
 from opforest.core.jit import overload
-from opforest.core.kdtree import dynamic_updates as tree
+from opforest.core.kdtree import dynamic_updates as kdtree
 from opforest.core.records import NoIndex
 
 
-def has_room(index):
-    """Tell whether any vertex may enter."""
+def choose_by_index(without, with_index):
+    """Return a function for compiled code that calls one of two by the type of its index.
 
+    Both have the same parameters, one of which is ``index``.
+    """
+    signature = inspect.signature(without)
+    position = list(signature.parameters).index("index")
 
-@overload(has_room)
-def _has_room(index):
-    return (lambda index: True) if index.instance_class is NoIndex else tree.has_room.py_func
+    def chosen():
+        """Stand for both in compiled code."""
 
+    def choose(*types):
+        return without if types[position].instance_class is NoIndex else with_index
 
-def enter(index, bound, z, rows, vertices, cost):
-    """Take a vertex into the index."""
-
-
-@overload(enter)
-def _enter(index, bound, z, rows, vertices, cost):
-    return _ignore if index.instance_class is NoIndex else tree.enter.py_func
-
-
-def leave(index, bound, z, rows, vertices, cost):
-    """Let a vertex go from the index."""
-
-
-@overload(leave)
-def _leave(index, bound, z, rows, vertices, cost):
-    return _ignore if index.instance_class is NoIndex else tree.leave.py_func
-
-
-def _ignore(index, bound, z, rows, vertices, cost):
-    pass
-
-
-def update_min_cost(index, changed, n_changed, vertices, cost):
-    """Note in the index that costs have changed."""
-
-
-@overload(update_min_cost)
-def _reprice(index, changed, n_changed, vertices, cost):
-    if index.instance_class is NoIndex:
-        return lambda index, changed, n_changed, vertices, cost: None
-    return tree.update_min_cost.py_func
-
-
-def reprice_one(index, v, vertices, cost):
-    """Note in the index, if v is in it, that its cost has changed; heights are costs."""
-
-
-@overload(reprice_one)
-def _reprice_one(index, v, vertices, cost):
-    if index.instance_class is NoIndex:
-        return lambda index, v, vertices, cost: None
-
-    def reprice_in_nodes(index, v, vertices, cost):
-        if vertices[v].home >= 0:
-            tree.reprice_one(v, vertices, index.holder, index.nodes, index.vertex, cost)
-            tree.raise_slack(index.nodes, index.holder, vertices, v, cost[v])
-
-    return reprice_in_nodes
-
-
-def raise_heights(bound, index, vertices, first, last, least):
-    """Note that vertices of a list, from the first to the last, may be so far from others."""
-
-
-@overload(raise_heights)
-def _raise_heights(bound, index, vertices, first, last, least):
-    if index.instance_class is NoIndex:
-        return _raise_in_list
-    return _raise_in_nodes
+    choose.__signature__ = signature  # type: ignore[attr-defined]
+    overload(chosen)(choose)
+    return chosen
 
 
 def _raise_in_list(bound, index, vertices, first, last, least):
@@ -89,7 +40,7 @@ def _raise_in_list(bound, index, vertices, first, last, least):
         bound.height[v] = max(bound.height[v], least)
         if v == last:
             return
-        v = np.int64(vertices[v].link)
+        v = np.int64(vertices[v].next_in_list)
 
 
 def _raise_in_nodes(bound, index, vertices, first, last, least):
@@ -97,51 +48,57 @@ def _raise_in_nodes(bound, index, vertices, first, last, least):
     while True:
         if bound.height[v] < least:
             bound.height[v] = least
-            tree.raise_slack(index.nodes, index.holder, vertices, v, least)
+            kdtree.raise_slack(index.nodes, index.leaf_of_bucket, vertices, v, least)
         if v == last:
             return
-        v = np.int64(vertices[v].link)
+        v = np.int64(vertices[v].next_in_list)
 
 
-def note_pieces(index, vertices, stamp, rest, head, tail):
-    """Note in the index which vertices are in which piece of a tree, but for those of the rest."""
+def _update_components(index, vertices, stamp, rest, head, tail):
+    for i in range(head.shape[0]):
+        v = head[i]
+        while i != rest:
+            kdtree.count_in_component(index, vertices, v, stamp + i, stamp)
+            if v == tail[i]:
+                break
+            v = np.int64(vertices[v].next_in_list)
 
 
-@overload(note_pieces)
-def _note_pieces(index, vertices, stamp, rest, head, tail):
-    if index.instance_class is NoIndex:
-        return lambda index, vertices, stamp, rest, head, tail: None
-
-    def note_in_nodes(index, vertices, stamp, rest, head, tail):
-        for i in range(head.shape[0]):
-            v = head[i]
-            while i != rest:
-                tree.note_piece(
-                    index.nodes, index.pieces, index.holder, vertices, v, stamp + i, stamp
-                )
-                if v == tail[i]:
-                    break
-                v = np.int64(vertices[v].link)
-
-    return note_in_nodes
+def _update_cost_and_slack(index, v, vertices, cost):
+    if vertices[v].slot >= 0:
+        kdtree.update_min_cost_of(v, vertices, index, cost)
+        kdtree.raise_slack(index.nodes, index.leaf_of_bucket, vertices, v, cost[v])
 
 
-def find_candidates(state, index, bound, z, measured, metric):
-    """Return the vertices whose edges to z may enter the tree, in order, and their distances.
+#: Return whether a vertex may be inserted.
+has_room = choose_by_index(lambda index: True, kdtree.has_room.py_func)
 
-    ``measured`` says whether ``gap`` holds the distances from z already.
-    """
+#: Insert a vertex into the index.
+insert_into_index = choose_by_index(lambda index, bound, z, arrays: None, kdtree.insert.py_func)
 
+#: Delete a vertex from the index.
+delete_from_index = choose_by_index(lambda index, bound, z, arrays: None, kdtree.delete.py_func)
 
-@overload(find_candidates)
-def _find_candidates(state, index, bound, z, measured, metric):
-    return (list_candidates if index.instance_class is NoIndex else search_candidates).py_func
+#: Update the index after the costs of some vertices have changed.
+update_min_cost = choose_by_index(
+    lambda index, changed, n_changed, vertices, cost: None, kdtree.update_min_cost.py_func
+)
 
+#: Update the index, if v is in it, after its cost, which is its height, has changed.
+update_cost_and_slack = choose_by_index(
+    lambda index, v, vertices, cost: None, _update_cost_and_slack
+)
 
-def min_outgoing_edge(state, index, own, pieces, metric):
-    """Return the smallest edge from a group of pieces to another one: its ends and its weight."""
+#: Raise the heights of the vertices of a list, from the first to the last, to at least this.
+raise_heights = choose_by_index(_raise_in_list, _raise_in_nodes)
 
+#: Update the index after all components but the rest have been traversed.
+update_components = choose_by_index(
+    lambda index, vertices, stamp, rest, head, tail: None, _update_components
+)
 
-@overload(min_outgoing_edge)
-def _find_way_out(state, index, own, pieces, metric):
-    return (scan_for_way_out if index.instance_class is NoIndex else search_way_out).py_func
+#: Return the vertices whose edges to z may enter the tree, nearest first, and their distances.
+find_candidates = choose_by_index(list_candidates.py_func, search_candidates.py_func)
+
+#: Return the smallest edge from a group of components to another: its ends and its weight.
+min_outgoing_edge = choose_by_index(scan_for_outgoing_edge.py_func, search_outgoing_edge.py_func)

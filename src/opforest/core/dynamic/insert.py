@@ -9,45 +9,50 @@ import numpy as np
 
 from opforest.core.dynamic.bottleneck_bound import extend
 from opforest.core.dynamic.costs import count_lost, repair_costs
-from opforest.core.dynamic.dispatch import enter, find_candidates, has_room, update_min_cost
+from opforest.core.dynamic.dispatch import (
+    find_candidates,
+    has_room,
+    insert_into_index,
+    update_min_cost,
+)
 from opforest.core.heap import append
 from opforest.core.jit import borrow, helper, kernel
-from opforest.core.rooted_tree import add_edge, count_crossing, hang, isolate
+from opforest.core.rooted_tree import add_edge, count_edge, isolate, link, update_longest
 
 
 @kernel
-def insert_exactly(state, index, bound, end, measured, metric, report):
-    """Insert the vertices from ``tally.size`` to ``end``, whose rows and labels are in place.
+def insert_exactly(arrays, index, bound, end, measured, metric, report):
+    """Insert the vertices from ``counters.size`` to ``end``, whose rows and labels are in place.
 
-    It stops early where an index has no room left.
+    Insertion stops early if the index runs out of room.
 
     Parameters
     ----------
-    index : Flat or Index
+    index : NoIndex or DynamicKDTree
         Finds neighbors.
     bound : Bound
-        Bounds the largest edges between vertices; it takes the new ones in.
+        Bounds the largest edges between vertices; it is extended by the new ones.
     measured : bool
-        Whether ``gap`` holds the distances from the first of them already.
+        Whether ``distances`` already holds the distances from the first new vertex.
     report : array
         One record of the counters of an ``UpdateReport``.
     """
-    state, index, bound = borrow(state), borrow(index), borrow(bound)
-    for z in range(state.counters[0].size, end):
+    arrays, index, bound = borrow(arrays), borrow(index), borrow(bound)
+    for z in range(arrays.counters[0].size, end):
         if not has_room(index):
             return
-        _insert(state, index, bound, z, measured, metric, report[0])
+        _insert(arrays, index, bound, z, measured, metric, report[0])
         measured = False
 
 
 @helper
-def _insert(state, index, bound, z, measured, metric, report):
-    vertices, cost, counters = state.vertices, state.cost, state.counters[0]
-    near, gaps, m = find_candidates(state, index, bound, z, measured, metric)
-    extend(bound, z, near[0], gaps[0])
+def _insert(arrays, index, bound, z, measured, metric, report):
+    vertices, cost, counters = arrays.vertices, arrays.cost, arrays.counters[0]
+    near, distances, m = find_candidates(arrays, index, bound, z, measured, metric)
+    extend(bound, z, near[0], distances[0])
     one_class = counters.n_cut_edges == 0
     prototypes = counters.prototypes
-    ends, n_ends = _insert_into_tree(vertices, counters, z, near, gaps, m)
+    ends, n_ends = _insert_into_tree(vertices, counters, z, near, distances, m)
     if one_class and counters.n_cut_edges > 0:
         oldest = counters.oldest
         vertices[oldest].cuts -= 1  # the placeholder of a single class
@@ -55,11 +60,10 @@ def _insert(state, index, bound, z, measured, metric, report):
         ends = append(ends, n_ends, oldest)
         n_ends += 1
     cost[z] = np.inf
-    near = append(near, m, z)
-    doubt = np.zeros(n_ends, cost.dtype)
-    changed, n_changed = repair_costs(vertices, cost, ends, doubt, n_ends, near, m + 1)
+    sources, lost_cost = append(near, m, z), np.zeros(n_ends, cost.dtype)
+    changed, n_changed = repair_costs(vertices, cost, ends, lost_cost, n_ends, sources, m + 1)
     lost = count_lost(vertices, counters, ends, n_ends)
-    enter(index, bound, z, state.rows, vertices, cost)
+    insert_into_index(index, bound, z, arrays)
     update_min_cost(index, changed, n_changed, vertices, cost)
     counters.size = z + 1
     counters.version += 1
@@ -70,29 +74,26 @@ def _insert(state, index, bound, z, measured, metric, report):
 
 
 @helper
-def _insert_into_tree(vertices, counters, z, near, gaps, m):
-    """Update the tree; return the ends of the edges between classes that left it."""
+def _insert_into_tree(vertices, counters, z, near, distances, m):
+    """Update the tree; return the ends of the edges between classes that were removed."""
     ends = np.empty(8, np.int64)
     n_ends = 0
     isolate(vertices, z)
-    hang(vertices, z, near[0], gaps[0])
-    count_crossing(vertices, counters, z, near[0], 1)
-    counters.longest = max(counters.longest, gaps[0])
+    link(vertices, z, near[0], distances[0])
+    count_edge(vertices, counters, z, near[0], 1)
+    counters.longest = max(counters.longest, distances[0])
     longest_left = False
     for i in range(1, m):
-        p, gap = near[i], gaps[i]
-        x, y, weight = add_edge(vertices, counters, z, p, gap)
+        p = near[i]
+        x, y, weight = add_edge(vertices, counters, z, p, distances[i])
         if x == z and y == p:
             continue
         longest_left |= weight == counters.longest
-        count_crossing(vertices, counters, z, p, 1)
-        count_crossing(vertices, counters, x, y, -1)
+        count_edge(vertices, counters, z, p, 1)
+        count_edge(vertices, counters, x, y, -1)
         if x != z and y != z and vertices[x].label != vertices[y].label:
-            ends = append(ends, n_ends, x)
-            ends = append(ends, n_ends + 1, y)
+            ends = append(append(ends, n_ends, x), n_ends + 1, y)
             n_ends += 2
     if longest_left:
-        counters.longest = 0
-        for v in range(z + 1):
-            counters.longest = max(counters.longest, vertices[v].weight)
+        update_longest(vertices, counters, z + 1)
     return ends, n_ends

@@ -13,219 +13,213 @@ the minimum spanning tree of its members. Differences from the paper as printed:
 import numpy as np
 
 from opforest.core.dynamic.candidates_kdtree import search_near
-from opforest.core.dynamic.candidates_scan import OUT, measure_from, nearest_of
-from opforest.core.dynamic.dispatch import enter, has_room, reprice_one
+from opforest.core.dynamic.candidates_scan import EXCLUDED, measure_from, nearest_of
+from opforest.core.dynamic.dispatch import (
+    choose_by_index,
+    has_room,
+    insert_into_index,
+    update_cost_and_slack,
+)
 from opforest.core.dynamic.duplicates import is_duplicate
 from opforest.core.heap import append
-from opforest.core.jit import borrow, helper, kernel, overload
-from opforest.core.kdtree.dynamic import PAUSE
+from opforest.core.jit import borrow, helper, kernel
 from opforest.core.metrics.distances import TILE, between, count_tiles
-from opforest.core.records import NoIndex
 from opforest.core.rooted_tree import (
     add_edge,
-    following,
-    hang,
+    cut,
     heaviest_to_ancestor,
     isolate,
-    turn,
-    unlink,
+    link,
+    next_in_preorder,
+    reroot,
 )
 
-#: Coming to a member of a tree takes as long as measuring so many coordinates in a row, for members
-#: lie anywhere in memory; and measuring one there takes as long as measuring so many in a row.
+#: Members of a tree are scattered in memory: reaching one takes as long as measuring ``STEP``
+#: contiguous coordinates, and measuring it takes ``FAR`` times as long.
 STEP, FAR = 512, 8
 
 
 @kernel
-def insert_opfi(state, index, bound, lines, conqueror, measured, metric, report):
-    """Insert the vertices from ``tally.size`` on, whose rows and labels are in place.
+def insert_opfi(arrays, index, bound, trees, conqueror, measured, metric, report):
+    """Insert the vertices from ``counters.size`` on, whose rows and labels are in place.
 
-    It stops early where an index has no room left.
+    Insertion stops early if the index runs out of room.
 
     Parameters
     ----------
-    index : Flat or Index
-        Finds neighbors.
     bound : Bound
         Its heights are the costs, and there is one landmark.
+    trees : PrototypeTrees
+        The root and the pair of each vertex.
     conqueror : array
-        Who conquers each of them, found when the batch was classified (Algorithm 1, line 1).
-    measured : bool
-        Whether ``gap`` holds the distances from the first of them already.
-    report : array
-        One record of the counters of an ``UpdateReport``.
+        The conqueror of each vertex when the batch was classified (Algorithm 1, line 1).
+    arrays, index, measured, metric, report
+        Those of ``insert_exactly``.
     """
-    state, index, bound, lines = borrow(state), borrow(index), borrow(bound), borrow(lines)
-    begin = state.counters[0].size
+    arrays, index, bound, trees = borrow(arrays), borrow(index), borrow(bound), borrow(trees)
+    begin = arrays.counters[0].size
     for i in range(conqueror.shape[0]):
         if not has_room(index):
             return
-        _insert(state, index, bound, lines, begin + i, conqueror[i], measured, metric, report[0])
+        _insert(arrays, index, bound, trees, begin + i, conqueror[i], measured, metric, report[0])
         measured = False
 
 
 @helper
-def _insert(state, index, bound, lines, z, p, measured, metric, report):
+def _insert(arrays, index, bound, trees, z, p, measured, metric, report):
     """Algorithm 1: insert z, which was conquered by p."""
-    vertices, cost, counters, rows = state.vertices, state.cost, state.counters[0], state.rows
-    root, pair = lines
+    vertices, counters, rows = arrays.vertices, arrays.counters[0], arrays.rows
+    root, pair = trees
     isolate(vertices, z)
     pair[z] = -1
     if vertices[p].label != vertices[z].label:
-        _start_tree(state, index, root, pair, z, p, metric, report)
+        _start_tree(arrays, index, trees, z, p, metric, report)
         report.case_3 += 1
     else:
         if root[p] == p:
             report.case_2 += 1
         else:
             report.case_1 += 1
-        near, gaps, m = find_members(state, index, bound, root, z, p, measured, metric)
-        _insert_into_tree(vertices, counters, z, near, gaps, m)
+        near, distances, m = find_members(arrays, index, bound, root, z, p, measured, metric)
+        _insert_into_tree(vertices, counters, z, near, distances, m)
         root[z] = root[p]
         q = pair[p]
         if q >= 0 and between(q, z, rows, metric) < between(p, q, rows, metric):
-            _take_over(vertices, cost, index, root, pair, z, p, report)
+            _take_over(arrays, index, trees, z, p, report)
         else:
-            report.reconquered += _conquer_below(vertices, cost, index, root, z, root[z])
-    enter(index, bound, z, rows, vertices, cost)
+            report.reconquered += _conquer_below(arrays, index, root, z, root[z])
+    insert_into_index(index, bound, z, arrays)
     counters.size = z + 1
     counters.version += 1
     report.learned += 1
 
 
 @helper
-def _insert_into_tree(vertices, counters, z, near, gaps, m):
+def _insert_into_tree(vertices, counters, z, near, distances, m):
     """Algorithm 2: make z a member of a tree whose root stays."""
-    hang(vertices, z, near[0], gaps[0])
-    counters.longest = max(counters.longest, gaps[0])
+    link(vertices, z, near[0], distances[0])
+    counters.longest = max(counters.longest, distances[0])
     for i in range(1, m):
-        add_edge(vertices, counters, z, near[i], gaps[i])
-
-
-def find_members(state, index, bound, root, z, p, measured, metric):
-    """Return the vertices in the tree of p whose edges to z may enter it, and their distances.
-
-    No edge on the way between two members is longer than the larger of their costs. So, as in
-    ``bound``, few edges can enter: that to the nearest member t, and those to members v with
-    d(z, v) ≤ max(cost of t, cost of v). The nearest comes first.
-    """
-
-
-@overload(find_members)
-def _find_members(state, index, bound, root, z, p, measured, metric):
-    return (_scan_for_members if index.instance_class is NoIndex else _search_members).py_func
+        add_edge(vertices, counters, z, near[i], distances[i])
 
 
 @helper
-def _search_members(state, index, bound, root, z, p, measured, metric):
-    measured = measured and index.room[PAUSE] > 0
-    near, gaps = np.empty(16, np.int64), np.empty(16, state.rows.dtype)
-    near[0], gaps[0] = p, between(p, z, state.rows, metric)
-    near, gaps, m = search_near(state, index, bound, z, root, root[p], near, gaps, metric)
+def _search_members(arrays, index, bound, root, z, p, measured, metric):
+    measured = measured and index.status[0].pause > 0
+    near, distances = np.empty(16, np.int64), np.empty(16, arrays.rows.dtype)
+    near[0], distances[0] = p, between(p, z, arrays.rows, metric)
+    near, distances, m = search_near(
+        arrays, index, bound, z, root, root[p], near, distances, metric
+    )
     if m == 0:
-        return _scan_for_members(state, index, bound, root, z, p, measured, metric)
-    return near, gaps, m
+        return _scan_for_members(arrays, index, bound, root, z, p, measured, metric)
+    return near, distances, m
 
 
 @helper
-def _scan_for_members(state, index, bound, root, z, p, measured, metric):
-    cost, gap, top = state.cost, state.gap, root[p]
-    if not measured and not _measure_few(state.vertices, state.rows, gap, z, top, metric):
-        measure_from(state, z, z, np.inf, metric)
-    _keep_members(gap[:z], root[:z], top)
-    near, gaps = np.empty(16, np.int64), np.empty(16, gap.dtype)
-    t = nearest_of(state.bits, z)
-    near[0], gaps[0] = t, gap[t]
+def _scan_for_members(arrays, index, bound, root, z, p, measured, metric):
+    cost, found, top = arrays.cost, arrays.distances, root[p]
+    if not measured and not _measure_few(arrays.vertices, arrays.rows, found, z, top, metric):
+        measure_from(arrays, z, z, np.inf, metric)
+    for v in range(z):
+        found[v] = found[v] if root[v] == top else EXCLUDED
+    near, distances = np.empty(16, np.int64), np.empty(16, found.dtype)
+    t = nearest_of(arrays.distance_bits, z)
+    near[0], distances[0] = t, found[t]
     m = 1
-    if gaps[0] == 0 and is_duplicate(state.rows, t, z, metric):
-        return near, gaps, m
-    gap[t] = OUT
+    if distances[0] == 0 and is_duplicate(arrays.rows, t, z, metric):
+        return near, distances, m
+    found[t] = EXCLUDED
     for tile in range(count_tiles(z)):
         first, last = tile * TILE, min(tile * TILE + TILE, z)
-        if _count_within(gap[first:last], cost[t], cost[first:last]) == 0:
+        if _count_bounded(found[first:last], cost[t], cost[first:last]) == 0:
             continue
         for v in range(first, last):
-            if 0 <= gap[v] <= max(cost[t], cost[v]):
-                near, gaps = append(near, m, v), append(gaps, m, gap[v])
+            if 0 <= found[v] <= max(cost[t], cost[v]):
+                near, distances = append(near, m, v), append(distances, m, found[v])
                 m += 1
-    return near, gaps, m
+    return near, distances, m
+
+
+#: Return the members of the tree of p whose edges to z may enter it, and their distances.
+#:
+#: No edge on the path between two members is longer than the larger of their costs. So, as with
+#: ``bound``, few edges can enter: that to the nearest member t, and those to members v with
+#: d(z, v) ≤ max(cost of t, cost of v). The nearest comes first.
+find_members = choose_by_index(_scan_for_members.py_func, _search_members.py_func)
 
 
 @helper
-def _count_within(gap, least, cost):
-    """Count the gaps that costs do not exclude."""
+def _count_bounded(distances, least, cost):
+    """Count the distances that costs do not exclude."""
     count = 0
-    for j in range(gap.shape[0]):
-        count += (gap[j] >= 0) & (gap[j] <= max(least, cost[j]))
+    for j in range(distances.shape[0]):
+        count += (distances[j] >= 0) & (distances[j] <= max(least, cost[j]))
     return count
 
 
 @helper
-def _keep_members(gap, root, top):
-    """Take out all vertices of other trees."""
-    for v in range(gap.shape[0]):
-        gap[v] = gap[v] if root[v] == top else OUT
-
-
-@helper
-def _measure_few(vertices, rows, gap, z, top, metric):
-    """Write the distances from z to the members of a small tree; False if it is not small."""
+def _measure_few(vertices, rows, distances, z, top, metric):
+    """Write the distances from z to the members of a small tree; return whether it is small."""
     n_features = rows.shape[1]
-    members = 0
+    n_members = 0
     v = top
     while v >= 0:
-        members += 1
-        if members * (STEP + FAR * n_features) > z * n_features:
+        n_members += 1
+        if n_members * (STEP + FAR * n_features) > z * n_features:
             return False
-        v = following(vertices, v, top)
+        v = next_in_preorder(vertices, v, top)
     for u in range(z):
-        gap[u] = OUT
+        distances[u] = EXCLUDED
     v = top
     while v >= 0:
-        gap[v] = between(v, z, rows, metric)
-        v = following(vertices, v, top)
+        distances[v] = between(v, z, rows, metric)
+        v = next_in_preorder(vertices, v, top)
     return True
 
 
 @helper
-def _conquer_below(vertices, cost, index, root, top, prototype):
-    """Algorithm 4: bring costs and roots below ``top``, itself included, up to date."""
+def _conquer_below(arrays, index, root, top, prototype):
+    """Algorithm 4: update costs and roots in the subtree of ``top``; return its size."""
+    vertices, cost = arrays.vertices, arrays.cost
     v = top
     count = 0
     while v >= 0:
-        above = vertices[v].parent
-        value = 0 if above < 0 else max(cost[above], vertices[v].weight)
+        parent = vertices[v].parent
+        value = 0 if parent < 0 else max(cost[parent], vertices[v].weight)
         if value != cost[v]:
             cost[v] = value
-            reprice_one(index, v, vertices, cost)
+            update_cost_and_slack(index, v, vertices, cost)
         root[v] = prototype
         count += 1
-        v = following(vertices, v, top)
+        v = next_in_preorder(vertices, v, top)
     return count
 
 
 @helper
-def _take_over(vertices, cost, index, root, pair, z, p, report):
-    """Algorithm 3: z is nearer to the pair of its prototype p and takes its place."""
-    turn(vertices, z)
+def _take_over(arrays, index, trees, z, p, report):
+    """Algorithm 3: z, which is nearer to the pair of its prototype p, takes its place."""
+    root, pair = trees
+    reroot(arrays.vertices, z)
     pair[z] = pair[p]
     pair[p] = -1
     for v in range(z):
         if pair[v] == p:
             pair[v] = z
     report.takeovers += 1
-    report.reconquered += _conquer_below(vertices, cost, index, root, z, z)
+    report.reconquered += _conquer_below(arrays, index, root, z, z)
     report.prototypes_gained += 1
     report.prototypes_lost += 1
 
 
 @helper
-def _start_tree(state, index, root, pair, z, p, metric, report):
+def _start_tree(arrays, index, trees, z, p, metric, report):
     """Algorithm 1, lines 10 to 12: z and its conqueror p, of another class, become prototypes."""
-    vertices, cost, rows = state.vertices, state.cost, state.rows
+    vertices, rows = arrays.vertices, arrays.rows
+    root, pair = trees
     root[z] = z
     pair[z] = p
-    cost[z] = 0
+    arrays.cost[z] = 0
     report.prototypes_gained += 1
     report.reconquered += 1
     q = pair[p]
@@ -233,8 +227,8 @@ def _start_tree(state, index, root, pair, z, p, metric, report):
         if q < 0 or between(p, z, rows, metric) < between(p, q, rows, metric):
             pair[p] = z
         return
-    unlink(vertices, heaviest_to_ancestor(vertices, p, root[p]))
-    turn(vertices, p)
+    cut(vertices, heaviest_to_ancestor(vertices, vertices, p, root[p]))
+    reroot(vertices, p)
     pair[p] = z
     report.prototypes_gained += 1
-    report.reconquered += _conquer_below(vertices, cost, index, root, p, p)
+    report.reconquered += _conquer_below(arrays, index, root, p, p)

@@ -1,56 +1,55 @@
 """Reconnect the components that remain when a vertex is removed from the spanning tree.
 
-The missing edges are the smallest ones between components; Borůvka's algorithm finds them. The
-components are traversed in turns until only one of them is unfinished, so the largest component
-does not have to be traversed completely.
+The missing edges are the smallest ones between components; Borůvka's algorithm finds them.
 """
 
 import numpy as np
 
 from opforest.core.disjoint_set import find_group
-from opforest.core.dynamic.components import Pieces, group_of, piece_of
-from opforest.core.dynamic.dispatch import min_outgoing_edge, note_pieces, raise_heights
+from opforest.core.dynamic.components import (
+    Components,
+    append_to_list,
+    component_of,
+    end_turn,
+    group_of,
+    start_lists,
+)
+from opforest.core.dynamic.dispatch import min_outgoing_edge, raise_heights, update_components
 from opforest.core.jit import helper
-from opforest.core.rooted_tree import hang, turn
+from opforest.core.rooted_tree import edge_weight, first_neighbor, link, next_neighbor, reroot
 
 
 @helper
-def _list_next(vertices, t, tail, i, stamp):
-    """Put t at the end of the list of piece i."""
-    vertices[t].mark = stamp + i
-    vertices[t].link = -1
-    vertices[tail[i]].link = t
-    tail[i] = t
+def reconnect(arrays, index, bound, duplicates, neighbors, weights, metric):
+    """Reconnect the components of the neighbors of a removed vertex by their smallest edges.
 
+    Detached duplicates belong to the component of the oldest, but no search starts from them.
 
-@helper
-def reconnect(state, index, bound, aside, neighbors, lengths, k, metric):
-    """Join the pieces by their smallest edges; return the ends of these, and in which pieces.
-
-    Copies that are set aside belong to the piece of the eldest, but nobody searches from them.
+    Returns
+    -------
+    edges, sides : arrays of shape (n_components − 1, 2)
+        The ends of the new edges, and their components.
     """
-    vertices, counters = state.vertices, state.counters[0]
-    new, side = np.empty(2 * k + 2, np.int64), np.empty(2 * k, np.int64)
-    n_new = 0
+    vertices, counters, k = arrays.vertices, arrays.counters[0], neighbors.shape[0]
+    edges, sides = np.empty((k - 1, 2), np.int64), np.empty((k - 1, 2), np.int64)
     stamp = counters.stamp + 2
     counters.stamp = stamp + k
-    head = neighbors[:k]
-    tail, walking = head.copy(), np.arange(k)
+    tail = neighbors.copy()
     for i in range(k):
-        state.gap[head[i]] = lengths[i]
-    rest = _walk(vertices, state.gap, stamp, head.copy(), tail, walking)
-    first, last, longest = head.copy(), tail.copy(), lengths[0] - lengths[0]
-    _mark_aside(vertices, aside, stamp, first)
-    note_pieces(index, vertices, stamp, rest, first, last)
+        arrays.distances[neighbors[i]] = weights[i]
+    rest = _traverse(vertices, arrays.distances, stamp, neighbors.copy(), tail)
+    first, last, longest = neighbors.copy(), tail.copy(), weights[0] - weights[0]
+    _prepend_duplicates(vertices, duplicates, stamp, first)
+    update_components(index, vertices, stamp, rest, first, last)
     group = np.arange(k)
-    pieces = Pieces(stamp, rest, group, head, tail)
-    u, v, weight = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k, state.cost.dtype)
-    groups = k
-    while groups > 1:
+    components = Components(stamp, rest, group, neighbors, tail)
+    u, v, weight = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k, arrays.cost.dtype)
+    m = 0
+    while m < k - 1:
         largest = find_group(group, rest)
         for i in range(k):
             if group[i] == i and i != largest:
-                u[i], v[i], weight[i] = min_outgoing_edge(state, index, i, pieces, metric)
+                u[i], v[i], weight[i] = min_outgoing_edge(arrays, index, i, components, metric)
         for i in range(k):
             if group[i] != i or i == largest:
                 continue
@@ -59,68 +58,55 @@ def reconnect(state, index, bound, aside, neighbors, lengths, k, metric):
             if a == b:  # the other group chose the same edge
                 continue
             group[a] = b
-            vertices[tail[b]].link = head[a]
+            vertices[tail[b]].next_in_list = neighbors[a]
             tail[b] = tail[a]
-            groups -= 1
-            turn(vertices, u[i])
-            hang(vertices, u[i], v[i], weight[i])
+            reroot(vertices, u[i])
+            link(vertices, u[i], v[i], weight[i])
             longest = max(longest, weight[i])
-            new[n_new], new[n_new + 1] = u[i], v[i]
-            side[n_new] = piece_of(vertices, u[i], stamp, rest, k)
-            side[n_new + 1] = piece_of(vertices, v[i], stamp, rest, k)
-            n_new += 2
+            edges[m, 0], edges[m, 1] = u[i], v[i]
+            sides[m, 0] = component_of(vertices, u[i], stamp, rest, k)
+            sides[m, 1] = component_of(vertices, v[i], stamp, rest, k)
+            m += 1
     counters.longest = max(counters.longest, longest)
     for i in range(k):
         if i != rest:
             raise_heights(bound, index, vertices, first[i], last[i], longest)
-    return new, n_new, side
+    return edges, sides
 
 
 @helper
-def _mark_aside(vertices, aside, stamp, first):
-    """Put copies that are set aside before the eldest of them, in its piece."""
-    if aside.first < 0:
+def _prepend_duplicates(vertices, duplicates, stamp, first):
+    """Put detached duplicates before the oldest of them, in its component."""
+    if duplicates.first < 0:
         return
-    mark = vertices[aside.oldest].mark
-    first[mark - stamp] = aside.first
-    v = aside.first
-    while v != aside.oldest:
+    mark = vertices[duplicates.oldest].mark
+    first[mark - stamp] = duplicates.first
+    v = duplicates.first
+    while v != duplicates.oldest:
         vertices[v].mark = mark
-        if v == aside.last:
-            vertices[v].link = aside.oldest
-        v = np.int64(vertices[v].link)
+        if v == duplicates.last:
+            vertices[v].next_in_list = duplicates.oldest
+        v = np.int64(vertices[v].next_in_list)
 
 
 @helper
-def _walk(vertices, reach, stamp, at, tail, walking):
-    """Walk through all pieces by turns until one is left, and return that.
+def _traverse(vertices, longest, stamp, at, tail):
+    """Traverse all components until one is left, and return that one.
 
-    ``at`` is, for each piece, the member whose neighbors come next; ``walking`` are the pieces
-    that are not at their end.
+    ``at`` holds, for each component, the vertex whose neighbors come next. ``longest`` takes the
+    longest edge from each vertex to the removed one.
     """
-    n_walking = walking.shape[0]
-    for i in range(n_walking):
-        vertices[at[i]].mark = stamp + i
-        vertices[at[i]].link = -1
-    while n_walking > 1:
-        turn_of = 0
-        while turn_of < n_walking and n_walking > 1:
-            i = walking[turn_of]
-            u = at[i]
-            t, length = np.int64(vertices[u].parent), vertices[u].weight
-            next_one = np.int64(vertices[u].child)
-            while True:
-                if t >= 0 and vertices[t].mark != stamp + i:
-                    reach[t] = max(reach[u], length)
-                    _list_next(vertices, t, tail, i, stamp)
-                if next_one < 0:
-                    break
-                t, length = next_one, vertices[next_one].weight
-                next_one = np.int64(vertices[next_one].after)
-            at[i] = vertices[u].link
-            if at[i] < 0:
-                n_walking -= 1
-                walking[turn_of] = walking[n_walking]
-            else:
-                turn_of += 1
-    return walking[0]
+    active = np.arange(at.shape[0])
+    start_lists(vertices, at, stamp, active)
+    turn, n_active = 0, active.shape[0]
+    while n_active > 1:
+        i = active[turn]
+        u = at[i]
+        t = first_neighbor(vertices, u)
+        while t >= 0:
+            if vertices[t].mark != stamp + i:
+                longest[t] = max(longest[u], edge_weight(vertices, u, t))
+                append_to_list(vertices, t, tail, i, stamp)
+            t = next_neighbor(vertices, u, t)
+        turn, n_active = end_turn(vertices, at, active, turn, n_active)
+    return active[0]

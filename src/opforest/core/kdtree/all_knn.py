@@ -1,4 +1,4 @@
-"""Find the nearest neighbors of all points, one leaf of a k-d tree at a time or by a scan."""
+"""Find the nearest neighbors of all points, one leaf of a k-d tree at a time."""
 
 import math
 
@@ -7,24 +7,25 @@ from numba.np.numpy_support import as_dtype
 
 from opforest.core.jit import borrow, helper, kernel, overload
 from opforest.core.kdtree.boxes import HIGH, LOW, distance_to_box, rounded_down
-from opforest.core.kdtree.static import LEAF, STACK
-from opforest.core.metrics.distances import TILE, accumulate, count_tiles, count_within, measure
+from opforest.core.kdtree.neighbor_list import clear_list, insert_neighbor
+from opforest.core.kdtree.static import LEAF, STACK, push_pair
+from opforest.core.metrics.distances import accumulate, count_within
 from opforest.core.metrics.types import Minkowski
 
-#: With more features than these, the box of a leaf says too little of its points.
+#: With more features, boxes of inner nodes are also checked for each point of a leaf.
 FEW_FEATURES = 3
 
 
-def columns_of(tree) -> np.ndarray:
-    """Return the coordinates by feature and place, and behind them room for one more leaf."""
-    n, d = tree.points.shape
-    columns = np.zeros((d, n + LEAF), tree.points.dtype)
-    columns[:, :n] = tree.points.T
+def transpose_points(kdtree) -> np.ndarray:
+    """Return the coordinates by feature and point, padded by one more leaf."""
+    n, d = kdtree.points.shape
+    columns = np.zeros((d, n + LEAF), kdtree.points.dtype)
+    columns[:, :n] = kdtree.points.T
     return columns
 
 
 def measure_leaf(out, x, columns, begin, metric):
-    """Write the distances from x to the points at ``LEAF`` places (compiled code only)."""
+    """Write the distances from x to ``LEAF`` points (compiled code only)."""
 
 
 @overload(measure_leaf)
@@ -87,43 +88,43 @@ def _measure_box(out, columns, begin, box, node, metric):
 
 
 @kernel
-def find_nearest(tree, columns, leaves, near, reach, metric):
+def find_nearest(kdtree, columns, leaves, near, lower_bound, metric):
     """Find the neighbors of all points in some leaves.
 
     Parameters
     ----------
     columns : array
-        The ``columns_of`` the tree.
-    near : array of shape (n_places, k)
-        Takes the places of the k nearest others, by (distance, vertex); −1 where there are none.
-    reach : array of shape (n_places,)
-        Takes the distance of the last of them; infinity where there are less than k.
+        The result of ``transpose_points``.
+    near : array of shape (n_points, k)
+        Takes the k nearest other points, by (distance, vertex); −1 where there are fewer.
+    lower_bound : array of shape (n_points,)
+        Takes the distance of the last one, a lower bound on those of points that are not listed;
+        infinity if all are.
     """
-    tree = borrow(tree)
-    gaps, scratch = np.empty((LEAF, near.shape[1]), reach.dtype), np.empty((3, LEAF), reach.dtype)
-    corner = np.empty(tree.points.shape[1], reach.dtype)
-    stack, bound = np.empty(STACK, np.int64), np.empty(STACK, reach.dtype)
-    lists = borrow((near, gaps, columns, scratch[0], scratch[1], scratch[2]))
+    kdtree = borrow(kdtree)
+    dtype, k = lower_bound.dtype, near.shape[1]
+    distances, scratch = np.empty((LEAF, k), dtype), np.empty((3, LEAF), dtype)
+    corner = np.empty(kdtree.points.shape[1], dtype)
+    stack, bound = np.empty(STACK, np.int64), np.empty(STACK, dtype)
+    lists = borrow((near, distances, columns, scratch[0], scratch[1], scratch[2]))
     lent = borrow((corner, stack, bound))
     for leaf in leaves:
-        _search_from_leaf(leaf, tree, lists, reach, lent[0], lent[1], lent[2], metric)
+        _search_from_leaf(leaf, kdtree, lists, lower_bound, lent, metric)
     # Keeps these arrays alive until here.
-    gaps[0, 0] = scratch[0, 0] = corner[0] = stack[0] = bound[0] = 0
+    distances[0, 0] = scratch[0, 0] = corner[0] = stack[0] = bound[0] = 0
 
 
 @helper
-def _search_from_leaf(leaf, tree, lists, reach, corner, stack, bound, metric):
-    nodes, box, _, _ = tree
-    near, gaps, columns, _, to_box, limit = lists
+def _search_from_leaf(leaf, kdtree, lists, lower_bound, lent, metric):
+    nodes, box, _, _ = kdtree
+    near, distances, columns, _, to_box, limit = lists
+    corner, stack, bound = lent
     first, last = nodes[leaf].begin, nodes[leaf].end
     for j in range(LEAF):
         limit[j], to_box[j] = -1, 0  # where there is no point
     for i in range(first, last):
-        for slot in range(near.shape[1]):
-            near[i, slot] = -1
-            gaps[i - first, slot] = np.inf
-        limit[i - first] = np.inf
-    farthest = _look_into(leaf, leaf, tree, lists, metric)
+        limit[i - first] = clear_list(near, distances, i, i - first)
+    farthest = _visit(leaf, leaf, kdtree, lists, metric)
     stack[0], bound[0] = 0, 0
     m = 1
     while m > 0:
@@ -137,20 +138,17 @@ def _search_from_leaf(leaf, tree, lists, reach, corner, stack, bound, metric):
             if count_within(to_box, limit) == 0:
                 continue
         if below < 0:
-            farthest = _look_into(leaf, node, tree, lists, metric)
+            farthest = _visit(leaf, node, kdtree, lists, metric)
             continue
-        gap = _gap_between(leaf, below, box, corner, metric)
-        other = _gap_between(leaf, below + 1, box, corner, metric)
-        nearer = below + (other < gap)
-        stack[m], bound[m] = 2 * below + 1 - nearer, max(gap, other)
-        stack[m + 1], bound[m + 1] = nearer, min(gap, other)
-        m += 2
+        left = _distance_between_boxes(leaf, below, box, corner, metric)
+        right = _distance_between_boxes(leaf, below + 1, box, corner, metric)
+        m = push_pair(below, left, right, right < left, stack, bound, m)
     for i in range(first, last):
-        reach[i] = limit[i - first]
+        lower_bound[i] = limit[i - first]
 
 
 @helper
-def _gap_between(a, b, box, corner, metric):
+def _distance_between_boxes(a, b, box, corner, metric):
     """Return a lower bound on the distance between points of two nodes."""
     for k in range(box.shape[2]):
         corner[k] = max(box[a, LOW, k], min(box[b, LOW, k], box[a, HIGH, k]))
@@ -158,10 +156,10 @@ def _gap_between(a, b, box, corner, metric):
 
 
 @helper
-def _look_into(leaf, node, tree, lists, metric):
-    """Measure the points of a leaf against those of a node; return the largest reach."""
-    nodes, _, vertex, points = tree
-    near, gaps, columns, out, to_box, limit = lists
+def _visit(leaf, node, kdtree, lists, metric):
+    """Measure the points of a leaf against those of another; return the largest limit."""
+    nodes, _, vertex, points = kdtree
+    near, distances, columns, out, to_box, limit = lists
     first, begin = nodes[leaf].begin, nodes[node].begin
     farthest = 0.0
     for i in range(nodes[leaf].end - first):
@@ -169,57 +167,8 @@ def _look_into(leaf, node, tree, lists, metric):
             measure_leaf(out, points[first + i], columns, begin, metric)
             for j in range(nodes[node].end - begin):
                 if out[j] <= limit[i] and first + i != begin + j:
-                    limit[i] = keep(near, gaps, first + i, i, vertex, begin + j, out[j])
+                    limit[i] = insert_neighbor(
+                        near, distances, first + i, i, vertex, begin + j, out[j]
+                    )
         farthest = max(farthest, limit[i])
     return farthest
-
-
-@kernel
-def scan_for_nearest(rows, tiles, names, part, near, gaps, metric):
-    """Find the neighbors of some points by looking at all of them.
-
-    Parameters
-    ----------
-    names : array
-        0, 1, 2 and so on.
-    part : array
-        The points whose neighbors are wanted.
-    near, gaps : arrays of shape (n, k)
-        Take the k nearest others, by (distance, index), and their distances.
-    """
-    out = np.empty(TILE, gaps.dtype)
-    n = names.shape[0]
-    for i in part:
-        for slot in range(near.shape[1]):
-            near[i, slot] = -1
-            gaps[i, slot] = np.inf
-        for tile in range(count_tiles(n)):
-            first, last = tile * TILE, min(tile * TILE + TILE, n)
-            limit = gaps[i, near.shape[1] - 1]
-            found = out[: last - first]
-            if measure(found, rows[i], i, rows, tiles[tile], first, limit, metric):
-                for j in range(last - first):
-                    if found[j] <= limit and first + j != i:
-                        limit = keep(near, gaps, i, i, names, first + j, found[j])
-
-
-@helper
-def keep(near, gaps, i, row, vertex, j, gap):
-    """Put j into the list of i by (distance, vertex); return the distance of its new last.
-
-    Distances in the list stand in another row of ``gaps``; j should not be farther than the last.
-    """
-    slot = near.shape[1] - 1
-    if gap == gaps[row, slot] and near[i, slot] >= 0 and vertex[j] > vertex[near[i, slot]]:
-        return gap
-    while slot > 0 and (
-        gap < gaps[row, slot - 1]
-        or (
-            gap == gaps[row, slot - 1]
-            and (near[i, slot - 1] < 0 or vertex[j] < vertex[near[i, slot - 1]])
-        )
-    ):
-        near[i, slot], gaps[row, slot] = near[i, slot - 1], gaps[row, slot - 1]
-        slot -= 1
-    near[i, slot], gaps[row, slot] = j, gap
-    return gaps[row, near.shape[1] - 1]

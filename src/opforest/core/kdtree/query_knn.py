@@ -1,69 +1,59 @@
-"""Find the nearest neighbors of queries, in a k-d tree or by a scan."""
+"""Find the nearest neighbors of queries in a k-d tree, and of queries or points by a scan."""
 
 import numpy as np
 
 from opforest.core.jit import borrow, kernel
-from opforest.core.kdtree.all_knn import keep
-from opforest.core.kdtree.boxes import distance_to_box
-from opforest.core.kdtree.static import STACK
+from opforest.core.kdtree.neighbor_list import clear_list, insert_neighbor
+from opforest.core.kdtree.static import STACK, push_children
 from opforest.core.metrics.distances import TILE, count_tiles, distance, measure
 
 
 @kernel
-def search_for_queries(queries, tree, near, gaps, metric):
+def search_for_queries(queries, kdtree, near, distances, metric):
     """Find the neighbors of queries in a k-d tree.
 
     Parameters
     ----------
-    near, gaps : arrays of shape (n_queries, k)
-        Take the places of the k nearest points, by (distance, vertex), and their distances.
+    near, distances : arrays of shape (n_queries, k)
+        Take the k nearest points of the tree, by (distance, vertex), and their distances.
     """
-    nodes, box, vertex, points = borrow(tree)
-    stack, bound = np.empty(STACK, np.int64), np.empty(STACK, gaps.dtype)
+    nodes, box, vertex, points = borrow(kdtree)
+    stack, bound = np.empty(STACK, np.int64), np.empty(STACK, distances.dtype)
     for i in range(queries.shape[0]):
-        for slot in range(near.shape[1]):
-            near[i, slot] = -1
-            gaps[i, slot] = np.inf
-        limit = gaps[i, 0]
+        limit = clear_list(near, distances, i, i)
         stack[0], bound[0] = 0, 0
         m = 1
         while m > 0:
             m -= 1
-            node = stack[m]
+            node = nodes[stack[m]]
             if bound[m] > limit:
                 continue
-            below = nodes[node].child
-            if below < 0:
-                for j in range(nodes[node].begin, nodes[node].end):
-                    gap = distance(points[j], queries[i], metric)
-                    if gap <= limit:
-                        limit = keep(near, gaps, i, i, vertex, j, gap)
+            if node.child >= 0:
+                m = push_children(node.child, box, queries[i], stack, bound, m, metric)
                 continue
-            gap = distance_to_box(queries[i], box, below, metric)
-            other = distance_to_box(queries[i], box, below + 1, metric)
-            nearer = below + (other < gap)
-            stack[m], bound[m] = 2 * below + 1 - nearer, max(gap, other)
-            stack[m + 1], bound[m + 1] = nearer, min(gap, other)
-            m += 2
+            for j in range(node.begin, node.end):
+                found = distance(points[j], queries[i], metric)
+                if found <= limit:
+                    limit = insert_neighbor(near, distances, i, i, vertex, j, found)
 
 
 @kernel
-def scan_for_queries(queries, rows, tiles, names, near, gaps, metric):
-    """Find the neighbors of queries by looking at all points.
+def scan_for_nearest(queries, first_index, rows, tiles, near, distances, metric):
+    """Find the neighbors of queries by a scan of all points.
 
-    ``names`` are 0, 1, 2 and so on; ``near`` and ``gaps`` are as in ``search_for_queries``.
+    ``first_index`` is the index of the first query, if the queries are some of the points, or the
+    number of points. A point is not its own neighbor. ``near`` and ``distances`` are those of
+    ``search_for_queries``.
     """
-    out = np.empty(TILE, gaps.dtype)
-    n = names.shape[0]
+    n = rows.shape[0]
+    vertex, out = np.arange(n), np.empty(TILE, distances.dtype)
     for i in range(queries.shape[0]):
-        for slot in range(near.shape[1]):
-            near[i, slot] = -1
-            gaps[i, slot] = np.inf
-        limit = gaps[i, 0]
+        u = min(first_index + i, n)
+        limit = clear_list(near, distances, i, i)
         for tile in range(count_tiles(n)):
             first, last = tile * TILE, min(tile * TILE + TILE, n)
             found = out[: last - first]
-            if measure(found, queries[i], n, rows, tiles[tile], first, limit, metric):
+            if measure(found, queries[i], u, rows, tiles[tile], first, limit, metric):
                 for j in range(last - first):
-                    if found[j] <= limit:
-                        limit = keep(near, gaps, i, i, names, first + j, found[j])
+                    if found[j] <= limit and first + j != u:
+                        limit = insert_neighbor(near, distances, i, i, vertex, first + j, found[j])

@@ -8,15 +8,14 @@ from opforest.core.jit import borrow, helper, kernel
 from opforest.core.kdtree.boxes import HIGH, LOW, distance_to_box
 from opforest.core.metrics.distances import distance
 
-#: Points in a leaf, at the most.
+#: The largest number of points in a leaf.
 LEAF = 12
 
-#: Deeper than any tree of halves.
+#: The size of a stack of nodes; no tree of halves is as deep.
 STACK = 128
 
-
-#: The record of a node: its places, and the first of its two children, which are neighbors; −1 for
-#: a leaf.
+#: The record of a node: the range of its points, and the first of its two children, which are
+#: adjacent; −1 for a leaf.
 NODE = np.dtype([("begin", np.int64), ("end", np.int64), ("child", np.int64)])
 
 
@@ -25,13 +24,13 @@ class StaticKDTree(NamedTuple):
 
     nodes: np.ndarray  #: records of type NODE
     box: np.ndarray  #: by node: its corners
-    vertex: np.ndarray  #: by place: the vertex there
-    points: np.ndarray  #: by place
+    vertex: np.ndarray  #: the vertex of each point
+    points: np.ndarray
 
 
 @helper
-def most_nodes(n):
-    """Return how many nodes a tree of n points has at the most."""
+def max_nodes(n):
+    """Return the largest number of nodes of a tree of n points."""
     return 4 * (n // LEAF + 1)  # leaves of at least LEAF / 2 points
 
 
@@ -39,7 +38,7 @@ def build_kdtree(rows, chosen) -> StaticKDTree:
     """Return the tree of the chosen rows."""
     vertex = np.array(chosen, np.int64)
     points = np.ascontiguousarray(rows[vertex])
-    size = most_nodes.py_func(len(vertex))
+    size = max_nodes.py_func(len(vertex))
     nodes, box = np.empty(size, NODE), np.empty((size, 2, rows.shape[1]), rows.dtype)
     m = split_all(points, vertex, nodes, box)
     return StaticKDTree(nodes[:m], box[:m], vertex, points)
@@ -47,24 +46,22 @@ def build_kdtree(rows, chosen) -> StaticKDTree:
 
 @helper
 def _bound(points, begin, end, box, node):
-    """Fit a box around the points at some places."""
+    """Fit a box around a range of points."""
     for k in range(box.shape[2]):
         low = high = points[begin, k]
-        for place in range(begin + 1, end):
-            low = min(low, points[place, k])
-            high = max(high, points[place, k])
+        for i in range(begin + 1, end):
+            low = min(low, points[i, k])
+            high = max(high, points[i, k])
         box[node, LOW, k], box[node, HIGH, k] = low, high
 
 
 @helper
 def widest_axis(box, node):
     """Return the axis along which a box is widest."""
+    low, high = box[node, LOW], box[node, HIGH]
     widest = 0
-    for k in range(1, box.shape[2]):
-        if (
-            box[node, HIGH, k] - box[node, LOW, k]
-            > box[node, HIGH, widest] - box[node, LOW, widest]
-        ):
+    for k in range(1, low.shape[0]):
+        if high[k] - low[k] > high[widest] - low[widest]:
             widest = k
     return widest
 
@@ -78,7 +75,7 @@ def _swap(points, vertex, i, j):
 
 @helper
 def _guess_median(points, left, right, axis):
-    """Return the median of three medians of three points, or of one where there are few."""
+    """Return the median of three medians of three points, or of one if there are few."""
     step = (right - left) // 8
     if step < 4:
         return points[(left + right) // 2, axis]
@@ -96,7 +93,7 @@ def _median(points, first, step, axis):
 
 @helper
 def _halve(points, vertex, begin, end, axis):
-    """Reorder the places so that the lower half by this axis comes first; return the middle."""
+    """Reorder the points so that the lower half by this axis comes first; return the middle."""
     middle = (begin + end) // 2
     left, right = begin, end - 1
     while left < right:
@@ -122,19 +119,16 @@ def _halve(points, vertex, begin, end, axis):
 
 @kernel
 def split_all(points, vertex, nodes, box):
-    """Split points into halves until leaves are small; return the number of nodes.
-
-    Points and their vertices are put into the order of the leaves.
-    """
+    """Sort points and vertices into the order of the leaves; return the number of nodes."""
     stack = np.empty(STACK, np.int64)
     stack[0] = 0
-    height = 1
+    n_stacked = 1
     nodes[0].begin = 0
     nodes[0].end = vertex.shape[0]
     m = 1
-    while height > 0:
-        height -= 1
-        node = stack[height]
+    while n_stacked > 0:
+        n_stacked -= 1
+        node = stack[n_stacked]
         begin, end = nodes[node].begin, nodes[node].end
         _bound(points, begin, end, box, node)
         nodes[node].child = -1
@@ -145,18 +139,18 @@ def split_all(points, vertex, nodes, box):
             nodes[m].end = middle
             nodes[m + 1].begin = middle
             nodes[m + 1].end = end
-            stack[height], stack[height + 1] = m + 1, m
-            height += 2
+            stack[n_stacked], stack[n_stacked + 1] = m + 1, m
+            n_stacked += 2
             m += 2
     return m
 
 
 @kernel
-def count_looks(tree, sample, metric):
-    """Return how many points a search for a nearest neighbor measures, on average."""
-    nodes, box, _, points = borrow(tree)
+def count_visited(kdtree, sample, metric):
+    """Return how many points a search for a nearest neighbor visits, on average."""
+    nodes, box, _, points = borrow(kdtree)
     stack, bound = np.empty(STACK, np.int64), np.empty(STACK, points.dtype)
-    looks = 0
+    n_visited = 0
     for i in sample:
         x = points[i]
         best = np.inf
@@ -164,25 +158,31 @@ def count_looks(tree, sample, metric):
         m = 1
         while m > 0:
             m -= 1
-            node = stack[m]
+            node = nodes[stack[m]]
             if bound[m] >= best:
                 continue
-            if nodes[node].child < 0:
-                looks += nodes[node].end - nodes[node].begin
-                for place in range(nodes[node].begin, nodes[node].end):
-                    if place != i:
-                        best = min(best, distance(x, points[place], metric))
+            if node.child >= 0:
+                m = push_children(node.child, box, x, stack, bound, m, metric)
                 continue
-            m = push_children(nodes[node].child, box, x, stack, bound, m, metric)
-    return looks / sample.shape[0]
+            n_visited += node.end - node.begin
+            for j in range(node.begin, node.end):
+                if j != i:
+                    best = min(best, distance(x, points[j], metric))
+    return n_visited / sample.shape[0]
+
+
+@helper
+def push_pair(below, left, right, is_right_first, stack, bound, m):
+    """Push two children with these lower bounds, one of them on top; return the new size."""
+    top = below + is_right_first
+    stack[m], bound[m] = 2 * below + 1 - top, max(left, right)
+    stack[m + 1], bound[m + 1] = top, min(left, right)
+    return m + 2
 
 
 @helper
 def push_children(below, box, x, stack, bound, m, metric):
-    """Put two children on the stack, the one with the nearer box on top; return its height."""
+    """Push two children, the one with the nearer box on top; return the new size."""
     left = distance_to_box(x, box, below, metric)
     right = distance_to_box(x, box, below + 1, metric)
-    nearer = below + (right < left)
-    stack[m], bound[m] = 2 * below + 1 - nearer, max(left, right)
-    stack[m + 1], bound[m + 1] = nearer, min(left, right)
-    return m + 2
+    return push_pair(below, left, right, right < left, stack, bound, m)

@@ -3,76 +3,66 @@
 import numpy as np
 
 from opforest.core.dynamic.bottleneck_bound import extend
-from opforest.core.dynamic.dispatch import enter, find_candidates, has_room
+from opforest.core.dynamic.dispatch import find_candidates, has_room, insert_into_index
 from opforest.core.jit import borrow, helper, kernel
-from opforest.core.label_spread.batch import UNLabeled
-from opforest.core.label_spread.index_summaries import refresh
+from opforest.core.label_spread.batch import UNLABELED
+from opforest.core.label_spread.index_summaries import update_summaries
 from opforest.core.label_spread.seed_paths import follow, offer_edge, plant, redirect
-from opforest.core.rooted_tree import add_edge, hang, isolate
+from opforest.core.rooted_tree import add_edge, isolate, link, update_longest
 
 
 @kernel
-def insert_seeded(state, index, bound, end, measured, metric, report):
-    """Insert the vertices from ``tally.size`` to ``end``, whose rows and labels are in place.
-
-    A label may be ``UNLabeled``. Insertion stops early if the index has no room left. The
-    parameters are those of ``insert_exactly``.
-    """
-    state, index, bound = borrow(state), borrow(index), borrow(bound)
-    for z in range(state.counters[0].size, end):
+def insert_seeded(arrays, index, bound, end, measured, metric, report):
+    """Insert vertices as ``insert_exactly`` does; their labels may be ``UNLABELED``."""
+    arrays, index, bound = borrow(arrays), borrow(index), borrow(bound)
+    for z in range(arrays.counters[0].size, end):
         if not has_room(index):
             return
-        _insert(state, index, bound, z, measured, metric, report[0])
+        _insert(arrays, index, bound, z, measured, metric, report[0])
         measured = False
 
 
 @helper
-def _insert(state, index, bound, z, measured, metric, report):
-    vertices, cost, way, counters = state.vertices, state.cost, state.way, state.counters[0]
-    near, gaps, m = find_candidates(state, index, bound, z, measured, metric)
-    extend(bound, z, near[0], gaps[0])
-    prototypes, is_seed = counters.prototypes, vertices[z].label != UNLabeled
+def _insert(arrays, index, bound, z, measured, metric, report):
+    vertices, cost, counters = arrays.vertices, arrays.cost, arrays.counters[0]
+    near, distances, m = find_candidates(arrays, index, bound, z, measured, metric)
+    extend(bound, z, near[0], distances[0])
+    n_seeds, is_seed = counters.prototypes, vertices[z].label != UNLABELED
     changed = np.empty(16, np.int64)
     changed[0] = z
     n_changed = 1
     isolate(vertices, z)
-    hang(vertices, z, near[0], gaps[0])
-    way[z] = -1
-    if is_seed and prototypes > 0:
+    link(vertices, z, near[0], distances[0])
+    arrays.seed_parent[z] = -1
+    if is_seed and n_seeds > 0:
         vertices[z].cuts = 1
         cost[z] = 0
         counters.prototypes += 1
-        changed, n_changed = offer_edge(
-            vertices, cost, counters, way, z, near[0], changed, n_changed
-        )
-    elif prototypes > 0:
-        way[z] = near[0]
-        cost[z] = max(cost[near[0]], gaps[0])
+        changed, n_changed = offer_edge(arrays, z, near[0], changed, n_changed)
+    elif n_seeds > 0:
+        arrays.seed_parent[z] = near[0]
+        cost[z] = max(cost[near[0]], distances[0])
         vertices[z].label = vertices[near[0]].label
-    counters.longest = max(counters.longest, gaps[0])
+    counters.longest = max(counters.longest, distances[0])
     longest_left = False
     for i in range(1, m):
         p = near[i]
-        x, y, weight = add_edge(vertices, counters, z, p, gaps[i])
+        x, y, weight = add_edge(vertices, counters, z, p, distances[i])
         if x == z and y == p:
             continue
         longest_left |= weight == counters.longest
-        if prototypes > 0:
-            changed, n_changed = _exchange(
-                vertices, cost, counters, way, z, p, x, y, changed, n_changed
-            )
+        if n_seeds > 0:
+            changed, n_changed = _exchange(arrays, z, p, x, y, changed, n_changed)
     if longest_left:
-        counters.longest = 0
-        for v in range(z + 1):
-            counters.longest = max(counters.longest, vertices[v].weight)
-    if prototypes == 0:
+        update_longest(vertices, counters, z + 1)
+    if n_seeds == 0:
         cost[z] = 0
         if is_seed:
-            changed, n_changed = plant(vertices, cost, counters, way, z, changed, n_changed)
+            changed, n_changed = plant(arrays, z, changed, n_changed)
         else:
             vertices[z].label = 0
-    enter(index, bound, z, state.rows, vertices, cost)
-    refresh(index, changed, n_changed, vertices, cost, counters)
+    insert_into_index(index, bound, z, arrays)
+    update_summaries(index, changed, n_changed, arrays)
     counters.size = z + 1
     counters.version += 1
     report.learned += 1
@@ -81,32 +71,31 @@ def _insert(state, index, bound, z, measured, metric, report):
 
 
 @helper
-def _exchange(vertices, cost, counters, way, z, p, x, y, changed, m):
-    """Adapt the ways to a tree in which the edge zp has replaced xy."""
-    if way[x] != y and way[y] != x:
-        return offer_edge(vertices, cost, counters, way, z, p, changed, m)
-    # A way led over xy, the largest edge of a cycle; now it leads over zp. Of z and p, the one that
-    # now hangs below the other is on the side of x.
-    turned, fixed = z, p
-    if vertices[z].parent != p:
-        turned, fixed = p, z
+def _exchange(arrays, z, p, x, y, changed, m):
+    """Adapt the paths to a tree in which the edge zp has replaced xy."""
+    seed_parent = arrays.seed_parent
+    if seed_parent[x] != y and seed_parent[y] != x:
+        return offer_edge(arrays, z, p, changed, m)
+    # A path led over xy, the largest edge of a cycle; now it leads over zp. Of z and p, the one
+    # that is now a child of the other is on the side of x.
+    near, far = z, p
+    if arrays.vertices[z].parent != p:
+        near, far = p, z
     last = x
-    if way[x] != y:
-        turned, fixed, last = fixed, turned, y
-    redirect(vertices, counters, way, turned, last, fixed)
-    return follow(vertices, cost, counters, way, turned, changed, m)
+    if seed_parent[x] != y:
+        near, far, last = far, near, y
+    redirect(arrays, near, last, far)
+    return follow(arrays, near, changed, m)
 
 
 @kernel
-def label_exactly(state, index, chosen, labels, report):
-    """Give labels to vertices that have none of their own."""
-    state, index = borrow(state), borrow(index)
-    vertices, cost, way, counters = state.vertices, state.cost, state.way, state.counters[0]
+def label_exactly(arrays, index, chosen, labels, report):
+    """Label vertices that were not labeled."""
+    arrays, index = borrow(arrays), borrow(index)
     for i in range(chosen.shape[0]):
-        v = chosen[i]
-        vertices[v].label = labels[i]
-        changed, n_changed = plant(vertices, cost, counters, way, v, np.empty(16, np.int64), 0)
-        refresh(index, changed, n_changed, vertices, cost, counters)
+        arrays.vertices[chosen[i]].label = labels[i]
+        changed, n_changed = plant(arrays, chosen[i], np.empty(16, np.int64), 0)
+        update_summaries(index, changed, n_changed, arrays)
         report[0].prototypes_gained += 1
         report[0].reconquered += n_changed
-    counters.version += 1
+    arrays.counters[0].version += 1

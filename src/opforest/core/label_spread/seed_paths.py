@@ -3,6 +3,9 @@
 Paths consist of edges of the spanning tree. With one additional vertex above all seeds, they form a
 minimum spanning tree themselves: a new edge closes a cycle, and the largest edge of the cycle is
 removed.
+
+Functions that change labels or costs append the changed vertices to a list, and return the list
+and its length.
 """
 
 import numpy as np
@@ -10,93 +13,43 @@ import numpy as np
 from opforest.core.edge_order import precedes
 from opforest.core.heap import append
 from opforest.core.jit import helper
+from opforest.core.rooted_tree import (
+    edge_weight,
+    first_neighbor,
+    heaviest_on_cycle,
+    heaviest_to_ancestor,
+    next_neighbor,
+)
 
 
 @helper
-def step(vertices, u, v):
-    """Return the length of the tree's edge between two neighbors."""
-    return vertices[u].weight if vertices[u].parent == v else vertices[v].weight
+def redirect(arrays, u, last, target):
+    """Redirect the path of u to ``target``, and reverse its old path up to ``last``.
 
-
-@helper
-def _larger(vertices, way, best, v):
-    """Return which of two vertices has the larger edge before it on its way; −1 is none."""
-    if best < 0:
-        return v
-    after, other = np.int64(way[best]), np.int64(way[v])
-    length, other_length = step(vertices, best, after), step(vertices, v, other)
-    return v if precedes(length, best, after, other_length, v, other) else best
-
-
-@helper
-def largest_ahead(vertices, way, v, top):
-    """Return the vertex before the largest edge from v to ``top``, or to its seed; −1 if at it."""
-    best = np.int64(-1)
-    while v != top and way[v] >= 0:
-        best = _larger(vertices, way, best, v)
-        v = np.int64(way[v])
-    return best
-
-
-@helper
-def _largest_of_circle(vertices, way, mine, u, v):
-    """Return the vertices before the largest edges from u and from v to where their ways meet.
-
-    Both ways are followed in turn until one reaches a vertex of the other, or both reach seeds.
+    The redirected vertices are marked with the stamp of the counters.
     """
-    yours = mine + 1
-    at_u, at_v = u, v
-    before_u, before_v = np.int64(-1), np.int64(-1)
-    vertices[u].mark = mine
-    vertices[v].mark = yours
-    while way[at_u] >= 0 or way[at_v] >= 0:
-        if way[at_u] >= 0:
-            before_u = _larger(vertices, way, before_u, at_u)
-            at_u = np.int64(way[at_u])
-            if vertices[at_u].mark == yours:
-                return before_u, largest_ahead(vertices, way, v, at_u)
-            vertices[at_u].mark = mine
-        if way[at_v] >= 0:
-            before_v = _larger(vertices, way, before_v, at_v)
-            at_v = np.int64(way[at_v])
-            if vertices[at_v].mark == mine:
-                return largest_ahead(vertices, way, u, at_v), before_v
-            vertices[at_v].mark = yours
-    return before_u, before_v
-
-
-@helper
-def redirect(vertices, counters, way, u, last, target):
-    """Redirect the way of u to ``target``, and reverse its old way up to ``last``.
-
-    The vertices redirected are marked with the tally's stamp.
-    """
+    counters = arrays.counters[0]
     counters.stamp += 2
     v = u
     while True:
-        after = np.int64(way[v])
-        way[v] = target
-        vertices[v].mark = counters.stamp
+        after = np.int64(arrays.seed_parent[v])
+        arrays.seed_parent[v] = target
+        arrays.vertices[v].mark = counters.stamp
         if v == last:
             return
         target, v = v, after
 
 
 @helper
-def follow(vertices, cost, counters, way, u, changed, m):
-    """Bring labels and costs up to date at u, whose way was redirected, and behind it.
-
-    Returns
-    -------
-    changed, m : array, int
-        The list, extended by the vertices whose label or cost has changed, and its length.
-    """
-    stamp = counters.stamp
-    after = np.int64(way[u])
+def follow(arrays, u, changed, m):
+    """Update labels and costs of u, whose path was redirected, and of all behind it."""
+    vertices, cost, seed_parent = arrays.vertices, arrays.cost, arrays.seed_parent
+    stamp = arrays.counters[0].stamp
+    after = np.int64(seed_parent[u])
     if after < 0:
         cost[u] = 0
     else:
-        cost[u] = max(cost[after], step(vertices, u, after))
+        cost[u] = max(cost[after], edge_weight(vertices, u, after))
         vertices[u].label = vertices[after].label
     changed = append(changed, m, u)
     i = m
@@ -105,80 +58,69 @@ def follow(vertices, cost, counters, way, u, changed, m):
         v = changed[i]
         i += 1
         label = vertices[v].label
-        t, length = np.int64(vertices[v].parent), vertices[v].weight
-        next_one = np.int64(vertices[v].child)
-        while True:
-            if t >= 0 and way[t] == v:
-                value = max(cost[v], length)
+        t = first_neighbor(vertices, v)
+        while t >= 0:
+            if seed_parent[t] == v:
+                value = max(cost[v], edge_weight(vertices, v, t))
                 differs = value != cost[t] or label != vertices[t].label
                 if differs or vertices[t].mark == stamp:
                     cost[t] = value
                     vertices[t].label = label
                     changed = append(changed, m, t)
                     m += 1
-            if next_one < 0:
-                break
-            t, length = next_one, vertices[next_one].weight
-            next_one = np.int64(vertices[next_one].after)
+            t = next_neighbor(vertices, v, t)
     return changed, m
 
 
 @helper
-def follow_first(vertices, cost, way, seed, changed, m):
+def _spread_first(arrays, seed, changed, m):
     """Spread the label of the first seed over a tree that had none."""
-    way[seed] = -1
-    first = m
+    vertices, cost, seed_parent = arrays.vertices, arrays.cost, arrays.seed_parent
+    seed_parent[seed] = -1
+    cost[seed] = 0
     changed = append(changed, m, seed)
+    i = m
     m += 1
-    i = first
     while i < m:
         v = changed[i]
         i += 1
-        t = np.int64(vertices[v].parent)
-        next_one = np.int64(vertices[v].child)
-        while True:
-            if t >= 0 and t != way[v]:
-                way[t] = v
+        t = first_neighbor(vertices, v)
+        while t >= 0:
+            if t != seed_parent[v]:
+                seed_parent[t] = v
+                cost[t] = max(cost[v], edge_weight(vertices, v, t))
+                vertices[t].label = vertices[seed].label
                 changed = append(changed, m, t)
                 m += 1
-            if next_one < 0:
-                break
-            t = next_one
-            next_one = np.int64(vertices[next_one].after)
-    for i in range(first, m):
-        v = changed[i]
-        vertices[v].label = vertices[seed].label
-        cost[v] = 0 if v == seed else max(cost[way[v]], step(vertices, v, np.int64(way[v])))
+            t = next_neighbor(vertices, v, t)
     return changed, m
 
 
 @helper
-def plant(vertices, cost, counters, way, v, changed, m):
-    """Make v, which already has its label, a seed: the largest edge on its way leaves."""
-    vertices[v].cuts = 1
-    counters.prototypes += 1
-    if counters.prototypes == 1:
-        return follow_first(vertices, cost, way, v, changed, m)
-    last = largest_ahead(vertices, way, v, np.int64(-1))
-    redirect(vertices, counters, way, v, last, np.int64(-1))
-    return follow(vertices, cost, counters, way, v, changed, m)
+def plant(arrays, v, changed, m):
+    """Make v, which already has its label, a seed: the largest edge on its path is removed."""
+    arrays.vertices[v].cuts = 1
+    arrays.counters[0].prototypes += 1
+    if arrays.counters[0].prototypes == 1:
+        return _spread_first(arrays, v, changed, m)
+    none = np.int64(-1)
+    last = heaviest_to_ancestor(arrays.vertices, arrays.seed_parent, v, none)
+    redirect(arrays, v, last, none)
+    return follow(arrays, v, changed, m)
 
 
 @helper
-def offer_edge(vertices, cost, counters, way, u, v, changed, m):
-    """Let ways use a new edge of the tree, unless it is the largest of its cycle."""
-    length = step(vertices, u, v)
-    if length > cost[u] and length > cost[v]:
+def offer_edge(arrays, u, v, changed, m):
+    """Let paths use a new edge of the tree, unless it is the largest of its cycle."""
+    vertices, cost, seed_parent = arrays.vertices, arrays.cost, arrays.seed_parent
+    weight = edge_weight(vertices, u, v)
+    if weight > cost[u] and weight > cost[v]:
         return changed, m
-    counters.stamp += 2
-    before_u, before_v = _largest_of_circle(vertices, way, counters.stamp, u, v)
-    turned, fixed, last = u, v, before_u
-    if before_u < 0 or (before_v >= 0 and _larger(vertices, way, before_u, before_v) == before_v):
-        turned, fixed, last = v, u, before_v
+    near, far, last = heaviest_on_cycle(vertices, seed_parent, arrays.counters[0], u, v)
     if last < 0:
         return changed, m
-    after = np.int64(way[last])
-    if precedes(step(vertices, last, after), last, after, length, u, v):
+    after = np.int64(seed_parent[last])
+    if precedes(edge_weight(vertices, last, after), last, after, weight, u, v):
         return changed, m
-    redirect(vertices, counters, way, turned, last, fixed)
-    return follow(vertices, cost, counters, way, turned, changed, m)
+    redirect(arrays, near, last, far)
+    return follow(arrays, near, changed, m)

@@ -150,6 +150,15 @@ def fill_tiles(rows, chosen, tiles, slot):
 
 
 @helper
+def are_rows_equal(rows, u, v):
+    """Return whether two rows are equal."""
+    for k in range(rows.shape[1]):
+        if rows[u, k] != rows[v, k]:
+            return False
+    return True
+
+
+@helper
 def smallest(bits, ceiling):
     """Return the smallest of ``bits`` and ``ceiling``.
 

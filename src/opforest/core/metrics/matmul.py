@@ -3,18 +3,18 @@
 import numpy as np
 
 
-def share_kept(points):
-    """Return 1 − γ(d + 2), or less."""
+def shrink_factor(points):
+    """Return a factor that makes up for rounding: at most 1 − γ(d + 2)."""
     return 1 - (points.shape[1] + 4) * float(np.finfo(points.dtype).eps)
 
 
 def center_points(points, center):
-    """Return centered points and what is left of their squared norms after rounding."""
+    """Return centered points and lower bounds on their squared norms."""
     limit, d = np.finfo(points.dtype), points.shape[1]
     centered = points - center
     norm = np.einsum("ij,ij->i", centered, centered)
     is_safe = norm < limit.max / 8
-    norm *= share_kept(points) * (1 - (1.25 * d + 8) * float(limit.eps))
+    norm *= shrink_factor(points) * (1 - (1.25 * d + 8) * float(limit.eps))
     norm -= 8 * d * limit.tiny
     norm[~is_safe] = -np.inf
     return centered, norm

@@ -7,14 +7,15 @@ is measured once. Edges are compared as in ``prim``.
 import numpy as np
 
 from opforest._utils.progress import advance
+from opforest.core.edge_order import precedes
 from opforest.core.jit import borrow, helper, kernel, specialize
 from opforest.core.mst import prim
 from opforest.core.mst.prim import (
     join,
     least_bits,
     make_frontier,
+    make_root,
     offer_edges,
-    plant,
     smallest_edge,
 )  # fmt: skip
 from opforest.core.records import Tree
@@ -26,7 +27,7 @@ def span_bipartite(rows, split, metric) -> Tree:
     There must be rows on both sides.
     """
     n = rows.shape[0]
-    tree = plant(rows)
+    tree = make_root(rows)
     left = make_frontier(rows, np.arange(1, split), metric)
     right = make_frontier(rows, np.arange(split, n), metric)
     outside = np.array([split - 1, n - split])
@@ -39,19 +40,16 @@ def span_bipartite(rows, split, metric) -> Tree:
 
 
 @helper
-def _comes_first(a, i, b, j):
-    """Compare edges of equal weight: that in slot i of one frontier, in slot j of another."""
-    low, other_low = min(a.vertex[i], a.parent[i]), min(b.vertex[j], b.parent[j])
-    if low != other_low:
-        return low < other_low
-    return max(a.vertex[i], a.parent[i]) < max(b.vertex[j], b.parent[j])
+def _precedes(a, i, b, j):
+    """Compare the edges in slot i of one frontier and in slot j of another."""
+    return precedes(a.weight[i], a.vertex[i], a.parent[i], b.weight[j], b.vertex[j], b.parent[j])
 
 
 @kernel
 def _grow(rows, tree, left, right, outside, begin, end, metric):
-    """Add the vertices number ``begin`` + 1 to ``end``; ``outside`` counts those not in the tree.
+    """Add the vertices number ``begin`` + 1 to ``end`` to the tree.
 
-    The frontiers hold the vertices of either block that are outside.
+    The frontiers hold the vertices of each block outside the tree; ``outside`` counts them.
     """
     tree, left, right = borrow(tree), borrow(left), borrow(right)
     split = left.vertex.shape[0] + 1
@@ -63,7 +61,7 @@ def _grow(rows, tree, left, right, outside, begin, end, metric):
         a, b = least_bits(left, outside[0]), least_bits(right, outside[1])
         i = smallest_edge(left, outside[0], a) if a <= b else -1
         j = smallest_edge(right, outside[1], b) if b <= a else -1
-        side = 0 if j < 0 or (i >= 0 and _comes_first(left, i, right, j)) else 1
+        side = 0 if j < 0 or (i >= 0 and _precedes(left, i, right, j)) else 1
         outside[side] -= 1
         own, slot = (left, i) if side == 0 else (right, j)
         join(tree, step + 1, own, slot, outside[side])

@@ -7,6 +7,7 @@ A search is needed only when the list is exhausted, and only up to the length of
 best edge so far.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -15,61 +16,75 @@ import numpy as np
 from opforest._utils.chunks import parts_of, share
 from opforest._utils.progress import advance
 from opforest.core.disjoint_set import find_group
+from opforest.core.edge_order import precedes
 from opforest.core.jit import borrow, helper, kernel
-from opforest.core.kdtree.all_knn import columns_of, find_nearest
+from opforest.core.kdtree.all_knn import find_nearest, transpose_points
 from opforest.core.kdtree.static import STACK, build_kdtree, push_children
-from opforest.core.metrics.distances import distance
+from opforest.core.metrics.distances import are_rows_equal, distance
 from opforest.core.records import Tree
 
-#: Neighbors that every point lists first, at the most and at the least: the more features there
-#: are, the longer it takes to find another one, and the sooner components are joined by few.
-MANY_NeighborS, FEW_NeighborS = 8, 3
+#: The largest and the smallest number of neighbors that every point lists first: the more features
+#: there are, the longer it takes to find another one, and the sooner components are joined.
+MANY_NEIGHBORS, FEW_NEIGHBORS = 8, 3
 
-#: Leaves or places searched by one call of a kernel, so that threads share the work and Ctrl-C is
-#: heard.
-LEAVES_PER_CALL, PLACES_PER_CALL = 5_000, 20_000
+#: Leaves or points searched by one call of a kernel: few enough for Ctrl-C to be noticed.
+LEAVES_PER_CALL, POINTS_PER_CALL = 5_000, 20_000
 
 
 class Rounds(NamedTuple):
-    """What is known between rounds; all but ``node`` by place in the k-d tree."""
+    """The results of the rounds so far, by point of the k-d tree unless noted.
+
+    A foreign point is one of another component.
+    """
 
     component: np.ndarray
-    node: np.ndarray  #: by node: the component all its places are in, or −1
-    near: np.ndarray  #: the places of the nearest neighbors, and how many of them are no aliens
-    passed: np.ndarray
-    alien: np.ndarray  #: the place of the nearest point of another component, or −1
+    component_of_node: np.ndarray  #: by node: the component of all its points, or −1
+    near: np.ndarray  #: the nearest neighbors
+    n_passed: np.ndarray  #: how many of them are known not to be foreign
+    foreign: np.ndarray  #: the nearest foreign point, or −1
     weight: np.ndarray  #: its distance
-    beyond: np.ndarray  #: no alien that is not listed is nearer than this
-    best: np.ndarray  #: by component: no larger than its smallest outgoing edge known so far
+    lower_bound: np.ndarray  #: on the distances of foreign points that are not listed
+    best: np.ndarray  #: by component: an upper bound on its smallest outgoing edge
 
 
-def span_sparse(rows, tree, metric, n_jobs=1) -> Tree | None:
-    """Return the minimum spanning tree, or None where rounding has merged distinct points.
+class Strategy(NamedTuple):
+    """How the nearest points are found."""
 
-    ``tree`` is the k-d tree of the rows.
+    n_neighbors: int  #: how many neighbors each point lists first
+    #: ``list_near(rounds, part)`` fills in ``near`` and ``lower_bound`` for each of the parts.
+    list_near: Callable[..., None]
+    parts: list[np.ndarray]
+    #: ``search(rounds, points)`` fills in ``foreign``, ``weight`` and ``lower_bound`` of at most
+    #: ``points_per_call`` points, if there is a foreign point within ``best`` of their component.
+    search: Callable[..., None]
+    points_per_call: int
 
-    Copies of a point are a star around the first of them, with edges of weight 0; so one point
-    stands for them all. Where distinct points are at distance 0 too, that is not so.
+
+def span_sparse(rows, kdtree, metric, n_jobs=1) -> Tree | None:
+    """Return the minimum spanning tree, or None if rounding has merged distinct points.
+
+    Duplicates are a star around the first of them, with edges of weight 0, so one point represents
+    them all. If distinct points are at distance 0, too, that does not hold.
     """
     bits = (rows + 0).view(f"u{rows.itemsize}")  # adding 0 makes −0.0 a 0.0
-    first = _first_of_copies(bits)
-    chosen = np.flatnonzero(first == np.arange(len(rows)))
-    if len(chosen) < len(rows):
-        tree = build_kdtree(rows, chosen)
-    u, v, weight = _span_distinct(tree, metric, n_jobs)
+    first = _first_of_duplicates(bits)
+    is_first = first == np.arange(len(rows))
+    if not is_first.all():
+        kdtree = build_kdtree(rows, np.flatnonzero(is_first))
+    u, v, weight = _span_distinct(kdtree, metric, n_jobs)
     if len(weight) and weight.min() == 0:
         return None
-    copies = np.flatnonzero(first != np.arange(len(rows)))
-    return root(
+    duplicates = np.flatnonzero(~is_first)
+    return root_tree(
         len(rows),
-        np.concatenate((u, first[copies])),
-        np.concatenate((v, copies)),
-        np.concatenate((weight, np.zeros(len(copies), rows.dtype))),
+        np.concatenate((u, first[duplicates])),
+        np.concatenate((v, duplicates)),
+        np.concatenate((weight, np.zeros(len(duplicates), rows.dtype))),
     )
 
 
 @kernel
-def _first_of_copies(bits):
+def _first_of_duplicates(bits):
     """Return, for each row, the index of the first row equal to it, by hashing."""
     n, d = bits.shape
     size = 2
@@ -83,7 +98,7 @@ def _first_of_copies(bits):
             key = (key ^ np.uint64(bits[i, k])) * np.uint64(0x9E3779B97F4A7C15)
             key ^= key >> np.uint64(29)
         slot = np.int64(key & np.uint64(size - 1))
-        while table[slot] >= 0 and not _are_equal(bits, table[slot], i):
+        while table[slot] >= 0 and not are_rows_equal(bits, table[slot], i):
             slot = (slot + 1) & (size - 1)
         if table[slot] < 0:
             table[slot] = i
@@ -91,70 +106,50 @@ def _first_of_copies(bits):
     return first
 
 
-@helper
-def _are_equal(bits, i, j):
-    for k in range(bits.shape[1]):
-        if bits[i, k] != bits[j, k]:
-            return False
-    return True
-
-
-def _span_distinct(tree, metric, n_jobs):
-    """Return the ends and weights of the edges of the spanning tree of the points in a k-d tree."""
-
+def _span_distinct(kdtree, metric, n_jobs):
     def list_near(rounds, leaves):
-        find_nearest(tree, columns, leaves, rounds.near, rounds.beyond, metric)
+        find_nearest(kdtree, columns, leaves, rounds.near, rounds.lower_bound, metric)
 
-    def search(rounds, places):
-        _search(tree, rounds, places, metric)
+    def search(rounds, points):
+        _search(kdtree, rounds, points, metric)
 
-    columns = columns_of(tree)
-    leaves = parts_of(np.flatnonzero(tree.nodes["child"] < 0), LEAVES_PER_CALL)
-    k = max(FEW_NeighborS, min(MANY_NeighborS, 12 - 2 * len(columns)))
-    return join_all(tree, k, list_near, leaves, search, PLACES_PER_CALL, metric, n_jobs)
+    columns = transpose_points(kdtree)
+    leaves = parts_of(np.flatnonzero(kdtree.nodes["child"] < 0), LEAVES_PER_CALL)
+    k = max(FEW_NEIGHBORS, min(MANY_NEIGHBORS, 12 - 2 * len(columns)))
+    return join_all(kdtree, Strategy(k, list_near, leaves, search, POINTS_PER_CALL), metric, n_jobs)
 
 
-def join_all(tree, k, list_near, parts, search, per_call, metric, n_jobs):
-    """Return the ends and weights of the edges of the spanning tree of the points in a k-d tree.
-
-    Parameters
-    ----------
-    k : int
-        How many neighbors each point lists first.
-    list_near : callable
-        ``list_near(rounds, part)`` fills in ``near`` and ``beyond`` for each of the ``parts``.
-    search : callable
-        ``search(rounds, places)`` fills in ``alien``, ``weight`` and ``beyond`` at some places, at
-        most ``per_call`` of them, if there is an alien within the ``best`` of their component.
-    """
-    n, dtype = len(tree.vertex), tree.points.dtype
+def join_all(kdtree, strategy, metric, n_jobs):
+    """Return the ends and weights of the edges of the spanning tree of the points."""
+    n, dtype = len(kdtree.vertex), kdtree.points.dtype
     rounds = Rounds(
         component=np.arange(n, dtype=np.int32),
-        node=np.full(len(tree.nodes), -1, np.int32),
-        near=np.empty((n, k), np.int32),
-        passed=np.zeros(n, np.uint8),
-        alien=np.full(n, -1, np.int32),
+        component_of_node=np.full(len(kdtree.nodes), -1, np.int32),
+        near=np.empty((n, strategy.n_neighbors), np.int32),
+        n_passed=np.zeros(n, np.uint8),
+        foreign=np.full(n, -1, np.int32),
         weight=np.empty(n, dtype),
-        beyond=np.empty(n, dtype),
+        lower_bound=np.empty(n, dtype),
         best=np.empty(n, dtype),
     )
     group = np.arange(n, dtype=np.int32)
-    u, v = np.empty(max(n - 1, 0), np.int64), np.empty(max(n - 1, 0), np.int64)
-    weight = np.empty(max(n - 1, 0), dtype)
+    size = max(n - 1, 0)
+    edges = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, dtype)
     m = 0
-    share(partial(list_near, rounds), parts, n_jobs)
+    share(partial(strategy.list_near, rounds), strategy.parts, n_jobs)
     while m < n - 1:
-        waiting = parts_of(_who_must_search(tree.points, rounds, metric), per_call)
-        share(partial(search, rounds), waiting, n_jobs)
-        m = _join(tree, rounds, group, u, v, weight, m)
+        waiting = _list_waiting(kdtree.points, rounds, metric)
+        parts = parts_of(waiting, strategy.points_per_call)
+        share(partial(strategy.search, rounds), parts, n_jobs)
+        m = _join(kdtree, rounds, group, edges, m)
         advance(m / (n - 1))
-    return u, v, weight
+    return edges
 
 
 @kernel
-def _who_must_search(points, rounds, metric):
-    """Return the places whose alien is known no more, and note what components know."""
-    component, _, near, passed, alien, weight, beyond, best = borrow(rounds)
+def _list_waiting(points, rounds, metric):
+    """Return the points that must search for a foreign point, and update ``best``."""
+    component, _, near, n_passed, foreign, weight, lower_bound, best = borrow(rounds)
     n, k = near.shape
     waiting = np.empty(n, np.int64)
     m = 0
@@ -162,50 +157,49 @@ def _who_must_search(points, rounds, metric):
         best[c] = np.inf
     for i in range(n):
         c = component[i]
-        if alien[i] >= 0 and component[alien[i]] == c:
-            alien[i] = -1
-        if alien[i] < 0 and passed[i] < k:
-            # The next alien in the list of neighbors, if there is one.
-            slot = np.int64(passed[i])
+        if foreign[i] >= 0 and component[foreign[i]] == c:
+            foreign[i] = -1
+        if foreign[i] < 0 and n_passed[i] < k:
+            slot = np.int64(n_passed[i])
             while slot < k and near[i, slot] >= 0 and component[near[i, slot]] == c:
                 slot += 1
-            passed[i] = slot
+            n_passed[i] = slot
             if slot < k and near[i, slot] >= 0:
-                alien[i] = near[i, slot]
-                weight[i] = distance(points[i], points[alien[i]], metric)
-        if alien[i] >= 0:
+                foreign[i] = near[i, slot]
+                weight[i] = distance(points[i], points[foreign[i]], metric)
+        if foreign[i] >= 0:
             best[c] = min(best[c], weight[i])
-        elif beyond[i] < np.inf:
+        elif lower_bound[i] < np.inf:
             waiting[m] = i
             m += 1
     return waiting[:m].copy()
 
 
 @kernel
-def _search(tree, rounds, waiting, metric):
-    tree, rounds = borrow(tree), borrow(rounds)
-    stack, bound = np.empty(STACK, np.int64), np.empty(STACK, tree.points.dtype)
+def _search(kdtree, rounds, waiting, metric):
+    kdtree, rounds = borrow(kdtree), borrow(rounds)
+    stack, bound = np.empty(STACK, np.int64), np.empty(STACK, kdtree.points.dtype)
     for i in waiting:
         c = rounds.component[i]
         limit = rounds.best[c]
-        if rounds.beyond[i] > limit:
+        if rounds.lower_bound[i] > limit:
             continue
-        place, weight = _nearest_alien(
-            tree, rounds.component, rounds.node, i, limit, stack, bound, metric
+        j, weight = _nearest_foreign(
+            kdtree, rounds.component, rounds.component_of_node, i, limit, stack, bound, metric
         )
-        if place < 0:
-            rounds.beyond[i] = max(rounds.beyond[i], limit)
+        if j < 0:
+            rounds.lower_bound[i] = max(rounds.lower_bound[i], limit)
             continue
-        rounds.alien[i] = place
-        rounds.weight[i] = rounds.beyond[i] = weight
+        rounds.foreign[i] = j
+        rounds.weight[i] = rounds.lower_bound[i] = weight
         if weight < rounds.best[c]:
             rounds.best[c] = weight
 
 
 @helper
-def _nearest_alien(tree, component, component_of_node, i, limit, stack, bound, metric):
-    """Return the nearest point of another component within ``limit``, by (weight, indices)."""
-    nodes, box, vertex, points = tree
+def _nearest_foreign(kdtree, component, component_of_node, i, limit, stack, bound, metric):
+    """Return the nearest foreign point within ``limit``, by (weight, indices), or −1."""
+    nodes, box, vertex, points = kdtree
     x, c = points[i], component[i]
     best, best_weight = -1, limit
     stack[0], bound[0] = 0, 0
@@ -223,68 +217,57 @@ def _nearest_alien(tree, component, component_of_node, i, limit, stack, bound, m
                 continue
             weight = distance(x, points[j], metric)
             # Edges of one vertex and equal weight are ordered by their other ends.
-            if weight < best_weight or (
-                weight == best_weight and (best < 0 or vertex[j] < vertex[best])
-            ):
+            is_tie = weight == best_weight and (best < 0 or vertex[j] < vertex[best])
+            if weight < best_weight or is_tie:
                 best, best_weight = j, weight
     return best, best_weight
 
 
-@helper
-def _is_smaller(vertex, alien, weight, i, j):
-    """Compare the edges that places i and j have found."""
-    if weight[i] != weight[j]:
-        return weight[i] < weight[j]
-    a, b = vertex[i], vertex[alien[i]]
-    c, d = vertex[j], vertex[alien[j]]
-    if min(a, b) != min(c, d):
-        return min(a, b) < min(c, d)
-    return max(a, b) < max(c, d)
-
-
 @kernel
-def _join(tree, rounds, group, u, v, length, m):
+def _join(kdtree, rounds, group, edges, m):
     """Join components by their smallest edges; return how many edges the tree has then."""
-    nodes, _, vertex, _ = borrow(tree)
-    component, component_of_node, _, _, alien, weight, _, _ = borrow(rounds)
+    nodes, _, vertex, _ = borrow(kdtree)
+    u, v, weights = edges
+    component, component_of_node, _, _, foreign, weight, _, _ = borrow(rounds)
     n = group.shape[0]
     chosen = np.empty(n, np.int32)
     for c in range(n):
         chosen[c] = -1
     for i in range(n):
-        c = component[i]
-        if alien[i] >= 0 and (
-            chosen[c] < 0 or _is_smaller(vertex, alien, weight, i, np.int64(chosen[c]))
+        c, j = component[i], np.int64(chosen[component[i]])
+        if foreign[i] >= 0 and (
+            j < 0
+            or precedes(
+                weight[i], vertex[i], vertex[foreign[i]], weight[j], vertex[j], vertex[foreign[j]]
+            )
         ):
             chosen[c] = i
     for c in range(n):
         i = np.int64(chosen[c])
         if i < 0:
             continue
-        a, b = find_group(group, i), find_group(group, np.int64(alien[i]))
+        a, b = find_group(group, i), find_group(group, np.int64(foreign[i]))
         if a != b:
             group[max(a, b)] = min(a, b)
-            u[m], v[m] = vertex[i], vertex[alien[i]]
-            length[m] = weight[i]
+            u[m], v[m], weights[m] = vertex[i], vertex[foreign[i]], weight[i]
             m += 1
     for i in range(n):
         component[i] = find_group(group, i)
-    # Note for each node whether all its places are in one component.
     for node in range(nodes.shape[0] - 1, -1, -1):
         below = nodes[node].child
         if below >= 0:
             c = component_of_node[below]
-            same = c == component_of_node[below + 1]
+            is_one = c == component_of_node[below + 1]
         else:
             c = component[nodes[node].begin]
-            same = True
-            for place in range(nodes[node].begin + 1, nodes[node].end):
-                same &= component[place] == c
-        component_of_node[node] = c if same else -1
+            is_one = True
+            for i in range(nodes[node].begin + 1, nodes[node].end):
+                is_one &= component[i] == c
+        component_of_node[node] = c if is_one else -1
     return m
 
 
-def root(n, u, v, weight) -> Tree:
+def root_tree(n, u, v, weight) -> Tree:
     """Return the tree with these edges, rooted at vertex 0."""
     tree = Tree(np.full(n, -1), np.zeros(n, weight.dtype), np.zeros(n, np.int64))
     _root(u, v, weight, tree)
@@ -295,7 +278,7 @@ def root(n, u, v, weight) -> Tree:
 def _root(u, v, weight, tree):
     parent, length, order = borrow(tree)
     n = parent.shape[0]
-    start = np.zeros(n + 2, np.int64)  # where each vertex's edges begin, one place further on
+    start = np.zeros(n + 2, np.int64)  # where each vertex's edges begin, one entry later
     for i in range(n - 1):
         start[u[i] + 2] += 1
         start[v[i] + 2] += 1

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from opforest.core.disjoint_set import find_group
-from opforest.core.jit import borrow, helper, kernel
+from opforest.core.edge_order import precedes
+from opforest.core.jit import borrow, kernel
 
 
 class Edges(NamedTuple):
@@ -21,13 +22,13 @@ class Edges(NamedTuple):
     weight: np.ndarray
 
 
-def edges_of(tree, name) -> Edges:
-    """Return the edges of a tree whose vertices have these names, which rise with them."""
+def list_edges(tree, name) -> Edges:
+    """Return the edges of a tree; the names of its vertices are in rising order."""
     child = np.flatnonzero(tree.parent >= 0)
     ends = name[child], name[tree.parent[child]]
     u, v, weight = np.minimum(*ends), np.maximum(*ends), tree.weight[child]
     order = np.argsort(weight)
-    if (np.diff(weight[order]) == 0).any():  # ties, which are slower to sort out
+    if (np.diff(weight[order]) == 0).any():  # ties are slower to sort
         order = np.lexsort((v, u, weight))
     return Edges(u[order], v[order], weight[order])
 
@@ -35,8 +36,7 @@ def edges_of(tree, name) -> Edges:
 def merge_forests(forests) -> Edges:
     """Return the minimum spanning forest of the edges of several forests.
 
-    Its memory grows with the number of edges and with the ranges that the smaller ends and the
-    larger ends are in.
+    Its memory grows with the number of edges and with the ranges of the smaller and larger ends.
     """
     edges = Edges(*(np.concatenate(arrays) for arrays in zip(*forests, strict=True)))
     u, v, _ = edges
@@ -47,37 +47,27 @@ def merge_forests(forests) -> Edges:
     return Edges(*(array[kept] for array in edges))
 
 
-@helper
-def _comes_first(u, v, weight, i, j):
-    """Tell whether edge i is smaller than edge j."""
-    if weight[i] != weight[j]:
-        return weight[i] < weight[j]
-    if u[i] != u[j]:
-        return u[i] < u[j]
-    return v[i] < v[j]
-
-
 @kernel
 def _merge(edges, head, end, first_u, last_u, first_v, last_v):
-    """Return which edges are in the forest, the smallest first; ``head`` is used up."""
+    """Return which edges are in the forest, the smallest first; ``head`` is consumed."""
     u, v, weight = borrow(edges)
-    gap = max(0, first_v - last_u - 1)  # names that no vertex has
-    group = np.arange(last_v - first_u - gap + 1)
+    n_unused = max(0, first_v - last_u - 1)  # names that no vertex has
+    group = np.arange(last_v - first_u - n_unused + 1)
     kept = np.empty(min(u.shape[0], group.shape[0] - 1), np.int64)
     m = 0
     while True:
-        part = -1
+        part, i = -1, np.int64(0)
         for other in range(head.shape[0]):
-            if head[other] < end[other] and (
-                part < 0 or _comes_first(u, v, weight, head[other], head[part])
+            j = head[other]
+            if j < end[other] and (
+                part < 0 or precedes(weight[j], u[j], v[j], weight[i], u[i], v[i])
             ):
-                part = other
+                part, i = other, j
         if part < 0:
             return kept[:m].copy()
-        i = head[part]
         head[part] += 1
-        a = find_group(group, u[i] - first_u - (gap if u[i] > last_u else 0))
-        b = find_group(group, v[i] - first_u - (gap if v[i] > last_u else 0))
+        a = find_group(group, u[i] - first_u - (n_unused if u[i] > last_u else 0))
+        b = find_group(group, v[i] - first_u - (n_unused if v[i] > last_u else 0))
         if a != b:
             group[max(a, b)] = min(a, b)
             kept[m] = i

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opforest._utils.progress import advance
+from opforest.core.edge_order import precedes
 from opforest.core.jit import borrow, helper, kernel, specialize
 from opforest.core.metrics.distances import (
     TILE,
@@ -22,9 +23,8 @@ from opforest.core.metrics.distances import (
 from opforest.core.metrics.types import is_separable
 from opforest.core.records import Tree
 
-#: About how many features one call of a kernel looks at, so that Ctrl-C is heard in between.
+#: About how many features one call of a kernel reads, so that Ctrl-C is noticed in between.
 WORK_PER_CALL = 200_000_000
-
 
 #: Coordinates of this many bytes are fetched about as fast as they are measured.
 FAST_CACHE = 2**20
@@ -53,28 +53,28 @@ class Frontier(NamedTuple):
 def span(rows, metric) -> Tree:
     """Return the minimum spanning tree of the complete graph on ``rows``."""
     n = rows.shape[0]
-    tree = plant(rows)
+    tree = make_root(rows)
     frontier = make_frontier(rows, np.arange(1, n), metric)
     grow = specialize(_grow, metric)
     steps = max(1, WORK_PER_CALL // rows.size)
     for begin in range(0, n - 1, steps):
-        advance(1 - (1 - begin / n) ** 2)  # the share of distances that are done
+        advance(1 - (1 - begin / n) ** 2)  # the fraction of distances that are done
         grow(rows, tree, frontier, begin, min(begin + steps, n - 1), metric)
     return tree
 
 
-def plant(rows) -> Tree:
-    """Return a tree that holds vertex 0 alone, with room for all rows."""
+def make_root(rows) -> Tree:
+    """Return a tree of vertex 0 alone, with room for all rows."""
     n = rows.shape[0]
     return Tree(np.full(n, -1), np.zeros(n, rows.dtype), np.zeros(n, np.int64))
 
 
 def make_frontier(rows, outside, metric) -> Frontier:
-    """Return these vertices, with no edge known from any of them to the tree."""
+    """Return a frontier of these vertices, without any known edge to the tree."""
     m = len(outside)
     weight = np.full(m, np.inf, rows.dtype)
     bits = weight.view(f"i{rows.itemsize}")
-    n_ahead = _how_many_ahead(rows, m, metric)
+    n_ahead = _count_ahead(rows, m, metric)
     return Frontier(
         tiles=make_tiles(rows, outside, metric),
         vertex=outside,
@@ -88,23 +88,22 @@ def make_frontier(rows, outside, metric) -> Frontier:
     )
 
 
-def _how_many_ahead(rows, m, metric):
+def _count_ahead(rows, m, metric):
     """Return how many vertices may be measured ahead of their turn against m others.
 
-    Where coordinates do not fit into the fast caches, fetching them takes longer than measuring.
-    So a vertex is measured together with another one that will join the tree soon.
+    If coordinates do not fit into the fast caches, fetching them takes longer than measuring. So a
+    vertex is measured together with another one that will join the tree soon.
     """
     d = rows.shape[1]
-    pays = is_separable(metric) and m * d * rows.itemsize > FAST_CACHE and d >= 8
-    return AHEAD if pays else 0
+    is_slow = is_separable(metric) and m * d * rows.itemsize > FAST_CACHE and d >= 8
+    return AHEAD if is_slow else 0
 
 
 @helper
 def _relax(weight, parent, distance, u):
-    """Give ``u`` to all for whom it is the better end."""
+    """Replace the known edges by those to ``u`` that precede them."""
     for j in range(weight.shape[0]):
-        # Among edges of one vertex and equal weight, the one with the smaller other end comes
-        # first in the order of edges.
+        # Edges of one vertex and equal weight are ordered by their other ends.
         shorter = distance[j] < weight[j]
         takes = shorter | ((distance[j] == weight[j]) & (u < parent[j]))
         weight[j] = distance[j] if takes else weight[j]
@@ -114,28 +113,31 @@ def _relax(weight, parent, distance, u):
 @helper
 def least_bits(frontier, m):
     """Return the bits of the smallest weight; INFINITE for m = 0."""
-    return smallest(frontier.lowest[: (m + TILE - 1) // TILE], INFINITE)
+    return smallest(frontier.lowest[: count_tiles(m)], INFINITE)
 
 
 @helper
 def smallest_edge(frontier, m, least):
-    """Return the slot of the edge with the smallest indices of those with the ``least`` bits."""
+    """Return the slot of the first edge of those whose weights have the ``least`` bits."""
+    weight, vertex, parent = frontier.weight, frontier.vertex, frontier.parent
     best = -1
-    best_low = best_high = INFINITE
-    for tile in range((m + TILE - 1) // TILE):
+    for tile in range(count_tiles(m)):
         if frontier.lowest[tile] != least:
             continue
         for slot in range(tile * TILE, min(tile * TILE + TILE, m)):
-            if frontier.bits[slot] == least:
-                low = min(frontier.vertex[slot], frontier.parent[slot])
-                high = max(frontier.vertex[slot], frontier.parent[slot])
-                if low < best_low or (low == best_low and high < best_high):
-                    best, best_low, best_high = slot, low, high
+            if frontier.bits[slot] == least and (
+                best < 0
+                or precedes(
+                    weight[slot], vertex[slot], parent[slot],
+                    weight[best], vertex[best], parent[best],
+                )
+            ):  # fmt: skip
+                best = slot
     return best
 
 
 @helper
-def _close_gap(frontier, slot, last):
+def _fill_slot(frontier, slot, last):
     """Move the last vertex into a slot whose vertex has joined the tree."""
     tiles, vertex, parent, weight, bits, lowest, _, ahead, _ = frontier
     vertex[slot] = vertex[last]
@@ -159,8 +161,8 @@ def _index_of(items, item):
 
 @helper
 def _soon_to_join(frontier, m):
-    """Return the vertex with the least weight; −1 if there is none."""
-    lowest = frontier.lowest[: (m + TILE - 1) // TILE]
+    """Return the vertex with the smallest weight; −1 if there is none."""
+    lowest = frontier.lowest[: count_tiles(m)]
     if m == 0:
         return -1
     tile = 0
@@ -175,18 +177,18 @@ def _soon_to_join(frontier, m):
 
 @helper
 def offer_edges(rows, u, frontier, m, peers, n_peers, metric):
-    """Offer ``u`` to the first m vertices of a frontier as the better end.
+    """Offer edges to ``u`` to the first m vertices of a frontier.
 
-    Where it pays, one of the first ``n_peers`` vertices of the frontier ``peers``, whose turn to
-    be offered will come soon, is measured on the way.
+    If vertices may be measured ahead, one of the first ``n_peers`` vertices of the frontier
+    ``peers``, whose turn will come soon, is measured on the way.
     """
     tiles, vertex, parent, weight, bits, lowest, owner, ahead, scratch = frontier
-    mine = _index_of(owner, u)  # where it has been measured already
+    mine = _index_of(owner, u)  # if it has been measured ahead
     free = _index_of(owner, -1) if mine < 0 else -1
     w = _soon_to_join(peers, n_peers) if free >= 0 else -1
     if w >= 0 and _index_of(owner, w) >= 0:
         w = -1
-    for tile in range((m + TILE - 1) // TILE):
+    for tile in range(count_tiles(m)):
         first = tile * TILE
         last = min(first + TILE, m)
         out = scratch[0, : last - first]
@@ -211,12 +213,12 @@ def offer_edges(rows, u, frontier, m, peers, n_peers, metric):
 
 @helper
 def join(tree, step, frontier, slot, last):
-    """Let the vertex in a slot join the tree as number ``step``, by its best edge."""
+    """Join the vertex in a slot to the tree as number ``step``, by its best edge."""
     v = frontier.vertex[slot]
     tree.order[step] = v
     tree.parent[v] = frontier.parent[slot]
     tree.weight[v] = frontier.weight[slot]
-    _close_gap(frontier, slot, last)
+    _fill_slot(frontier, slot, last)
 
 
 @kernel

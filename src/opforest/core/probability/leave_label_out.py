@@ -6,64 +6,62 @@ from opforest.core.edge_order import precedes
 from opforest.core.heap import append
 from opforest.core.jit import borrow, kernel
 from opforest.core.metrics.distances import between
+from opforest.core.rooted_tree import edge_weight, first_neighbor, next_neighbor
 
 
 @kernel
-def free_seeds(state, seeds, tree, label, cost):
+def relabel_seeds(arrays, seeds, seed_of, label, cost):
     """Write which label each seed would get from another one, and at which cost.
 
     A seed without its label would be joined, with its whole tree, to another tree by the shortest
-    edge out of its own. That edge was refused when both of its ends had seeds already, so no step
-    from there to the other seed is longer. Where there is no other seed, nothing is written.
+    edge out of its own. That edge was rejected when both of its ends had seeds, so no edge from
+    there to the other seed is longer. If there is no other seed, nothing is written.
 
     Parameters
     ----------
-    state : State
-        That of the forest, which is not changed.
+    arrays : ForestArrays
+        Those of the forest, which are not changed.
     seeds : array of int
         Some of its seeds.
-    tree : array of int32
-        By vertex, for the place in ``seeds`` of the one that it has its label from.
+    seed_of : array of int32
+        Takes, for each vertex of their trees, the position of its seed in ``seeds``.
     label, cost : arrays
         By seed; costs are infinite before.
     """
-    state = borrow(state)
-    vertices, way = state.vertices, state.way
+    arrays = borrow(arrays)
+    vertices, seed_parent = arrays.vertices, arrays.seed_parent
     member = np.empty(16, np.int64)
     for i in range(seeds.shape[0]):
         member[0] = seeds[i]
-        m, seen = 1, 0
+        m, n_visited = 1, 0
         inner, outer = np.int64(-1), np.int64(-1)
-        while seen < m:
-            v = member[seen]
-            seen += 1
-            tree[v] = i
-            u, length = np.int64(vertices[v].parent), vertices[v].weight
-            next_one = np.int64(vertices[v].child)
-            while True:
-                if u >= 0 and way[u] == v:
+        while n_visited < m:
+            v = member[n_visited]
+            n_visited += 1
+            seed_of[v] = i
+            u = first_neighbor(vertices, v)
+            while u >= 0:
+                weight = edge_weight(vertices, v, u)
+                if seed_parent[u] == v:
                     member = append(member, m, u)
                     m += 1
-                elif u >= 0 and way[v] != u and precedes(length, v, u, cost[i], inner, outer):
-                    inner, outer, cost[i] = v, u, length
+                elif seed_parent[v] != u and precedes(weight, v, u, cost[i], inner, outer):
+                    inner, outer, cost[i] = v, u, weight
                     label[i] = vertices[u].label
-                if next_one < 0:
-                    break
-                u, length = next_one, vertices[next_one].weight
-                next_one = np.int64(vertices[next_one].after)
+                u = next_neighbor(vertices, v, u)
 
 
 @kernel
-def offer_of_other_trees(state, seeds, place, tree, offer, metric):
-    """Write what other trees of its class offer each seed; infinity if there are none.
+def find_offers_of_other_trees(arrays, seeds, position, seed_of, offer, metric):
+    """Write the cheapest offer of other trees of its class to each seed; infinity if none.
 
-    ``place`` is what the vertices of its own tree have in ``tree``.
+    ``position`` is the entry in ``seed_of`` of the vertices of its own tree.
     """
-    state = borrow(state)
-    vertices, cost = state.vertices, state.cost
+    arrays = borrow(arrays)
+    vertices, cost = arrays.vertices, arrays.cost
     for i in range(seeds.shape[0]):
         least, label = np.inf, vertices[seeds[i]].label
-        for v in range(state.counters[0].size):
-            if vertices[v].label == label and tree[v] != place[i] and cost[v] < least:
-                least = min(least, max(cost[v], between(v, seeds[i], state.rows, metric)))
+        for v in range(arrays.counters[0].size):
+            if vertices[v].label == label and seed_of[v] != position[i] and cost[v] < least:
+                least = min(least, max(cost[v], between(v, seeds[i], arrays.rows, metric)))
         offer[i] = least

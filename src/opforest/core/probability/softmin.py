@@ -11,7 +11,7 @@ NOTHING = 40.0
 
 
 @kernel
-def share_costs(cost, winner, known, exponent, floor):
+def softmin(cost, winner, known, exponent, floor):
     """Return the share of each class in max(cost, floor) ** −exponent, row by row.
 
     Where several classes have the least, they share; if all of them have nothing to lose, at a
@@ -39,8 +39,8 @@ def share_costs(cost, winner, known, exponent, floor):
 
 
 @kernel
-def log_share_costs(cost, winner, known, exponent, floor):
-    """Return the logarithms of what ``share_costs`` returns, also of shares too small for it."""
+def log_softmin(cost, winner, known, exponent, floor):
+    """Return the logarithms of what ``softmin`` returns, also of shares too small for it."""
     share = np.empty(cost.shape)
     for i in range(cost.shape[0]):
         least = max(np.float64(cost[i, winner[i]]), floor)

@@ -5,13 +5,14 @@ from joblib import effective_n_jobs
 
 from opforest._utils.chunks import parts_of, share
 from opforest.core.jit import specialize
-from opforest.core.kdtree.all_knn import columns_of, find_nearest, scan_for_nearest
+from opforest.core.kdtree.all_knn import find_nearest, transpose_points
+from opforest.core.kdtree.query_knn import scan_for_nearest
 from opforest.core.metrics.distances import make_tiles, measure_pairs
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.core.mst.boruvka import LEAVES_PER_CALL
 from opforest.core.mst.prim import WORK_PER_CALL
-from opforest.core.select.mst import SHARE_FOR_SEARCH, probe
+from opforest.core.select.mst import SEARCH_FRACTION, probe
 
 
 def nearest_neighbors(
@@ -26,11 +27,11 @@ def nearest_neighbors(
     k : int
         How many neighbors, less than n.
     metric : Metric
-        Measures them.
+        Their metric.
     algorithm : {"auto", "kd_tree", "brute"}, default="auto"
         How to search; the neighbors are the same.
     n_jobs : int, default=None
-        The number of threads that share the work.
+        The number of threads.
 
     Returns
     -------
@@ -54,26 +55,27 @@ def nearest_neighbors(
         raise ValueError(f"k must be from 1 to {n - 1}, fewer than the {n} examples, got {k}.")
     probed, jobs = probe(rows, metric, algorithm), effective_n_jobs(n_jobs)
     near, distance = np.empty((n, k), np.int64), np.empty((n, k), rows.dtype)
-    if probed.tree is not None and probed.share < SHARE_FOR_SEARCH:
-        tree, reach = probed.tree, np.empty(n, rows.dtype)
-        at, columns = np.empty((n, k), np.int32), columns_of(tree)
+    if probed.kdtree is not None and probed.visited_fraction < SEARCH_FRACTION:
+        kdtree, lower_bound = probed.kdtree, np.empty(n, rows.dtype)
+        at, columns = np.empty((n, k), np.int32), transpose_points(kdtree)
 
         def search(leaves: Array) -> None:
-            find_nearest(tree, columns, leaves, at, reach, metric.kernel)
+            find_nearest(kdtree, columns, leaves, at, lower_bound, metric.kernel)
 
-        leaves = np.flatnonzero(tree.nodes["child"] < 0)
+        leaves = np.flatnonzero(kdtree.nodes["child"] < 0)
         size = min(LEAVES_PER_CALL, -(-len(leaves) // (4 * jobs)))
         share(search, parts_of(leaves, size), jobs)
-        near[tree.vertex] = tree.vertex[at]
+        near[kdtree.vertex] = kdtree.vertex[at]
         measure_pairs(rows, near, distance, metric.kernel)
         return near, distance
-    tiles, names = make_tiles(rows, np.arange(n), metric.kernel), np.arange(n)
-    scan = specialize(scan_for_nearest, metric.kernel)
+    tiles = make_tiles(rows, np.arange(n), metric.kernel)
+    kernel = specialize(scan_for_nearest, metric.kernel)
 
-    def look(part: Array) -> None:
-        scan(rows, tiles, names, part, near, distance, metric.kernel)
+    def scan(part: Array) -> None:
+        chosen = slice(part[0], part[-1] + 1)
+        kernel(rows[chosen], part[0], rows, tiles, near[chosen], distance[chosen], metric.kernel)
 
     size = min(WORK_PER_CALL // max(1, rows.size), -(-n // jobs))
-    share(look, parts_of(names, max(1, size)), jobs)
+    share(scan, parts_of(np.arange(n), max(1, size)), jobs)
     metric.check_defined(distance.ravel(), lambda i: f"example {i // k} and another one")
     return near, distance

@@ -1,6 +1,6 @@
 """Late labels for examples that a semi-supervised forest already contains."""
 
-from opforest.core.label_spread.batch import UNLabeled
+from opforest.core.label_spread.batch import UNLABELED
 from opforest.core.label_spread.insert import label_exactly
 from opforest.core.metrics.types import Array
 from opforest.core.tree_costs import as_tree
@@ -34,6 +34,6 @@ def give_labels(forest: SeededForest, ids: Array, label: Array, counts: Array) -
     tree = as_tree(model.parent, model.weight)
     parts = parts._replace(model=label_only(given, parts.rows.dtype), rows=parts.rows.copy())
     spread = SeededForest.from_parts(SeededForest.conquered(parts, tree))
-    counts["prototypes_gained"] += (given != UNLabeled).sum() - forest.n_seeds
+    counts["prototypes_gained"] += (given != UNLABELED).sum() - forest.n_seeds
     counts["reconquered"] += (spread.examples.costs() != before).sum()
     return spread

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from opforest.core.density.forest import MAX_DENSITY, Hills
+from opforest.core.density.forest import MAX_DENSITY, DensityArrays
 from opforest.core.metrics.registry import resolve
 from opforest.estimators.clustering import OPFClustering
 from opforest.estimators.knn_classifier import OPFKNNClassifier
@@ -32,7 +32,7 @@ def with_densities(nodes: Nodes, header: bytes, metric: str) -> OPFClustering | 
     density, n = nodes.density.astype(np.float64), len(nodes.X)
     clipped = np.clip(density, 1, MAX_DENSITY)
     require(np.allclose(clipped, density, 1e-6, 0), "a density is not from 1 to 1000.")
-    hills = Hills(clipped, nodes.cost.astype(np.float64), find_tops(nodes.pred), nodes.pred)
+    hills = DensityArrays(clipped, nodes.cost.astype(np.float64), find_tops(nodes.pred), nodes.pred)
     check_hills(hills, scale.astype(np.float64), n, k)
     require(
         np.array_equal(nodes.label, nodes.label[hills.root]), "a label is not that of its root."
