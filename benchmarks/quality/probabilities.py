@@ -62,7 +62,7 @@ def batch(name: str, X: np.ndarray, y: np.ndarray) -> list[Row]:
     forest = clf.forest_
     best = best_of(
         REPEATS,
-        find=lambda: cpu_seconds(lambda: find_calibration(forest.examples, forest.to_units)),
+        find=lambda: cpu_seconds(lambda: find_calibration(forest.storage, forest.to_units)),
         class_costs=lambda: cpu_seconds(lambda: clf.class_costs(queries)),
         proba=lambda: cpu_seconds(lambda: clf.predict_proba(queries)),
         inverse=lambda: cpu_seconds(lambda: clf._shares(queries, False, INVERSE)),

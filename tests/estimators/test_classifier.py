@@ -137,7 +137,7 @@ def test_any_number_of_threads_gives_the_same_answer(moons):
 def test_two_threads_may_predict_with_one_model(moons):
     X, y = moons
     clf = OPFClassifier(n_jobs=2).fit(X, y)
-    state = [array.copy() for array in clf.forest_.examples.state]
+    state = [array.copy() for array in clf.forest_.storage.arrays]
     expected = clf.predict_proba(X)
     results = []
     threads = [
@@ -149,7 +149,7 @@ def test_two_threads_may_predict_with_one_model(moons):
         thread.join()
     assert len(results) == 4
     assert all(np.array_equal(result, expected) for result in results)
-    for array, before in zip(clf.forest_.examples.state, state, strict=True):
+    for array, before in zip(clf.forest_.storage.arrays, state, strict=True):
         assert np.array_equal(array, before)
 
 

@@ -50,10 +50,10 @@ def searches(monkeypatch):
 
 def offers_by_hand(clf, at_most=1000):
     """Return the offers without themselves to the examples judged, in units, and their classes."""
-    examples = clf.forest_.examples
+    examples = clf.forest_.storage
     n = len(examples)
     ids = examples.vertices_of(examples.ids)
-    rows = examples.state.rows
+    rows = examples.arrays.rows
     kernel = examples.metric.kernel
     D = measure_block(rows, 0, examples.end, kernel)[np.ix_(ids, ids)]
     label, cost = clf.forest_.label.tolist(), examples.costs().tolist()
@@ -238,7 +238,7 @@ def test_many_examples_by_any_search_and_any_number_of_threads(algorithm):
         clf = OPFClassifier(algorithm=algorithm, n_jobs=jobs).fit(X, y)
         assert_same_calibration(clf, expected)
     clf.forget(np.arange(0, 40)).partial_fit(X[:5], y[:5])
-    assert clf.forest_.examples.body.n_deleted[0]
+    assert clf.forest_.storage.fields.n_deleted[0]
     again = OPFClassifier().fit(np.concatenate((X[40:], X[:5])), np.concatenate((y[40:], y[:5])))
     assert_same_calibration(clf, again)
 

@@ -295,7 +295,7 @@ class DaskOPFClassifier(OPFClassifier):
 
     def _lazy_shares(self, X: Collection, log: bool = False) -> da.Array:
         check_is_fitted(self, "forest_")
-        learned = self._learned()
+        learned = self.fitted_forest()
         with learned.read():
             calibration = learned.forest.calibration(
                 self.n_jobs
@@ -374,7 +374,7 @@ def _train(
     tree = root(len(y), *(np.require(array, requirements="W") for array in edges))
     rows = _gather(points, np.empty((len(y), matrix.shape[1]), edges.weight.dtype), client)
     forest = Forest.train(rows, label, metric, local.algorithm, local.n_jobs, tree)
-    local._keep(forest, classes)
+    local.set_forest(forest, classes)
 
 
 def _load(
@@ -399,7 +399,7 @@ def _check_parameters(local: OPFClassifier) -> Metric:
             "the model of a Python function is a table of all pairs, which does not scale. "
             "Decorate the function with @numba.njit, or use opforest.OPFClassifier."
         )
-    metric = local._find_metric()
+    metric = local.resolve_metric()
     if metric.is_precomputed:
         raise ValueError(
             "metric='precomputed' means a table of all pairs, which does not scale. Use "

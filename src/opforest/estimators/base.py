@@ -61,7 +61,7 @@ class FittedForest(NamedTuple):
 
     def read(self) -> Holder:
         """Return a context in which the forest does not change."""
-        return self.forest.examples.lock.read()
+        return self.forest.storage.lock.read()
 
     def labels_of(self, index: Array) -> Array:
         """Return the labels of examples."""
@@ -78,7 +78,7 @@ class MetricEstimator(NotebookMixin, BaseEstimator):
     n_jobs: int | None = None
     verbose: int = 0
 
-    def _find_metric(self) -> Metric:
+    def resolve_metric(self) -> Metric:
         """Return the metric, if the algorithm can search by it."""
         metric = resolve(self.metric, self.metric_params)
         check_algorithm(self.algorithm, metric)
@@ -124,7 +124,7 @@ class ForestEstimator(MetricEstimator):
 
     # Learning.
 
-    def _unfitted(self) -> Self:
+    def copy_unfitted(self) -> Self:
         """Return a copy that has learned nothing."""
         fresh = type(self)(**self.get_params(deep=False))
         fresh.__dict__ |= self._not_learned()
@@ -145,7 +145,7 @@ class ForestEstimator(MetricEstimator):
         check_labels(y)
         return X, y
 
-    def _check_more(self, X: Any, y: Any) -> tuple[Array, Array]:
+    def check_batch(self, X: Any, y: Any) -> tuple[Array, Array]:
         """Validate and return more examples and their labels."""
         self._check_metric()
         dtype = self.forest_.dtype
@@ -166,7 +166,7 @@ class ForestEstimator(MetricEstimator):
                 f"{self._learned_with[1]!r}, which have been changed since. Call fit first."
             )
 
-    def _keep(self, forest: BaseForest, classes: Array, counts: Array | None = None) -> None:
+    def set_forest(self, forest: BaseForest, classes: Array, counts: Array | None = None) -> None:
         """Keep what was learned, by one assignment."""
         learned = {**vars(self), "forest_": forest, "classes_": classes, "_counts": counts}
         learned.setdefault("_learned_with", (self.metric, self.metric_params))
@@ -185,7 +185,7 @@ class ForestEstimator(MetricEstimator):
         before = self.__dict__
         try:
             for forest in steps:
-                self._keep(forest, classes, counts)
+                self.set_forest(forest, classes, counts)
         except BaseException as error:
             number = 0 if self.__dict__ is before else int(counts[done][0])
             if number == 0:
@@ -210,7 +210,7 @@ class ForestEstimator(MetricEstimator):
         queries: Array = validate_data(self, X, dtype=self.forest_.dtype, reset=False)
         return queries
 
-    def _learned(self) -> FittedForest:
+    def fitted_forest(self) -> FittedForest:
         """Return the forest and the classes that belong to it."""
         attributes = vars(self)
         return FittedForest(attributes["forest_"], attributes["classes_"])
@@ -221,7 +221,7 @@ class ForestEstimator(MetricEstimator):
         """Return the numbers of examples, features, classes and prototypes."""
         if "forest_" not in vars(self):
             return ""
-        forest, classes = self._learned()
+        forest, classes = self.fitted_forest()
         said = [count(len(forest), "example"), count(len(classes), "class", "classes")]
         if not forest.metric.is_precomputed:
             said.insert(1, count(forest.n_features, "feature"))
@@ -232,7 +232,7 @@ class ForestEstimator(MetricEstimator):
         names = ("classes_", "feature_names_in_", "forest_", "n_features_in_", "update_report_")
         known = {name: getattr(self, name) for name in names if hasattr(self, name)}
         found = self.forest_.found_calibration
-        if found is not None and found.is_of(self.forest_.examples):
+        if found is not None and found.is_of(self.forest_.storage):
             known["exponent_"] = found.exponent
         shown = BaseEstimator._get_fitted_attr_html(SimpleNamespace(**known), doc_link)
         shown.estimator_class = type(self)

@@ -181,7 +181,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         if not hasattr(self, "forest_"):
             return self._begin(X, y, classes)
         update = find_update(self.update)
-        X, y = self._check_more(X, y)
+        X, y = self.check_batch(X, y)
         all_classes, label = encode(y, self.classes_, classes)
         counts = no_counts()
         forest = update.prepare(self.forest_)
@@ -256,7 +256,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             The labels.
         """
         X = self._check_queries(X)
-        learned = self._learned()
+        learned = self.fitted_forest()
         with learned.read():
             labels: Array = learned.classes[learned.forest.classify(X, self.n_jobs)]
             return labels
@@ -313,7 +313,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         """The exponent e of probabilities, found when it is first needed after a change."""
         if "forest_" not in vars(self):
             raise AttributeError("there is no exponent_ before fit")
-        return self._learned().forest.calibration(self.n_jobs).exponent
+        return self.fitted_forest().forest.calibration(self.n_jobs).exponent
 
     def class_costs(self, X: npt.ArrayLike) -> Array:
         """Return the cheapest offer of each class.
@@ -330,7 +330,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             in the metric's own units; infinity for a class without examples.
         """
         X = self._check_queries(X)
-        forest, classes = self._learned()
+        forest, classes = self.fitted_forest()
         return forest.class_costs(X, len(classes), self.n_jobs)[0]
 
     def conquerors(self, X: npt.ArrayLike) -> tuple[Array, Array]:
@@ -388,7 +388,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         X = self._check_queries(x if np.ndim(x) == 2 else np.atleast_1d(x)[None])
         if len(X) != 1:
             raise ValueError(f"explain takes one example at a time, got {len(X)}.")
-        forest, classes = self._learned()
+        forest, classes = self.fitted_forest()
         return explain(forest, classes.tolist(), X, getattr(self, "feature_names_in_", ()))
 
     def _shares(
@@ -396,7 +396,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     ) -> Array:
         """Return probabilities or their logarithms; the calibration is found unless it is given."""
         X = self._check_queries(X)
-        learned = self._learned()
+        learned = self.fitted_forest()
         with learned.read():
             forest, classes = learned
             costs = forest.class_costs(X, len(classes), self.n_jobs)
@@ -416,13 +416,13 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
 
     def _trained(self, X: Any, y: Any, classes: npt.ArrayLike | None = None) -> Self:
         """Return a copy fitted on these examples."""
-        fresh = self._unfitted()
+        fresh = self.copy_unfitted()
         find_update(self.update)
-        metric = fresh._find_metric()
+        metric = fresh.resolve_metric()
         X, y = fresh._check_examples(X, y)
         all_classes, label = encode(y, y[:0], classes)
         warn_of_spreads(X, metric.name, getattr(fresh, "feature_names_in_", None))
         with printing(type(self).__name__, self.verbose):
             forest = Forest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
-        fresh._keep(forest, all_classes)
+        fresh.set_forest(forest, all_classes)
         return fresh

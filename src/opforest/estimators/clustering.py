@@ -134,7 +134,7 @@ class OPFClustering(ClusterMixin, DensityEstimator):
             The fitted estimator itself.
         """
         self.check_parameters()
-        metric = self._find_metric()
+        metric = self.resolve_metric()
         examples = self._check_training(X)
         with self._learning(examples, metric) as measured:
             graph, k, cuts = measured.graph, 0, np.empty(0)
@@ -146,7 +146,7 @@ class OPFClustering(ClusterMixin, DensityEstimator):
                 grown = grow_filtered(graph, k, self.merge_by, float(self.threshold))
             else:
                 grown = grow(graph, k)
-        self._accept(measured.forest(grown), cuts)
+        self.set_forest(measured.forest(grown), cuts)
         return self
 
     def predict(self, X: npt.ArrayLike) -> Array:
@@ -166,13 +166,18 @@ class OPFClustering(ClusterMixin, DensityEstimator):
             The clusters.
         """
         X = self._check_new(X)
-        labels: Array = self.labels_[self._forest_.conquerors(X, self.n_jobs)]
+        labels: Array = self.labels_[self.density_forest_.conquerors(X, self.n_jobs)]
         return labels
 
-    def _accept(self, forest: DensityForest, cuts: Array) -> None:
+    def set_forest(self, forest: DensityForest, cuts: Array) -> None:
         """Keep what was learned."""
         roots, labels = np.unique(forest.grown.hills.root, return_inverse=True)
-        learned = {"_forest_": forest, "normalized_cuts_": cuts, "roots_": roots, "labels_": labels}
+        learned = {
+            "density_forest_": forest,
+            "normalized_cuts_": cuts,
+            "roots_": roots,
+            "labels_": labels,
+        }
         self.__dict__ = {**vars(self), **learned}
 
     def check_parameters(self) -> Self:

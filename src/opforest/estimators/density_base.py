@@ -35,10 +35,10 @@ class NeighborGraph(NamedTuple):
 class DensityEstimator(MetricEstimator):
     """The base of estimators that learn the densities of examples from their nearest neighbors.
 
-    A subclass may have more parameters, and keeps what it has learned in ``_forest_``.
+    A subclass may have more parameters, and keeps what it has learned in ``density_forest_``.
     """
 
-    _forest_: DensityForest
+    density_forest_: DensityForest
 
     def __init__(
         self,
@@ -73,9 +73,9 @@ class DensityEstimator(MetricEstimator):
         return self._hills("predecessor")
 
     def _grown(self) -> DensityForestState:
-        if "_forest_" not in vars(self):
+        if "density_forest_" not in vars(self):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
-        return self._forest_.grown
+        return self.density_forest_.grown
 
     def _hills(self, name: str) -> Array:
         array: Array = getattr(self._grown().hills, name).view()
@@ -105,17 +105,17 @@ class DensityEstimator(MetricEstimator):
         )
 
     def _check_new(self, X: npt.ArrayLike) -> Array:
-        check_is_fitted(self, "_forest_")
-        queries: Array = validate_data(self, X, dtype=self._forest_.dtype, reset=False)
+        check_is_fitted(self, "density_forest_")
+        queries: Array = validate_data(self, X, dtype=self.density_forest_.dtype, reset=False)
         return queries
 
     def _facts(self) -> str:
         """Return the numbers of examples, features, clusters or classes, and neighbors."""
-        if "_forest_" not in vars(self):
+        if "density_forest_" not in vars(self):
             return ""
-        said = [count(len(self._forest_), "example"), f"k = {self.k_}"]
-        if not self._forest_.metric.is_precomputed:
-            said.insert(1, count(self._forest_.n_features, "feature"))
+        said = [count(len(self.density_forest_), "example"), f"k = {self.k_}"]
+        if not self.density_forest_.metric.is_precomputed:
+            said.insert(1, count(self.density_forest_.n_features, "feature"))
         for name, what in (("roots_", ("cluster",)), ("classes_", ("class", "classes"))):
             if hasattr(self, name):
                 said.insert(-1, count(len(getattr(self, name)), *what))

@@ -73,7 +73,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
 
     classes_: Array
     accuracies_: Array
-    _code_: Array
+    codes_: Array
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
             The fitted classifier itself.
         """
         require_share("validation_fraction", self.validation_fraction)
-        metric = self._find_metric()
+        metric = self.resolve_metric()
         X, y = self._check_training(X, y)
         check_labels(y)
         classes, code = encode(y, y[:0])
@@ -134,7 +134,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
                 accuracies = self._judge(measured, code, other, truth)
             k = 1 + int(accuracies.argmax()) if len(accuracies) else 1
             grown = grow(measured.graph, min(k, measured.graph.k_max), code)
-        self._accept(measured.forest(grown), classes, code, accuracies)
+        self.set_forest(measured.forest(grown), classes, code, accuracies)
         return self
 
     def predict(self, X: npt.ArrayLike) -> Array:
@@ -151,14 +151,14 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
             The labels.
         """
         X = self._check_new(X)
-        labels: Array = self.classes_[self._code_[self._forest_.conquerors(X, self.n_jobs)]]
+        labels: Array = self.classes_[self.codes_[self.density_forest_.conquerors(X, self.n_jobs)]]
         return labels
 
-    def _accept(
+    def set_forest(
         self, forest: DensityForest, classes: Array, code: Array, accuracies: Array
     ) -> None:
         """Keep what was learned."""
-        learned = {"_forest_": forest, "classes_": classes, "_code_": code}
+        learned = {"density_forest_": forest, "classes_": classes, "codes_": code}
         self.__dict__ = {**vars(self), **learned, "accuracies_": accuracies}
 
     def _judge_held_out(self, X: Array, code: Array, metric: Metric) -> Array:

@@ -44,7 +44,7 @@ class PruningStep(NamedTuple):
     >>> import opforest
     >>> clf = opforest.OPFClassifier().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
     >>> opforest.prune(clf, [[0.9], [5.1]], [0, 1])[1]
-    [Round(examples=4, accuracy=1.0), Round(examples=2, accuracy=1.0)]
+    [PruningStep(examples=4, accuracy=1.0), PruningStep(examples=2, accuracy=1.0)]
     """
 
     examples: int
@@ -69,7 +69,7 @@ class _Pool(NamedTuple):
     def judge(self, chosen: Array, queries: Array) -> tuple[Forest, Array, float]:
         """Train on the chosen ones; return the forest, who conquers the queries, the accuracy."""
         forest = self.train(chosen)
-        conqueror, _ = forest.examples.find(self.queries(queries, chosen))
+        conqueror, _ = forest.storage.find(self.queries(queries, chosen))
         answer = self.label[chosen[conqueror]]
         return forest, conqueror, opf_accuracy(self.label[queries], answer)
 
@@ -89,9 +89,9 @@ def _pool(
     forest = clf.forest_
     if not isinstance(forest, Forest) or len(forest) == 0:
         raise ValueError("clf has forgotten all examples: nothing is left to choose from.")
-    X, y = clf._check_more(X, y)
+    X, y = clf.check_batch(X, y)
     label = encode_known(y, clf.classes_)
-    parts = forest.parts()
+    parts = forest.state()
     known = parts.rows if parts.vectors is None else parts.vectors
     vectors, rows = parts.metric.new_rows(X, known, parts.arrival.item)
     n, m = len(parts.rows), len(X)
@@ -112,8 +112,8 @@ def _pool(
 
 
 def _model_of(clf: OPFClassifier, forest: Forest) -> OPFClassifier:
-    model = clf._unfitted()
-    model._keep(forest, clf.classes_)
+    model = clf.copy_unfitted()
+    model.set_forest(forest, clf.classes_)
     if hasattr(clf, "feature_names_in_"):
         model.feature_names_in_ = clf.feature_names_in_
     return model
@@ -270,9 +270,7 @@ def prune(
             break
         chosen, forest = fewer, smaller
         history.append(PruningStep(len(chosen), accuracy))
-    forest.examples.count_from(
-        clf.forest_.examples.next_id
-    )  # it has not learned the evaluation set
+    forest.storage.count_from(clf.forest_.storage.next_id)  # it has not learned the evaluation set
     return _model_of(clf, forest), history
 
 
@@ -282,14 +280,14 @@ def _needed(forest: Forest, queries: Array, conqueror: Array) -> Array:
     Paths are those on the complete graph, which have fewer steps than paths along the tree. If
     several examples make the same offer, the first on a path counts.
     """
-    examples, metric = forest.examples, forest.metric
-    rows, cost, label = examples.state.rows, examples.costs(), forest.label
+    examples, metric = forest.storage, forest.metric
+    rows, cost, label = examples.arrays.rows, examples.costs(), forest.label
     before, order = np.where(forest.is_prototype(), -1, NOBODY), np.empty(len(cost), np.int64)
     trace = specialize(trace_arcs, metric.kernel)
     trace(rows, cost, label, before, order, metric.kernel)
     tiles = make_tiles(rows, order, metric.kernel)
     ranking = Ranking(order, cost[order], tiles, True)
-    first, _ = search_ranking(len(queries), examples.state, ranking, metric).find(queries)
+    first, _ = search_ranking(len(queries), examples.arrays, ranking, metric).find(queries)
     needed = np.zeros(len(before), bool)
     reached = np.unique(np.where(label[first] == label[conqueror], first, conqueror))
     while len(reached):

@@ -11,7 +11,7 @@ from opforest._utils.progress import phase
 from opforest.core.density.forest import UNIT
 from opforest.core.metrics.types import Array
 from opforest.estimators.density_base import DensityEstimator, require_share
-from opforest.forest.density import densities, judge_cuts
+from opforest.forest.density import DensityForest, densities, judge_cuts
 
 
 class OPFOutlier(OutlierMixin, DensityEstimator):
@@ -96,7 +96,7 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
     def _fit(self, X: npt.ArrayLike) -> Array:
         """Learn, and return the scores."""
         require_share("contamination", self.contamination, 0.5, least_open=True)
-        metric = self._find_metric()
+        metric = self.resolve_metric()
         examples = self._check_training(X, ensure_min_samples=2)
         with self._learning(examples, metric) as measured:
             phase("choosing k", len(examples))
@@ -105,8 +105,12 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
         distance = np.ascontiguousarray(measured.graph.distance[:k].T)
         scores = log_densities(distance, grown.scale[UNIT])
         offset = float(np.percentile(scores, 100 * self.contamination))
-        self.__dict__ = {**vars(self), "_forest_": measured.forest(grown), "offset_": offset}
+        self.set_forest(measured.forest(grown), offset)
         return scores
+
+    def set_forest(self, forest: DensityForest, offset: float) -> None:
+        """Take over a forest and the threshold of its scores, by one assignment."""
+        self.__dict__ = {**vars(self), "density_forest_": forest, "offset_": offset}
 
     def fit_predict(self, X: npt.ArrayLike, y: object = None, **kwargs: Any) -> Array:
         """Learn the examples and return −1 for the outliers among them, 1 for the others.
@@ -141,8 +145,8 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
             The scores, at most 0.
         """
         X = self._check_new(X)
-        grown = self._forest_.grown
-        _, distance = self._forest_.nearest(X, grown.k + 1, self.n_jobs)
+        grown = self.density_forest_.grown
+        _, distance = self.density_forest_.nearest(X, grown.k + 1, self.n_jobs)
         is_known = distance[:, 0] == 0
         distance = np.where(is_known[:, None], distance[:, 1:], distance[:, :-1])
         return log_densities(distance, grown.scale[UNIT])

@@ -152,9 +152,9 @@ class OPFSemiSupervised(OPFClassifier):
         """The label of each training example: its own, or the one of its seed."""
         if "forest_" not in vars(self):
             raise AttributeError("there is no transduction_ before fit")
-        learned = self._learned()
+        learned = self.fitted_forest()
         with learned.read():
-            if self._seeded().n_seeds:
+            if self.seeded_forest().n_seeds:
                 return learned.labels_of(np.arange(len(learned.forest)))
             missing = UNLabeled if learned.classes.dtype.kind in "iuf" else None
             return np.full(len(learned.forest), missing)
@@ -175,7 +175,7 @@ class OPFSemiSupervised(OPFClassifier):
             The fitted classifier itself.
         """
         fresh = self._trained(X, y)
-        if fresh._seeded().n_seeds == 0:
+        if fresh.seeded_forest().n_seeds == 0:
             raise ValueError(
                 "y has no labels: at least one must not be −1, None or NaN. To begin without "
                 "labels, call partial_fit instead, and label later."
@@ -213,18 +213,18 @@ class OPFSemiSupervised(OPFClassifier):
             return self._begin(X, y, classes)
         self._check_seeds()
         labels, missing = split_labels(y)
-        X, _ = self._check_more(X, np.zeros(len(missing), np.int64))
+        X, _ = self.check_batch(X, np.zeros(len(missing), np.int64))
         _check_present(labels)
         all_classes, label = _encode(labels, missing, self.classes_, classes)
         counts = no_counts()
-        forest = self._renamed(self._seeded(), all_classes)
+        forest = self._renamed(self.seeded_forest(), all_classes)
         with printing(type(self).__name__, self.verbose):
             phase("learning", len(X))
             if self.seeds == "labeled":
                 steps = grow(forest, X, label, counts)
                 return self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
             *_, grown = grow(_copied(forest), X, label, counts)
-            self._keep(grown, all_classes, counts)
+            self.set_forest(grown, all_classes, counts)
         return self
 
     def label(self, ids: npt.ArrayLike, y: npt.ArrayLike) -> Self:
@@ -258,7 +258,7 @@ class OPFSemiSupervised(OPFClassifier):
         check_is_fitted(self, "forest_")
         self._check_seeds()
         self._check_metric()
-        forest = self._seeded()
+        forest = self.seeded_forest()
         given = np.atleast_1d(np.asarray(ids))
         ordered = check_ids(ids, forest)
         labels, missing = split_labels(np.atleast_1d(np.asarray(y)))
@@ -272,8 +272,8 @@ class OPFSemiSupervised(OPFClassifier):
         labels = labels[np.argsort(given, kind="stable")]
         all_classes, code = _encode(labels, np.zeros(len(labels), bool), self.classes_, None)
         forest = self._renamed(forest, all_classes)
-        examples = forest.examples
-        record = examples.state.vertices[examples.vertices_of(ordered)]
+        examples = forest.storage
+        record = examples.arrays.vertices[examples.vertices_of(ordered)]
         before = np.where(record["cuts"] > 0, record["label"], UNLabeled)
         wrong = np.flatnonzero((before != UNLabeled) & (before != code))
         if len(wrong):
@@ -289,7 +289,7 @@ class OPFSemiSupervised(OPFClassifier):
             if self.seeds == "prototypes":
                 forest = _copied(forest)
             forest = give_labels(forest, ordered[new], code[new], counts)
-        self._keep(forest, all_classes, counts)
+        self.set_forest(forest, all_classes, counts)
         return self
 
     @tells_of_memory
@@ -311,39 +311,41 @@ class OPFSemiSupervised(OPFClassifier):
         check_is_fitted(self, "forest_")
         self._check_seeds()
         self._check_metric()
-        forest = self._seeded()
+        forest = self.seeded_forest()
         ids = check_ids(ids, forest)
         counts = no_counts()
         if self.seeds == "labeled":
             steps = shrink(forest, ids, counts)
             return self._follow(steps, self.classes_, counts, ("forget", "forgotten", len(ids)))
         *_, shrunk = shrink(_copied(forest), ids, counts)
-        self._keep(shrunk, self.classes_, counts)
+        self.set_forest(shrunk, self.classes_, counts)
         return self
 
     # Everything learned is in the forest seeded by all labeled examples. If prototypes are the
     # seeds, forest_ is derived from it.
 
     def _count_prototypes(self) -> int:
-        return self._seeded().n_seeds
+        return self.seeded_forest().n_seeds
 
-    def _seeded(self) -> SeededForest:
+    def seeded_forest(self) -> SeededForest:
+        """Return the forest whose seeds are all labeled examples."""
         forest: SeededForest = vars(self).get("labeled_forest_", vars(self)["forest_"])
         return forest
 
-    def _keep(self, forest: BaseForest, classes: Array, counts: Array | None = None) -> None:
+    def set_forest(self, forest: BaseForest, classes: Array, counts: Array | None = None) -> None:
+        """Take over a forest, its classes and the counts of an update, by one assignment."""
         if self.seeds == "labeled":
-            super()._keep(forest, classes, counts)
+            super().set_forest(forest, classes, counts)
             return
         twin = object.__new__(type(self))  # So that everything changes by one assignment.
         twin.__dict__ = {**vars(self), "labeled_forest_": forest}
         model = spread_from_prototypes(forest)  # type: ignore[arg-type]
-        super(OPFSemiSupervised, twin)._keep(model, classes, counts)
+        super(OPFSemiSupervised, twin).set_forest(model, classes, counts)
         self.__dict__ = twin.__dict__
 
     def _check_queries(self, X: npt.ArrayLike) -> Array:
         X = super()._check_queries(X)
-        seeded = self._seeded()
+        seeded = self.seeded_forest()
         if seeded.n_seeds == 0 and len(seeded):
             raise ValueError(
                 "no example is labeled, so there is nothing to predict. Call label first."
@@ -364,10 +366,10 @@ class OPFSemiSupervised(OPFClassifier):
 
     def _trained(self, X: Any, y: Any, classes: npt.ArrayLike | None = None) -> Self:
         """Return a copy that has learned these examples and no others."""
-        fresh = self._unfitted()
+        fresh = self.copy_unfitted()
         if self.seeds not in SEEDS:
             raise ValueError(f"seeds must be one of {list(SEEDS)}, got {self.seeds!r}.")
-        metric = fresh._find_metric()
+        metric = fresh.resolve_metric()
         if y is None:
             fresh._check_examples(X, y)  # complains
         labels, missing = split_labels(y)
@@ -378,7 +380,7 @@ class OPFSemiSupervised(OPFClassifier):
         warn_of_spreads(X, metric.name, names, scaled("OPFSemiSupervised"))
         with printing(type(self).__name__, self.verbose):
             forest = SeededForest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
-            fresh._keep(forest, all_classes)
+            fresh.set_forest(forest, all_classes)
         return fresh
 
 
@@ -400,8 +402,8 @@ def _encode(
 
 
 def _copied(forest: SeededForest) -> SeededForest:
-    parts = forest.parts()
-    return forest.from_parts(parts._replace(rows=parts.rows.copy()))
+    parts = forest.state()
+    return forest.from_state(parts._replace(rows=parts.rows.copy()))
 
 
 def spread_from_prototypes(forest: SeededForest) -> Forest:
@@ -409,7 +411,7 @@ def spread_from_prototypes(forest: SeededForest) -> Forest:
 
     These are the prototypes of a forest of the labeled examples alone.
     """
-    parts, given = forest.parts(), forest.given()
+    parts, given = forest.state(), forest.given()
     labeled = np.flatnonzero(given != UNLabeled)
     if len(labeled) == 0:
         return forest

@@ -132,7 +132,7 @@ def check_ids(ids: npt.ArrayLike, forest: BaseForest) -> npt.NDArray[np.int64]:
     ordered, times = np.unique(array, return_counts=True)
     if (times > 1).any():
         raise ValueError(f"ids must be unique, got {ordered[times > 1][0]} more than once.")
-    unknown = ordered[forest.examples.vertices_of(ordered) < 0]
+    unknown = ordered[forest.storage.vertices_of(ordered) < 0]
     if len(unknown):
         raise ValueError(
             f"ids must be those of known examples, as in forest_.ids, but {len(unknown)} are not, "

@@ -31,20 +31,20 @@ class ApproximateForest(BaseForest):
     """
 
     def __init__(
-        self, examples: ForestStorage, grown_by: str, calibration: CostCalibration | None = None
+        self, storage: ForestStorage, grown_by: str, calibration: CostCalibration | None = None
     ) -> None:
-        super().__init__(examples, calibration)
+        super().__init__(storage, calibration)
         self.grown_by = grown_by
 
     @classmethod
-    def from_parts(cls, parts: ForestState) -> "ApproximateForest":
+    def from_state(cls, parts: ForestState) -> "ApproximateForest":
         """Return the forest that consists of these parts, which are not checked."""
-        return cls(ForestStorage.from_parts(parts), parts.grown_by, parts.calibration)
+        return cls(ForestStorage.from_state(parts), parts.grown_by, parts.calibration)
 
     @property
     def lines(self) -> PrototypeTrees:
         """The root of each example, and the pair of each prototype, with room to grow."""
-        lines = self.examples.body.lines
+        lines = self.storage.fields.prototype_trees
         if lines is None:
             raise TypeError("these examples have no roots and pairs.")
         return lines
@@ -53,16 +53,16 @@ class ApproximateForest(BaseForest):
     @read_locked
     def pair(self) -> Array:
         """The pair of each prototype; −1 for none, and for all other examples."""
-        return read_only(self.lines.pair[: self.examples.end].copy())
+        return read_only(self.lines.pair[: self.storage.end].copy())
 
     def is_prototype(self) -> Array:
         """Return, for each example, whether it is a prototype."""
-        return self.examples.field("parent") < 0
+        return self.storage.field("parent") < 0
 
     @read_locked
     def paths(self) -> tuple[Array, Array]:
         """Return predecessors and roots."""
-        return self.examples.model().parent, self.lines.root[: self.examples.end].copy()
+        return self.storage.model().parent, self.lines.root[: self.storage.end].copy()
 
     def check_tree(self, model: TreeModel) -> None:
         """Raise ``AssertionError`` if pairs are not those of prototypes."""
@@ -72,7 +72,7 @@ class ApproximateForest(BaseForest):
 def forest_of(parts: ForestState) -> BaseForest:
     """Return the forest that consists of these parts, which are not checked."""
     kind: Any = ApproximateForest if parts.grown_by else Forest
-    forest: BaseForest = kind.from_parts(parts)
+    forest: BaseForest = kind.from_state(parts)
     return forest
 
 
@@ -90,11 +90,11 @@ def as_approximate(forest: BaseForest, update: str) -> ApproximateForest:
             f"update={update!r} cannot start from a model that has forgotten all its examples. "
             "Train a new model first."
         )
-    model, (predecessor, root) = forest.examples.model(), forest.paths()
+    model, (predecessor, root) = forest.storage.model(), forest.paths()
     weight = model.weight[np.where(predecessor == model.parent, np.arange(len(root)), predecessor)]
     weight[predecessor < 0] = 0
     lines = PrototypeTrees(root, _pairs(model))
-    return ApproximateForest(forest.examples.relinked(predecessor, weight, lines), update)
+    return ApproximateForest(forest.storage.relinked(predecessor, weight, lines), update)
 
 
 def _pairs(model: TreeModel) -> Array:

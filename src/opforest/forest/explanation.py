@@ -182,7 +182,7 @@ def explain(
     Explanation
         The path.
     """
-    with forest.examples.lock.read():
+    with forest.storage.lock.read():
         first, *others = [_describe(forest, classes, X, path) for path in forest.trace(X)]
         rival = others[0] if others else None
         view = first.view

@@ -42,8 +42,8 @@ class BaseForest(ABC):
     #: What an example that conquers others is called.
     seed_name = "prototype"
 
-    def __init__(self, examples: ForestStorage, calibration: CostCalibration | None = None) -> None:
-        self.examples = examples
+    def __init__(self, storage: ForestStorage, calibration: CostCalibration | None = None) -> None:
+        self.storage = storage
         self.found_calibration = calibration  # found last; any reader may replace it
 
     @abstractmethod
@@ -61,7 +61,7 @@ class BaseForest(ABC):
     @read_locked
     def __len__(self) -> int:
         """Return the number of examples."""
-        return len(self.examples)
+        return len(self.storage)
 
     def __repr__(self) -> str:
         """Return a summary."""
@@ -78,36 +78,36 @@ class BaseForest(ABC):
     @property
     def metric(self) -> Metric:
         """The metric."""
-        return self.examples.metric
+        return self.storage.metric
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The precision in which examples are kept and queries are measured."""
-        return self.examples.dtype
+        return self.storage.dtype
 
     @property
     @read_locked
     def n_features(self) -> int:
         """The number of features of the examples, or of distances in a row of a table."""
-        return self.examples.n_features
+        return self.storage.n_features
 
     @property
     @read_locked
     def points(self) -> Array:
         """The examples as the metric embeds them; for precomputed distances, those."""
-        return self.examples.points
+        return self.storage.points
 
     @property
     @read_locked
     def label(self) -> Array:
         """The class of each example, as an integer from 0."""
-        return read_only(self.examples.field("label").astype(np.int64))
+        return read_only(self.storage.field("label").astype(np.int64))
 
     @property
     @read_locked
     def cost(self) -> Array:
         """The cost of each example, in the metric's own units."""
-        return read_only(self.to_units(self.examples.costs()))
+        return read_only(self.to_units(self.storage.costs()))
 
     @property
     def predecessor(self) -> Array:
@@ -129,7 +129,7 @@ class BaseForest(ABC):
     @read_locked
     def edges(self) -> Array:
         """The tree: pairs of indices (u, v), u < v, in ascending order."""
-        parent = self.examples.model().parent
+        parent = self.storage.model().parent
         child = np.flatnonzero(parent >= 0)
         ends = np.sort(np.column_stack((child, parent[child])), axis=1)
         return read_only(ends[np.lexsort((ends[:, 1], ends[:, 0]))])
@@ -138,7 +138,7 @@ class BaseForest(ABC):
     @read_locked
     def ids(self) -> Array:
         """The ids of the examples, in ascending order; an id never changes."""
-        return self.examples.ids
+        return self.storage.ids
 
     @read_locked
     def index_of(self, ids: npt.ArrayLike) -> Array:
@@ -157,42 +157,42 @@ class BaseForest(ABC):
         wanted = np.asarray(ids)
         if wanted.dtype.kind not in "iu" and wanted.size:
             raise ValueError(f"ids must be integers, as in forest_.ids, got type {wanted.dtype}.")
-        vertex = self.examples.vertices_of(wanted.astype(np.int64).ravel())
+        vertex = self.storage.vertices_of(wanted.astype(np.int64).ravel())
         if (vertex < 0).any():
             raise ValueError(
                 "ids must be those of known examples, as in forest_.ids, but "
                 f"{(vertex < 0).sum()} are not, for instance {wanted.ravel()[vertex.argmin()]}."
             )
-        return place_among(alive(self.examples.state), vertex).reshape(wanted.shape)[()]
+        return place_among(alive(self.storage.arrays), vertex).reshape(wanted.shape)[()]
 
     @property
     @read_locked
     def n_bytes(self) -> int:
         """The memory of the model in bytes, including room to grow."""
-        return self.examples.n_bytes
+        return self.storage.n_bytes
 
     @read_locked
     def edge_lengths(self) -> Array:
         """Return the length of each of the ``edges``, in the metric's own units."""
-        parent, weight = self.examples.model()[1:3]
+        parent, weight = self.storage.model()[1:3]
         u, v = self.edges.T
         return read_only(self.to_units(np.where(parent[u] == v, weight[u], weight[v])))
 
     def to_units(self, reduced: Array) -> Array:
         """Convert what kernels measure to the metric's own units."""
-        return self.metric.to_units(reduced, self.examples.n_features)
+        return self.metric.to_units(reduced, self.storage.n_features)
 
     @read_locked
     def conquerors(self, X: Array, n_jobs: int | None = None) -> tuple[Array, Array]:
         """Return the id of each row's conqueror, and its offer in the metric's own units."""
-        winner, offer = self.examples.find(self.examples.queries(X), n_jobs=n_jobs)
-        return self.examples.body.arrival[winner], self.to_units(offer)
+        winner, offer = self.storage.find(self.storage.queries(X), n_jobs=n_jobs)
+        return self.storage.fields.arrival[winner], self.to_units(offer)
 
     @read_locked
     def classify(self, X: Array, n_jobs: int | None = None) -> Array:
         """Return the class of the conqueror of each row of ``X``, as an integer from 0."""
-        winner, _ = self.examples.find(self.examples.queries(X), n_jobs=n_jobs)
-        code: Array = self.examples.state.vertices["label"][winner]
+        winner, _ = self.storage.find(self.storage.queries(X), n_jobs=n_jobs)
+        code: Array = self.storage.arrays.vertices["label"][winner]
         return code
 
     @read_locked
@@ -205,7 +205,7 @@ class BaseForest(ABC):
         are infinite for known examples, too, so a third array tells, by row and class, whether
         there was an offer at all.
         """
-        examples, state = self.examples, self.examples.state
+        examples, state = self.storage, self.storage.arrays
         winner, offer = examples.find_by_class(examples.queries(X), n_classes, n_jobs)
         cheapest = offer == offer.min(axis=1, keepdims=True)
         cost = np.where(cheapest, state.cost[winner], np.inf)
@@ -216,8 +216,8 @@ class BaseForest(ABC):
     def calibration(self, n_jobs: int | None = None) -> CostCalibration:
         """Return how probabilities follow from class costs; it is found again after each change."""
         found = self.found_calibration
-        if found is None or not found.is_of(self.examples):
-            found = find_calibration(self.examples, self.to_units, n_jobs)
+        if found is None or not found.is_of(self.storage):
+            found = find_calibration(self.storage, self.to_units, n_jobs)
             self.found_calibration = found
         return found
 
@@ -227,7 +227,7 @@ class BaseForest(ABC):
 
         The second one is missing where all examples are of one class.
         """
-        examples, state = self.examples, self.examples.state
+        examples, state = self.storage, self.storage.arrays
         queries, label = examples.queries(X), state.vertices["label"]
         first, _ = examples.find(queries)
         rival = examples.find_rival(queries, label[first[0]])
@@ -247,35 +247,51 @@ class BaseForest(ABC):
             paths.append(Path(code, index, self.to_units(distance), self.to_units(cost)))
         return paths
 
+    @property
+    def next_id(self) -> int:
+        """The id that the next example gets."""
+        return self.storage.next_id
+
+    def check_batch(self, X: Array) -> None:
+        """Raise a ``ValueError`` if these examples cannot be learned; nothing is learned."""
+        self.storage.stage(X, np.zeros(len(X), np.int64))
+
+    def renumber(self, next_id: int, ids: Array | None = None) -> None:
+        """Give the next example this id and, if given, all known examples these ids.
+
+        Ids must ascend, and ``next_id`` must not be less than before.
+        """
+        self.storage.count_from(next_id, ids)
+
     @read_locked
-    def parts(self) -> ForestState:
+    def state(self) -> ForestState:
         """Return the parts of the forest, without holes and room to grow."""
         found = self.found_calibration
-        if found is not None and not found.is_of(self.examples):
+        if found is not None and not found.is_of(self.storage):
             found = None
-        return self.examples.parts()._replace(grown_by=self.grown_by, calibration=found)
+        return self.storage.state()._replace(grown_by=self.grown_by, calibration=found)
 
     @classmethod
-    def from_parts(cls, parts: ForestState) -> Self:
+    def from_state(cls, parts: ForestState) -> Self:
         """Return the forest of these parts, which are not checked."""
-        return cls(ForestStorage.from_parts(parts), parts.calibration)
+        return cls(ForestStorage.from_state(parts), parts.calibration)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle the parts."""
-        return type(self).from_parts, (self.parts(),)
+        return type(self).from_state, (self.state(),)
 
     def relabeled(self, new_code: Array) -> Self:
         """Return a copy of the forest with classes renamed."""
-        parts = self.parts()
+        parts = self.state()
         label = new_code[parts.model.label]
         rows = parts.rows.copy()
-        return self.from_parts(parts._replace(rows=rows, model=parts.model._replace(label=label)))
+        return self.from_state(parts._replace(rows=rows, model=parts.model._replace(label=label)))
 
     @read_locked
     def check(self) -> None:
         """Raise ``AssertionError`` if any invariant of the forest is broken."""
         self.check_model()
-        invariants.check_examples(self.examples)
+        invariants.check_examples(self.storage)
 
     @read_locked
     def check_model(self) -> None:
@@ -283,7 +299,7 @@ class BaseForest(ABC):
 
         Parents must lead to a root.
         """
-        model = self.examples.model()
+        model = self.storage.model()
         if len(model.label) == 0:
             return
         prototypes = self.prototypes
@@ -305,7 +321,7 @@ class Forest(BaseForest):
     from these when it is needed. ``partial_fit`` changes a forest in place or replaces it; use
     ``copy.deepcopy`` to keep one.
 
-    ``Forest.train`` makes a forest of examples, ``Forest.from_parts`` of saved parts.
+    ``Forest.train`` makes a forest of examples, ``Forest.from_state`` of saved parts.
 
     Parameters
     ----------
@@ -402,7 +418,9 @@ class Forest(BaseForest):
             )
             parts = cls.conquered(parts, tree)
         phase("index", len(label))
-        return cls(ForestStorage.from_parts(parts._replace(share=probed.share), probed.tree))
+        return cls(
+            ForestStorage.from_state(parts._replace(visited_fraction=probed.share), probed.tree)
+        )
 
     @staticmethod
     def conquered(parts: ForestState, tree: Tree) -> ForestState:
@@ -418,12 +436,12 @@ class Forest(BaseForest):
 
     def is_prototype(self) -> Array:
         """Return, for each example, whether it is a prototype."""
-        return self.examples.field("cuts") > 0
+        return self.storage.field("cuts") > 0
 
     @read_locked
     def paths(self) -> tuple[Array, Array]:
         """Return predecessors and roots."""
-        label, parent, weight, cuts, _ = self.examples.model()
+        label, parent, weight, cuts, _ = self.storage.model()
         if len(label) == 0:
             return parent, parent
         tree, seeds = as_tree(parent, weight), cuts > 0
@@ -432,4 +450,4 @@ class Forest(BaseForest):
 
     def check_tree(self, model: TreeModel) -> None:
         """Raise ``AssertionError`` if the tree of a model does not span, or is miscounted."""
-        invariants.check_tree(self.examples, model)
+        invariants.check_tree(self.storage, model)

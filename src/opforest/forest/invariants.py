@@ -22,7 +22,7 @@ def require(condition: object, complaint: str) -> None:
 def check_tree(examples: ForestStorage, model: TreeModel) -> None:
     """Check that the tree of a supervised forest spans, and that its edges are counted."""
     label, parent, weight, cuts, _ = model
-    n, counters = len(label), examples.state.counters[0]
+    n, counters = len(label), examples.arrays.counters[0]
     child = np.flatnonzero(parent >= 0)
     require(len(child) == n - 1, "the tree has not one root")
     order = as_tree(parent, weight).order
@@ -37,7 +37,7 @@ def check_tree(examples: ForestStorage, model: TreeModel) -> None:
 def check_seeded_tree(examples: ForestStorage, model: TreeModel) -> None:
     """Check that the tree of a semi-supervised forest spans, and that its seeds are counted."""
     label, parent, weight, cuts, _ = model
-    counters = examples.state.counters[0]
+    counters = examples.arrays.counters[0]
     require((parent >= 0).sum() == len(label) - 1, "the tree does not have exactly one root")
     order = as_tree(parent, weight).order
     require(np.array_equal(np.sort(order), np.arange(len(label))), "the tree does not span")
@@ -52,7 +52,9 @@ def check_seeded_model(found: ForestState, expected: ForestState) -> None:
     require(np.array_equal(found.model.label, model.label), "a label is not that of its seed")
     require(np.array_equal(found.model.cost, model.cost), "a cost is no largest edge")
     is_same = (
-        found.way is not None and expected.way is not None and (found.way == expected.way).all()
+        found.seed_parent is not None
+        and expected.seed_parent is not None
+        and (found.seed_parent == expected.seed_parent).all()
     )
     require(is_same, "a way leads elsewhere")
 
@@ -90,7 +92,7 @@ def check_paths(model: TreeModel, prototypes: Array, predecessor: Array, root: A
 
 def check_examples(examples: ForestStorage) -> None:
     """Check arrival numbers, and the index or ranking of the examples."""
-    body, state = examples.body, examples.state
+    body, state = examples.fields, examples.arrays
     ids, counters = examples.ids, state.counters[0]
     require((np.diff(ids) > 0).all(), "arrival numbers are out of order")
     require((ids >= 0).all() and (ids < examples.end + body.removed).all(),

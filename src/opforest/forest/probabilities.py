@@ -80,11 +80,11 @@ def count_changes(examples: ForestQueries) -> int:
 
     In a forest of seeds, labels come, too; a seed that goes counts for more than its label did.
     """
-    came = examples.end + examples.body.removed
+    came = examples.end + examples.fields.removed
     gone = came - len(examples)
     labels = 0
     if has_seeds(examples):
-        labels = gone + int(examples.state.counters[0]["prototypes"])
+        labels = gone + int(examples.arrays.counters[0]["prototypes"])
     return came + gone + labels
 
 
@@ -110,7 +110,7 @@ def find_calibration(
     exponent, floor = UNTOLD, 0.0
     chosen = choose(examples)
     if len(chosen):
-        own = examples.state.vertices["label"][chosen].astype(np.int64)
+        own = examples.arrays.vertices["label"][chosen].astype(np.int64)
         offers_left = offers_without_label if has_seeds(examples) else offers_of_others
         cost = to_units(offers_left(examples, chosen, own, n_jobs)).astype(np.float64)
         exponent, floor = fit_exponent(cost, own)
@@ -138,14 +138,14 @@ def fit_exponent(cost: Array, own: Array) -> tuple[float, float]:
 
 def has_seeds(examples: ForestQueries) -> bool:
     """Tell whether labels have spread from seeds."""
-    return len(examples.state.way) > 0
+    return len(examples.arrays.way) > 0
 
 
 def choose(examples: ForestQueries) -> Array:
     """Return the vertices to judge: all, or all seeds, or ``JUDGED`` of them, evenly spread."""
-    n, vertex = len(examples), alive(examples.state)
+    n, vertex = len(examples), alive(examples.arrays)
     if has_seeds(examples):
-        vertex = np.flatnonzero(examples.state.vertices["cuts"][: examples.end] > 0)
+        vertex = np.flatnonzero(examples.arrays.vertices["cuts"][: examples.end] > 0)
         n = len(vertex)
     count = min(n, JUDGED)
     place = np.arange(count) * n // max(count, 1)
@@ -161,7 +161,7 @@ def offers_of_others(
     comes from another example of its class. So its own class need not be searched, and only
     prototypes need a second look.
     """
-    place, cost = np.arange(len(chosen)), examples.state.cost[chosen]
+    place, cost = np.arange(len(chosen)), examples.arrays.cost[chosen]
     winner, offer = _offers_by_class(examples, chosen, own, n_jobs)
     if winner is None:
         offer[place, own] = cost
@@ -180,7 +180,7 @@ def offers_without_label(
     The tree of such a seed would be part of another one, the label of which it would get. All
     other costs and labels stay as they are.
     """
-    state, kernel = examples.state, examples.metric.kernel
+    state, kernel = examples.arrays, examples.metric.kernel
     _, offer = _offers_by_class(examples, chosen, own, n_jobs)
     tree = np.full(examples.end, -1, np.int32)
     label, cost = own.copy(), np.full(len(chosen), np.inf, offer.dtype)
@@ -200,10 +200,10 @@ def _offers_by_class(
     examples: ForestQueries, chosen: Array, own: Array, n_jobs: int | None
 ) -> tuple[Array | None, Array]:
     """Return what each class offers to vertices, and who, if own classes were searched, too."""
-    state, queries = examples.state, examples.state.rows[chosen]
+    state, queries = examples.arrays, examples.arrays.rows[chosen]
     label = state.vertices["label"][: examples.end]
     classes = np.unique(label[label != DELETED])
-    if examples.body.lines is not None or len(classes) > FEW_CLASSES:
+    if examples.fields.prototype_trees is not None or len(classes) > FEW_CLASSES:
         return examples.find_by_class(queries, classes[-1] + 1, n_jobs)
     offer = np.full((len(chosen), classes[-1] + 1), np.inf, state.rows.dtype)
     for code in classes.tolist():
@@ -215,9 +215,9 @@ def _offers_by_class(
 
 def _offers_to_prototypes(examples: ForestQueries, vertex: Array, n_jobs: int | None) -> Array:
     """Return what the others of their classes offer prototypes; infinity if there are none."""
-    state = examples.state
+    state = examples.arrays
     offer = np.full(len(vertex), np.inf, state.rows.dtype)
-    if examples.body.lines is None:  # else there is no spanning tree to tell
+    if examples.fields.prototype_trees is None:  # else there is no spanning tree to tell
         offer_of_nearest(state.vertices, vertex, offer)
     unknown = np.flatnonzero(np.isinf(offer))
     label = state.vertices["label"][vertex]
@@ -233,7 +233,7 @@ class _SearchWithout:
 
     def __init__(self, examples: ForestQueries, left_out: Array) -> None:
         self.examples = examples
-        self.state = examples.state
+        self.state = examples.arrays
         if len(left_out):  # a label that nobody looks for hides them
             self.state = self.state._replace(vertices=copied(self.state.vertices))
             self.state.vertices["label"][left_out] = DELETED
@@ -253,7 +253,7 @@ class _SearchWithout:
         others = np.flatnonzero(state.vertices["label"][: examples.end] == code)
         if len(others) == 0:
             return None
-        if isinstance(examples.body.index, DynamicKDTree):
-            return TreeSearch(state, examples.body.index, metric, code)
+        if isinstance(examples.fields.index, DynamicKDTree):
+            return TreeSearch(state, examples.fields.index, metric, code)
         ranking = rank(state.rows, others, state.cost, metric.kernel)
         return search_ranking(n_queries, state, ranking, metric)

@@ -44,11 +44,11 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def read_locked(method: Method) -> Method:
-    """Keep ``self.examples`` from changing while a method runs."""
+    """Keep ``self.storage`` from changing while a method runs."""
 
     @wraps(method)
     def read(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with self.examples.lock.read():
+        with self.storage.lock.read():
             return method(self, *args, **kwargs)
 
     return read  # type: ignore[return-value]
@@ -83,96 +83,96 @@ class ForestQueries:
         self.metric = metric
         self.algorithm = algorithm
         self.n_jobs = n_jobs
-        self.body = body
+        self.fields = body
         self.lock = ReadWriteLock()
         self._kept: SearchCache | None = None  # any reader may replace it
 
     def __len__(self) -> int:
         """Return the number of examples."""
-        return int(self.body.size[0] - self.body.n_deleted[0])
+        return int(self.fields.size[0] - self.fields.n_deleted[0])
 
     @property
-    def state(self) -> ForestArrays:
+    def arrays(self) -> ForestArrays:
         """The arrays that kernels read and change."""
-        return self.body.state
+        return self.fields.state
 
     @property
     def end(self) -> int:
         """The number of vertices, including holes; the next one gets this number."""
-        return int(self.body.size[0])
+        return int(self.fields.size[0])
 
     @property
     def points(self) -> Array:
         """The examples as the metric embeds them; for precomputed distances, those."""
-        vectors = self.body.vectors
+        vectors = self.fields.vectors
         return read_only(self._rows() if vectors is None else self._chosen(vectors))
 
     @property
     def ids(self) -> Array:
         """The ids of the examples, which are their arrival numbers."""
-        return read_only(self._chosen(self.body.arrival).copy())
+        return read_only(self._chosen(self.fields.arrival).copy())
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The precision in which examples are kept and queries are measured."""
-        return (self.state.rows if self.body.vectors is None else self.body.vectors).dtype
+        return (self.arrays.rows if self.fields.vectors is None else self.fields.vectors).dtype
 
     @property
     def n_features(self) -> int:
         """The number of features of the examples, or of distances in a row of a table."""
-        if self.body.vectors is not None:
-            return int(self.body.vectors.shape[1])
+        if self.fields.vectors is not None:
+            return int(self.fields.vectors.shape[1])
         return self._width(len(self))
 
     @property
     def n_bytes(self) -> int:
         """The memory of everything in bytes, including room to grow."""
         finder = () if self._kept is None else self._kept.finder
-        more = (*(self.body.lines or ()), *(self.body.bound or ()))
-        kept = [*self.state, *self.body.index, *finder, *more]
-        kept += [self.body.arrival, self.body.vectors]
-        shared = self.state.bits.nbytes  # the same memory as ``gap``
+        more = (*(self.fields.prototype_trees or ()), *(self.fields.bound or ()))
+        kept = [*self.arrays, *self.fields.index, *finder, *more]
+        kept += [self.fields.arrival, self.fields.vectors]
+        shared = self.arrays.bits.nbytes  # the same memory as ``gap``
         return sum(getattr(array, "nbytes", 0) for array in kept) - shared
 
     def field(self, name: str) -> Array:
         """Return a copy of one field of the records of all examples."""
-        return self._chosen(self.state.vertices[name]).copy()
+        return self._chosen(self.arrays.vertices[name]).copy()
 
     def costs(self) -> Array:
         """Return a copy of the costs, in reduced units."""
-        return self._chosen(self.state.cost).copy()
+        return self._chosen(self.arrays.cost).copy()
 
     def model(self) -> TreeModel:
         """Return labels, tree and costs, the latter two in reduced units."""
-        parent = place_among(alive(self.state), self.field("parent").astype(np.int64))
+        parent = place_among(alive(self.arrays), self.field("parent").astype(np.int64))
         label, cuts = (self.field(name).astype(np.int64) for name in ("label", "cuts"))
         return TreeModel(label, parent, self.field("weight"), cuts, self.costs())
 
     def _ways(self) -> Array | None:
         """Return the next example on the path to its seed, −1 for seeds; None without seeds."""
-        if len(self.state.way) == 0:
+        if len(self.arrays.way) == 0:
             return None
-        return place_among(alive(self.state), self._chosen(self.state.way).astype(np.int64))
+        return place_among(alive(self.arrays), self._chosen(self.arrays.way).astype(np.int64))
 
     def _chosen(self, array: Array) -> Array:
         """Return the entries of an array for the examples; a view if there are no holes."""
-        chosen = alive(self.state)
+        chosen = alive(self.arrays)
         return array[: self.end] if chosen is None else array[chosen]
 
     def _rows(self) -> Array:
         """Return the rows of the examples; a view if there are no holes."""
-        rows, chosen = self._chosen(self.state.rows), alive(self.state)
+        rows, chosen = self._chosen(self.arrays.rows), alive(self.arrays)
         if not self.metric.is_table:
             return rows
         return rows[:, : self.end] if chosen is None else rows[:, chosen]
 
     def _width(self, n: int) -> int:
         """Return how many columns the rows of n examples have."""
-        return n if self.metric.is_table else self.state.rows.shape[1]
+        return n if self.metric.is_table else self.arrays.rows.shape[1]
 
     def _measured_against(self) -> Array:
         """Return the points that new examples are measured against when a table is filled."""
-        return self.points if self.metric.is_table else self.state.rows
+        return self.points if self.metric.is_table else self.arrays.rows
 
     def _id_at(self, index: int) -> int:
         """Return the id of the example at an index, for messages."""
@@ -189,7 +189,7 @@ class ForestQueries:
             )
         if X.shape[1] != self.n_features:
             raise ValueError(f"queries must have {self.n_features} columns, got {X.shape[1]}.")
-        known, chosen = self._measured_against(), alive(self.state)
+        known, chosen = self._measured_against(), alive(self.arrays)
         rows = self.metric.query_rows(X, known, self._id_at)
         if chosen is None or not self.metric.is_table:
             return rows
@@ -216,9 +216,9 @@ class ForestQueries:
 
         A class without examples offers infinity.
         """
-        shape, dtype = (len(queries), n_classes), self.state.rows.dtype
+        shape, dtype = (len(queries), n_classes), self.arrays.rows.dtype
         winner, offer = np.zeros(shape, np.int64), np.full(shape, np.inf, dtype)
-        label = self.state.vertices["label"][: self.end]
+        label = self.arrays.vertices["label"][: self.end]
         classes = np.unique(label[label != DELETED])
         if len(classes) <= FEW_CLASSES:
             for code in classes.tolist():
@@ -231,11 +231,11 @@ class ForestQueries:
         def look(part: Array) -> None:
             begin, end = part[0], part[-1] + 1
             scan(
-                queries[begin:end], self.state.rows, ranking, names, offer[begin:end],
+                queries[begin:end], self.arrays.rows, ranking, names, offer[begin:end],
                 winner[begin:end], kernel,
             )  # fmt: skip
 
-        work = max(1, len(names) * self.state.rows.shape[1])
+        work = max(1, len(names) * self.arrays.rows.shape[1])
         jobs = effective_n_jobs(n_jobs)
         size = max(1, min(prim.WORK_PER_CALL // work, -(-len(queries) // jobs)))
         winner[:] = -1
@@ -248,7 +248,7 @@ class ForestQueries:
 
     def find_rival(self, queries: Array, code: int) -> Array | None:
         """Return the vertices of other classes that make the cheapest offers; None without any."""
-        state, label = self.state, self.state.vertices["label"][: self.end]
+        state, label = self.arrays, self.arrays.vertices["label"][: self.end]
         if np.isin(label, (code, DELETED)).all():
             return None
         others = unranked(state, self.end)
@@ -261,12 +261,12 @@ class ForestQueries:
 
     def distances_to(self, vertex: int, queries: Array) -> Array:
         """Return the reduced distances from queries to one vertex."""
-        rows = self.state.rows
-        alone = rank(rows, np.array([vertex]), np.zeros_like(self.state.cost), self.metric.kernel)
-        return search_ranking(1, self.state, alone, self.metric).find(queries)[1]
+        rows = self.arrays.rows
+        alone = rank(rows, np.array([vertex]), np.zeros_like(self.arrays.cost), self.metric.kernel)
+        return search_ranking(1, self.arrays, alone, self.metric).find(queries)[1]
 
     def _searcher(self, n_queries: int, wanted: int) -> Searcher:
-        state, finder = self.state, self._finder(n_queries)
+        state, finder = self.arrays, self._finder(n_queries)
         if isinstance(finder, DynamicKDTree):
             return TreeSearch(state, finder, self.metric, wanted)
         if wanted != ANY:
@@ -275,45 +275,49 @@ class ForestQueries:
 
     def _finder(self, n_queries: int) -> Ranking | DynamicKDTree:
         """Return the index or ranking to search: the current one, or one built for the queries."""
-        state, kept = self.state, self._kept
-        if isinstance(self.body.index, DynamicKDTree):
-            return self.body.index
+        state, kept = self.arrays, self._kept
+        if isinstance(self.fields.index, DynamicKDTree):
+            return self.fields.index
         if kept and kept.state is state and kept.version == state.counters[0]["version"]:
             return kept.finder
         if n_queries < WORTH_RANKING:
             return unranked(state, self.end)
-        if self.body.share >= SHARE_FOR_SEARCH:
+        if self.fields.visited_fraction >= SHARE_FOR_SEARCH:
             return self._keep_ranking()
         own = state._replace(vertices=copied(state.vertices))  # an index writes into them
         return self._keep(build_index(own, build_kdtree(state.rows, self._vertices())))
 
     def _vertices(self) -> Array:
-        chosen = alive(self.state)
+        chosen = alive(self.arrays)
         return np.arange(self.end) if chosen is None else chosen
 
     def _rank(self, vertex: Array) -> Ranking:
-        return rank(self.state.rows, vertex, self.state.cost, self.metric.kernel)
+        return rank(self.arrays.rows, vertex, self.arrays.cost, self.metric.kernel)
 
     def _keep_ranking(self) -> Ranking | DynamicKDTree:
         return self._keep(self._rank(self._vertices()))
 
     def _keep(self, finder: Ranking | DynamicKDTree) -> Ranking | DynamicKDTree:
         """Keep an index or ranking until the next change."""
-        self._kept = SearchCache(self.state, int(self.state.counters[0]["version"]), finder)
+        self._kept = SearchCache(self.arrays, int(self.arrays.counters[0]["version"]), finder)
         return finder
 
     def find_fault(self) -> str:
         """Return what is wrong with the bound, the index or the ranking; nothing if all is well."""
-        state, index, kept = self.state, self.body.index, self._kept
-        if self.body.bound is not None:
-            landmark, height, table = self.body.bound
+        state, index, kept = self.arrays, self.fields.index, self._kept
+        if self.fields.bound is not None:
+            landmark, height, table = self.fields.bound
             vertex, model = self._vertices(), self.model()
             chosen = Bound(landmark[vertex], height[vertex], table)
             slip = find_slip(chosen, model.parent, model.weight)
             if slip:
                 return slip
         if isinstance(index, DynamicKDTree):
-            bound = self.body.bound if self.body.lines is None else costs_as_bound(self.body)
+            bound = (
+                self.fields.bound
+                if self.fields.prototype_trees is None
+                else costs_as_bound(self.fields)
+            )
             return find_lost(index, state) or find_fault(index, state, bound)
         if not kept or kept.state is not state or kept.version != state.counters[0]["version"]:
             return ""

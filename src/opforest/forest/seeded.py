@@ -36,22 +36,22 @@ class SeededForest(Forest):
         model = TreeModel(
             spread.label, tree.parent, tree.weight, seeds.astype(np.int64), spread.cost
         )
-        return parts._replace(model=model, way=spread.way)
+        return parts._replace(model=model, seed_parent=spread.way)
 
     @classmethod
-    def from_parts(cls, parts: ForestState) -> Self:
+    def from_state(cls, parts: ForestState) -> Self:
         """Return the forest that consists of these parts, without checking them."""
-        if parts.way is None and len(parts.rows):
+        if parts.seed_parent is None and len(parts.rows):
             model = parts.model
             given = parts._replace(model=model._replace(label=_given(model)))
-            way = cls.conquered(given, as_tree(model.parent, model.weight)).way
-            parts = parts._replace(way=way)
-        return cls(ForestStorage.from_parts(parts), parts.calibration)
+            way = cls.conquered(given, as_tree(model.parent, model.weight)).seed_parent
+            parts = parts._replace(seed_parent=way)
+        return cls(ForestStorage.from_state(parts), parts.calibration)
 
     @property
     def n_seeds(self) -> int:
         """The number of examples with a given label."""
-        return int(self.examples.state.counters[0]["prototypes"])
+        return int(self.storage.arrays.counters[0]["prototypes"])
 
     def labels_given(self, records: Array, known: int) -> Array:
         """Return the labels given to vertices, the first ``known`` of which are in the forest."""
@@ -62,19 +62,19 @@ class SeededForest(Forest):
     @read_locked
     def given(self) -> Array:
         """Return the label given to each example, or ``UNLabeled``."""
-        return _given(self.examples.model())
+        return _given(self.storage.model())
 
     def relabeled(self, new_code: Array) -> Self:
         """Return a copy of the forest with classes renamed."""
-        parts = self.parts()
+        parts = self.state()
         label = new_code[parts.model.label] if self.n_seeds else parts.model.label
         rows = parts.rows.copy()
-        return self.from_parts(parts._replace(rows=rows, model=parts.model._replace(label=label)))
+        return self.from_state(parts._replace(rows=rows, model=parts.model._replace(label=label)))
 
     @read_locked
     def paths(self) -> tuple[Array, Array]:
         """Return predecessors and roots."""
-        way = self.examples.parts().way
+        way = self.storage.state().seed_parent
         if way is None:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         if self.n_seeds == 0:
@@ -87,18 +87,18 @@ class SeededForest(Forest):
     @read_locked
     def check_model(self) -> None:
         """Raise ``AssertionError`` unless labels, costs and ways follow from tree and seeds."""
-        model = self.examples.model()
+        model = self.storage.model()
         if len(model.label) == 0:
             return
         self.check_tree(model)
-        found = self.examples.parts()._replace(model=model)
+        found = self.storage.state()._replace(model=model)
         seeds = found._replace(model=model._replace(label=_given(model)))
         expected = self.conquered(seeds, as_tree(model.parent, model.weight))
         invariants.check_seeded_model(found, expected)
 
     def check_tree(self, model: TreeModel) -> None:
         """Raise ``AssertionError`` if the tree of a model does not span, or is miscounted."""
-        invariants.check_seeded_tree(self.examples, model)
+        invariants.check_seeded_tree(self.storage, model)
 
 
 def _given(model: TreeModel) -> Array:

@@ -55,14 +55,14 @@ class ForestState(NamedTuple):
     arrival: Array
     removed: int  #: the next arrival number minus the number of examples
     vectors: Array | None = None  #: points beside a table that was measured from them
-    lines: PrototypeTrees | None = None  #: of an approximate forest
+    prototype_trees: PrototypeTrees | None = None  #: of an approximate forest
     grown_by: str = ""  #: the approximate update that grew it
     algorithm: str = "auto"
     n_jobs: int | None = None
-    share: float = 1.0  #: of the points that a search in a k-d tree looks at
+    visited_fraction: float = 1.0  #: of the points that a search in a k-d tree looks at
     calibration: Any = None  #: a ``CostCalibration`` that has been found
-    way: Array | None = None  #: of a semi-supervised forest: the next one on the path to its seed
-    tree: StaticKDTree | None = None  #: the k-d tree of the rows, where it is known
+    seed_parent: Array | None = None  #: the next example on the path to its seed
+    kdtree: StaticKDTree | None = None  #: the k-d tree of the rows, where it is known
 
 
 def taken(parts: ForestState, chosen: Array, label: Array) -> ForestState:
@@ -76,7 +76,7 @@ def taken(parts: ForestState, chosen: Array, label: Array) -> ForestState:
         vectors=None if parts.vectors is None else parts.vectors[chosen],
         grown_by="",
         calibration=None,
-        way=None,
+        seed_parent=None,
     )
 
 
@@ -89,10 +89,10 @@ class StorageFields:
     arrival: Array  #: by vertex
     removed: int  #: the next arrival number minus the next vertex
     vectors: Array | None
-    lines: PrototypeTrees | None
+    prototype_trees: PrototypeTrees | None
     bound: Bound | None  #: on the largest edges between vertices, once it has been needed
     bound_of: int  #: the version for which it was computed
-    share: float
+    visited_fraction: float
     probed: int  #: the number of examples when the share was measured
 
     @cached_property
@@ -116,7 +116,7 @@ def make_state(
     model: TreeModel,
     metric: Metric,
     tiles: Array | None = None,
-    way: Array | None = None,
+    seed_parent: Array | None = None,
 ) -> ForestArrays:
     """Return the state of a model; tiles are computed unless they are given."""
     n, dtype = len(model.label), rows.dtype
@@ -139,7 +139,7 @@ def make_state(
         gap=gap,
         bits=gap.view(f"u{dtype.itemsize}"),
         counters=counters,
-        way=np.array(() if way is None else way, np.int32),
+        way=np.array(() if seed_parent is None else seed_parent, np.int32),
     )
     link_children(vertices, n)
     if tiles is None:

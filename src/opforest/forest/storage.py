@@ -55,19 +55,19 @@ class ForestStorage(ForestQueries):
     """The examples of a forest: those it knows, and how they become more and fewer."""
 
     @classmethod
-    def from_parts(cls, parts: ForestState, tree: StaticKDTree | None = None) -> Self:
+    def from_state(cls, parts: ForestState, tree: StaticKDTree | None = None) -> Self:
         """Return the examples of these parts, which are not checked.
 
         ``tree`` is their k-d tree, if it is already known.
         """
         rows, *arrays = (np.require(a, requirements=("C", "W")) for a in (parts.rows, *parts.model))
-        state = make_state(rows, TreeModel(*arrays), parts.metric, way=parts.way)
-        lines = parts.lines
+        state = make_state(rows, TreeModel(*arrays), parts.metric, seed_parent=parts.seed_parent)
+        lines = parts.prototype_trees
         if lines is not None:
             lines = PrototypeTrees(*(np.require(array, requirements=("C", "W")) for array in lines))
         index: DynamicKDTree | NoIndex = NoIndex()
-        if parts.share < SHARE_FOR_SEARCH and len(rows):
-            tree = tree or parts.tree or build_kdtree(rows, np.arange(len(rows)))
+        if parts.visited_fraction < SHARE_FOR_SEARCH and len(rows):
+            tree = tree or parts.kdtree or build_kdtree(rows, np.arange(len(rows)))
             index = build_index(state, tree)
         body = StorageFields(
             state,
@@ -78,7 +78,7 @@ class ForestStorage(ForestQueries):
             lines,
             None,
             0,
-            parts.share,
+            parts.visited_fraction,
             len(rows),
         )
         if lines is not None and isinstance(index, DynamicKDTree):
@@ -93,14 +93,19 @@ class ForestStorage(ForestQueries):
 
         Points are shared, not copied, if there are no holes.
         """
-        parts, body = self.parts(), self.body
+        parts, body = self.state(), self.fields
         model = parts.model._replace(parent=parent, weight=weight)
         if body.n_deleted[0]:
-            return self.from_parts(parts._replace(model=model, lines=lines))
+            return self.from_state(parts._replace(model=model, prototype_trees=lines))
         rows = np.require(parts.rows, requirements=("C", "W"))
         state = make_state(rows, model, self.metric, body.state.tiles)
         same = replace(
-            body, state=state, index=NoIndex(), lines=lines, bound=None, arrival=parts.arrival
+            body,
+            state=state,
+            index=NoIndex(),
+            prototype_trees=lines,
+            bound=None,
+            arrival=parts.arrival,
         )
         few = self.algorithm == "auto" and len(rows) < FEW_TO_GROW
         if isinstance(body.index, DynamicKDTree) and not few:
@@ -109,9 +114,9 @@ class ForestStorage(ForestQueries):
             note_bound(same.index, costs_as_bound(same))
         return ForestStorage(self.metric, self.algorithm, self.n_jobs, same)
 
-    def parts(self) -> ForestState:
+    def state(self) -> ForestState:
         """Return copies of all parts, except the points, which never change."""
-        body, lines = self.body, self.body.lines
+        body, lines = self.fields, self.fields.prototype_trees
         if lines is not None:
             lines = PrototypeTrees(*(array[: self.end].copy() for array in lines))
         return ForestState(
@@ -121,11 +126,11 @@ class ForestStorage(ForestQueries):
             arrival=self._chosen(body.arrival).copy(),
             removed=body.removed + self.end - len(self),
             vectors=None if body.vectors is None else self._chosen(body.vectors),
-            lines=lines,
+            prototype_trees=lines,
             algorithm=self.algorithm,
             n_jobs=self.n_jobs,
-            share=float(body.share),
-            way=self._ways(),
+            visited_fraction=float(body.visited_fraction),
+            seed_parent=self._ways(),
         )
 
     # Learning. A staged example becomes part of the forest when a kernel counts it.
@@ -137,7 +142,7 @@ class ForestStorage(ForestQueries):
         """
         vectors, rows = self.metric.new_rows(X, self._measured_against(), self._id_at)
         self.make_room(len(X))
-        body, begin, end = self.body, self.end, self.end + len(X)
+        body, begin, end = self.fields, self.end, self.end + len(X)
         state = body.state
         if self.metric.is_table:
             new, chosen = np.arange(begin, end), alive(state)
@@ -165,23 +170,23 @@ class ForestStorage(ForestQueries):
             return
         (point,) = self.metric.embed(x[None])
         self.make_room(1)
-        state, end = self.body.state, self.end
+        state, end = self.fields.state, self.end
         state.rows[end] = point
         if self.metric.is_separable:
             state.tiles[end // TILE, :, end % TILE] = point
-        self.body.arrival[end] = end + self.body.removed
+        self.fields.arrival[end] = end + self.fields.removed
 
     def label_staged(self, label: int) -> None:
         """Give the one staged example its class."""
-        self.state.vertices["label"][self.end] = label
+        self.arrays.vertices["label"][self.end] = label
 
     def _check_new(self, begin: int, end: int) -> None:
         if self.metric.may_be_undefined:
             search = specialize(find_undefined, self.metric.kernel)
-            u, v = search(self.state.rows, begin, end, self.metric.kernel)
+            u, v = search(self.arrays.rows, begin, end, self.metric.kernel)
             bad = np.array([np.nan if v >= 0 else 0.0])
             self.metric.check_defined(
-                bad, lambda _: name_pair(u, v - begin, begin, self.body.arrival.item)
+                bad, lambda _: name_pair(u, v - begin, begin, self.fields.arrival.item)
             )
 
     def measure_staged(self) -> int:
@@ -190,20 +195,20 @@ class ForestStorage(ForestQueries):
         Where no index is searched, distances are kept in scratch space for an update to use. So
         only one thread at a time may call this, unlike other queries.
         """
-        if isinstance(self.body.index, DynamicKDTree) and self.body.index.room[PAUSE] == 0:
+        if isinstance(self.fields.index, DynamicKDTree) and self.fields.index.room[PAUSE] == 0:
             return int(self.find_staged(self.end + 1)[0])
         measure = specialize(measure_staged, self.metric.kernel)
-        conqueror = measure(self.state, self.end, self.metric.kernel)
+        conqueror = measure(self.arrays, self.end, self.metric.kernel)
         if self.metric.may_be_undefined:
-            gap = self._chosen(self.state.gap)
+            gap = self._chosen(self.arrays.gap)
             self.metric.check_defined(gap, lambda v: f"example {self._id_at(v)} and the new one")
         return int(conqueror)
 
     def offers_to_staged(self, n_classes: int) -> Array:
         """Return the offer of each class to the staged example, which has been measured."""
-        state, end = self.state, self.end
+        state, end = self.arrays, self.end
         offer = np.full(n_classes, np.inf, state.rows.dtype)
-        if isinstance(self.body.index, NoIndex):
+        if isinstance(self.fields.index, NoIndex):
             offer_to_staged(state, end, offer)
         else:
             query = state.rows[end : end + 1]
@@ -213,26 +218,26 @@ class ForestStorage(ForestQueries):
 
     def find_staged(self, end: int) -> Array:
         """Return the vertices that conquer the staged examples up to ``end``."""
-        return self.find(self.state.rows[self.end : end])[0]
+        return self.find(self.arrays.rows[self.end : end])[0]
 
     def stops(self, end: int) -> Iterator[int]:
         """Yield where to pause while learning staged examples, so that Ctrl-C is noticed."""
-        begin, n_features = self.end, self.state.rows.shape[1]
+        begin, n_features = self.end, self.arrays.rows.shape[1]
         part = max(1, prim.WORK_PER_CALL // (PASSES_PER_INSERTION * end * n_features))
-        if isinstance(self.body.index, DynamicKDTree):
+        if isinstance(self.fields.index, DynamicKDTree):
             part = INSERTIONS_PER_CALL
         for stop in range(begin + part, end + part, part):
             yield min(stop, end)
 
     def need_bound(self) -> None:
         """Compute a bound on the largest edges, if there is none or it has become loose."""
-        body, version = self.body, int(self.body.version[0])
+        body, version = self.fields, int(self.fields.version[0])
         if body.bound is not None and SLACK * (version - body.bound_of) < len(self) + FEW_TO_BOUND:
             return
         vertex, model = self._vertices(), self.model()
         landmark, height, table = make_bound(model.parent, model.weight)
         bound = Bound(
-            np.zeros(len(self.state.vertices), np.int32), np.zeros_like(self.state.cost), table
+            np.zeros(len(self.arrays.vertices), np.int32), np.zeros_like(self.arrays.cost), table
         )
         bound.landmark[vertex], bound.height[vertex] = landmark, height
         index = body.index
@@ -246,7 +251,7 @@ class ForestStorage(ForestQueries):
     def _become(self, body: StorageFields) -> None:
         """Replace the body while there are no readers."""
         with self.lock.write():
-            self.body = body
+            self.fields = body
 
     def make_room(self, extra: int) -> None:
         """Make room for more examples: close holes or double, so that growth copies only O(n).
@@ -255,16 +260,16 @@ class ForestStorage(ForestQueries):
         """
         if self.algorithm == "auto":
             if self.end < FEW_TO_GROW:
-                if not isinstance(self.body.index, NoIndex):
-                    self._become(replace(self.body, index=NoIndex(), probed=0))
-            elif self.end >= max(FEW_TO_GROW, 2 * self.body.probed):
+                if not isinstance(self.fields.index, NoIndex):
+                    self._become(replace(self.fields, index=NoIndex(), probed=0))
+            elif self.end >= max(FEW_TO_GROW, 2 * self.fields.probed):
                 self._probe()
-        if self.end + extra <= len(self.state.vertices):
+        if self.end + extra <= len(self.arrays.vertices):
             return
-        if 4 * self.state.counters[0]["n_deleted"] >= self.end:
+        if 4 * self.arrays.counters[0]["n_deleted"] >= self.end:
             self.compact()
-        body, capacity = self.body, max(self.end + extra, 2 * len(self))
-        vectors, lines, bound = body.vectors, body.lines, body.bound
+        body, capacity = self.fields, max(self.end + extra, 2 * len(self))
+        vectors, lines, bound = body.vectors, body.prototype_trees, body.bound
         if bound is not None:
             landmark, height, table = bound
             bound = Bound(resized(landmark, capacity), resized(height, capacity), table)
@@ -277,21 +282,21 @@ class ForestStorage(ForestQueries):
             state=enlarge(body.state, capacity, self._width(capacity)),
             arrival=resized(body.arrival, capacity),
             vectors=vectors,
-            lines=lines,
+            prototype_trees=lines,
             bound=bound,
         )
         self._become(enlarged)
 
     def make_room_in_index(self) -> None:
         """Make room for nodes if the index is full."""
-        index = self.body.index
+        index = self.fields.index
         if isinstance(index, DynamicKDTree) and is_full(index):
-            self._become(replace(self.body, index=with_room(index)))
+            self._become(replace(self.fields, index=with_room(index)))
 
     def _probe(self) -> None:
         self.compact()
-        rows = self.state.rows[: self.end]
-        self._become(self._indexed(self.body, probe(rows, self.metric, self.algorithm)))
+        rows = self.arrays.rows[: self.end]
+        self._become(self._indexed(self.fields, probe(rows, self.metric, self.algorithm)))
 
     def _indexed(self, body: StorageFields, probed: Probe) -> StorageFields:
         """Return a body without holes, with an index if a probe says that it is worthwhile."""
@@ -302,14 +307,18 @@ class ForestStorage(ForestQueries):
             body = replace(body, state=body.state._replace(vertices=copied(body.state.vertices)))
             tree = probed.tree or build_kdtree(body.state.rows, np.arange(n))
             index = build_index(body.state, tree)
-            bound = body.bound if body.lines is None else costs_as_bound(replace(body, index=index))
+            bound = (
+                body.bound
+                if body.prototype_trees is None
+                else costs_as_bound(replace(body, index=index))
+            )
             if bound is not None:
                 note_bound(index, bound)
-        return replace(body, index=index, share=probed.share, probed=n)
+        return replace(body, index=index, visited_fraction=probed.share, probed=n)
 
     def compact(self) -> None:
         """Close the holes."""
-        chosen, body = alive(self.state), self.body
+        chosen, body = alive(self.arrays), self.fields
         if chosen is None:
             return
         rows = np.ascontiguousarray(self._rows())
@@ -321,12 +330,12 @@ class ForestStorage(ForestQueries):
             bound=bound,
             bound_of=body.bound_of
             - int(body.state.counters[0]["version"]),  # versions start from 0 again
-            state=make_state(rows, self.model(), self.metric, way=self._ways()),
+            state=make_state(rows, self.model(), self.metric, seed_parent=self._ways()),
             vectors=None if body.vectors is None else body.vectors[chosen],
             arrival=body.arrival[chosen],
             removed=body.removed + self.end - len(chosen),
         )
-        probed = Probe(body.share)
+        probed = Probe(body.visited_fraction)
         self._become(self._indexed(tidied, probed))
 
     def set_width(self, n_features: int) -> None:
@@ -335,7 +344,7 @@ class ForestStorage(ForestQueries):
         That must not change any distance, which is true of all named metrics but
         ``"correlation"``.
         """
-        body, state = self.body, self.body.state
+        body, state = self.fields, self.fields.state
         if body.vectors is not None:
             vectors = resized(body.vectors, len(body.vectors), n_features)
             self._become(replace(body, vectors=vectors))
@@ -352,7 +361,7 @@ class ForestStorage(ForestQueries):
 
     def vertices_of(self, ids: Array) -> Array:
         """Return the vertices with these ids, −1 for unknown ones."""
-        arrival, label = self.body.arrival[: self.end], self.state.vertices["label"][: self.end]
+        arrival, label = self.fields.arrival[: self.end], self.arrays.vertices["label"][: self.end]
         if len(arrival) == 0:
             return np.full(len(ids), -1)
         vertex = np.minimum(np.searchsorted(arrival, ids), len(arrival) - 1)
@@ -361,7 +370,7 @@ class ForestStorage(ForestQueries):
     @property
     def next_id(self) -> int:
         """The id that the next example gets."""
-        return self.end + self.body.removed
+        return self.end + self.fields.removed
 
     def count_from(self, next_id: int, ids: Array | None = None) -> None:
         """Give the next example this id, and all known ones these, if given.
@@ -370,15 +379,15 @@ class ForestStorage(ForestQueries):
         """
         if ids is not None:
             self.compact()
-            arrival = self.body.arrival.copy()
+            arrival = self.fields.arrival.copy()
             arrival[: self.end] = ids
-            self._become(replace(self.body, arrival=arrival, removed=next_id - self.end))
+            self._become(replace(self.fields, arrival=arrival, removed=next_id - self.end))
         elif next_id != self.next_id:
-            self._become(replace(self.body, removed=next_id - self.end))
+            self._become(replace(self.fields, removed=next_id - self.end))
 
     def oldest(self, count: int) -> Array:
         """Return the ids of the oldest examples."""
-        begin, count = int(self.state.counters[0]["oldest"]), min(count, len(self))
-        if (self.state.vertices["label"][begin : begin + count] != DELETED).all():
-            return self.body.arrival[begin : begin + count]
-        return self._chosen(self.body.arrival)[:count]
+        begin, count = int(self.arrays.counters[0]["oldest"]), min(count, len(self))
+        if (self.arrays.vertices["label"][begin : begin + count] != DELETED).all():
+            return self.fields.arrival[begin : begin + count]
+        return self._chosen(self.fields.arrival)[:count]

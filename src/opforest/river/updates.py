@@ -60,10 +60,10 @@ def grow(update: Update, forest: BaseForest, X: Array, label: Array) -> Iterator
     elif not update.classifies_first:
         yield from update.grow(forest, X, label, counts)
     else:  # in streams, each example is classified just before it is learned
-        forest.examples.stage(X, label)
+        forest.storage.stage(X, label)
         yield forest
         for _ in range(len(X)):
-            yield update.insert(forest, forest.examples.measure_staged(), counts)
+            yield update.insert(forest, forest.storage.measure_staged(), counts)
 
 
 def shrink(
@@ -80,18 +80,18 @@ def shrink(
 
 def is_known(forest: BaseForest | None, number: int) -> TypeGuard[SeededForest]:
     """Tell whether a semi-supervised forest still has an example that it has learned."""
-    seen = 0 if forest is None else forest.examples.next_id
+    seen = 0 if forest is None else forest.next_id
     if number >= seen:
         raise ValueError(f"number must be that of an example, less than {seen}, got {number}.")
     if not isinstance(forest, SeededForest):
         raise TypeError("this forest has no seeds.")
-    return bool(forest.examples.vertices_of(np.array([number]))[0] >= 0)
+    return bool(forest.storage.vertices_of(np.array([number]))[0] >= 0)
 
 
 def given_label(forest: SeededForest, number: int) -> int | None:
     """Return the label that an example was given; ``None`` if it was given none."""
-    vertex = forest.examples.vertices_of(np.array([number]))[0]
-    record = forest.examples.state.vertices[vertex]
+    vertex = forest.storage.vertices_of(np.array([number]))[0]
+    record = forest.storage.arrays.vertices[vertex]
     return int(record["label"]) if record["cuts"] > 0 else None
 
 

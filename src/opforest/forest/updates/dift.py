@@ -19,7 +19,7 @@ def grow(
     forest: ApproximateForest, X: Array, label: Array, counts: Array
 ) -> Iterator[ApproximateForest]:
     """Learn examples."""
-    end = forest.examples.stage(X, label)
+    end = forest.storage.stage(X, label)
     yield forest
     _insert(forest, end, counts)
     yield forest
@@ -27,16 +27,18 @@ def grow(
 
 def insert(forest: ApproximateForest, conqueror: int, counts: Array) -> ApproximateForest:
     """Learn the staged example."""
-    _insert(forest, forest.examples.end + 1, counts)
+    _insert(forest, forest.storage.end + 1, counts)
     return forest
 
 
 def _insert(forest: ApproximateForest, end: int, counts: Array) -> None:
-    examples = forest.examples
+    examples = forest.storage
     while examples.end < end:
         with examples.lock.write():
-            body = examples.body
-            insert_prototypes(body.state, body.index, costs_as_bound(body), body.lines, end, counts)
+            body = examples.fields
+            insert_prototypes(
+                body.state, body.index, costs_as_bound(body), body.prototype_trees, end, counts
+            )
         examples.make_room_in_index()
 
 

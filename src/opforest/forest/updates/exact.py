@@ -38,7 +38,7 @@ def prepare(forest: BaseForest) -> Forest:
 
 def grow(forest: Forest, X: Array, label: Array, counts: Array) -> Iterator[Forest]:
     """Learn examples."""
-    examples, known = forest.examples, len(forest.examples)
+    examples, known = forest.storage, len(forest.storage)
     end = examples.stage(X, label)
     if known == 0 or len(X) >= WORTH_TRAINING * known:
         staged = np.arange(end - len(X), end)
@@ -55,30 +55,30 @@ def grow(forest: Forest, X: Array, label: Array, counts: Array) -> Iterator[Fore
 
 def insert(forest: Forest, conqueror: int, counts: Array) -> Forest:
     """Learn the staged example, which has been measured unless ``conqueror`` is −1."""
-    end = forest.examples.end + 1
-    if len(forest.examples) == 0:
+    end = forest.storage.end + 1
+    if len(forest.storage) == 0:
         forest = _retrain(forest, np.array([end - 1]), 0, counts)
         counts["learned"] += 1
     else:
-        forest.examples.need_bound()
+        forest.storage.need_bound()
         _insert(forest, end, conqueror >= 0, counts)
     return forest
 
 
 def _insert(forest: Forest, stop: int, measured: bool, counts: Array) -> None:
-    examples = forest.examples
+    examples = forest.storage
     insert_all = insert_seeded if isinstance(forest, SeededForest) else insert_exactly
     kernel = specialize(insert_all, forest.metric.kernel)
     while examples.end < stop:
         with examples.lock.write():
-            body = examples.body
+            body = examples.fields
             kernel(body.state, body.index, body.bound, stop, measured, forest.metric.kernel, counts)
         examples.make_room_in_index()
 
 
 def shrink(forest: Forest, ids: Array, counts: Array) -> Iterator[Forest]:
     """Forget examples."""
-    examples = forest.examples
+    examples = forest.storage
     examples.make_room(0)
     vertex = examples.vertices_of(ids)
     left = len(examples) - len(vertex)
@@ -92,18 +92,18 @@ def shrink(forest: Forest, ids: Array, counts: Array) -> Iterator[Forest]:
     while len(vertex):
         part = vertex[:REMOVALS_PER_CALL]
         with examples.lock.write():
-            body = examples.body
+            body = examples.fields
             done = kernel(body.state, body.index, body.bound, part, forest.metric.kernel, counts)
         vertex = vertex[done:]
         examples.make_room_in_index()
         yield forest
-    if 2 * examples.body.n_deleted[0] > examples.end:
+    if 2 * examples.fields.n_deleted[0] > examples.end:
         examples.compact()
 
 
 def _known(forest: Forest) -> Array:
     """Return the vertices of all examples."""
-    return forest.examples.vertices_of(forest.examples.ids)
+    return forest.storage.vertices_of(forest.storage.ids)
 
 
 def _retrain_without(forest: Forest, vertex: Array, counts: Array) -> Forest:
@@ -124,7 +124,7 @@ def _retrain(forest: Forest, vertex: Array, old: int, counts: Array) -> Forest:
     Forest
         A new forest; the old one does not change.
     """
-    examples, body, state = forest.examples, forest.examples.body, forest.examples.state
+    examples, body, state = forest.storage, forest.storage.fields, forest.storage.arrays
     rows, records = state.rows[vertex], state.vertices[vertex]
     if forest.metric.is_table:
         rows = np.ascontiguousarray(rows[:, vertex])
@@ -141,7 +141,7 @@ def _retrain(forest: Forest, vertex: Array, old: int, counts: Array) -> Forest:
     trained = type(forest).retrain(parts)
     was_prototype, is_prototype = records["cuts"] > 0, trained.is_prototype()
     was_prototype[old:] = False
-    is_other = trained.examples.costs()[:old] != state.cost[vertex[:old]]
+    is_other = trained.storage.costs()[:old] != state.cost[vertex[:old]]
     counts["prototypes_gained"] += (is_prototype & ~was_prototype).sum()
     counts["prototypes_lost"] += (was_prototype & ~is_prototype).sum()
     counts["reconquered"] += len(vertex) - old + is_other.sum()

@@ -20,20 +20,20 @@ def give_labels(forest: SeededForest, ids: Array, label: Array, counts: Array) -
         The forest itself, changed by one call of a kernel; or a new forest, and the old one does
         not change.
     """
-    examples = forest.examples
+    examples = forest.storage
     vertex = examples.vertices_of(ids)
     if len(ids) < max(2, WORTH_SPREADING * len(examples)):
         with examples.lock.write():
-            label_exactly(examples.state, examples.body.index, vertex, label, counts)
+            label_exactly(examples.arrays, examples.fields.index, vertex, label, counts)
         return forest
     with examples.lock.read():
-        parts, given, before = forest.parts(), forest.given(), examples.costs()
+        parts, given, before = forest.state(), forest.given(), examples.costs()
         place = examples.ids.searchsorted(ids)
     given[place] = label
     model = parts.model
     tree = as_tree(model.parent, model.weight)
     parts = parts._replace(model=label_only(given, parts.rows.dtype), rows=parts.rows.copy())
-    spread = SeededForest.from_parts(SeededForest.conquered(parts, tree))
+    spread = SeededForest.from_state(SeededForest.conquered(parts, tree))
     counts["prototypes_gained"] += (given != UNLabeled).sum() - forest.n_seeds
-    counts["reconquered"] += (spread.examples.costs() != before).sum()
+    counts["reconquered"] += (spread.storage.costs() != before).sum()
     return spread

@@ -22,7 +22,7 @@ def grow(
     forest: ApproximateForest, X: Array, label: Array, counts: Array
 ) -> Iterator[ApproximateForest]:
     """Learn examples."""
-    examples = forest.examples
+    examples = forest.storage
     end = examples.stage(X, label)
     # The whole batch is classified first, by the model before the update (Algorithm 1, line 1).
     conqueror = examples.find_staged(end)
@@ -35,7 +35,7 @@ def grow(
 
 def insert(forest: ApproximateForest, conqueror: int, counts: Array) -> ApproximateForest:
     """Learn the example that has been staged and measured."""
-    _insert(forest, np.array([conqueror]), forest.examples.end + 1, True, counts)
+    _insert(forest, np.array([conqueror]), forest.storage.end + 1, True, counts)
     return forest
 
 
@@ -43,14 +43,16 @@ def _insert(
     forest: ApproximateForest, conqueror: Array, stop: int, measured: bool, counts: Array
 ) -> None:
     """Learn examples up to ``stop``; the list starts with their conquerors."""
-    examples, metric = forest.examples, forest.metric.kernel
+    examples, metric = forest.storage, forest.metric.kernel
     kernel, begin = specialize(insert_opfi, metric), examples.end
     while (done := examples.end - begin) < stop - begin:
         some = conqueror[done : stop - begin]
         with examples.lock.write():
-            body = examples.body
+            body = examples.fields
             bound = costs_as_bound(body)
-            kernel(body.state, body.index, bound, body.lines, some, measured, metric, counts)
+            kernel(
+                body.state, body.index, bound, body.prototype_trees, some, measured, metric, counts
+            )
         examples.make_room_in_index()
 
 
