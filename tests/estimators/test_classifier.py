@@ -322,11 +322,11 @@ def test_labels_that_a_common_type_cannot_tell_apart_are_an_error():
     a = 2**53
     clf = OPFClassifier().fit([[0.0], [1.0], [5.0]], [a, a + 1, a + 1])
     before = pickle.dumps(clf)
-    with pytest.raises(ValueError, match="cannot be told apart as float64"):
+    with pytest.raises(ValueError, match="cannot be distinguished as float64"):
         clf.partial_fit([[10.0]], [7.0])
     assert pickle.dumps(clf) == before
     unsigned = OPFClassifier().fit([[0.0], [1.0]], np.array([2**63, 2**63 + 1], np.uint64))
-    with pytest.raises(ValueError, match="cannot be told apart"):
+    with pytest.raises(ValueError, match="cannot be distinguished"):
         unsigned.partial_fit([[10.0]], [-1])
 
 

@@ -126,7 +126,7 @@ class Memory:
             kept = classes[left]
             if kept.dtype.kind == "U":
                 kept = kept.astype(np.str_)  # no wider than needed
-            self.model.set_forest(forest.relabeled(code), np.array(kept.tolist(), kept.dtype.type),
+            self.model.set_forest(forest.relabel(code), np.array(kept.tolist(), kept.dtype.type),
                              report.as_counts())  # fmt: skip
         return report
 
@@ -164,7 +164,7 @@ class Memory:
         forest.renumber(snapshot.next, ids)  # version 0.2 did not save them in the model
         self.model = model
         names = [*model.classes_.tolist(), None]  # the label −1 is none
-        code = forest.label if self._is_supervised else model.seeded_forest().given()
+        code = forest.label if self._is_supervised else model.seeded_forest().given_labels()
         times = np.bincount(code % len(names), minlength=len(names)).tolist()
         self.counts = +Counter(dict(zip(names, times, strict=True)))
 
@@ -183,7 +183,7 @@ class Memory:
         with learned.read():
             forest, classes = learned
             costs = forest.class_costs(X, len(classes))
-            return classes[costs[1]], classes, forest.calibration().shares(*costs)
+            return classes[costs[1]], classes, forest.calibration().probabilities(*costs)
 
     def explain(self, x: Array) -> tuple[Explanation, dict[int, Array]]:
         """Return the path to one example, and the points on it, by id."""
@@ -213,7 +213,7 @@ def differences(one: OPFClassifier, other: OPFClassifier) -> list[str]:
         if mine.dtype != theirs.dtype or not np.array_equal(mine, theirs):
             found.append(name)
     if isinstance(one, OPFSemiSupervised) and not np.array_equal(
-        one.seeded_forest().given(), other.seeded_forest().given()
+        one.seeded_forest().given_labels(), other.seeded_forest().given_labels()
     ):
         found.append("given labels")
     return found

@@ -17,10 +17,10 @@ from opforest.core.metrics.metric import CallableMetric, Metric
 from opforest.core.metrics.types import Array
 from opforest.core.select.mst import SHARE_FOR_SEARCH
 from opforest.estimators.validation import check_algorithm
-from opforest.forest.approximate import forest_of
+from opforest.forest.approximate import build_forest
 from opforest.forest.forest import BaseForest
 from opforest.forest.seeded import SeededForest
-from opforest.forest.state import ForestState, read_only
+from opforest.forest.state import ForestState, freeze
 from opforest.forest.updates import UPDATES
 from opforest.persistence.container import require
 
@@ -54,7 +54,7 @@ def build_checked(parts: ForestState, n_classes: int) -> BaseForest:
         parts = parts._replace(kdtree=tree)
     else:
         check()
-    forest: BaseForest = SeededForest.from_state(parts) if _is_seeded(parts) else forest_of(parts)
+    forest = SeededForest.from_state(parts) if _is_seeded(parts) else build_forest(parts)
     try:
         forest.check_model()
     except AssertionError as error:
@@ -160,7 +160,7 @@ def _check_weights(parts: ForestState) -> None:
 def _call_along_edges(metric: CallableMetric, points: Array, parent: Array) -> Array:
     """Measure as training would, the smaller index first; 0 for a root."""
     function = partial(metric.function, **dict(metric.params))
-    points = read_only(points.view())
+    points = freeze(points.view())
     pairs = ((min(u, v), max(u, v)) for v, u in enumerate(parent.tolist()))
     try:
         return np.array([function(points[u], points[v]) if u >= 0 else 0.0 for u, v in pairs])

@@ -30,7 +30,7 @@ def _take(model: Any) -> EstimatorState:
     check_is_fitted(model, "density_forest_")
     forest: DensityForest = model.density_forest_
     check_unchanged(model, forest.metric)
-    k, hills, scale = forest.grown
+    k, hills, scale = forest.state
     arrays = {"rows": forest.rows, **hills._asdict(), "scale": scale}
     if forest.vectors is not None:
         arrays["vectors"] = forest.vectors

@@ -315,7 +315,7 @@ class OPFClassifier(MiniBatchClassifier):
         if not can_predict(self._forest):
             return None
         conqueror = self._query.measure(self._forest, read_one(x, self._column)[0])
-        code: int = self._forest.storage.arrays.vertices[conqueror]["label"]
+        code = int(self._forest.storage.labels_of(conqueror))
         return self._labels[code]
 
     @exclusive
@@ -443,7 +443,7 @@ class OPFClassifier(MiniBatchClassifier):
         else:
             queries = self._read_queries(self._forest, X)
             costs = self._forest.class_costs(queries, len(self._code))
-            share = self._find_calibration(self._forest).shares(*costs)
+            share = self._find_calibration(self._forest).probabilities(*costs)
         return pd.DataFrame(share, index=X.index, columns=self._labels)
 
     def _read_queries(self, forest: BaseForest, X: "pd.DataFrame") -> Array:

@@ -68,7 +68,7 @@ class StagedQuery:
         """Stage and measure an example, unless it was the last one; return its conqueror."""
         if self.values != values:
             self.stage(forest, values)
-            self.conqueror = forest.storage.measure_staged()
+            self.conqueror = forest.queries.measure_staged()
             self.values = values
         return self.conqueror
 
@@ -84,9 +84,8 @@ def staged_shares(
     forest: BaseForest, conqueror: int, n_classes: int, calibration: CostCalibration
 ) -> Array:
     """Return the probability of each class for the staged example."""
-    examples = forest.storage
-    offer = examples.offers_to_staged(n_classes)[None]
-    winner = examples.arrays.vertices["label"][conqueror : conqueror + 1]
+    offer = forest.queries.offers_to_staged(n_classes)[None]
+    winner = forest.storage.labels_of(slice(conqueror, conqueror + 1))
     cost, known = forest.to_units(offer), np.isfinite(offer)
-    share: Array = calibration.shares(cost, winner.astype(np.int64), known)[0]
+    share: Array = calibration.probabilities(cost, winner.astype(np.int64), known)[0]
     return share

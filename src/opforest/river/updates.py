@@ -5,6 +5,7 @@ from typing import TypeGuard
 
 import numpy as np
 
+from opforest.core.label_spread.batch import UNLabeled
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.forest.forest import BaseForest, Forest
@@ -63,14 +64,14 @@ def grow(update: Update, forest: BaseForest, X: Array, label: Array) -> Iterator
         forest.storage.stage(X, label)
         yield forest
         for _ in range(len(X)):
-            yield update.insert(forest, forest.storage.measure_staged(), counts)
+            yield update.insert(forest, forest.queries.measure_staged(), counts)
 
 
 def shrink(
     update: Update, forest: BaseForest | None, choose: Callable[[BaseForest], Array]
 ) -> Iterator[BaseForest]:
     """Return an iterator that forgets the examples whose ids are chosen, which is done at once."""
-    if update.shrink is None or forest is None:
+    if not update.can_forget or forest is None:
         raise ValueError(
             f"update={update.name!r} cannot forget: the effect of a single example on the "
             "forest is not recorded. Use update='exact'."
@@ -90,9 +91,8 @@ def is_known(forest: BaseForest | None, number: int) -> TypeGuard[SeededForest]:
 
 def given_label(forest: SeededForest, number: int) -> int | None:
     """Return the label that an example was given; ``None`` if it was given none."""
-    vertex = forest.storage.vertices_of(np.array([number]))[0]
-    record = forest.storage.arrays.vertices[vertex]
-    return int(record["label"]) if record["cuts"] > 0 else None
+    code = int(forest.given_labels(np.array([number]))[0])
+    return None if code == UNLabeled else code
 
 
 def give_label(forest: SeededForest, number: int, code: int) -> SeededForest:

@@ -66,8 +66,8 @@ def test_a_pair_has_one_value_in_every_code_path(name, problem):
             assert model.weight[v] == D[u, v]
     for v in range(len(X)):  # a forest of one example offers the plain distance
         alone = OPFClassifier(name, metric_params=PARAMS.get(name)).fit(X[v : v + 1], [0])
-        examples = alone.forest_.storage
-        _, offer = examples.find(examples.queries(Q))
+        queries = alone.forest_.queries
+        _, offer = queries.find(queries.prepare(Q))
         assert np.array_equal(offer, oracle.table(X[v : v + 1], REDUCED[name], Q)[:, 0])
 
 

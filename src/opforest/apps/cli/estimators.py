@@ -142,10 +142,10 @@ def prune(
         from opforest.apps.cli.models import require_no_data
         from opforest.apps.cli.output import print_facts, print_notes
         from opforest.apps.cli.scales import quiet_about_scales
-        from opforest.estimators.density_base import require_share
+        from opforest.estimators.density_base import require_fraction
         from opforest.io.tables import read_table
 
-        require_share("loss", loss)
+        require_fraction("loss", loss)
         learner = models.load_model(model)
         classifier = models.classifier_of(learner)
         if isinstance(classifier, opforest.OPFSemiSupervised) or classifier.update != "exact":
