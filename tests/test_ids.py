@@ -59,7 +59,7 @@ class History:
         self.alive = np.setdiff1d(self.alive, gone)
 
     def compact(self, _):
-        self.model.forest_.examples.compact()
+        self.model.forest_.storage.compact()
 
     def copy(self, count):
         if count % 2:

@@ -62,10 +62,10 @@ def batch(name: str, X: np.ndarray, y: np.ndarray) -> list[Row]:
     forest = clf.forest_
     best = best_of(
         REPEATS,
-        find=lambda: cpu_seconds(lambda: find_calibration(forest.examples, forest.to_units)),
+        find=lambda: cpu_seconds(lambda: find_calibration(forest.queries)),
         class_costs=lambda: cpu_seconds(lambda: clf.class_costs(queries)),
         proba=lambda: cpu_seconds(lambda: clf.predict_proba(queries)),
-        inverse=lambda: cpu_seconds(lambda: clf._shares(queries, False, INVERSE)),
+        inverse=lambda: cpu_seconds(lambda: clf._probabilities(queries, False, INVERSE)),
     )
     find = {key: best[key] for key in ("find", "class_costs")}
     use = {key: best[key] for key in ("proba", "inverse")}

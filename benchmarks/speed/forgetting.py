@@ -76,7 +76,9 @@ def window_step(d: int) -> Row:
 
     learn(2 * WINDOW)  # fill the window
     seconds = best_of(REPEATS, step=lambda: learn(STEPS) / STEPS)["step"]
-    return Row(case, 1e6 * seconds, "µs", note=f"{type(model.forest.examples.body.index).__name__}")
+    return Row(
+        case, 1e6 * seconds, "µs", note=f"{type(model.forest.storage.fields.index).__name__}"
+    )
 
 
 if __name__ == "__main__":

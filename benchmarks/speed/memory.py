@@ -70,7 +70,7 @@ def kept() -> list[Row]:
         f"bytes for each example, {KEPT_SIZE}×2 float64, fitted": (after_fit, KEPT_BAR),
         f"bytes for each example, with {GROWTH} more": (grown, GROWN_BAR),
     }
-    note = type(model.forest_.examples.body.index).__name__
+    note = type(model.forest_.storage.fields.index).__name__
     return [Row(case, value, "", bar, "at most", note=note) for case, (value, bar) in cases.items()]
 
 

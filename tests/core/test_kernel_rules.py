@@ -62,4 +62,4 @@ def test_kernels_return_nothing_numbers_or_one_array():
 
 def test_records_of_vertices_are_one_cache_line():
     forest = OPFClassifier().fit(np.eye(4), [0, 0, 1, 1]).forest_
-    assert forest.examples.state.vertices.itemsize <= 64
+    assert forest.storage.arrays.vertices.itemsize <= 64

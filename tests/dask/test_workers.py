@@ -24,20 +24,20 @@ from opforest.dask.spanning import opforest_span
 def _count_models():
     from opforest.forest.storage import ForestStorage
 
-    ForestStorage.uncounted = ForestStorage.__dict__["from_parts"]
+    ForestStorage.uncounted = ForestStorage.__dict__["from_state"]
     ForestStorage.restored = 0
 
     def count(cls, *parts):
         ForestStorage.restored += 1
         return cls.uncounted(*parts)
 
-    ForestStorage.from_parts = classmethod(count)
+    ForestStorage.from_state = classmethod(count)
 
 
 def _stop_counting():
     from opforest.forest.storage import ForestStorage
 
-    ForestStorage.from_parts = ForestStorage.__dict__["uncounted"]
+    ForestStorage.from_state = ForestStorage.__dict__["uncounted"]
     return ForestStorage.restored
 
 

@@ -137,7 +137,7 @@ def test_any_number_of_threads_gives_the_same_answer(moons):
 def test_two_threads_may_predict_with_one_model(moons):
     X, y = moons
     clf = OPFClassifier(n_jobs=2).fit(X, y)
-    state = [array.copy() for array in clf.forest_.examples.state]
+    state = [array.copy() for array in clf.forest_.storage.arrays]
     expected = clf.predict_proba(X)
     results = []
     threads = [
@@ -149,7 +149,7 @@ def test_two_threads_may_predict_with_one_model(moons):
         thread.join()
     assert len(results) == 4
     assert all(np.array_equal(result, expected) for result in results)
-    for array, before in zip(clf.forest_.examples.state, state, strict=True):
+    for array, before in zip(clf.forest_.storage.arrays, state, strict=True):
         assert np.array_equal(array, before)
 
 
@@ -322,11 +322,11 @@ def test_labels_that_a_common_type_cannot_tell_apart_are_an_error():
     a = 2**53
     clf = OPFClassifier().fit([[0.0], [1.0], [5.0]], [a, a + 1, a + 1])
     before = pickle.dumps(clf)
-    with pytest.raises(ValueError, match="cannot be told apart as float64"):
+    with pytest.raises(ValueError, match="cannot be distinguished as float64"):
         clf.partial_fit([[10.0]], [7.0])
     assert pickle.dumps(clf) == before
     unsigned = OPFClassifier().fit([[0.0], [1.0]], np.array([2**63, 2**63 + 1], np.uint64))
-    with pytest.raises(ValueError, match="cannot be told apart"):
+    with pytest.raises(ValueError, match="cannot be distinguished"):
         unsigned.partial_fit([[10.0]], [-1])
 
 

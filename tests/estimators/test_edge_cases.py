@@ -56,7 +56,7 @@ def test_labels_and_ids_that_cannot_be():
     before = clf.transduction_.tolist()
     for ids, label, message in [
         (9, "a", "ids must be those of known examples"),
-        (0, "b", "example 0 has the label 'a' already"),
+        (0, "b", "example 0 already has the label 'a'"),
         ([1, 1], ["a", "a"], "ids must be unique"),
         ([1, 2], ["a"], "y must be 2 labels"),
         (1, None, "y must be labels"),

@@ -166,7 +166,7 @@ def test_bad_input():
     X, y = np.array([[0.0], [1.0], [2.0]]), [0, 1, 1]
     clf = OPFClassifier().fit(X, y)
     for function in (prune, learn_from_errors):
-        with pytest.raises(ValueError, match="class 7, which is none of the 2 known classes"):
+        with pytest.raises(ValueError, match="class 7, which is not one of the 2 known classes"):
             function(clf, X, [0, 1, 7])
         with pytest.raises(ValueError, match="update='exact'"):
             function(OPFClassifier(update="opfi").fit(X, y), X, y)

@@ -101,7 +101,7 @@ def test_what_cannot_be_learned(preparation, table, message):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ([1.0, "w"], "column 2 has 'w', which was not there in training: x, y"),
+        ([1.0, "w"], "column 2 has 'w', which is not in the training data: x, y"),
         (["z", "x"], "column 1 held numbers in training, and now text"),
         ([1.0, None], "cells are missing in 2"),
         ([1.0], "there must be 2 columns, got 1"),

@@ -23,7 +23,7 @@ def assert_equals_oracle(clf, D, y, DQ, Q):
     predecessor, root = oracle.paths(D, tree, y, roots)
     assert [tuple(edge) for edge in forest.edges.tolist()] == tree
     assert forest.prototypes.tolist() == roots
-    assert np.array_equal(forest.examples.state.cost, cost)
+    assert np.array_equal(forest.storage.arrays.cost, cost)
     assert forest.predecessor.tolist() == predecessor
     assert forest.root.tolist() == root
 
@@ -46,7 +46,7 @@ def test_euclidean_forest_equals_oracle(problem, algorithm):
     clf = OPFClassifier(algorithm=algorithm).fit(X, y)
     distance = oracle.squared_euclidean
     assert_equals_oracle(clf, oracle.table(X, distance), y, oracle.table(X, distance, Q), Q)
-    assert np.array_equal(clf.forest_.cost, np.sqrt(clf.forest_.examples.state.cost))
+    assert np.array_equal(clf.forest_.cost, np.sqrt(clf.forest_.storage.arrays.cost))
 
 
 @pytest.mark.parametrize("name", [name for name in REDUCED if name != "sqeuclidean"])
@@ -123,7 +123,7 @@ def test_many_tiles_equal_oracle(d, dtype):
     assert [tuple(edge) for edge in clf.forest_.edges.tolist()] == tree
     roots = oracle.prototypes(tree, y)
     cost = oracle.costs(D, roots)
-    assert np.array_equal(clf.forest_.examples.state.cost, cost)
+    assert np.array_equal(clf.forest_.storage.arrays.cost, cost)
     assert clf.conquerors(Q)[0].tolist() == oracle.conquerors(cost, DQ)[0]
     clf.forest_.check()
 

@@ -50,10 +50,10 @@ def searches(monkeypatch):
 
 def offers_by_hand(clf, at_most=1000):
     """Return the offers without themselves to the examples judged, in units, and their classes."""
-    examples = clf.forest_.examples
+    examples = clf.forest_.storage
     n = len(examples)
     ids = examples.vertices_of(examples.ids)
-    rows = examples.state.rows
+    rows = examples.arrays.rows
     kernel = examples.metric.kernel
     D = measure_block(rows, 0, examples.end, kernel)[np.ix_(ids, ids)]
     label, cost = clf.forest_.label.tolist(), examples.costs().tolist()
@@ -238,7 +238,7 @@ def test_many_examples_by_any_search_and_any_number_of_threads(algorithm):
         clf = OPFClassifier(algorithm=algorithm, n_jobs=jobs).fit(X, y)
         assert_same_calibration(clf, expected)
     clf.forget(np.arange(0, 40)).partial_fit(X[:5], y[:5])
-    assert clf.forest_.examples.body.n_deleted[0]
+    assert clf.forest_.storage.fields.n_deleted[0]
     again = OPFClassifier().fit(np.concatenate((X[40:], X[:5])), np.concatenate((y[40:], y[:5])))
     assert_same_calibration(clf, again)
 
@@ -336,14 +336,14 @@ def test_logarithms_tell_where_probabilities_cannot():
     clf = OPFClassifier().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
     found = CostCalibration(1e4, 0.0, *clf.forest_.calibration()[2:])
     costs, winner, known = np.array([[1.0, 1.5, 2.0]]), np.array([0]), np.ones((1, 3), bool)
-    assert found.shares(costs, winner, known).tolist() == [[1, 0, 0]]
-    logs = found.log_shares(costs, winner, known)
+    assert found.probabilities(costs, winner, known).tolist() == [[1, 0, 0]]
+    logs = found.log_probabilities(costs, winner, known)
     np.testing.assert_allclose(logs, -1e4 * np.log(costs), atol=1e-12)
-    logs = found.log_shares(np.array([[5e-324, 1e300, np.inf]]), winner, known)
+    logs = found.log_probabilities(np.array([[5e-324, 1e300, np.inf]]), winner, known)
     assert logs[0, 1] == pytest.approx(-1e4 * (math.log(1e300) + 744.44))
     assert logs[0, 2] == -np.inf
     nothing = CostCalibration(2.0, 0.0, 0, 0)
-    shares = nothing.shares(np.array([[0.0, 0.0, 1.0]]), np.array([1]), known)
+    shares = nothing.probabilities(np.array([[0.0, 0.0, 1.0]]), np.array([1]), known)
     assert shares[0] == pytest.approx([0.5, 0.5, 0])
 
 
@@ -454,14 +454,14 @@ def test_streams_find_it_anew_when_enough_has_changed(searches, tmp_path):
     river = pytest.importorskip("opforest.river.classifier")
     rng = np.random.default_rng(0)
     model = river.OPFClassifier(window_size=30)
-    assert model.calibration is None
+    assert model.exponent is None
     found = []
     for i, x in enumerate(rng.random((200, 2)).tolist()):
         x = {"a": x[0], "b": x[1]}
         if model.predict_proba_one(x) and len(searches) > len(found):
             found.append(i)
             batch = OPFClassifier().fit(model.forest.points, model.forest.label)
-            assert model.calibration == pytest.approx(batch.exponent_)
+            assert model.exponent == pytest.approx(batch.exponent_)
             searches.pop()  # the batch's own search
         model.learn_one(x, int(x["a"] + x["b"] > 1))
         if i == 100:
@@ -469,7 +469,7 @@ def test_streams_find_it_anew_when_enough_has_changed(searches, tmp_path):
         if i == 110:
             opforest.save(model, tmp_path / "stream")
             model = opforest.load(tmp_path / "stream")
-            assert model.calibration == pytest.approx(batch.exponent_)
+            assert model.exponent == pytest.approx(batch.exponent_)
     # At first of 1 example, then after 5 more, and 5 × 6 more; then of the 30 in the window, where
     # each new example also forgets one.
     assert found[:3] == [1, 6, 33]

@@ -298,7 +298,7 @@ def test_data_frames_are_read_by_name(prepared):
 @pytest.mark.parametrize(
     ("row", "message", "column"),
     [
-        ([1, "green"], "'green', which was not there in training: blue, red", "color"),
+        ([1, "green"], "'green', which is not in the training data: blue, red", "color"),
         (["1", "red"], "held numbers in training, and now text", None),
         ([1, 2], "held text in training, and now numbers", None),
         ([1], "row 0 must have 2 cells, got 1", None),

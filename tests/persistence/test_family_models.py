@@ -32,7 +32,7 @@ def test_semi_supervised_forests_go_on(tmp_path, metric, seeds):
     for model in (clf, twin):
         free = np.flatnonzero(Y[8:50] == -1)[:3] + 8
         model.partial_fit(X[50:], Y[50:]).label(free, [2, 1, 0]).forget(20)
-    twin._seeded().check()
+    twin.seeded_forest().check()
     assert_same_model(clf, twin, Q)
 
 
@@ -42,10 +42,10 @@ def test_sharpness_is_kept_until_a_label_comes(tmp_path):
     twin = again(clf, tmp_path)
     found = twin.forest_.found_calibration
     assert found == clf.forest_.found_calibration
-    assert found.is_of(twin.forest_.examples)
+    assert found.is_of(twin.forest_.storage)
     free = np.flatnonzero(Y[8:] == -1)[0] + 8
     twin.label(free, 2)
-    assert not found.is_of(twin.forest_.examples)
+    assert not found.is_of(twin.forest_.storage)
     labels = np.delete(np.where(np.arange(60) == free, 2, Y), [3, 7])
     fresh = OPFSemiSupervised().fit(np.delete(X, [3, 7], axis=0), labels)
     assert np.array_equal(twin.predict_proba(Q), fresh.predict_proba(Q))

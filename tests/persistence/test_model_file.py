@@ -48,7 +48,7 @@ def again(model, path, metric=None):
 
 def assert_same_forest(a, b):
     assert type(a) is type(b)
-    for one, other in zip(a.examples.model(), b.examples.model(), strict=True):
+    for one, other in zip(a.storage.model(), b.storage.model(), strict=True):
         assert one.dtype == other.dtype
         assert np.array_equal(one, other)
     for name in SHOWN:
@@ -71,7 +71,7 @@ def assert_same(a, b):
     assert names[0] == names[1]
     assert set(vars(a)) == set(vars(b))
     assert set(vars(a.forest_)) == set(vars(b.forest_))
-    assert set(vars(a.forest_.examples)) == set(vars(b.forest_.examples))
+    assert set(vars(a.forest_.storage)) == set(vars(b.forest_.storage))
     assert_same_forest(a.forest_, b.forest_)
 
 

@@ -23,6 +23,7 @@ from tests.support.streams import (
 
 import opforest
 import opforest.forest.forest
+import opforest.forest.queries
 import opforest.forest.storage
 from opforest.forest.updates import UPDATES, exact
 from opforest.river import OPFClassifier
@@ -292,7 +293,7 @@ def test_test_then_train_calls_each_kernel_once(metric, monkeypatch):
         monkeypatch.setattr(module, "specialize", lambda compiled, metric: compiled)
 
     clf = learned(as_dicts(np.eye(5)), range(5), metric=metric)
-    spy(opforest.forest.storage, "measure_staged", 1)
+    spy(opforest.forest.queries, "measure_staged", 1)
     spy(opforest.forest.storage, "find_undefined", 2)
     spy(exact, "insert_exactly", 4)
     x = {"x0": 0.5, "new": 2}

@@ -130,7 +130,7 @@ def test_a_window_with_an_index(monkeypatch):
     model = OPFClassifier(window_size=60)
     kinds = set()
     for i, x in enumerate(as_dicts(X)):
-        index = model.forest.examples.body.index if i else NoIndex()
+        index = model.forest.storage.fields.index if i else NoIndex()
         if isinstance(index, DynamicKDTree) and i % 7 < 3:
             index.status["pause"] = 2  # as if searches took too long
         if i % 5:
@@ -141,7 +141,7 @@ def test_a_window_with_an_index(monkeypatch):
             known = slice(max(0, i - 59), i + 1)
             assert_same_as_fit(model, X[known], y[known])
     assert kinds == {NoIndex, DynamicKDTree}
-    assert len(model.forest.examples.state.vertices) <= 4 * 60
+    assert len(model.forest.storage.arrays.vertices) <= 4 * 60
 
 
 def test_memory_is_constant():

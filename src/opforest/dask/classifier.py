@@ -141,7 +141,7 @@ class DaskOPFClassifier(OPFClassifier):
         """
         local = self._as_local()
         _train(local, X, y, current_client(self.client))
-        self.__dict__ = {**vars(local), **self._not_learned(), "_shipped": None}
+        self.__dict__ = {**vars(local), **vars(self.copy_unfitted()), "_shipped": None}
         return self
 
     def partial_fit(
@@ -215,7 +215,7 @@ class DaskOPFClassifier(OPFClassifier):
         dask array, or array, of shape (n_samples, n_classes)
             The probabilities: lazy if X is a Dask collection.
         """
-        return self._lazy_shares(X) if is_dask_collection(X) else super().predict_proba(X)
+        return self._lazy_proba(X) if is_dask_collection(X) else super().predict_proba(X)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of the probabilities.
@@ -230,7 +230,7 @@ class DaskOPFClassifier(OPFClassifier):
         dask array, or array, of shape (n_samples, n_classes)
             Natural logarithms: lazy if X is a Dask collection.
         """
-        return self._lazy_shares(X, True) if is_dask_collection(X) else super().predict_log_proba(X)
+        return self._lazy_proba(X, True) if is_dask_collection(X) else super().predict_log_proba(X)
 
     def class_costs(self, X: Any) -> Any:
         """Return the cheapest offer of each class, in the metric's own units.
@@ -293,15 +293,17 @@ class DaskOPFClassifier(OPFClassifier):
         names = OPFClassifier._get_param_names()
         return OPFClassifier(**{name: getattr(self, name) for name in names})
 
-    def _lazy_shares(self, X: Collection, log: bool = False) -> da.Array:
+    def _lazy_proba(self, X: Collection, log: bool = False) -> da.Array:
         check_is_fitted(self, "forest_")
-        learned = self._learned()
+        learned = self.fitted_forest()
         with learned.read():
             calibration = learned.forest.calibration(
                 self.n_jobs
             )  # so that workers need not find it
             n_classes = len(learned.classes)
-            return self._answer("_shares", X, np.dtype(np.float64), n_classes, log, calibration)
+            return self._answer(
+                "_probabilities", X, np.dtype(np.float64), n_classes, log, calibration
+            )
 
     def _answer(
         self,
@@ -374,7 +376,7 @@ def _train(
     tree = root_tree(len(y), *(np.require(array, requirements="W") for array in edges))
     rows = _gather(points, np.empty((len(y), matrix.shape[1]), edges.weight.dtype), client)
     forest = Forest.train(rows, label, metric, local.algorithm, local.n_jobs, tree)
-    local._keep(forest, classes)
+    local.set_forest(forest, classes)
 
 
 def _load(
@@ -399,7 +401,7 @@ def _check_parameters(local: OPFClassifier) -> Metric:
             "the model of a Python function is a table of all pairs, which does not scale. "
             "Decorate the function with @numba.njit, or use opforest.OPFClassifier."
         )
-    metric = local._find_metric()
+    metric = local.resolve_metric()
     if metric.is_precomputed:
         raise ValueError(
             "metric='precomputed' means a table of all pairs, which does not scale. Use "

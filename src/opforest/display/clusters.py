@@ -83,7 +83,7 @@ class ClusterDisplay:
         if not isinstance(estimator, OPFClustering):
             name = type(estimator).__name__
             raise ValueError(f"estimator must be an OPFClustering, got {name}.")
-        check_is_fitted(estimator, "_forest_")
+        check_is_fitted(estimator, "density_forest_")
         points: Array = check_array(X, dtype=np.float64, input_name="X")
         n, d = len(estimator.labels_), estimator.n_features_in_
         is_any = get_tags(estimator).input_tags.pairwise

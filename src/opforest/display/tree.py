@@ -85,7 +85,7 @@ class TreeDisplay:
         require_matplotlib()
         classifier = classifier_of(estimator)
         forest = classifier.forest_
-        with forest.examples.lock.read():
+        with forest.storage.lock.read():
             length = forest.edge_lengths().astype(np.float64)
             if not np.isfinite(length.sum()):
                 raise ValueError("the distances are too large to draw. Rescale the features.")

@@ -11,6 +11,7 @@ from functools import wraps
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self, TypeVar
 
+import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_X_y
@@ -30,14 +31,14 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class _StoppedError(MemoryError):
-    """A ``MemoryError`` that says what has been done; it is replaced by a plain one."""
+    """A ``MemoryError`` whose message counts the examples done; a plain one replaces it."""
 
 
-def tells_of_memory(method: Method) -> Method:
-    """Let the ``MemoryError`` of an update be a plain one that says what became of the model.
+def explain_memory_errors(method: Method) -> Method:
+    """Make the ``MemoryError`` of an update a plain one that describes the state of the model.
 
-    What raises another one has not changed the model yet. That of NumPy is of a type of its own,
-    which cannot be made of a text.
+    NumPy's own class of this error cannot be made from a text. Any error but a ``_StoppedError``
+    is raised before the model has changed.
     """
 
     @wraps(method)
@@ -61,12 +62,7 @@ class FittedForest(NamedTuple):
 
     def read(self) -> Holder:
         """Return a context in which the forest does not change."""
-        return self.forest.examples.lock.read()
-
-    def labels_of(self, index: Array) -> Array:
-        """Return the labels of examples."""
-        labels: Array = self.classes[self.forest.label[index]]
-        return labels
+        return self.forest.storage.lock.read()
 
 
 class MetricEstimator(NotebookMixin, BaseEstimator):
@@ -78,8 +74,8 @@ class MetricEstimator(NotebookMixin, BaseEstimator):
     n_jobs: int | None = None
     verbose: int = 0
 
-    def _find_metric(self) -> Metric:
-        """Return the metric, if the algorithm can search by it."""
+    def resolve_metric(self) -> Metric:
+        """Return the metric, or raise a ``ValueError`` if ``algorithm`` does not support it."""
         metric = resolve(self.metric, self.metric_params)
         check_algorithm(self.algorithm, metric)
         return metric
@@ -95,8 +91,8 @@ class MetricEstimator(NotebookMixin, BaseEstimator):
 class ForestEstimator(MetricEstimator):
     """The base of estimators that learn a forest of labeled examples.
 
-    A subclass has the parameters ``metric``, ``metric_params`` and, if it likes, the others of
-    ``MetricEstimator``; it calls ``_keep`` with what it has learned.
+    A subclass has at least the parameters ``metric`` and ``metric_params``, and calls
+    ``set_forest`` when it has learned.
     """
 
     forest_: BaseForest
@@ -114,30 +110,68 @@ class ForestEstimator(MetricEstimator):
     @property
     def n_features_in_(self) -> int:
         """The number of features; for precomputed distances, the number of examples."""
-        if "forest_" not in vars(self):
-            raise AttributeError("there is no n_features_in_ before fit")
-        return self.forest_.n_features
+        return self.fitted_forest("n_features_in_").forest.n_features
 
     @n_features_in_.setter
     def n_features_in_(self, n_features: int) -> None:
-        """Ignore what scikit-learn sets: the forest knows the number."""
+        """Ignore the number that scikit-learn sets: the forest has it."""
 
-    # Learning.
+    def fitted_forest(self, name: str = "forest_") -> FittedForest:
+        """Return the forest and the classes that belong to it.
 
-    def _unfitted(self) -> Self:
+        Raise an ``AttributeError`` that names an attribute if there is no forest yet.
+        """
+        attributes = vars(self)
+        if "forest_" not in attributes:
+            raise AttributeError(f"there is no {name} before fit")
+        return FittedForest(attributes["forest_"], attributes["classes_"])
+
+    def set_forest(self, forest: BaseForest, classes: Array, counts: Array | None = None) -> None:
+        """Replace the forest, its classes and the counts of an update, by one assignment."""
+        learned = {**vars(self), "forest_": forest, "classes_": classes, "_counts": counts}
+        learned.setdefault("_learned_with", (self.metric, self.metric_params))
+        if forest.metric.is_precomputed and counts is not None:
+            learned.pop("feature_names_in_", None)  # the new columns have no names
+        self.__dict__ = learned
+
+    def copy_unfitted(self) -> Self:
         """Return a copy that has learned nothing."""
         fresh = type(self)(**self.get_params(deep=False))
-        fresh.__dict__ |= self._not_learned()
+        for name, value in vars(self).items():
+            if not name.endswith("_") and name not in ("_counts", "_learned_with"):
+                setattr(fresh, name, value)
         return fresh
 
-    def _not_learned(self) -> dict[str, Any]:
-        """Return all attributes except those that were learned."""
-        learned = ("_counts", "_learned_with")
-        return {
-            name: value
-            for name, value in vars(self).items()
-            if not name.endswith("_") and name not in learned
-        }
+    def _apply(
+        self, steps: Iterator[BaseForest], classes: Array, counts: Array, what: tuple[str, str, int]
+    ) -> Self:
+        """Keep each forest that an update yields; restore the old state if it failed at once.
+
+        ``what`` is the method, the participle of what it does, and the number of examples.
+        """
+        method, done, n = what
+        before = self.__dict__
+        try:
+            for forest in steps:
+                self.set_forest(forest, classes, counts)
+        except BaseException as error:
+            number = 0 if self.__dict__ is before else int(counts[done][0])
+            if number == 0:
+                self.__dict__ = before
+            if isinstance(error, KeyboardInterrupt | MemoryError):
+                kind, reason = (
+                    (_StoppedError, "ran out of memory")
+                    if isinstance(error, MemoryError)
+                    else (KeyboardInterrupt, "was interrupted")
+                )
+                raise kind(
+                    f"{method} {reason}: {number} of {n} examples have been {done}, and the "
+                    "model is valid."
+                ) from error
+            raise
+        return self
+
+    # Validation.
 
     def _check_examples(self, X: Any, y: Any) -> tuple[Array, Array]:
         """Validate and return the first examples to learn, and their labels."""
@@ -145,7 +179,7 @@ class ForestEstimator(MetricEstimator):
         check_labels(y)
         return X, y
 
-    def _check_more(self, X: Any, y: Any) -> tuple[Array, Array]:
+    def check_batch(self, X: Any, y: Any) -> tuple[Array, Array]:
         """Validate and return more examples and their labels."""
         self._check_metric()
         dtype = self.forest_.dtype
@@ -166,54 +200,21 @@ class ForestEstimator(MetricEstimator):
                 f"{self._learned_with[1]!r}, which have been changed since. Call fit first."
             )
 
-    def _keep(self, forest: BaseForest, classes: Array, counts: Array | None = None) -> None:
-        """Keep what was learned, by one assignment."""
-        learned = {**vars(self), "forest_": forest, "classes_": classes, "_counts": counts}
-        learned.setdefault("_learned_with", (self.metric, self.metric_params))
-        if forest.metric.is_precomputed and counts is not None:
-            learned.pop("feature_names_in_", None)  # the new columns have no names
-        self.__dict__ = learned
-
-    def _follow(
-        self, steps: Iterator[BaseForest], classes: Array, counts: Array, what: tuple[str, str, int]
-    ) -> Self:
-        """Keep each forest that an update yields; restore the old state if it failed at once.
-
-        ``what`` names the method, what it does to examples, and to how many, for messages.
-        """
-        method, done, many = what
-        before = self.__dict__
-        try:
-            for forest in steps:
-                self._keep(forest, classes, counts)
-        except BaseException as error:
-            number = 0 if self.__dict__ is before else int(counts[done][0])
-            if number == 0:
-                self.__dict__ = before
-            if isinstance(error, KeyboardInterrupt | MemoryError):
-                kind, reason = (
-                    (_StoppedError, "ran out of memory")
-                    if isinstance(error, MemoryError)
-                    else (KeyboardInterrupt, "was interrupted")
-                )
-                raise kind(
-                    f"{method} {reason}: {number} of {many} examples have been {done}, and the "
-                    "model is valid."
-                ) from error
-            raise
-        return self
-
-    # Reading.
-
     def _check_queries(self, X: npt.ArrayLike) -> Array:
         check_is_fitted(self, "forest_")
-        queries: Array = validate_data(self, X, dtype=self.forest_.dtype, reset=False)
+        dtype = self.forest_.dtype
+        # For one query, scikit-learn's checks take longer than the search.
+        if (
+            type(X) is np.ndarray
+            and (X.ndim, X.dtype) == (2, dtype)
+            and len(X)
+            and X.shape[1] == self.n_features_in_
+            and not hasattr(self, "feature_names_in_")
+            and np.isfinite(X).all()
+        ):
+            return X
+        queries: Array = validate_data(self, X, dtype=dtype, reset=False)
         return queries
-
-    def _learned(self) -> FittedForest:
-        """Return the forest and the classes that belong to it."""
-        attributes = vars(self)
-        return FittedForest(attributes["forest_"], attributes["classes_"])
 
     # Notebooks.
 
@@ -221,19 +222,19 @@ class ForestEstimator(MetricEstimator):
         """Return the numbers of examples, features, classes and prototypes."""
         if "forest_" not in vars(self):
             return ""
-        forest, classes = self._learned()
-        said = [count(len(forest), "example"), count(len(classes), "class", "classes")]
+        forest, classes = self.fitted_forest()
+        facts = [count(len(forest), "example"), count(len(classes), "class", "classes")]
         if not forest.metric.is_precomputed:
-            said.insert(1, count(forest.n_features, "feature"))
-        return ", ".join((*said, count(len(forest.prototypes), forest.seed_name)))
+            facts.insert(1, count(forest.n_features, "feature"))
+        return ", ".join((*facts, count(len(forest.prototypes), forest.seed_name)))
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         """Return what scikit-learn shows as fitted attributes, without finding the calibration."""
         names = ("classes_", "feature_names_in_", "forest_", "n_features_in_", "update_report_")
         known = {name: getattr(self, name) for name in names if hasattr(self, name)}
-        found = self.forest_.found_calibration
-        if found is not None and found.is_of(self.forest_.examples):
-            known["exponent_"] = found.exponent
+        calibration = self.forest_.current_calibration()
+        if calibration is not None:
+            known["exponent_"] = calibration.exponent
         shown = BaseEstimator._get_fitted_attr_html(SimpleNamespace(**known), doc_link)
         shown.estimator_class = type(self)
         return shown

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from opforest._utils.progress import phase, printing
 from opforest.core.metrics.types import Array
-from opforest.estimators.base import ForestEstimator, tells_of_memory
-from opforest.estimators.validation import check_ids, encode, warn_of_spreads
+from opforest.estimators.base import ForestEstimator, explain_memory_errors
+from opforest.estimators.validation import as_one_row, check_ids, encode, warn_about_scales
 from opforest.forest.explanation import Explanation, explain
 from opforest.forest.forest import Forest
 from opforest.forest.probabilities import CostCalibration
@@ -42,20 +42,19 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         ``{"p": …}`` for ``"minkowski"`` (default 2), ``{"gamma": …}`` for ``"gaussian"``
         (default 1), keyword arguments for a Python callable.
     update : {"exact", "opfi", "dift"}, default="exact"
-        How ``partial_fit`` grows the forest. ``"exact"`` gives exactly the model you would get by
-        refitting on all examples. ``"opfi"`` is the algorithm of Ponti and Riva, an approximation.
-        ``"dift"``, their baseline, makes every new example a prototype. Each takes time at most
-        linear in the number of known examples for each new one.
+        How ``partial_fit`` grows the forest. ``"exact"`` gives exactly the model of refitting on
+        all examples. ``"opfi"`` is the approximation of Ponti and Riva. ``"dift"``, their
+        baseline, makes every new example a prototype. For each new example, all take time at most
+        linear in the number of known ones.
     algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        How to search when learning, forgetting and predicting. ``"kd_tree"`` is for the Euclidean
-        family, cosine, correlation, squared_chord, manhattan, chebyshev, and minkowski with
-        p ≥ 1. ``"auto"`` uses it where there are many examples and a probe of its searches shows
-        that it is worthwhile: in few dimensions or on clustered data. The forest is identical
-        either way.
+        How to search when learning, forgetting and predicting; the forest is identical either
+        way. ``"kd_tree"`` supports the Euclidean family, cosine, correlation, squared_chord,
+        manhattan, chebyshev, and minkowski with p ≥ 1. ``"auto"`` uses it for many examples if a
+        probe shows that it is faster: in few dimensions or on clustered data.
     n_jobs : int, default=None
-        The number of threads that share the queries of a prediction, and the work of ``fit``
-        unless by Prim's algorithm. ``None`` means 1 unless in a ``joblib.parallel_config``
-        context, −1 means all processors. The result does not depend on it.
+        The number of threads for predictions and, except for Prim's algorithm, ``fit``. ``None``
+        means 1 unless in a ``joblib.parallel_config`` context, −1 means all processors. The result
+        does not depend on it.
     verbose : int, default=0
         Whether ``fit`` and ``partial_fit`` print their phases and times.
 
@@ -64,7 +63,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     classes_ : array of shape (n_classes,)
         The labels.
     forest_ : Forest
-        What was learned: costs, predecessors, roots, prototypes, tree edges, ids. Its arrays name
+        The model: costs, predecessors, roots, prototypes, tree edges, ids. Its arrays name
         examples by their index; everything else names them by their id.
     exponent_ : float
         The exponent e that turns costs into probabilities; see the notes.
@@ -84,17 +83,17 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
 
     While one thread learns or forgets, others may predict, explain and pickle: each sees the model
     before or after a whole example. One thread at a time may change it. A process forked while
-    another thread was changing the model raises a ``RuntimeError`` where it uses the model, because
-    its copy may be half changed; models that nobody was changing work there.
+    another thread was changing the model raises a ``RuntimeError`` when it uses that model,
+    because its copy may be half changed.
 
     With c_k the cheapest offer of class k, its probability is proportional to c_k ** −e. The
     exponent e, ``exponent_``, maximizes the likelihood of up to 1000 known examples, evenly spaced
     in order of arrival, each judged by the offers of the others. It is found when probabilities
     are first needed after a change, depends only on the forest, and is close to the intrinsic
     dimension of the data. Very small offers, including 0, are raised to half of the offer that one
-    in a hundred of those examples undercuts: even an exact match is not certain, because copies
-    may have different labels. If another class ties with the predicted one, the predicted one gets
-    the next larger number, so that it is always the unique maximum.
+    in a hundred of those examples undercuts: even an exact match is not certain, because
+    duplicates may have different labels. If another class ties with the predicted one, the
+    predicted one gets the next larger number, so that it is always the unique maximum.
 
     References
     ----------
@@ -140,16 +139,11 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             The examples, or the distances between them if ``metric="precomputed"``.
         y : array-like of shape (n_samples,)
             Their labels, of any kind that can be sorted.
-
-        Returns
-        -------
-        OPFClassifier
-            The fitted classifier itself.
         """
-        self.__dict__ = self._trained(X, y).__dict__
+        self.__dict__ = self._train(X, y).__dict__
         return self
 
-    @tells_of_memory
+    @explain_memory_errors
     def partial_fit(
         self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
     ) -> Self:
@@ -166,57 +160,43 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             The examples. If ``metric="precomputed"``, the distances from each to all known
             examples, in the order of ``forest_.ids``, and then to all examples of this call:
             (n_samples, n_known + n_samples). The latter may be left out for a single example and
-            for copies of known ones. The precision is that of the model: float64 is rounded where
+            for duplicates of known ones. The precision is that of the model: float64 is rounded if
             it was fitted to float32.
         y : array-like of shape (n_samples,)
             Their labels, which may be new at any time.
         classes : array-like, default=None
             Labels to announce; they join ``classes_`` even before an example does.
-
-        Returns
-        -------
-        OPFClassifier
-            The classifier itself.
         """
         if not hasattr(self, "forest_"):
             return self._begin(X, y, classes)
         update = find_update(self.update)
-        X, y = self._check_more(X, y)
+        X, y = self.check_batch(X, y)
         all_classes, label = encode(y, self.classes_, classes)
         counts = no_counts()
         forest = update.prepare(self.forest_)
-        if len(all_classes) > len(
-            self.classes_
-        ):  # a copy: the old forest belongs to the old classes
-            forest = forest.relabeled(np.searchsorted(all_classes, self.classes_))
+        if len(all_classes) > len(self.classes_):  # the old forest belongs to the old classes
+            forest = forest.relabel(np.searchsorted(all_classes, self.classes_))
         steps = update.grow(forest, X, label, counts)
         with printing(type(self).__name__, self.verbose):
             phase("learning", len(X))
-            return self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
+            return self._apply(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
 
-    @tells_of_memory
+    @explain_memory_errors
     def forget(self, ids: npt.ArrayLike) -> Self:
         """Remove examples; the result is exactly the model refitted without them.
 
         The first example learned has the id 0, the next one 1, and so on: after ``fit``, ids are
         rows of X. ``forest_.ids`` holds the ids of all known examples, in ascending order;
         ``explain`` and ``conquerors`` name examples by them. Ids do not change when other examples
-        are forgotten, and are not used again until ``fit`` begins anew. Classes stay in
+        are forgotten, and are not used again until ``fit`` starts over. Classes stay in
         ``classes_`` even without examples.
 
-        If the call fails, the model is exactly as it was before; if it is interrupted (Ctrl-C) or
-        runs out of memory on the way, the model has forgotten some of the examples, if any, and the
-        ``KeyboardInterrupt`` or ``MemoryError`` says how many.
+        Errors and interrupts are handled as by ``partial_fit``.
 
         Parameters
         ----------
         ids : int or array-like of int
             The ids of the examples to forget.
-
-        Returns
-        -------
-        OPFClassifier
-            The classifier itself.
 
         Examples
         --------
@@ -229,17 +209,13 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         """
         check_is_fitted(self, "forest_")
         update = find_update(self.update)
-        if update.shrink is None:
-            raise ValueError(
-                f"update={self.update!r} cannot forget: the effect of a single example on the "
-                "forest is not recorded. Use update='exact'."
-            )
+        update.require_forgetting()
         self._check_metric()
         forest = update.prepare(self.forest_)
         ids = check_ids(ids, forest)
         counts = no_counts()
         steps = update.shrink(forest, ids, counts)
-        return self._follow(steps, self.classes_, counts, ("forget", "forgotten", len(ids)))
+        return self._apply(steps, self.classes_, counts, ("forget", "forgotten", len(ids)))
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Return the label of each example's conqueror.
@@ -256,10 +232,9 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             The labels.
         """
         X = self._check_queries(X)
-        learned = self._learned()
-        with learned.read():
-            labels: Array = learned.classes[learned.forest.classify(X, self.n_jobs)]
-            return labels
+        forest, classes = self.fitted_forest()
+        labels: Array = classes[forest.classify(X, self.n_jobs)]
+        return labels
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Return the probability of each class, from its cost and ``exponent_``.
@@ -289,31 +264,20 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         >>> round(clf.exponent_, 3)
         2.822
         """
-        return self._shares(X)
+        return self._probabilities(X)
 
     def predict_log_proba(self, X: npt.ArrayLike) -> Array:
-        """Return the logarithms of the probabilities.
+        """Return the logarithms of ``predict_proba``.
 
-        They distinguish classes even where the probabilities underflow to 0.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
-            As for ``predict``.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            Natural logarithms; −inf for a class without examples.
+        They distinguish classes even where probabilities underflow to 0; a class without examples
+        has −inf.
         """
-        return self._shares(X, log=True)
+        return self._probabilities(X, log=True)
 
     @property
     def exponent_(self) -> float:
         """The exponent e of probabilities, found when it is first needed after a change."""
-        if "forest_" not in vars(self):
-            raise AttributeError("there is no exponent_ before fit")
-        return self._learned().forest.calibration(self.n_jobs).exponent
+        return self.fitted_forest("exponent_").forest.calibration(self.n_jobs).exponent
 
     def class_costs(self, X: npt.ArrayLike) -> Array:
         """Return the cheapest offer of each class.
@@ -330,14 +294,11 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             in the metric's own units; infinity for a class without examples.
         """
         X = self._check_queries(X)
-        forest, classes = self._learned()
+        forest, classes = self.fitted_forest()
         return forest.class_costs(X, len(classes), self.n_jobs)[0]
 
     def conquerors(self, X: npt.ArrayLike) -> tuple[Array, Array]:
         """Return which training example conquers each example, and at what cost.
-
-        Training examples are named by their ids, as in ``forget`` and ``explain``. Where an index
-        into the arrays of ``forest_`` is needed, ``forest_.index_of(ids)`` returns it.
 
         Parameters
         ----------
@@ -347,10 +308,11 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         Returns
         -------
         ids : array of shape (n_samples,)
-            The ids of the conquerors. Ties go to the one with the smaller cost of its own, then to
-            the smaller id.
+            The ids of the conquerors, as in ``forget`` and ``explain``; ``forest_.index_of(ids)``
+            returns their indices in the arrays of ``forest_``. Ties go to the one with the smaller
+            cost of its own, then to the smaller id.
         cost : array of shape (n_samples,)
-            What they offered, in the metric's own units.
+            Their offers, in the metric's own units.
 
         Examples
         --------
@@ -379,33 +341,31 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         -------
         Explanation
             The path prototype → … → conqueror → x, and the nearest rival: the cheapest path of
-            any other class. Training examples are named by their ids, so ``forget`` takes
-            ``conqueror`` as it is. It prints as a table; notebooks show a picture, too, where
+            any other class. Training examples are named by their ids, so ``conqueror`` can be
+            passed to ``forget``. It prints as a table; notebooks show a picture, too, where
             examples have two features.
         """
-        if hasattr(x, "to_frame"):  # a row of a data frame
-            x = x.to_frame().T.infer_objects()
-        X = self._check_queries(x if np.ndim(x) == 2 else np.atleast_1d(x)[None])
+        X = self._check_queries(as_one_row(x))
         if len(X) != 1:
             raise ValueError(f"explain takes one example at a time, got {len(X)}.")
-        forest, classes = self._learned()
+        forest, classes = self.fitted_forest()
         return explain(forest, classes.tolist(), X, getattr(self, "feature_names_in_", ()))
 
-    def _shares(
+    def _probabilities(
         self, X: npt.ArrayLike, log: bool = False, calibration: CostCalibration | None = None
     ) -> Array:
-        """Return probabilities or their logarithms; the calibration is found unless it is given."""
+        """Return probabilities or their logarithms; the calibration is found unless given."""
         X = self._check_queries(X)
-        learned = self._learned()
-        with learned.read():
-            forest, classes = learned
+        fitted = self.fitted_forest()
+        with fitted.read():  # costs and calibration of the same forest
+            forest, classes = fitted
             costs = forest.class_costs(X, len(classes), self.n_jobs)
             calibration = calibration or forest.calibration(self.n_jobs)
-        return (calibration.log_shares if log else calibration.shares)(*costs)
+        return (calibration.log_probabilities if log else calibration.probabilities)(*costs)
 
     def _begin(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> Self:
         """Learn the first examples, and report it as ``partial_fit`` does."""
-        trained = self._trained(X, y, classes)
+        trained = self._train(X, y, classes)
         n = len(trained.forest_)
         report = UpdateReport(n, trained._count_prototypes(), reconquered=n)
         self.__dict__ = {**trained.__dict__, "_counts": report.as_counts()}
@@ -414,15 +374,15 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     def _count_prototypes(self) -> int:
         return len(self.forest_.prototypes)
 
-    def _trained(self, X: Any, y: Any, classes: npt.ArrayLike | None = None) -> Self:
+    def _train(self, X: Any, y: Any, classes: npt.ArrayLike | None = None) -> Self:
         """Return a copy fitted on these examples."""
-        fresh = self._unfitted()
+        fresh = self.copy_unfitted()
         find_update(self.update)
-        metric = fresh._find_metric()
+        metric = fresh.resolve_metric()
         X, y = fresh._check_examples(X, y)
         all_classes, label = encode(y, y[:0], classes)
-        warn_of_spreads(X, metric.name, getattr(fresh, "feature_names_in_", None))
+        warn_about_scales(X, metric.name, getattr(fresh, "feature_names_in_", None))
         with printing(type(self).__name__, self.verbose):
             forest = Forest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
-        fresh._keep(forest, all_classes)
+        fresh.set_forest(forest, all_classes)
         return fresh

@@ -7,25 +7,25 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClusterMixin
 
-from opforest._utils.progress import phase
+from opforest._utils.progress import phase, printing
 from opforest.core.metrics.types import Array
-from opforest.estimators.density_base import DensityEstimator, require_count, require_share
-from opforest.forest.density import FILTERS, DensityForest, grow, grow_filtered, judge_cuts
+from opforest.estimators.density_base import DensityEstimator, require_count, require_fraction
+from opforest.forest.density import MERGE_BY, DensityForest, choose_k, grow, grow_merged
 
 
 class OPFClustering(ClusterMixin, DensityEstimator):
     """Clustering by an optimum-path forest: clusters are the hills of a density.
 
     The density of an example follows from the distances to its k nearest neighbors. The top of
-    each hill conquers its slopes along arcs to nearest neighbors; what one top has conquered is a
-    cluster. Of all k up to ``k_max``, the one with the smallest normalized cut between clusters is
-    chosen.
+    each hill conquers its slopes along arcs to nearest neighbors; the examples that one top
+    conquers are a cluster. Of all k up to ``k_max``, the one with the smallest normalized cut
+    between clusters is chosen.
 
     Parameters
     ----------
     k_max : int, default=20
-        The largest number of neighbors to try. With n examples, at most n − 1 are tried. This is
-        the scale on which to look: larger values give fewer clusters.
+        The largest number of neighbors to try. With n examples, at most n − 1 are tried. Larger
+        values give fewer clusters.
     k_min : int, default=1
         The smallest number of neighbors to try.
     merge_by : {None, "height", "area", "volume"}, default=None
@@ -33,21 +33,13 @@ class OPFClustering(ClusterMixin, DensityEstimator):
         largest density; those with fewer examples than ``threshold`` of all; or those whose volume
         is below ``threshold`` of the mean density.
     threshold : float, default=0
-        From 0, which filters nothing, to 1.
+        From 0, which merges nothing, to 1.
     allow_single_cluster : bool, default=False
         Whether a single cluster may be the best answer. Its cut is 0, so with a large ``k_max`` it
         often would be. By default it is the answer only if no k gives more clusters.
-    metric : str or callable, default="euclidean"
+    metric, metric_params, algorithm, n_jobs, verbose
         As for ``OPFClassifier``. Densities depend on the units of the metric;
         ``"log_squared_euclidean"`` is the one of LibOPF.
-    metric_params : dict, default=None
-        As for ``OPFClassifier``.
-    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        How to find neighbors. The result does not depend on it.
-    n_jobs : int, default=None
-        The number of threads. The result does not depend on it.
-    verbose : int, default=0
-        Whether ``fit`` prints what it does, and how long it takes.
 
     Attributes
     ----------
@@ -72,9 +64,9 @@ class OPFClustering(ClusterMixin, DensityEstimator):
     Let d(i, j) be the distances from example i to its k nearest neighbors, and D the largest of
     these distances over all examples. The density of i is the sum of exp(−9 d(i, j) / (2 D)),
     scaled to 1 … 1000 over all examples. Neighbors are ordered by (distance, index); ties between
-    examples go to the larger density, then to the smaller index. So the answer is unique. Arcs are
-    made anew for each k; LibOPF's ``opf_cluster`` carries those between equal densities over from
-    one k to the next.
+    examples go to the larger density, then to the smaller index. So the answer is unique. Each k
+    gets new arcs; LibOPF's ``opf_cluster`` keeps those between equal densities from one k to the
+    next.
 
     References
     ----------
@@ -127,52 +119,43 @@ class OPFClustering(ClusterMixin, DensityEstimator):
             The examples, or the distances between them if ``metric="precomputed"``.
         y : object
             Ignored; part of scikit-learn's interface.
-
-        Returns
-        -------
-        OPFClustering
-            The fitted estimator itself.
         """
         self.check_parameters()
-        metric = self._find_metric()
+        metric = self.resolve_metric()
         examples = self._check_training(X)
-        with self._learning(examples, metric) as measured:
-            graph, k, cuts = measured.graph, 0, np.empty(0)
+        with printing(type(self).__name__, self.verbose):
+            graph, k, cuts = self._build_graph(examples, metric), 0, np.empty(0)
             if graph.k_max:
-                phase("choosing k", len(examples))
+                phase("choosing k", graph.n)
                 k_min = min(int(self.k_min), graph.k_max)
-                k, cuts = judge_cuts(graph, k_min, self.allow_single_cluster, self.n_jobs)
+                k, cuts = choose_k(graph, k_min, self.allow_single_cluster, self.n_jobs)
             if self.merge_by is not None and self.threshold > 0 and k > 0:
-                grown = grow_filtered(graph, k, self.merge_by, float(self.threshold))
+                state = grow_merged(graph, k, self.merge_by, float(self.threshold))
             else:
-                grown = grow(graph, k)
-        self._accept(measured.forest(grown), cuts)
+                state = grow(graph, k)
+        self.set_forest(graph.forest(state), cuts)
         return self
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Return the cluster of each new example; nothing is learned.
 
         The density of an example follows from its k nearest training examples. The one of these
-        that offers it the most conquers it.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
-            The examples, or their distances to the training examples if ``metric="precomputed"``.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The clusters.
+        that offers it the most conquers it. X holds examples, or their distances to the training
+        examples if ``metric="precomputed"``.
         """
-        X = self._check_new(X)
-        labels: Array = self.labels_[self._forest_.conquerors(X, self.n_jobs)]
+        X = self._check_queries(X)
+        labels: Array = self.labels_[self.density_forest_.conquerors(X, self.n_jobs)]
         return labels
 
-    def _accept(self, forest: DensityForest, cuts: Array) -> None:
-        """Keep what was learned."""
-        roots, labels = np.unique(forest.grown.hills.root, return_inverse=True)
-        learned = {"_forest_": forest, "normalized_cuts_": cuts, "roots_": roots, "labels_": labels}
+    def set_forest(self, forest: DensityForest, cuts: Array) -> None:
+        """Replace the forest and the cuts of all k tried, by one assignment."""
+        roots, labels = np.unique(forest.state.hills.root, return_inverse=True)
+        learned = {
+            "density_forest_": forest,
+            "normalized_cuts_": cuts,
+            "roots_": roots,
+            "labels_": labels,
+        }
         self.__dict__ = {**vars(self), **learned}
 
     def check_parameters(self) -> Self:
@@ -181,9 +164,9 @@ class OPFClustering(ClusterMixin, DensityEstimator):
         require_count("k_min", self.k_min, 1)
         if self.k_min > self.k_max:
             raise ValueError(f"k_min must not exceed k_max, got {self.k_min} > {self.k_max}.")
-        if self.merge_by is not None and self.merge_by not in FILTERS:
+        if self.merge_by is not None and self.merge_by not in MERGE_BY:
             raise ValueError(
-                f"merge_by must be None or one of {list(FILTERS)}, got {self.merge_by!r}."
+                f"merge_by must be None or one of {list(MERGE_BY)}, got {self.merge_by!r}."
             )
-        require_share("threshold", self.threshold)
+        require_fraction("threshold", self.threshold)
         return self

@@ -1,44 +1,29 @@
 """Base class of the estimators that learn a forest of densities."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from opforest._utils.progress import phase, printing
+from opforest._utils.progress import phase
 from opforest._utils.text import count
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.estimators.base import MetricEstimator
 from opforest.estimators.validation import PRECISIONS
-from opforest.forest.density import DensityForest, DensityForestState, Graph
-
-
-class NeighborGraph(NamedTuple):
-    """Examples and the graph of their nearest neighbors."""
-
-    metric: Metric
-    rows: Array
-    vectors: Array | None  #: the points, if the rows are a table of distances between them
-    algorithm: str
-    graph: Graph
-
-    def forest(self, grown: DensityForestState) -> DensityForest:
-        """Return a forest of the examples that can be asked about new ones."""
-        return DensityForest(self.metric, self.rows, self.vectors, self.algorithm, grown)
+from opforest.forest.density import DensityForest, DensityForestState, NeighborGraph
 
 
 class DensityEstimator(MetricEstimator):
     """The base of estimators that learn the densities of examples from their nearest neighbors.
 
-    A subclass may have more parameters, and keeps what it has learned in ``_forest_``.
+    A subclass may have more parameters, and sets ``density_forest_`` when it has learned.
     """
 
-    _forest_: DensityForest
+    density_forest_: DensityForest
 
     def __init__(
         self,
@@ -60,66 +45,58 @@ class DensityEstimator(MetricEstimator):
     @property
     def density_(self) -> Array:
         """The density of each example, from 1 to 1000."""
-        return self._hills("density")
+        return _view(self._state().hills.density)
 
     @property
     def k_(self) -> int:
         """The number of neighbors that was chosen."""
-        return self._grown().k
+        return self._state().k
 
     @property
     def predecessor_(self) -> Array:
         """The example before each one on its path, as a row of X; −1 for roots."""
-        return self._hills("predecessor")
+        return _view(self._state().hills.predecessor)
 
-    def _grown(self) -> DensityForestState:
-        if "_forest_" not in vars(self):
+    def _state(self) -> DensityForestState:
+        if "density_forest_" not in vars(self):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
-        return self._forest_.grown
+        return self.density_forest_.state
 
-    def _hills(self, name: str) -> Array:
-        array: Array = getattr(self._grown().hills, name).view()
-        array.flags.writeable = False
-        return array
-
-    def _check_training(self, X: Any, *y: Any, **more: Any) -> Any:
-        """Return the examples to learn, in their own precision, and their labels if there are."""
+    def _check_training(self, X: Any, *y: Any, **options: Any) -> Any:
+        """Return the examples to learn, in their own precision, and their labels if given."""
         require_count("k_max", self.k_max, 1)
-        return validate_data(self, X, *y, dtype=PRECISIONS, **more)
+        return validate_data(self, X, *y, dtype=PRECISIONS, **options)
 
-    @contextmanager
-    def _learning(self, X: Array, metric: Metric) -> Iterator[NeighborGraph]:
-        """Measure examples, and say what is being done if ``verbose`` asks for it."""
-        with printing(type(self).__name__, self.verbose):
-            yield self._measured(X, metric)
-
-    def _measured(self, X: Array, metric: Metric) -> NeighborGraph:
-        """Find the ``k_max`` nearest neighbors of all examples, or as many as there are."""
+    def _build_graph(self, X: Array, metric: Metric) -> NeighborGraph:
+        """Return the ``k_max`` nearest neighbors of all examples, or all if there are fewer."""
         phase("nearest neighbors", len(X))
-        points = metric.embed(X)
-        rows = metric.training_rows(points)
-        k = min(int(self.k_max), len(X) - 1)
-        graph = Graph.of(rows, k, metric, self.algorithm, self.n_jobs)
-        return NeighborGraph(
-            metric, rows, None if rows is points else points, self.algorithm, graph
-        )
+        k = int(self.k_max)
+        return NeighborGraph.build(metric.embed(X), k, metric, self.algorithm, self.n_jobs)
 
-    def _check_new(self, X: npt.ArrayLike) -> Array:
-        check_is_fitted(self, "_forest_")
-        queries: Array = validate_data(self, X, dtype=self._forest_.dtype, reset=False)
+    def _check_queries(self, X: npt.ArrayLike) -> Array:
+        check_is_fitted(self, "density_forest_")
+        queries: Array = validate_data(self, X, dtype=self.density_forest_.dtype, reset=False)
         return queries
 
     def _facts(self) -> str:
         """Return the numbers of examples, features, clusters or classes, and neighbors."""
-        if "_forest_" not in vars(self):
+        if "density_forest_" not in vars(self):
             return ""
-        said = [count(len(self._forest_), "example"), f"k = {self.k_}"]
-        if not self._forest_.metric.is_precomputed:
-            said.insert(1, count(self._forest_.n_features, "feature"))
+        forest = self.density_forest_
+        facts = [count(len(forest), "example"), f"k = {self.k_}"]
+        if not forest.metric.is_precomputed:
+            facts.insert(1, count(forest.n_features, "feature"))
         for name, what in (("roots_", ("cluster",)), ("classes_", ("class", "classes"))):
             if hasattr(self, name):
-                said.insert(-1, count(len(getattr(self, name)), *what))
-        return ", ".join(said)
+                facts.insert(-1, count(len(getattr(self, name)), *what))
+        return ", ".join(facts)
+
+
+def _view(array: Array) -> Array:
+    """Return a read-only view."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def require_count(name: str, value: object, least: int) -> None:
@@ -128,7 +105,7 @@ def require_count(name: str, value: object, least: int) -> None:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
 
 
-def require_share(name: str, value: Any, most: float = 1.0, least_open: bool = False) -> None:
+def require_fraction(name: str, value: Any, most: float = 1.0, least_open: bool = False) -> None:
     """Raise a ``ValueError`` unless a parameter is a number from 0 to ``most``."""
     is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= most or (least_open and value == 0):

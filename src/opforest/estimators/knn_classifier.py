@@ -9,12 +9,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from opforest._utils.progress import phase
+from opforest._utils.progress import phase, printing
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.estimators.density_base import DensityEstimator, NeighborGraph, require_share
+from opforest.estimators.density_base import DensityEstimator, require_fraction
 from opforest.estimators.validation import check_labels, encode, encode_known
-from opforest.forest.density import DensityForest, grow
+from opforest.forest.density import DensityForest, NeighborGraph, grow
 from opforest.scores import opf_accuracy
 
 
@@ -31,8 +31,8 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
     k_max : int, default=20
         The largest number of neighbors to try. With n examples, at most n − 1 are tried.
     validation_fraction : float, default=0.3
-        The share of each class that is held out to choose k, unless ``fit`` is given an evaluation
-        set.
+        The fraction of each class that is held out to choose k, unless ``fit`` is given an
+        evaluation set.
     random_state : int, RandomState instance or None, default=0
         Decides which examples are held out.
     metric, metric_params, algorithm, n_jobs, verbose
@@ -42,6 +42,8 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
     ----------
     classes_ : array of shape (n_classes,)
         The labels.
+    codes_ : array of shape (n_samples,)
+        The class of each training example, as an index into ``classes_``.
     k_ : int
         The number of neighbors that was chosen.
     accuracies_ : array
@@ -73,7 +75,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
 
     classes_: Array
     accuracies_: Array
-    _code_: Array
+    codes_: Array
 
     def __init__(
         self,
@@ -95,10 +97,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         self.random_state = random_state
 
     def fit(
-        self,
-        X: Any,
-        y: Any,
-        evaluation: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+        self, X: Any, y: Any, evaluation: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
     ) -> Self:
         """Learn the forest of the examples.
 
@@ -111,14 +110,9 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         evaluation : pair (X, y), default=None
             Other examples and their labels, to choose k by. By default, some of the examples are
             held out for it.
-
-        Returns
-        -------
-        OPFKNNClassifier
-            The fitted classifier itself.
         """
-        require_share("validation_fraction", self.validation_fraction)
-        metric = self._find_metric()
+        require_fraction("validation_fraction", self.validation_fraction)
+        metric = self.resolve_metric()
         X, y = self._check_training(X, y)
         check_labels(y)
         classes, code = encode(y, y[:0])
@@ -127,65 +121,56 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
                 raise ValueError("evaluation must be a pair (X, y): examples and their labels.")
             other, truth = validate_data(self, *evaluation, dtype=X.dtype, reset=False)
             truth = encode_known(truth, classes)
-        with self._learning(X, metric) as measured:
+        with printing(type(self).__name__, self.verbose):
+            graph = self._build_graph(X, metric)
             if evaluation is None:
-                accuracies = self._judge_held_out(X, code, metric)
+                accuracies = self._validate(X, code, metric)
             else:
-                accuracies = self._judge(measured, code, other, truth)
+                accuracies = self._evaluate(graph, code, other, truth)
             k = 1 + int(accuracies.argmax()) if len(accuracies) else 1
-            grown = grow(measured.graph, min(k, measured.graph.k_max), code)
-        self._accept(measured.forest(grown), classes, code, accuracies)
+            state = grow(graph, min(k, graph.k_max), code)
+        self.set_forest(graph.forest(state), classes, code, accuracies)
         return self
 
     def predict(self, X: npt.ArrayLike) -> Array:
-        """Return the class of each example.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
-            The examples, or their distances to the training examples if ``metric="precomputed"``.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The labels.
-        """
-        X = self._check_new(X)
-        labels: Array = self.classes_[self._code_[self._forest_.conquerors(X, self.n_jobs)]]
+        """Return the class of each example; X is as for ``OPFClustering.predict``."""
+        X = self._check_queries(X)
+        labels: Array = self.classes_[self.codes_[self.density_forest_.conquerors(X, self.n_jobs)]]
         return labels
 
-    def _accept(
+    def set_forest(
         self, forest: DensityForest, classes: Array, code: Array, accuracies: Array
     ) -> None:
-        """Keep what was learned."""
-        learned = {"_forest_": forest, "classes_": classes, "_code_": code}
+        """Replace the forest, its labels and the accuracies of all k tried, by one assignment."""
+        learned = {"density_forest_": forest, "classes_": classes, "codes_": code}
         self.__dict__ = {**vars(self), **learned, "accuracies_": accuracies}
 
-    def _judge_held_out(self, X: Array, code: Array, metric: Metric) -> Array:
+    def _validate(self, X: Array, code: Array, metric: Metric) -> Array:
         """Return the accuracies of forests of some of the examples on the others."""
-        out = _choose(code, float(self.validation_fraction), check_random_state(self.random_state))
+        random = check_random_state(self.random_state)
+        out = _hold_out(code, float(self.validation_fraction), random)
         kept, other = X[~out], X[out]
         if metric.is_precomputed:
             kept, other = kept[:, ~out], other[:, ~out]
         if len(kept) == 1 or len(other) == 0:
             return np.empty(0)
-        return self._judge(self._measured(kept, metric), code[~out], other, code[out])
+        return self._evaluate(self._build_graph(kept, metric), code[~out], other, code[out])
 
-    def _judge(self, measured: NeighborGraph, code: Array, X: Array, truth: Array) -> Array:
+    def _evaluate(self, graph: NeighborGraph, code: Array, X: Array, truth: Array) -> Array:
         """Return the accuracies of forests, for each k, on other examples."""
         phase("choosing k", len(X))
         accuracies = []
-        for k in range(1, measured.graph.k_max + 1):
-            forest = measured.forest(grow(measured.graph, k, code))
+        for k in range(1, graph.k_max + 1):
+            forest = graph.forest(grow(graph, k, code))
             accuracies.append(opf_accuracy(truth, code[forest.conquerors(X, self.n_jobs)]))
         return np.array(accuracies)
 
 
-def _choose(code: Array, share: float, random: Any) -> Array:
-    """Return which examples to hold out: this share of each class, but never a whole class."""
+def _hold_out(code: Array, fraction: float, random: Any) -> Array:
+    """Return which examples to hold out: this fraction of each class, but never a whole class."""
     out = np.zeros(len(code), bool)
     for name in np.unique(code):
         members = np.flatnonzero(code == name)
-        count = min(int(share * len(members)), len(members) - 1)
+        count = min(int(fraction * len(members)), len(members) - 1)
         out[random.permutation(members)[:count]] = True
     return out

@@ -11,21 +11,17 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from opforest.core.conquest.complete_graph import UNCONQUERED, trace_arcs
-from opforest.core.conquest.scan import Ranking
-from opforest.core.jit import specialize
-from opforest.core.metrics.distances import make_tiles
 from opforest.core.metrics.types import Array
-from opforest.core.select.search import search_ranking
 from opforest.estimators.classifier import OPFClassifier
-from opforest.estimators.density_base import require_count, require_share
+from opforest.estimators.density_base import require_count, require_fraction
 from opforest.estimators.semi_supervised import OPFSemiSupervised
 from opforest.estimators.validation import encode_known
 from opforest.forest.forest import Forest
-from opforest.forest.state import ForestState, label_only, taken
+from opforest.forest.pruning import find_needed
+from opforest.forest.state import ForestState, TreeModel
 from opforest.scores import opf_accuracy
 
-#: Ways to learn from errors.
+#: The values of the parameter ``mode``.
 MODES = ("swap", "add")
 
 
@@ -35,16 +31,16 @@ class PruningStep(NamedTuple):
     Attributes
     ----------
     examples : int
-        The number of examples that the forest was trained on.
+        The number of training examples.
     accuracy : float
-        Its ``opf_accuracy`` on the evaluation set of that round.
+        The ``opf_accuracy`` on the evaluation set of that round.
 
     Examples
     --------
     >>> import opforest
     >>> clf = opforest.OPFClassifier().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
     >>> opforest.prune(clf, [[0.9], [5.1]], [0, 1])[1]
-    [Round(examples=4, accuracy=1.0), Round(examples=2, accuracy=1.0)]
+    [PruningStep(examples=4, accuracy=1.0), PruningStep(examples=2, accuracy=1.0)]
     """
 
     examples: int
@@ -54,30 +50,30 @@ class PruningStep(NamedTuple):
 class _Pool(NamedTuple):
     """Examples to train on and to evaluate on."""
 
-    parts: ForestState  #: of all of them
+    state: ForestState  #: of all of them
     label: Array
 
     def train(self, chosen: Array) -> Forest:
         """Return the forest of some examples."""
-        return Forest.retrain(taken(self.parts, chosen, self.label))
+        return Forest.retrain(self.state.select(chosen, self.label))
 
     def queries(self, queries: Array, chosen: Array) -> Array:
         """Return the rows by which kernels measure queries against the chosen examples."""
-        rows = self.parts.rows[queries]
-        return np.ascontiguousarray(rows[:, chosen]) if self.parts.metric.is_table else rows
+        rows = self.state.rows[queries]
+        return np.ascontiguousarray(rows[:, chosen]) if self.state.metric.is_table else rows
 
-    def judge(self, chosen: Array, queries: Array) -> tuple[Forest, Array, float]:
-        """Train on the chosen ones; return the forest, who conquers the queries, the accuracy."""
+    def evaluate(self, chosen: Array, queries: Array) -> tuple[Forest, Array, float]:
+        """Train on chosen examples; return the forest, the queries' conquerors, the accuracy."""
         forest = self.train(chosen)
-        conqueror, _ = forest.examples.find(self.queries(queries, chosen))
+        conqueror, _ = forest.queries.find(self.queries(queries, chosen))
         answer = self.label[chosen[conqueror]]
         return forest, conqueror, opf_accuracy(self.label[queries], answer)
 
 
-def _pool(
+def _make_pool(
     clf: OPFClassifier, X: npt.ArrayLike, y: npt.ArrayLike
-) -> tuple[_Pool, Array, Array]:  # fmt: skip
-    """Return what a classifier knows and the evaluation set, and the indices of either."""
+) -> tuple[_Pool, Array, Array]:
+    """Return the examples of a classifier and the evaluation set, and the indices of either."""
     is_supervised = isinstance(clf, OPFClassifier) and not isinstance(clf, OPFSemiSupervised)
     if not is_supervised or clf.update != "exact":
         got = f"one with update={clf.update!r}" if is_supervised else type(clf).__name__
@@ -89,31 +85,30 @@ def _pool(
     forest = clf.forest_
     if not isinstance(forest, Forest) or len(forest) == 0:
         raise ValueError("clf has forgotten all examples: nothing is left to choose from.")
-    X, y = clf._check_more(X, y)
+    X, y = clf.check_batch(X, y)
     label = encode_known(y, clf.classes_)
-    parts = forest.parts()
-    known = parts.rows if parts.vectors is None else parts.vectors
-    vectors, rows = parts.metric.new_rows(X, known, parts.arrival.item)
-    n, m = len(parts.rows), len(X)
-    if parts.metric.is_table:
-        table = np.empty((n + m, n + m), parts.rows.dtype)
-        table[:n, :n], table[n:], table[:n, n:] = parts.rows, rows, rows[:, :n].T
+    state = forest.state()
+    vectors, rows = state.metric.new_rows(X, state.points, state.arrival.item)
+    n, m = len(state.rows), len(X)
+    if state.metric.is_table:
+        table = np.empty((n + m, n + m), state.rows.dtype)
+        table[:n, :n], table[n:], table[:n, n:] = state.rows, rows, rows[:, :n].T
         rows = table
     else:
-        rows = np.concatenate((parts.rows, rows))
-    both = np.concatenate((parts.model.label, label))
-    whole = parts._replace(
+        rows = np.concatenate((state.rows, rows))
+    both = np.concatenate((state.model.label, label))
+    whole = state._replace(
         rows=rows,
-        model=label_only(both, rows.dtype),
-        arrival=np.append(parts.arrival, np.arange(m) + n + parts.removed),
-        vectors=None if parts.vectors is None else np.concatenate((parts.vectors, vectors)),
+        model=TreeModel.of_labels(both, rows.dtype),
+        arrival=np.append(state.arrival, np.arange(m) + n + state.removed),
+        vectors=None if state.vectors is None else np.concatenate((state.vectors, vectors)),
     )
     return _Pool(whole, both), np.arange(n), np.arange(n, n + m)
 
 
-def _model_of(clf: OPFClassifier, forest: Forest) -> OPFClassifier:
-    model = clf._unfitted()
-    model._keep(forest, clf.classes_)
+def _make_model(clf: OPFClassifier, forest: Forest) -> OPFClassifier:
+    model = clf.copy_unfitted()
+    model.set_forest(forest, clf.classes_)
     if hasattr(clf, "feature_names_in_"):
         model.feature_names_in_ = clf.feature_names_in_
     return model
@@ -130,8 +125,8 @@ def learn_from_errors(
 ) -> tuple[OPFClassifier, list[PruningStep]]:
     """Let a classifier learn the examples of an evaluation set that it gets wrong.
 
-    This is for training sets that must not grow. If yours may, learning the whole evaluation set
-    with ``partial_fit`` may do as well.
+    This is for training sets that must not grow. If yours may grow, learning the whole evaluation
+    set with ``partial_fit`` may be as good.
 
     Parameters
     ----------
@@ -153,7 +148,7 @@ def learn_from_errors(
     model : OPFClassifier
         A new classifier. Examples keep the ids they have in ``clf``; those of the evaluation set
         have the ids that ``partial_fit`` would have given them.
-    history : list of Round
+    history : list of PruningStep
         The number of examples and the accuracy in each round, beginning with ``clf``.
 
     See Also
@@ -173,13 +168,13 @@ def learn_from_errors(
     if mode not in MODES:
         raise ValueError(f"mode must be one of {list(MODES)}, got {mode!r}.")
     require_count("rounds", rounds, 0)
-    pool, chosen, queries = _pool(clf, X, y)
+    pool, chosen, queries = _make_pool(clf, X, y)
     random = check_random_state(random_state)
     history: list[PruningStep] = []
     best: Forest | None = None
     while True:
         chosen = np.sort(chosen)
-        forest, conqueror, accuracy = pool.judge(chosen, queries)
+        forest, conqueror, accuracy = pool.evaluate(chosen, queries)
         if best is None or mode == "add" or accuracy > max(r.accuracy for r in history):
             best = forest
         history.append(PruningStep(len(chosen), accuracy))
@@ -194,7 +189,7 @@ def learn_from_errors(
                 break
         elif len(history) > rounds or not _swap(pool, chosen, queries, errors, forest, random):
             break
-    return _model_of(clf, best), history
+    return _make_model(clf, best), history
 
 
 def _swap(
@@ -225,10 +220,8 @@ def prune(
 
     Parameters
     ----------
-    clf : OPFClassifier
-        A fitted classifier with ``update="exact"``. It is not changed.
-    X, y : array-likes
-        The evaluation set, as for ``partial_fit``.
+    clf, X, y
+        As for ``learn_from_errors``.
     loss : float, default=0
         How much accuracy on the evaluation set the model may lose compared to ``clf``, from 0 to
         1.
@@ -238,8 +231,8 @@ def prune(
     model : OPFClassifier
         A new classifier. Examples keep the ids they have in ``clf``, and the next one it learns
         gets the id that it would get from ``clf``.
-    history : list of Round
-        The number of examples and the accuracy in each round, from ``clf`` to the new model.
+    history : list of PruningStep
+        As for ``learn_from_errors``.
 
     See Also
     --------
@@ -255,46 +248,20 @@ def prune(
     >>> [step.examples for step in history]
     [75, 33, 32]
     """
-    require_share("loss", loss)
-    pool, chosen, queries = _pool(clf, X, y)
-    forest, conqueror, accuracy = pool.judge(chosen, queries)
+    require_fraction("loss", loss)
+    pool, chosen, queries = _make_pool(clf, X, y)
+    forest, conqueror, accuracy = pool.evaluate(chosen, queries)
     history = [PruningStep(len(chosen), accuracy)]
     classes = np.unique(pool.label[chosen])
     while True:
-        fewer = chosen[_needed(forest, pool.queries(queries, chosen), conqueror)]
+        fewer = chosen[find_needed(forest, pool.queries(queries, chosen), conqueror)]
         is_whole = len(np.unique(pool.label[fewer])) == len(classes)
         if len(fewer) == len(chosen) or not is_whole:
             break
-        smaller, conqueror, accuracy = pool.judge(fewer, queries)
+        smaller, conqueror, accuracy = pool.evaluate(fewer, queries)
         if accuracy < history[0].accuracy - loss:
             break
         chosen, forest = fewer, smaller
         history.append(PruningStep(len(chosen), accuracy))
-    forest.examples.count_from(
-        clf.forest_.examples.next_id
-    )  # it has not learned the evaluation set
-    return _model_of(clf, forest), history
-
-
-def _needed(forest: Forest, queries: Array, conqueror: Array) -> Array:
-    """Return which examples conquer queries, or are on the path to one that does.
-
-    Paths are those on the complete graph, which have fewer steps than paths along the tree. If
-    several examples make the same offer, the first on a path counts.
-    """
-    examples, metric = forest.examples, forest.metric
-    rows, cost, label = examples.state.rows, examples.costs(), forest.label
-    before, order = np.where(forest.is_prototype(), -1, UNCONQUERED), np.empty(len(cost), np.int64)
-    trace = specialize(trace_arcs, metric.kernel)
-    trace(rows, cost, label, before, order, metric.kernel)
-    tiles = make_tiles(rows, order, metric.kernel)
-    ranking = Ranking(order, cost[order], tiles, True)
-    first, _ = search_ranking(len(queries), examples.state, ranking, metric).find(queries)
-    needed = np.zeros(len(before), bool)
-    reached = np.unique(np.where(label[first] == label[conqueror], first, conqueror))
-    while len(reached):
-        needed[reached] = True
-        reached = np.unique(before[reached])
-        reached = reached[reached >= 0]
-        reached = reached[~needed[reached]]
-    return needed
+    forest.renumber(clf.forest_.next_id)  # it has not learned the evaluation set
+    return _make_model(clf, forest), history

@@ -7,25 +7,25 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import OutlierMixin
 
-from opforest._utils.progress import phase
+from opforest._utils.progress import phase, printing
 from opforest.core.density.forest import UNIT
 from opforest.core.metrics.types import Array
-from opforest.estimators.density_base import DensityEstimator, require_share
-from opforest.forest.density import densities, judge_cuts
+from opforest.estimators.density_base import DensityEstimator, require_fraction
+from opforest.forest.density import DensityForest, choose_k, compute_densities
 
 
 class OPFOutlier(OutlierMixin, DensityEstimator):
     """Outlier detection: outliers are examples at which a density is small.
 
     The density is the one of ``OPFClustering``, which also chooses the number of neighbors. Scores
-    are logarithms of densities, so that even examples far from all others can be told apart.
+    are logarithms of densities, so that even examples far from all others can be distinguished.
 
     Parameters
     ----------
     k_max : int, default=20
         The largest number of neighbors to try. With n examples, at most n − 1 are tried.
     contamination : float, default=0.1
-        The share of outliers among the training examples, above 0 and up to 0.5.
+        The fraction of outliers among the training examples, above 0 and up to 0.5.
     metric, metric_params, algorithm, n_jobs, verbose
         As for ``OPFClustering``.
 
@@ -44,8 +44,8 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
     -----
     Let d be the distances to the k nearest neighbors, and D the longest of all such distances
     between training examples. The score is the logarithm of the mean of exp(−9 d / (2 D)). An
-    example that equals a training example is taken for it and is not its own neighbor. So
-    ``fit_predict`` returns what ``predict`` returns for the training examples.
+    example that equals a training example counts as that one, which is not its own neighbor. So
+    ``fit_predict`` returns the same as ``predict`` for the training examples.
 
     Examples
     --------
@@ -84,96 +84,51 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
             The examples, or the distances between them if ``metric="precomputed"``.
         y : object
             Ignored; part of scikit-learn's interface.
-
-        Returns
-        -------
-        OPFOutlier
-            The fitted detector itself.
         """
         self._fit(X)
         return self
 
     def _fit(self, X: npt.ArrayLike) -> Array:
         """Learn, and return the scores."""
-        require_share("contamination", self.contamination, 0.5, least_open=True)
-        metric = self._find_metric()
+        require_fraction("contamination", self.contamination, 0.5, least_open=True)
+        metric = self.resolve_metric()
         examples = self._check_training(X, ensure_min_samples=2)
-        with self._learning(examples, metric) as measured:
-            phase("choosing k", len(examples))
-            k, _ = judge_cuts(measured.graph, 1, True, self.n_jobs)
-        grown = densities(measured.graph, k)
-        distance = np.ascontiguousarray(measured.graph.distance[:k].T)
-        scores = log_densities(distance, grown.scale[UNIT])
+        with printing(type(self).__name__, self.verbose):
+            graph = self._build_graph(examples, metric)
+            phase("choosing k", graph.n)
+            k, _ = choose_k(graph, 1, True, self.n_jobs)
+        state = compute_densities(graph, k)
+        distance = np.ascontiguousarray(graph.distance[:k].T)
+        scores = log_densities(distance, state.scale[UNIT])
         offset = float(np.percentile(scores, 100 * self.contamination))
-        self.__dict__ = {**vars(self), "_forest_": measured.forest(grown), "offset_": offset}
+        self.set_forest(graph.forest(state), offset)
         return scores
 
+    def set_forest(self, forest: DensityForest, offset: float) -> None:
+        """Replace the forest and the threshold of its scores, by one assignment."""
+        self.__dict__ = {**vars(self), "density_forest_": forest, "offset_": offset}
+
     def fit_predict(self, X: npt.ArrayLike, y: object = None, **kwargs: Any) -> Array:
-        """Learn the examples and return −1 for the outliers among them, 1 for the others.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-            As for ``fit``.
-        y : object
-            Ignored.
-        **kwargs : object
-            Ignored; part of scikit-learn's interface.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The same as ``predict`` returns for them.
-        """
+        """Learn the examples like ``fit``, and return the same as ``predict`` for them."""
         return np.where(self._fit(X) < self.offset_, -1, 1)
 
     def score_samples(self, X: npt.ArrayLike) -> Array:
-        """Return the logarithm of the density of each example; outliers have the smallest.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
-            The examples, or their distances to the training examples if ``metric="precomputed"``.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The scores, at most 0.
-        """
-        X = self._check_new(X)
-        grown = self._forest_.grown
-        _, distance = self._forest_.nearest(X, grown.k + 1, self.n_jobs)
+        """Return the logarithm of the density of each example; X is as for ``predict``."""
+        X = self._check_queries(X)
+        state = self.density_forest_.state
+        _, distance = self.density_forest_.nearest(X, state.k + 1, self.n_jobs)
         is_known = distance[:, 0] == 0
         distance = np.where(is_known[:, None], distance[:, 1:], distance[:, :-1])
-        return log_densities(distance, grown.scale[UNIT])
+        return log_densities(distance, state.scale[UNIT])
 
     def decision_function(self, X: npt.ArrayLike) -> Array:
-        """Return the scores minus ``offset_``: negative for outliers.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As for ``score_samples``.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The differences.
-        """
+        """Return ``score_samples(X)`` minus ``offset_``: negative for outliers."""
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Return −1 for outliers, 1 for other examples.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As for ``score_samples``.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The answers.
+        X holds examples, or their distances to the training examples if ``metric="precomputed"``.
         """
         return np.where(self.decision_function(X) < 0, -1, 1)
 

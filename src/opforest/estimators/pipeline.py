@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.pipeline import Pipeline as SklearnPipeline
 from sklearn.pipeline import make_pipeline as sklearn_make_pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
+
+from opforest.estimators.validation import as_one_row
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -27,11 +28,10 @@ class Pipeline(SklearnPipeline):
     ``partial_fit``, ``forget``, ``label``, ``explain``, ``class_costs`` and ``conquerors`` reach
     through to the last step, if it has them.
 
-    What the steps before the last one have learned, such as means and categories, stays as ``fit``,
-    or the first ``partial_fit``, has learned it: all examples must be measured by one scale. So
-    after ``partial_fit`` and ``forget`` the last step is exactly what refitting it on the examples
-    by those scales gives. Refitting the whole pipeline would find new scales, and may give another
-    model; call ``fit`` if the scales of the data have changed.
+    ``fit``, or the first ``partial_fit``, fits the steps before the last one; later calls do not
+    change their means and categories, because all examples must be measured on one scale. So after
+    ``partial_fit`` and ``forget`` the last step is exactly what refitting it on these scales gives.
+    Call ``fit`` if the scales of the data have changed.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ class Pipeline(SklearnPipeline):
 
     See Also
     --------
-    opforest.make_pipeline : The same with fewer words.
-    opforest.Preparation : A first step that encodes categories, fills in what is missing, scales.
-    opforest.save : Save it.
+    opforest.make_pipeline : Names the steps itself.
+    opforest.Preparation : A first step that encodes categories, fills in missing values, scales.
+    opforest.save : Saves it.
 
     Examples
     --------
@@ -65,86 +65,45 @@ class Pipeline(SklearnPipeline):
         """Learn more examples; the first call is a ``fit``.
 
         Later calls do not change the steps before the last one: a scaler keeps the mean and the
-        deviation of the examples of the first call, or of ``fit``.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            The examples, before any step.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        classes : array-like, default=None
-            Labels to announce.
-
-        Returns
-        -------
-        Pipeline
-            The pipeline itself.
+        deviation of the examples of the first call, or of ``fit``. Parameters are those of
+        ``OPFClassifier.partial_fit``; X holds the examples before any step.
         """
         last = self.steps[-1][1]
         if hasattr(last, "forest_"):
-            last.partial_fit(self._prepared(X), y, classes)
-            return self
-        for _, step in self.steps[:-1]:
-            X = X if step is None or isinstance(step, str) else step.fit_transform(X, y)
+            X = self.prepare(X)
+        else:
+            for step in self._transformers():
+                X = step.fit_transform(X, y)
         last.partial_fit(X, y, classes)
         return self
 
     @_if_last_has("forget")
     def forget(self, ids: npt.ArrayLike) -> Self:
-        """Forget examples, as the last step does.
-
-        Parameters
-        ----------
-        ids : int or array-like of int
-            Their ids, as in ``forest_.ids``.
-
-        Returns
-        -------
-        Pipeline
-            The pipeline itself.
-        """
+        """Forget examples; see ``OPFClassifier.forget``."""
         check_is_fitted(self.steps[-1][1], "forest_")
         self.steps[-1][1].forget(ids)
         return self
 
     @_if_last_has("label")
     def label(self, ids: npt.ArrayLike, y: npt.ArrayLike) -> Self:
-        """Label examples that are already known; see ``OPFSemiSupervised.label``.
-
-        Parameters
-        ----------
-        ids : int or array-like of int
-            Their arrival numbers, as in ``forest_.ids``.
-        y : label or array-like
-            Their labels.
-
-        Returns
-        -------
-        Pipeline
-            The pipeline itself.
-        """
+        """Label examples that are already known; see ``OPFSemiSupervised.label``."""
         self.steps[-1][1].label(ids, y)
         return self
 
     @_if_last_has("explain")
     def explain(self, x: Any) -> Any:
-        """Return the path, by ids, that gave one example its label: ``OPFClassifier.explain``."""
-        if hasattr(x, "to_frame"):  # a row of a data frame
-            x = x.to_frame().T.infer_objects()
-        elif np.ndim(x) == 1:
-            x = np.asarray(x)[None]
-        return self.steps[-1][1].explain(self._prepared(x))
+        """Return the path that gave one example its label; see ``OPFClassifier.explain``."""
+        return self.steps[-1][1].explain(self.prepare(as_one_row(x)))
 
     @_if_last_has("class_costs")
     def class_costs(self, X: Any) -> Any:
         """Return the cheapest offer of each class; see ``OPFClassifier.class_costs``."""
-        return self.steps[-1][1].class_costs(self._prepared(X))
+        return self.steps[-1][1].class_costs(self.prepare(X))
 
     @_if_last_has("conquerors")
     def conquerors(self, X: Any) -> Any:
         """Return the ids of conquerors and their costs; see ``OPFClassifier.conquerors``."""
-        return self.steps[-1][1].conquerors(self._prepared(X))
+        return self.steps[-1][1].conquerors(self.prepare(X))
 
     @property
     def forest_(self) -> Any:
@@ -156,20 +115,20 @@ class Pipeline(SklearnPipeline):
         """What the last call of ``partial_fit`` or ``forget`` did."""
         return self.steps[-1][1].update_report_
 
-    def _prepared(self, X: Any) -> Any:
-        for _, step in self.steps[:-1]:
-            X = X if step is None or isinstance(step, str) else step.transform(X)
+    def prepare(self, X: Any) -> Any:
+        """Return the examples as the last step gets them: transformed by all steps before it."""
+        for step in self._transformers():
+            X = step.transform(X)
         return X
+
+    def _transformers(self) -> list[Any]:
+        return [s for _, s in self.steps[:-1] if s is not None and not isinstance(s, str)]
 
 
 def make_pipeline(
     *steps: Any, memory: Any = None, transform_input: list[str] | None = None, verbose: bool = False
 ) -> Pipeline:
-    """Return an ``opforest.Pipeline`` of these steps, named after their classes.
-
-    It is what scikit-learn's ``make_pipeline`` returns, with ``partial_fit``, ``forget``,
-    ``explain`` and the other methods of the last step. A scaler keeps what ``fit`` has learned; see
-    ``opforest.Pipeline``.
+    """Return an ``opforest.Pipeline`` of these steps, each named by its class in lower case.
 
     Parameters
     ----------
@@ -181,11 +140,7 @@ def make_pipeline(
     Returns
     -------
     Pipeline
-        The pipeline. The name of a step is that of its class in lower case.
-
-    See Also
-    --------
-    opforest.Pipeline : The same with names of your own.
+        The pipeline.
 
     Examples
     --------

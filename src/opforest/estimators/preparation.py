@@ -29,32 +29,30 @@ SCALES: dict[str, Any] = {
 class Preparation(TransformerMixin, BaseEstimator):
     """Prepare a table for a metric: encode categories, fill in missing values, scale.
 
-    It is learned on training data and kept with the model. In front of a classifier, in a
-    ``Pipeline``, it can be saved by ``opforest.save``.
+    As a step of a ``Pipeline`` it is saved with the model by ``opforest.save``.
 
     Parameters
     ----------
     encode : {"error", "onehot", "ordinal", "drop"}, default="error"
-        What becomes of columns of text: a column for each category; the number of the category, in
-        alphabetical order; nothing. By default they are an error that names all of them.
+        How to encode columns of text: as a column for each category; as the number of the
+        category, in alphabetical order; not at all. By default they are an error.
     missing : {"error", "drop", "median"}, default="error"
-        What becomes of missing cells. ``"median"`` fills in the median of the column, in a column
-        of categories the most frequent one. ``"drop"`` is for whoever calls: ``is_complete`` tells
-        which rows can be used; the others are an error.
+        How to handle missing cells. ``"median"`` fills in the median of the column, or the most
+        frequent category. With ``"drop"``, the caller drops the rows that ``is_complete`` rejects.
     scale : {"none", "standard", "robust", "minmax"}, default="none"
-        How columns of numbers are scaled: to mean 0 and deviation 1; to median 0 and quartile
-        distance 1; to the range from 0 to 1. Columns of categories, unless ``"ordinal"``, are not.
+        How to scale columns of numbers: to mean 0 and deviation 1; to median 0 and quartile
+        distance 1; to the range from 0 to 1. Of categories, only ``"ordinal"`` ones are scaled.
 
     Attributes
     ----------
     columns_ : list of str or None
-        The names of the columns, where they have names.
+        The names of the columns, if they have names.
     n_features_in_ : int
         Their number.
     categorical_ : list of int
         The columns of text.
     transformer_ : transformer
-        What scikit-learn's transformers have learned.
+        The fitted transformers of scikit-learn.
 
     Examples
     --------
@@ -89,20 +87,15 @@ class Preparation(TransformerMixin, BaseEstimator):
         ----------
         X : data frame (pandas, polars) or array-like of shape (n_samples, n_features)
             The table. Text makes a column one of categories; ``None`` and NaN are missing.
-        y : ignored
-            Labels do not matter.
-
-        Returns
-        -------
-        Preparation
-            The preparation itself.
+        y : object
+            Ignored.
         """
         self.check_parameters()
         names, cells = _columns_of(X)
         if not cells or not len(cells[0]):
-            raise ValueError("a preparation is learned on a table that has rows and columns.")
+            raise ValueError("a preparation needs a table that has rows and columns.")
         text = [k for k, column in enumerate(cells) if column.dtype == object]
-        called = [str(k + 1) if names is None else repr(names[k]) for k in range(len(cells))]
+        called = _call_columns(names, len(cells))
         if text and self.encode == "error":
             listed = ", ".join(called[k] for k in text)
             raise ValueError(
@@ -111,7 +104,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         self._check_complete(cells, called, text)
         empty = [called[k] for k, column in enumerate(cells) if bool(_is_missing(column).all())]
         if empty:
-            raise ValueError(f"all cells are missing in {', '.join(empty)}: leave these out.")
+            raise ValueError(f"all cells are missing in {', '.join(empty)}: leave them out.")
         transformer = self.make_transformer(len(cells), text)
         transformer.fit(self._matrix(cells, text))
         self.columns_, self.categorical_, self.n_features_in_ = names, text, len(cells)
@@ -119,26 +112,17 @@ class Preparation(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Array:
-        """Return the numbers.
+        """Return the features of a table, as float64.
 
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n_samples, n_features)
-            A table with the columns that were learned; others are ignored if columns have names.
-
-        Returns
-        -------
-        array of shape (n_samples, n_features_out)
-            The features, as float64.
+        It must have the columns of the training table; if columns have names, others are ignored.
         """
         check_is_fitted(self, "transformer_")
         names, cells = _columns_of(X)
         cells = self._matching(names, cells)
         for k in self.categorical_:
             if cells[k].dtype != object and np.isnan(cells[k]).all():
-                cells[k] = cells[k].astype(object)  # nothing in it, so it may be text
-        called = [str(k + 1) if self.columns_ is None else repr(self.columns_[k])
-                  for k in range(len(cells))]  # fmt: skip
+                cells[k] = cells[k].astype(object)  # an empty column may be text
+        called = _call_columns(self.columns_, len(cells))
         for k, column in enumerate(cells):
             if (column.dtype == object) != (k in self.categorical_) and len(column):
                 was, now = ("text", "numbers") if k in self.categorical_ else ("numbers", "text")
@@ -151,33 +135,34 @@ class Preparation(TransformerMixin, BaseEstimator):
         return np.ascontiguousarray(matrix, np.float64)
 
     def is_complete(self, X: Any) -> Array:
-        """Tell of each row whether no cell of it is missing."""
+        """Return, for each row, whether no cell of it is missing."""
         _, cells = _columns_of(X)
         complete = np.ones(len(cells[0]), bool)
         for k, column in enumerate(cells):
-            if self.encode != "drop" or column.dtype != object or k not in self.__dict__.get(
-                "categorical_", [k] if column.dtype == object else []
-            ):  # fmt: skip
+            is_text = column.dtype == object and k in getattr(self, "categorical_", (k,))
+            if not (is_text and self.encode == "drop"):
                 complete &= ~_is_missing(column)
         return complete
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Return the names of the features that come out."""
+        """Return the names of the features that ``transform`` returns."""
         check_is_fitted(self, "transformer_")
         names = self.columns_ or [f"x{k + 1}" for k in range(self.n_features_in_)]
-        if not self.categorical_ or self.encode == "drop":
-            kept = [name for k, name in enumerate(names) if k not in self.categorical_]
-            return np.array(kept, object)
-        out = [names[k] for k in range(self.n_features_in_) if k not in self.categorical_]
-        encoder = self.transformer_.named_transformers_["categories"].steps
-        for step in (step for _, step in encoder if isinstance(step, OneHotEncoder)):
-            for k, categories in zip(self.categorical_, step.categories_, strict=True):
-                out += [f"{names[k]}={category}" for category in categories]
+        out = [name for k, name in enumerate(names) if k not in self.categorical_]
         if self.encode == "ordinal":
             out += [names[k] for k in self.categorical_]
+        if self.encode == "onehot":
+            for k, categories in self._categories():
+                out += [f"{names[k]}={category}" for category in categories]
         return np.array(out, object)
 
-    # Within.
+    def _categories(self) -> list[tuple[int, Array]]:
+        """Return the encoded columns and their categories."""
+        if self.encode == "drop" or not self.categorical_:
+            return []
+        steps = self.transformer_.named_transformers_["categories"].steps
+        encoder = next(step for _, step in steps if hasattr(step, "categories_"))
+        return list(zip(self.categorical_, encoder.categories_, strict=True))
 
     def check_parameters(self) -> None:
         """Raise a ``ValueError`` unless each parameter is one of its choices."""
@@ -188,7 +173,7 @@ class Preparation(TransformerMixin, BaseEstimator):
                 )
 
     def make_transformer(self, n: int, text: list[int]) -> Any:
-        """Return the transformer, which has learned nothing."""
+        """Return the unfitted transformer of n columns, given those of text."""
         scaler = SCALES[self.scale]
         fill = [SimpleImputer(strategy="median")] if self.missing == "median" else []
         plain = StandardScaler(with_mean=False, with_std=False)  # changes nothing
@@ -211,18 +196,15 @@ class Preparation(TransformerMixin, BaseEstimator):
         dropped = set(text) if self.encode == "drop" else set()
         kept = [column for k, column in enumerate(cells) if k not in dropped]
         if not kept:
-            raise ValueError("no column is left: all of them hold text, and encode='drop'.")
-        matrix = np.empty((len(kept[0]), len(kept)), object if set(text) - dropped else np.float64)
-        for k, column in enumerate(kept):
-            matrix[:, k] = column
-        return matrix
+            raise ValueError("no column is left: all hold text, and encode='drop'.")
+        return np.column_stack(kept)
 
     def _matching(self, names: list[str] | None, cells: list[Array]) -> list[Array]:
         if names is not None and self.columns_ is not None:
             place = {name: k for k, name in enumerate(names)}
             missing = [name for name in self.columns_ if name not in place]
             if missing:
-                raise ValueError(f"columns that were there in training are missing: {missing}.")
+                raise ValueError(f"columns of the training table are missing: {missing}.")
             return [cells[place[name]] for name in self.columns_]
         if len(cells) != self.n_features_in_:
             raise ValueError(f"there must be {self.n_features_in_} columns, got {len(cells)}.")
@@ -238,32 +220,20 @@ class Preparation(TransformerMixin, BaseEstimator):
             raise MissingCellError(", ".join(wanting), min(wanting.values()))
 
     def _check_categories(self, cells: list[Array], called: list[str]) -> None:
-        """Say which categories are new, all of them."""
-        if self.encode == "drop" or not self.categorical_:
-            return
-        steps = self.transformer_.named_transformers_["categories"].steps
-        encoder = next(step for _, step in steps if hasattr(step, "categories_"))
-        for k, known in zip(self.categorical_, encoder.categories_, strict=True):
+        for k, known in self._categories():
             column = cells[k]
             unknown = ~np.isin(column.astype(str), known.astype(str)) & ~_is_missing(column)
             if unknown.any():
                 raise UnknownCategoryError(
-                    f"column {called[k]} has {str(column[unknown][0])!r}, which was not there in "
-                    f"training: {', '.join(map(str, known[:8]))}{' …' if len(known) > 8 else ''}.",
+                    f"column {called[k]} has {str(column[unknown][0])!r}, which is not in the "
+                    f"training data: {', '.join(map(str, known[:8]))}"
+                    f"{' …' if len(known) > 8 else ''}.",
                     int(unknown.argmax()), k,
                 )  # fmt: skip
 
 
 class MissingCellError(ValueError):
-    """A cell is missing, and nothing says what to do about it.
-
-    Attributes
-    ----------
-    columns : str
-        The names of all columns in which cells are missing.
-    row : int
-        Where the first one is.
-    """
+    """Cells are missing in ``columns``, the first one in ``row``, and ``missing="error"``."""
 
     def __init__(self, columns: str, row: int) -> None:
         super().__init__(f"cells are missing in {columns}: missing='median' fills them in.")
@@ -271,17 +241,16 @@ class MissingCellError(ValueError):
 
 
 class UnknownCategoryError(ValueError):
-    """A category that was not there in training.
-
-    Attributes
-    ----------
-    row, column : int
-        Where it is.
-    """
+    """The category at ``row`` and ``column`` was not in the training table."""
 
     def __init__(self, reason: str, row: int, column: int) -> None:
         super().__init__(reason)
         self.row, self.column = row, column
+
+
+def _call_columns(names: list[str] | None, n: int) -> list[str]:
+    """Return how messages call n columns: by name or by number."""
+    return [str(k + 1) for k in range(n)] if names is None else list(map(repr, names))
 
 
 def _is_missing(column: Array) -> Array:
@@ -297,7 +266,7 @@ def _columns_of(X: Any) -> tuple[list[str] | None, list[Array]]:
         return names, [_column(X[name].to_numpy()) for name in X.columns]
     table = np.asarray(X)
     if table.ndim != 2:
-        raise ValueError(f"a table has rows and columns, got an array of shape {table.shape}.")
+        raise ValueError(f"a table must have two dimensions, got an array of shape {table.shape}.")
     return None, [_column(column) for column in table.T]
 
 

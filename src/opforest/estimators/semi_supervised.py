@@ -11,17 +11,22 @@ from opforest._utils.progress import phase, printing
 from opforest.core.label_spread.batch import UNLABELED, spread_labels
 from opforest.core.metrics.types import Array
 from opforest.core.tree_costs import as_tree
-from opforest.estimators.base import tells_of_memory
+from opforest.estimators.base import explain_memory_errors
 from opforest.estimators.classifier import OPFClassifier
-from opforest.estimators.validation import check_ids, check_labels, encode, scaled, warn_of_spreads
+from opforest.estimators.validation import (
+    check_ids,
+    check_labels,
+    encode,
+    scaling_code,
+    warn_about_scales,
+)
 from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.seeded import SeededForest
-from opforest.forest.state import taken
-from opforest.forest.updates.exact import grow, shrink
+from opforest.forest.updates import EXACT
 from opforest.forest.updates.late_labels import give_labels
 from opforest.forest.updates.report import no_counts
 
-#: Which examples the labels of others come from.
+#: The values of the parameter ``seeds``.
 SEEDS = ("labeled", "prototypes")
 
 
@@ -89,14 +94,12 @@ class OPFSemiSupervised(OPFClassifier):
         The label of each known example, in the order of ``forest_.ids``: its own, or the one of
         its seed.
     forest_ : Forest
-        What was learned. Its prototypes are the seeds, unless ``seeds="prototypes"``.
+        The model. Its prototypes are the seeds, unless ``seeds="prototypes"``.
     exponent_ : float
-        The exponent that turns costs into probabilities, as for ``OPFClassifier``. It is found by
-        leaving out the given labels, one by one; inferred labels are no evidence.
-    update_report_ : UpdateReport
-        What the last call of ``partial_fit``, ``label`` or ``forget`` did.
-    n_features_in_ : int
-        The number of features seen by ``fit``.
+        As for ``OPFClassifier``, found by leaving out the given labels, one by one; inferred
+        labels are not evidence.
+    update_report_, n_features_in_, feature_names_in_
+        As for ``OPFClassifier``.
 
     See Also
     --------
@@ -108,7 +111,7 @@ class OPFSemiSupervised(OPFClassifier):
     Add a vertex that is joined to all seeds by edges shorter than any other. Then the forest is a
     minimum spanning tree, unique under (distance, smaller index, larger index). So a new example
     changes it like any spanning tree, and a new label removes exactly one edge: the largest on the
-    way to the former seed. After each change the model is identical, bit for bit, to one fitted on
+    path to the former seed. After each change the model is identical, bit for bit, to one fitted on
     the same data.
 
     References
@@ -150,14 +153,13 @@ class OPFSemiSupervised(OPFClassifier):
     @property
     def transduction_(self) -> Array:
         """The label of each training example: its own, or the one of its seed."""
-        if "forest_" not in vars(self):
-            raise AttributeError("there is no transduction_ before fit")
-        learned = self._learned()
-        with learned.read():
-            if self._seeded().n_seeds:
-                return learned.labels_of(np.arange(len(learned.forest)))
-            missing = UNLABELED if learned.classes.dtype.kind in "iuf" else None
-            return np.full(len(learned.forest), missing)
+        fitted = self.fitted_forest("transduction_")
+        with fitted.read():
+            forest, classes = fitted
+            if self.seeded_forest().n_seeds:
+                labels: Array = classes[forest.label]
+                return labels
+            return np.full(len(forest), UNLabeled if classes.dtype.kind in "iuf" else None)
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Learn the forest of examples with and without labels.
@@ -168,14 +170,9 @@ class OPFSemiSupervised(OPFClassifier):
             The examples, or the distances between them if ``metric="precomputed"``.
         y : array-like of shape (n_samples,)
             Their labels, of any kind that can be sorted; −1, ``None`` or NaN where there is none.
-
-        Returns
-        -------
-        OPFSemiSupervised
-            The fitted classifier itself.
         """
-        fresh = self._trained(X, y)
-        if fresh._seeded().n_seeds == 0:
+        fresh = self._train(X, y)
+        if fresh.seeded_forest().n_seeds == 0:
             raise ValueError(
                 "y has no labels: at least one must not be −1, None or NaN. To begin without "
                 "labels, call partial_fit instead, and label later."
@@ -183,70 +180,52 @@ class OPFSemiSupervised(OPFClassifier):
         self.__dict__ = fresh.__dict__
         return self
 
-    @tells_of_memory
+    @explain_memory_errors
     def partial_fit(
         self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
     ) -> Self:
-        """Learn more examples, with and without labels.
+        """Learn more examples, with and without labels, like ``OPFClassifier.partial_fit``.
 
         The first call is a ``fit``, except that all labels may be missing; such a model can predict
-        as soon as one example is labeled. If the call fails, the model is unchanged. If it is
-        interrupted (Ctrl-C) or runs out of memory, the model may have learned the first examples of
-        the batch, and the error says how many.
+        as soon as one example is labeled.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The examples. If ``metric="precomputed"``, the distances from each to all known
-            examples and then to all examples of this call.
+            As for ``OPFClassifier.partial_fit``.
         y : array-like of shape (n_samples,)
             Their labels; −1, ``None`` or NaN where there is none.
         classes : array-like, default=None
-            Labels to announce; they join ``classes_`` even before an example does.
-
-        Returns
-        -------
-        OPFSemiSupervised
-            The classifier itself.
+            As for ``OPFClassifier.partial_fit``.
         """
         if not hasattr(self, "forest_"):
             return self._begin(X, y, classes)
         self._check_seeds()
         labels, missing = split_labels(y)
-        X, _ = self._check_more(X, np.zeros(len(missing), np.int64))
+        X, _ = self.check_batch(X, np.zeros(len(missing), np.int64))
         _check_present(labels)
         all_classes, label = _encode(labels, missing, self.classes_, classes)
         counts = no_counts()
-        forest = self._renamed(self._seeded(), all_classes)
+        forest = self._rename_classes(self.seeded_forest(), all_classes)
         with printing(type(self).__name__, self.verbose):
             phase("learning", len(X))
             if self.seeds == "labeled":
-                steps = grow(forest, X, label, counts)
-                return self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
-            *_, grown = grow(_copied(forest), X, label, counts)
-            self._keep(grown, all_classes, counts)
+                steps = EXACT.grow(forest, X, label, counts)
+                return self._apply(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
+            *_, grown = EXACT.grow(forest.copy(), X, label, counts)
+            self.set_forest(grown, all_classes, counts)
         return self
 
     def label(self, ids: npt.ArrayLike, y: npt.ArrayLike) -> Self:
-        """Label examples that are already known.
-
-        The result is exactly the model fitted with these labels. It takes as long as walking from
-        the example to its seed, and changing the costs and labels of those examples for which the
-        new seed is better.
+        """Label examples that are already known; the result is exactly the model refitted.
 
         Parameters
         ----------
         ids : int or array-like of int
-            The ids of the examples, as in ``forest_.ids``: the first example learned has the id
-            0, the next one 1, and so on.
+            The ids of the examples, as for ``forget``.
         y : label or array-like
             Their labels, which may be of new classes. An example that already has this label is
             left as it is. To change the label of an example, forget it and learn it again.
-
-        Returns
-        -------
-        OPFSemiSupervised
-            The classifier itself.
 
         Examples
         --------
@@ -255,11 +234,7 @@ class OPFSemiSupervised(OPFClassifier):
         >>> clf.label(1, "c").transduction_
         array(['a', 'c', 'b', 'b'], dtype='<U1')
         """
-        check_is_fitted(self, "forest_")
-        self._check_seeds()
-        self._check_metric()
-        forest = self._seeded()
-        given = np.atleast_1d(np.asarray(ids))
+        forest = self._forest_to_change()
         ordered = check_ids(ids, forest)
         labels, missing = split_labels(np.atleast_1d(np.asarray(y)))
         if missing.any():
@@ -269,81 +244,68 @@ class OPFSemiSupervised(OPFClassifier):
                 f"y must be {len(ordered)} labels, one for each id, got {len(labels)}."
             )
         _check_present(labels)
-        labels = labels[np.argsort(given, kind="stable")]
+        labels = labels[np.argsort(np.atleast_1d(np.asarray(ids)), kind="stable")]
         all_classes, code = _encode(labels, np.zeros(len(labels), bool), self.classes_, None)
-        forest = self._renamed(forest, all_classes)
-        examples = forest.examples
-        record = examples.state.vertices[examples.vertices_of(ordered)]
-        before = np.where(record["cuts"] > 0, record["label"], UNLABELED)
-        wrong = np.flatnonzero((before != UNLABELED) & (before != code))
+        forest = self._rename_classes(forest, all_classes)
+        before = forest.given_labels(ordered)
+        wrong = np.flatnonzero((before != UNLabeled) & (before != code))
         if len(wrong):
             i = wrong[0]
-            known, given_now = all_classes[[before[i], code[i]]].tolist()
+            known, new = all_classes[[before[i], code[i]]].tolist()
             raise ValueError(
-                f"example {ordered[i]} has the label {known!r} already, got {given_now!r}. To "
-                "change it, forget the example and learn it again."
+                f"example {ordered[i]} already has the label {known!r}, got {new!r}. To change "
+                "it, forget the example and learn it again."
             )
         counts = no_counts()
         new = before == UNLABELED
         if new.any():
             if self.seeds == "prototypes":
-                forest = _copied(forest)
+                forest = forest.copy()
             forest = give_labels(forest, ordered[new], code[new], counts)
-        self._keep(forest, all_classes, counts)
+        self.set_forest(forest, all_classes, counts)
         return self
 
-    @tells_of_memory
+    @explain_memory_errors
     def forget(self, ids: npt.ArrayLike) -> Self:
-        """Remove examples; the result is exactly the model refitted without them.
+        """Remove examples, like ``OPFClassifier.forget``.
 
         Without any labeled example, the model cannot predict until it gets a new label.
-
-        Parameters
-        ----------
-        ids : int or array-like of int
-            The ids of the examples to remove, as for ``OPFClassifier.forget``.
-
-        Returns
-        -------
-        OPFSemiSupervised
-            The classifier itself.
         """
-        check_is_fitted(self, "forest_")
-        self._check_seeds()
-        self._check_metric()
-        forest = self._seeded()
+        forest = self._forest_to_change()
         ids = check_ids(ids, forest)
         counts = no_counts()
         if self.seeds == "labeled":
-            steps = shrink(forest, ids, counts)
-            return self._follow(steps, self.classes_, counts, ("forget", "forgotten", len(ids)))
-        *_, shrunk = shrink(_copied(forest), ids, counts)
-        self._keep(shrunk, self.classes_, counts)
+            steps = EXACT.shrink(forest, ids, counts)
+            return self._apply(steps, self.classes_, counts, ("forget", "forgotten", len(ids)))
+        *_, shrunk = EXACT.shrink(forest.copy(), ids, counts)
+        self.set_forest(shrunk, self.classes_, counts)
         return self
 
-    # Everything learned is in the forest seeded by all labeled examples. If prototypes are the
-    # seeds, forest_ is derived from it.
+    # The whole model is the forest seeded by all labeled examples. If prototypes are the seeds,
+    # forest_ is derived from it.
 
-    def _count_prototypes(self) -> int:
-        return self._seeded().n_seeds
-
-    def _seeded(self) -> SeededForest:
+    def seeded_forest(self) -> SeededForest:
+        """Return the forest whose seeds are all labeled examples."""
         forest: SeededForest = vars(self).get("labeled_forest_", vars(self)["forest_"])
         return forest
 
-    def _keep(self, forest: BaseForest, classes: Array, counts: Array | None = None) -> None:
+    def set_forest(self, forest: BaseForest, classes: Array, counts: Array | None = None) -> None:
+        """Replace the seeded forest, its classes and the counts of an update."""
         if self.seeds == "labeled":
-            super()._keep(forest, classes, counts)
+            super().set_forest(forest, classes, counts)
             return
-        twin = object.__new__(type(self))  # So that everything changes by one assignment.
+        twin = object.__new__(type(self))  # so that everything changes by one assignment
         twin.__dict__ = {**vars(self), "labeled_forest_": forest}
         model = spread_from_prototypes(forest)  # type: ignore[arg-type]
-        super(OPFSemiSupervised, twin)._keep(model, classes, counts)
+        super(OPFSemiSupervised, twin).set_forest(model, classes, counts)
         self.__dict__ = twin.__dict__
+
+    def _count_prototypes(self) -> int:
+        return self.seeded_forest().n_seeds
 
     def _check_queries(self, X: npt.ArrayLike) -> Array:
         X = super()._check_queries(X)
-        seeded = self._seeded()
+        seeded = self.seeded_forest()
         if seeded.n_seeds == 0 and len(seeded):
             raise ValueError(
                 "no example is labeled, so there is nothing to predict. Call label first."
@@ -353,32 +315,37 @@ class OPFSemiSupervised(OPFClassifier):
     def _check_seeds(self) -> None:
         if self.seeds not in SEEDS:
             raise ValueError(f"seeds must be one of {list(SEEDS)}, got {self.seeds!r}.")
-        if ("labeled_forest_" in vars(self)) != (self.seeds == "prototypes"):
+        is_derived = "labeled_forest_" in vars(self)
+        if hasattr(self, "forest_") and is_derived != (self.seeds == "prototypes"):
             raise ValueError("seeds has been changed since the model was fitted. Call fit first.")
 
-    def _renamed(self, forest: SeededForest, classes: Array) -> SeededForest:
+    def _forest_to_change(self) -> SeededForest:
+        check_is_fitted(self, "forest_")
+        self._check_seeds()
+        self._check_metric()
+        return self.seeded_forest()
+
+    def _rename_classes(self, forest: SeededForest, classes: Array) -> SeededForest:
         """Return the forest with classes renumbered; the old forest is not changed."""
         if len(classes) == len(self.classes_):
             return forest
-        return forest.relabeled(np.searchsorted(classes, self.classes_))
+        return forest.relabel(np.searchsorted(classes, self.classes_))
 
-    def _trained(self, X: Any, y: Any, classes: npt.ArrayLike | None = None) -> Self:
-        """Return a copy that has learned these examples and no others."""
-        fresh = self._unfitted()
-        if self.seeds not in SEEDS:
-            raise ValueError(f"seeds must be one of {list(SEEDS)}, got {self.seeds!r}.")
-        metric = fresh._find_metric()
+    def _train(self, X: Any, y: Any, classes: npt.ArrayLike | None = None) -> Self:
+        fresh = self.copy_unfitted()
+        fresh._check_seeds()
+        metric = fresh.resolve_metric()
         if y is None:
-            fresh._check_examples(X, y)  # complains
+            fresh._check_examples(X, y)  # raises scikit-learn's error
         labels, missing = split_labels(y)
         X, _ = fresh._check_examples(X, np.zeros(len(missing), np.int64))
         _check_present(labels)
         all_classes, label = _encode(labels, missing, labels[:0], classes)
         names = getattr(fresh, "feature_names_in_", None)
-        warn_of_spreads(X, metric.name, names, scaled("OPFSemiSupervised"))
+        warn_about_scales(X, metric.name, names, scaling_code("OPFSemiSupervised"))
         with printing(type(self).__name__, self.verbose):
             forest = SeededForest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
-            fresh._keep(forest, all_classes)
+            fresh.set_forest(forest, all_classes)
         return fresh
 
 
@@ -399,25 +366,18 @@ def _encode(
     return known, code
 
 
-def _copied(forest: SeededForest) -> SeededForest:
-    parts = forest.parts()
-    return forest.from_parts(parts._replace(rows=parts.rows.copy()))
-
-
 def spread_from_prototypes(forest: SeededForest) -> Forest:
     """Return the supervised forest of all examples, with labels spread from prototypes.
 
     These are the prototypes of a forest of the labeled examples alone.
     """
-    parts, given = forest.parts(), forest.given()
-    labeled = np.flatnonzero(given != UNLABELED)
+    state, given = forest.state(), forest.given_labels()
+    labeled = np.flatnonzero(given != UNLabeled)
     if len(labeled) == 0:
         return forest
-    seed_label = np.full(len(given), UNLABELED)
-    alone = Forest.retrain(taken(parts, labeled, given))
-    seeds = labeled[alone.prototypes]
+    seed_label = np.full(len(given), UNLabeled)
+    seeds = labeled[Forest.retrain(state.select(labeled, given)).prototypes]
     seed_label[seeds] = given[seeds]
-    tree = as_tree(parts.model.parent, parts.model.weight)
+    tree = as_tree(state.model.parent, state.model.weight)
     label = spread_labels(tree, seed_label).label
-    everyone = taken(parts, np.arange(len(given)), label)
-    return Forest.retrain(everyone, tree)
+    return Forest.retrain(state.select(np.arange(len(given)), label), tree)

@@ -27,20 +27,20 @@ THOUSANDFOLD = 1000.0
 SCALE_FREE = ("canberra", "hamming", "precomputed")
 
 
-def scaled(estimator: str) -> str:
-    """Return the Python that puts a scaler in front of an estimator, which is given by its name."""
+def scaling_code(estimator: str) -> str:
+    """Return Python code that puts a scaler in front of the estimator of this name."""
     return f"opforest.make_pipeline(StandardScaler(), {estimator}())"
 
 
-def warn_of_spreads(
+def warn_about_scales(
     X: npt.NDArray[Any],
     metric: str,
     names: Sequence[str] | None = None,
-    remedy: str = scaled("OPFClassifier"),
+    remedy: str = scaling_code("OPFClassifier"),
 ) -> None:
-    """Warn, once, if features differ in spread more than a thousandfold, and name the worst.
+    """Warn, once, if features differ in spread more than a thousandfold, and name the worst two.
 
-    ``remedy`` says how to scale them.
+    ``remedy`` is Python code or a command that scales them.
     """
     if metric in SCALE_FREE or len(X) < 2 or X.shape[1] < 2:
         return
@@ -93,7 +93,7 @@ def encode(
     for labels in parts:
         if len(np.unique(labels.astype(all_classes.dtype))) < len(labels):
             raise ValueError(
-                f"labels of types {[str(part.dtype) for part in parts]} cannot be told apart as "
+                f"labels of types {[str(part.dtype) for part in parts]} cannot be distinguished as "
                 f"{all_classes.dtype}. Convert them to one type first."
             )
     return all_classes, np.searchsorted(all_classes, y)
@@ -104,10 +104,17 @@ def encode_known(y: Array, classes: Array) -> npt.NDArray[np.int64]:
     is_known = np.isin(y, classes)
     if not is_known.all():
         raise ValueError(
-            f"the evaluation set has the class {y[~is_known].tolist()[0]!r}, which is none of the "
-            f"{len(classes)} known classes. Leave its examples out, or learn some of them first."
+            f"the evaluation set has the class {y[~is_known].tolist()[0]!r}, which is not one of "
+            f"the {len(classes)} known classes. Leave its examples out, or learn some first."
         )
     return np.searchsorted(classes, y)
+
+
+def as_one_row(x: Any) -> Any:
+    """Return one example as a table of one row."""
+    if hasattr(x, "to_frame"):  # a row of a data frame
+        return x.to_frame().T.infer_objects()
+    return x if np.ndim(x) == 2 else np.atleast_1d(x)[None]
 
 
 def check_labels(y: Array) -> None:
@@ -132,10 +139,5 @@ def check_ids(ids: npt.ArrayLike, forest: BaseForest) -> npt.NDArray[np.int64]:
     ordered, times = np.unique(array, return_counts=True)
     if (times > 1).any():
         raise ValueError(f"ids must be unique, got {ordered[times > 1][0]} more than once.")
-    unknown = ordered[forest.examples.vertices_of(ordered) < 0]
-    if len(unknown):
-        raise ValueError(
-            f"ids must be those of known examples, as in forest_.ids, but {len(unknown)} are not, "
-            f"for instance {unknown[0]}."
-        )
+    forest.find_vertices(ordered)
     return ordered.astype(np.int64)

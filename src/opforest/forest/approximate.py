@@ -1,17 +1,14 @@
 """Forests grown by approximate updates: one rooted tree for each prototype."""
 
-from typing import Any
-
 import numpy as np
 
 from opforest.core.metrics.types import Array
-from opforest.core.records import PrototypeTrees
+from opforest.core.records import PrototypeTrees, resized
 from opforest.forest import invariants
 from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.probabilities import CostCalibration
-from opforest.forest.queries import read_locked
-from opforest.forest.state import ForestState, TreeModel, read_only
-from opforest.forest.storage import ForestStorage
+from opforest.forest.state import ForestState, TreeModel, freeze
+from opforest.forest.storage import ForestStorage, read_locked
 
 
 class ApproximateForest(BaseForest):
@@ -22,58 +19,85 @@ class ApproximateForest(BaseForest):
 
     Parameters
     ----------
-    examples : Examples
-        The examples, linked by their predecessors, with roots and pairs.
+    storage : ForestStorage
+        The examples, linked by their predecessors.
+    prototype_trees : PrototypeTrees
+        The root of each example, and the pair of each prototype.
     grown_by : str
-        The update that made it.
+        The name of the update.
     calibration : CostCalibration, default=None
-        What has been found.
+        The calibration, if it is known.
     """
 
     def __init__(
-        self, examples: ForestStorage, grown_by: str, calibration: CostCalibration | None = None
+        self,
+        storage: ForestStorage,
+        prototype_trees: PrototypeTrees,
+        grown_by: str,
+        calibration: CostCalibration | None = None,
     ) -> None:
-        super().__init__(examples, calibration)
+        super().__init__(storage, calibration)
+        self.prototype_trees = prototype_trees
         self.grown_by = grown_by
 
     @classmethod
-    def from_parts(cls, parts: ForestState) -> "ApproximateForest":
-        """Return the forest that consists of these parts, which are not checked."""
-        return cls(ForestStorage.from_parts(parts), parts.grown_by, parts.calibration)
+    def from_state(cls, state: ForestState) -> "ApproximateForest":
+        """Return the forest of a state, which is not checked."""
+        if state.prototype_trees is None:
+            raise TypeError("the state of an approximate forest must have roots and pairs.")
+        trees = (np.require(array, requirements=("C", "W")) for array in state.prototype_trees)
+        storage = ForestStorage.from_state(state)
+        forest = cls(storage, PrototypeTrees(*trees), state.grown_by, state.calibration)
+        forest.queries.warm_up()
+        return forest
+
+    @read_locked
+    def state(self) -> ForestState:
+        """Return the portable form of the forest."""
+        trees = (array[: self.storage.end].copy() for array in self.prototype_trees)
+        return super().state()._replace(prototype_trees=PrototypeTrees(*trees))
+
+    def make_room(self) -> None:
+        """Make room for the roots and pairs of as many examples as the storage has room for."""
+        capacity = len(self.storage.arrays.vertices)
+        if len(self.prototype_trees.root) < capacity:
+            self.prototype_trees = PrototypeTrees(
+                *(resized(array, capacity) for array in self.prototype_trees)
+            )
 
     @property
-    def lines(self) -> PrototypeTrees:
-        """The root of each example, and the pair of each prototype, with room to grow."""
-        lines = self.examples.body.lines
-        if lines is None:
-            raise TypeError("these examples have no roots and pairs.")
-        return lines
+    @read_locked
+    def n_bytes(self) -> int:
+        """The memory of the model in bytes, including room to grow."""
+        trees = sum(array.nbytes for array in self.prototype_trees)
+        return self.storage.n_bytes + self.queries.n_bytes + trees
 
     @property
     @read_locked
     def pair(self) -> Array:
         """The pair of each prototype; −1 for none, and for all other examples."""
-        return read_only(self.lines.pair[: self.examples.end].copy())
+        return freeze(self.prototype_trees.pair[: self.storage.end].copy())
 
     def is_prototype(self) -> Array:
         """Return, for each example, whether it is a prototype."""
-        return self.examples.field("parent") < 0
+        return self.storage.field("parent") < 0
 
-    @read_locked
     def paths(self) -> tuple[Array, Array]:
         """Return predecessors and roots."""
-        return self.examples.model().parent, self.lines.root[: self.examples.end].copy()
+        root = self.prototype_trees.root[: self.storage.end]
+        return self.storage.model().parent, root.copy()
 
     def check_tree(self, model: TreeModel) -> None:
         """Raise ``AssertionError`` if pairs are not those of prototypes."""
-        invariants.check_pairs(model, self.prototypes, self.pair)
+        pair = self.prototype_trees.pair[: self.storage.end]
+        invariants.check_pairs(model, np.flatnonzero(self.is_prototype()), pair)
 
 
-def forest_of(parts: ForestState) -> BaseForest:
-    """Return the forest that consists of these parts, which are not checked."""
-    kind: Any = ApproximateForest if parts.grown_by else Forest
-    forest: BaseForest = kind.from_parts(parts)
-    return forest
+def build_forest(state: ForestState) -> BaseForest:
+    """Return the exact or approximate forest of a state, which is not checked."""
+    if state.grown_by:
+        return ApproximateForest.from_state(state)
+    return Forest.from_state(state)
 
 
 def as_approximate(forest: BaseForest, update: str) -> ApproximateForest:
@@ -90,21 +114,22 @@ def as_approximate(forest: BaseForest, update: str) -> ApproximateForest:
             f"update={update!r} cannot start from a model that has forgotten all its examples. "
             "Train a new model first."
         )
-    model, (predecessor, root) = forest.examples.model(), forest.paths()
-    weight = model.weight[np.where(predecessor == model.parent, np.arange(len(root)), predecessor)]
-    weight[predecessor < 0] = 0
-    lines = PrototypeTrees(root, _pairs(model))
-    return ApproximateForest(forest.examples.relinked(predecessor, weight, lines), update)
+    with forest.storage.lock.read():
+        model, (predecessor, root) = forest.storage.model(), forest.paths()
+        child = np.where(predecessor == model.parent, np.arange(len(root)), predecessor)
+        weight = model.weight[child]
+        weight[predecessor < 0] = 0
+        trees = PrototypeTrees(root, _pair_prototypes(model))
+        return ApproximateForest(forest.storage.relink(predecessor, weight, trees), trees, update)
 
 
-def _pairs(model: TreeModel) -> Array:
+def _pair_prototypes(model: TreeModel) -> Array:
     """Return the other end of the smallest cut edge of each prototype, −1 for all others."""
     label, parent, weight, _, _ = model
     cut = np.flatnonzero((parent >= 0) & (label != label[parent]))
     low, high = np.minimum(cut, parent[cut]), np.maximum(cut, parent[cut])
     pair = np.full(len(label), -1)
-    for edge in np.lexsort((high, low, weight[cut]))[
-        ::-1
-    ]:  # the smallest edge is written last, so it stays
+    order = np.lexsort((high, low, weight[cut]))[::-1]
+    for edge in order:  # the smallest edge is written last, so it stays
         pair[low[edge]], pair[high[edge]] = high[edge], low[edge]
     return pair

@@ -29,36 +29,11 @@ from opforest.core.mst.prim import WORK_PER_CALL
 from opforest.core.select.mst import SEARCH_FRACTION, Probe, probe
 from opforest.core.select.neighbors import nearest_neighbors
 
-#: Ways to tell which hills are too small to be clusters.
-FILTERS = ("height", "area", "volume")
+#: Measures of a hill by which small ones are merged into others.
+MERGE_BY = ("height", "area", "volume")
 
 #: Queries in one call of a kernel that searches a k-d tree.
 QUERIES_PER_CALL = 4096
-
-
-class Graph(NamedTuple):
-    """The nearest neighbors of all examples, and their distances."""
-
-    near: Array  #: (n, k), the nearest first
-    distance: Array  #: (k, n), in the metric's own units, as float64
-
-    @classmethod
-    def of(cls, rows: Array, k: int, metric: Metric, algorithm: str, n_jobs: int | None) -> "Graph":
-        """Return the graph of the k nearest neighbors; a single example has none."""
-        if len(rows) == 1:
-            return cls(np.empty((1, 0), np.uint32), np.empty((0, 1)))
-        near, reduced = nearest_neighbors(rows, k, metric, algorithm, n_jobs)
-        columns = np.ascontiguousarray(reduced.T, dtype=np.float64)
-        return cls(near.astype(np.uint32), metric.to_units(columns, rows.shape[1]))
-
-    def __len__(self) -> int:
-        """Return the number of examples."""
-        return len(self.near)
-
-    @property
-    def k_max(self) -> int:
-        """The number of neighbors known."""
-        return int(self.near.shape[1])
 
 
 class DensityForestState(NamedTuple):
@@ -69,33 +44,74 @@ class DensityForestState(NamedTuple):
     scale: Array  #: the unit of distances, the smallest and the largest sum
 
 
-def densities(graph: Graph, k: int) -> DensityForestState:
+class NeighborGraph(NamedTuple):
+    """Examples, their nearest neighbors, and the distances between them."""
+
+    metric: Metric
+    rows: Array
+    vectors: Array | None  #: the points, if the rows are a table of distances between them
+    algorithm: str
+    near: Array  #: (n, k), the nearest first
+    distance: Array  #: (k, n), in the metric's own units, as float64
+
+    @classmethod
+    def build(
+        cls, points: Array, k: int, metric: Metric, algorithm: str, n_jobs: int | None
+    ) -> "NeighborGraph":
+        """Return the graph of the k nearest neighbors, or of all if there are fewer."""
+        rows = metric.training_rows(points)
+        vectors, k = None if rows is points else points, min(k, len(rows) - 1)
+        near, distance = np.empty((1, 0), np.uint32), np.empty((0, 1))
+        if k > 0:
+            found, reduced = nearest_neighbors(rows, k, metric, algorithm, n_jobs)
+            columns = np.ascontiguousarray(reduced.T, dtype=np.float64)
+            near, distance = found.astype(np.uint32), metric.to_units(columns, rows.shape[1])
+        return cls(metric, rows, vectors, algorithm, near, distance)
+
+    @property
+    def n(self) -> int:
+        """The number of examples."""
+        return len(self.near)
+
+    @property
+    def k_max(self) -> int:
+        """The number of neighbors known."""
+        return int(self.near.shape[1])
+
+    def forest(self, state: DensityForestState) -> "DensityForest":
+        """Return a forest of the examples that classifies new ones."""
+        return DensityForest(self.metric, self.rows, self.vectors, self.algorithm, state)
+
+
+def compute_densities(graph: NeighborGraph, k: int) -> DensityForestState:
     """Return the densities for k neighbors, each example being a tree of its own."""
-    n = len(graph)
-    hills = DensityArrays(np.full(n, MAX_DENSITY), np.zeros(n), np.arange(n), np.full(n, -1))
+    n = graph.n
+    hills = Hills(np.full(n, MAX_DENSITY), np.zeros(n), np.arange(n), np.full(n, -1))
     scale = np.zeros(3)
     if k:
         find_densities(graph.distance, k, hills.density, scale)
     return DensityForestState(k, hills, scale)
 
 
-def grow(graph: Graph, k: int, label: Array | None = None) -> DensityForestState:
+def grow(graph: NeighborGraph, k: int, label: Array | None = None) -> DensityForestState:
     """Return the forest for k neighbors; a tree has examples of one label only."""
     return _grow(graph, k, label)[0]
 
 
-def _grow(graph: Graph, k: int, label: Array | None = None) -> tuple[DensityForestState, Array]:
+def _grow(
+    graph: NeighborGraph, k: int, label: Array | None = None
+) -> tuple[DensityForestState, Array]:
     """Return the forest, and the examples that are as dense as others."""
-    grown = densities(graph, k)
-    density = grown.hills.density
-    grown.hills.value[:] = density - 1
-    order, tied = _ranked(density)
-    label = np.zeros(len(graph), np.int64) if label is None else label
-    conquer_by_density(graph.near, k, density, tied, label, (order, order), grown.hills)
-    return grown, tied
+    state = compute_densities(graph, k)
+    density = state.hills.density
+    state.hills.value[:] = density - 1
+    order, tied = _rank_by_level(density)
+    label = np.zeros(graph.n, np.int64) if label is None else label
+    conquer_hills(graph.near, k, density, tied, label, (order, order), state.hills)
+    return state, tied
 
 
-def _ranked(level: Array) -> tuple[Array, Array]:
+def _rank_by_level(level: Array) -> tuple[Array, Array]:
     """Return the examples by falling level, then rising index, and those with equals."""
     order = np.argsort(-level)
     is_equal = level[order[1:]] == level[order[:-1]]
@@ -105,27 +121,31 @@ def _ranked(level: Array) -> tuple[Array, Array]:
     return np.argsort(-level, kind="stable"), tied
 
 
-def grow_filtered(graph: Graph, k: int, merge_by: str, threshold: float) -> DensityForestState:
-    """Return the forest for k neighbors in which small hills are parts of others."""
-    grown = densities(graph, k)
-    density, value = grown.hills.density, grown.hills.value
-    order, tied = _ranked(density)
+def grow_merged(
+    graph: NeighborGraph, k: int, merge_by: str, threshold: float
+) -> DensityForestState:
+    """Return the forest for k neighbors in which small hills are merged into others."""
+    state = compute_densities(graph, k)
+    density, value = state.hills.density, state.hills.value
+    order, tied = _rank_by_level(density)
     level, start = density, order
     if merge_by == "height":
         value[:] = np.maximum(density - threshold * density.max(), 0)
     else:
-        size = threshold * (len(graph) if merge_by == "area" else density.mean())
+        size = threshold * (graph.n if merge_by == "area" else density.mean())
         level = np.empty_like(density)
         open_densities(graph.near, k, density, order, float(size), merge_by == "volume", level)
         value[:] = np.maximum(level - 1, 0)
-        tied, start = _ranked(level)[1], np.lexsort((-density, -value))
-    label = np.zeros(len(graph), np.int64)
-    conquer_by_density(graph.near, k, level, tied, label, (order, start), grown.hills)
-    return grown
+        tied, start = _rank_by_level(level)[1], np.lexsort((-density, -value))
+    label = np.zeros(graph.n, np.int64)
+    conquer_hills(graph.near, k, level, tied, label, (order, start), state.hills)
+    return state
 
 
-def judge_cuts(graph: Graph, k_min: int, allow_one: bool, n_jobs: int | None) -> tuple[int, Array]:
-    """Return the first k with the smallest cut, and the cuts of all k tried.
+def choose_k(
+    graph: NeighborGraph, k_min: int, allow_one: bool, n_jobs: int | None
+) -> tuple[int, Array]:
+    """Return the first k with the smallest normalized cut, and the cuts of all k tried.
 
     The search ends at a cut of 0. A single cluster has this cut, too; unless it is allowed, it
     neither ends the search nor wins, except when no k gives more clusters.
@@ -133,7 +153,7 @@ def judge_cuts(graph: Graph, k_min: int, allow_one: bool, n_jobs: int | None) ->
     jobs = effective_n_jobs(n_jobs)
     cuts: list[float] = []
     best, best_k, single_k = np.inf, 0, 0
-    for cut, clusters in _cuts(graph, np.arange(k_min, graph.k_max + 1), jobs):
+    for cut, clusters in _compute_cuts(graph, np.arange(k_min, graph.k_max + 1), jobs):
         cuts.append(cut)
         k = k_min + len(cuts) - 1
         if clusters == 1 and not allow_one:
@@ -146,20 +166,21 @@ def judge_cuts(graph: Graph, k_min: int, allow_one: bool, n_jobs: int | None) ->
     return best_k or single_k, np.array(cuts)
 
 
-def _cuts(graph: Graph, ks: Array, jobs: int) -> Iterator[tuple[float, int]]:
+def _compute_cuts(graph: NeighborGraph, ks: Array, jobs: int) -> Iterator[tuple[float, int]]:
+    """Yield the normalized cut and the number of clusters for each k."""
     with np.errstate(divide="ignore"):
         weight = np.where(graph.distance > 0, 1 / graph.distance, 0.0)
     arcs = graph.near, np.ascontiguousarray(graph.near.T), weight
 
-    def judge(part: Array) -> tuple[float, int]:
+    def compute(part: Array) -> tuple[float, int]:
         k = int(part[0])
-        grown, tied = _grow(graph, k)
-        cut, clusters = find_cut(arcs, k, grown.hills.density, tied, grown.hills.root)
+        state, tied = _grow(graph, k)
+        cut, clusters = find_cut(arcs, k, state.hills.density, tied, state.hills.root)
         return cut, clusters
 
     size = jobs
-    while len(ks):  # If the search ends early, it has done little in vain.
-        yield from share(judge, parts_of(ks[:size], 1), jobs)
+    while len(ks):  # growing parts, because the search may end early
+        yield from share(compute, parts_of(ks[:size], 1), jobs)
         ks, size = ks[size:], size * (2 if jobs > 1 else 1)
 
 
@@ -177,7 +198,7 @@ class DensityForest:
         The points, if the rows are a table of distances between them.
     algorithm : str
         How to search.
-    grown : Grown
+    state : DensityForestState
         The forest.
     """
 
@@ -185,21 +206,26 @@ class DensityForest:
     rows: Array
     vectors: Array | None
     algorithm: str
-    grown: DensityForestState
+    state: DensityForestState
 
     def __len__(self) -> int:
         """Return the number of examples."""
         return len(self.rows)
 
     @property
+    def points(self) -> Array:
+        """The points that queries are measured against; for precomputed distances, those."""
+        return self.rows if self.vectors is None else self.vectors
+
+    @property
     def n_features(self) -> int:
         """The number of features, or of distances in a row of a table."""
-        return int((self.rows if self.vectors is None else self.vectors).shape[1])
+        return int(self.points.shape[1])
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
         """The precision of the examples."""
-        return (self.rows if self.vectors is None else self.vectors).dtype
+        return self.points.dtype
 
     @cached_property
     def _probed(self) -> Probe:
@@ -212,39 +238,39 @@ class DensityForest:
 
     def nearest(self, X: Array, k: int, n_jobs: int | None = None) -> tuple[Array, Array]:
         """Return the k nearest examples to each row of X, and their distances in units."""
-        measured_against = self.rows if self.vectors is None else self.vectors
-        queries = self.metric.query_rows(X, measured_against)
-        kernel, probed = self.metric.kernel, self._probed
-        by_tree = probed.kdtree is not None and probed.visited_fraction < SEARCH_FRACTION
-        scan = specialize(scan_for_nearest, kernel)
+        queries = self.metric.query_rows(X, self.points)
+        names, kernel, kdtree = np.arange(len(self)), self.metric.kernel, self._probed.tree
+        scan = specialize(scan_for_queries, kernel)
+        if self._probed.share >= SHARE_FOR_SEARCH:
+            kdtree = None
 
-        def look(part: Array) -> tuple[Array, Array]:
+        def search(part: Array) -> tuple[Array, Array]:
             near = np.empty((len(part), k), np.int64)
-            gaps = np.empty((len(part), k), self.rows.dtype)
-            if by_tree:
-                search_for_queries(part, probed.kdtree, near, gaps, kernel)
-                return probed.kdtree.vertex[near].astype(np.int64), gaps  # type: ignore[union-attr]
-            scan(part, len(self), self.rows, self._tiles, near, gaps, kernel)
-            return near, gaps
+            distance = np.empty((len(part), k), self.rows.dtype)
+            if kdtree is not None:
+                search_for_queries(part, kdtree, near, distance, kernel)
+                return kdtree.vertex[near].astype(np.int64), distance
+            scan(part, self.rows, self._tiles, names, near, distance, kernel)
+            return near, distance
 
         jobs = effective_n_jobs(n_jobs)
-        size = QUERIES_PER_CALL if by_tree else max(1, WORK_PER_CALL // self.rows.size)
+        size = QUERIES_PER_CALL if kdtree else max(1, WORK_PER_CALL // self.rows.size)
         size = max(1, min(size, -(-len(queries) // jobs)))
-        near, gaps = concatenated(share(look, parts_of(queries, size), jobs))
-        self.metric.check_defined(gaps.ravel(), lambda i: f"query {i // k} and an example")
-        return near, self.metric.to_units(gaps.astype(np.float64), self.n_features)
+        near, distance = concatenated(share(search, parts_of(queries, size), jobs))
+        self.metric.check_defined(distance.ravel(), lambda i: f"query {i // k} and an example")
+        return near, self.metric.to_units(distance.astype(np.float64), self.n_features)
 
     def conquerors(self, X: Array, n_jobs: int | None = None) -> Array:
         """Return the example that conquers each row of X."""
-        k, hills, scale = self.grown
+        k, hills, scale = self.state
         if k == 0:
             return np.zeros(len(X), np.int64)
         near, distance = self.nearest(X, k, n_jobs)
         unit, least, most = scale[UNIT], scale[LEAST], scale[MOST]
-        near_enough = np.exp(-distance / unit) if unit > 0 else (distance == 0).astype(float)
+        closeness = np.exp(-distance / unit) if unit > 0 else (distance == 0).astype(float)
         density = np.full(len(X), MAX_DENSITY)
         if most > least:
-            density = (MAX_DENSITY - 1) * (near_enough.mean(axis=1) - least) / (most - least) + 1
+            density = (MAX_DENSITY - 1) * (closeness.mean(axis=1) - least) / (most - least) + 1
         offer = np.minimum(hills.value[near], density[:, None])
         winner: Array = near[np.arange(len(X)), offer.argmax(axis=1)]
         return winner

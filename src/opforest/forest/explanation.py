@@ -19,7 +19,7 @@ MOST_AROUND = 400
 
 
 class View(NamedTuple):
-    """What a notebook needs to draw a path."""
+    """The data that a notebook needs to draw a path."""
 
     code: int  #: of the class; colors follow it
     places: Array | None = None  #: (n_steps, 2), where examples have two features
@@ -42,7 +42,7 @@ class Step:
     distance : float
         The distance from the step before; 0 for the prototype.
     cost : float
-        The largest distance on the way so far.
+        The largest distance on the path so far.
     key : str or None
         The key of the example in a ``Learner``.
 
@@ -65,7 +65,7 @@ class Step:
 
     @property
     def name(self) -> str:
-        """What to call it in a sentence."""
+        """Its name in a sentence."""
         if self.id is None:
             return "x"
         return f"example {self.id}" if self.key is None else repr(self.key)
@@ -139,8 +139,7 @@ class Explanation:
             half = PRINTED_STEPS // 2
             between = f"  {'':9}  ... {len(rows) - 2 * half} more steps ..."
             rows = [*rows[:half], between, *rows[-half:]]
-        if self.rival is not None:
-            rival = self.rival
+        if (rival := self.rival) is not None:
             rows.append(f"nearest rival: {rival.label!r} at cost {rival.cost:.6g}, "
                         f"from {rival.steps[-2].name}")  # fmt: skip
         return "\n".join([title, *rows])
@@ -155,7 +154,6 @@ class Explanation:
         return row if i == 0 else f"{row}  distance {distance}  cost {step.cost:.6g}"
 
     def _repr_html_(self) -> str:
-        """Return the path as a table, the rival, and a picture if there are two features."""
         from opforest.display.notebook import explanation_html
 
         return explanation_html(self)
@@ -166,58 +164,48 @@ def explain(
 ) -> Explanation:
     """Return the path that gives the one row of ``X`` its label, and that of the nearest rival.
 
-    Parameters
-    ----------
-    forest : BaseForest
-        The forest.
-    classes : sequence
-        The labels that the integers in the forest stand for.
-    X : array of shape (1, n_features)
-        The example.
-    names : sequence, default=()
-        Names of the features, for a picture.
-
-    Returns
-    -------
-    Explanation
-        The path.
+    ``classes`` are the labels that the integers in the forest stand for; ``names`` are those of
+    the features, for a picture.
     """
-    with forest.examples.lock.read():
-        first, *others = [_describe(forest, classes, X, path) for path in forest.trace(X)]
-        rival = others[0] if others else None
-        view = first.view
-        if view is not None and view.places is not None:
-            view = _with_surroundings(view, rival, forest, names)
+    storage = forest.storage
+    with storage.lock.read():
+        ids, points = storage.ids, None
+        if storage.n_features == 2 and forest.metric.keeps_points:
+            points = storage.points
+        paths = [_describe(path, classes, X, ids, points) for path in forest.trace(X)]
+        first, rival = paths[0], paths[1] if len(paths) > 1 else None
+        view = cast(View, first.view)
+        if points is not None:
+            drawn = np.concatenate([cast(View, path.view).places for path in paths])
+            view = _add_surroundings(view, drawn, points, storage.field("label"))
+    if view.around is not None:
+        view = view._replace(names=tuple(map(str, names)) or ("feature 0", "feature 1"))
     return Explanation(first.steps, rival, view)
 
 
-def _describe(forest: BaseForest, classes: Sequence[Any], X: Array, path: Path) -> Explanation:
-    """Return a path as an explanation without a rival."""
+def _describe(
+    path: Path, classes: Sequence[Any], X: Array, ids: Array, points: Array | None
+) -> Explanation:
+    """Return a path as an explanation without a rival; its view needs points of two features."""
     code, index, distance, cost = path
-    ids = [*forest.ids[index].tolist(), None]
-    numbers = zip(ids, distance.tolist(), cost.tolist(), strict=True)
-    steps = tuple(Step(id, classes[code], far, so_far) for id, far, so_far in numbers)
+    columns = [*ids[index].tolist(), None], distance.tolist(), cost.tolist()
+    steps = tuple(Step(id, classes[code], *far) for id, *far in zip(*columns, strict=True))
     places = None
-    if forest.n_features == 2 and forest.metric.keeps_points:
-        places = np.concatenate((forest.points[index], X)).astype(np.float64)
+    if points is not None:
+        places = np.concatenate((points[index], X)).astype(np.float64)
     return Explanation(steps, view=View(code, places))
 
 
-def _with_surroundings(
-    view: View, rival: Explanation | None, forest: BaseForest, names: Sequence[object]
-) -> View:
-    """Add the examples around two paths, or some of them if there are many."""
-    paths = [view.places, None if rival is None or rival.view is None else rival.view.places]
-    places = np.concatenate([path for path in paths if path is not None])
-    columns = np.ascontiguousarray(forest.points.T, np.float64)  # NumPy reduces rows far faster
+def _add_surroundings(view: View, drawn: Array, points: Array, label: Array) -> View:
+    """Add the examples around the points drawn, or some of them if there are many."""
+    columns = np.ascontiguousarray(points.T, np.float64)  # NumPy reduces rows far faster
     with np.errstate(over="ignore"):
-        span = np.ptp(np.hstack((columns, places.T)), axis=1)
+        span = np.ptp(np.hstack((columns, drawn.T)), axis=1)
     if not np.isfinite(span).all():  # too large to draw, which only a function can measure
         return view._replace(places=None)
-    low, high = places.min(axis=0), places.max(axis=0)
+    low, high = drawn.min(axis=0), drawn.max(axis=0)
     reach = np.maximum(0.6 * (high - low), 0.12 * span)
     middle = (low / 2 + high / 2)[:, None]
     near = np.flatnonzero((abs(columns - middle) <= reach[:, None]).all(axis=0))
     near = near[:: max(1, -(-len(near) // MOST_AROUND))]
-    called = tuple(map(str, names)) or ("feature 0", "feature 1")
-    return view._replace(around=columns[:, near].T, codes=forest.label[near], names=called)
+    return view._replace(around=columns[:, near].T, codes=label[near].astype(np.int64))

@@ -15,13 +15,13 @@ from opforest.core.select.mst import probe, span_best
 from opforest.core.tree_costs import as_tree, conquer, count_cuts, trace_paths
 from opforest.forest import invariants
 from opforest.forest.probabilities import CostCalibration, find_calibration
-from opforest.forest.queries import read_locked
-from opforest.forest.state import ForestState, TreeModel, alive, label_only, place_among, read_only
-from opforest.forest.storage import ForestStorage
+from opforest.forest.queries import ForestQueries
+from opforest.forest.state import ForestState, TreeModel, freeze
+from opforest.forest.storage import ForestStorage, read_locked
 
 
 class Path(NamedTuple):
-    """A way from a prototype to a query."""
+    """A path from a prototype to a query."""
 
     code: int  #: the class
     example: Array  #: the indices of the m examples, from the prototype to the conqueror
@@ -33,7 +33,7 @@ class BaseForest(ABC):
     """The base of all forests of training examples.
 
     Any number of threads may query the forest while one changes it: each answer is that of the
-    forest before or after a whole example.
+    forest before or after a whole example. Public queries hold one read lock while they run.
     """
 
     #: The approximate update that grew the forest; "" if it is exact.
@@ -42,9 +42,12 @@ class BaseForest(ABC):
     #: What an example that conquers others is called.
     seed_name = "prototype"
 
-    def __init__(self, examples: ForestStorage, calibration: CostCalibration | None = None) -> None:
-        self.examples = examples
+    def __init__(self, storage: ForestStorage, calibration: CostCalibration | None = None) -> None:
+        self.storage = storage
+        self.queries = ForestQueries(storage)
         self.found_calibration = calibration  # found last; any reader may replace it
+
+    # What differs between kinds of forests. Callers hold a read lock.
 
     @abstractmethod
     def is_prototype(self) -> Array:
@@ -58,19 +61,21 @@ class BaseForest(ABC):
     def check_tree(self, model: TreeModel) -> None:
         """Raise ``AssertionError`` if the tree of a model is invalid for this kind of forest."""
 
+    # Attributes.
+
     @read_locked
     def __len__(self) -> int:
         """Return the number of examples."""
-        return len(self.examples)
+        return len(self.storage)
 
+    @read_locked
     def __repr__(self) -> str:
         """Return a summary."""
-        prototypes = len(self.prototypes)
-        return f"<Forest of {len(self)} examples, {prototypes} of them prototypes>"
+        n, prototypes = len(self.storage), self.is_prototype().sum()
+        return f"<Forest of {n} examples, {prototypes} of them prototypes>"
 
     @read_locked
     def _repr_html_(self) -> str:
-        """Return numbers, a table of classes, and the tree."""
         from opforest.display.notebook import forest_html
 
         return forest_html(self)
@@ -78,67 +83,78 @@ class BaseForest(ABC):
     @property
     def metric(self) -> Metric:
         """The metric."""
-        return self.examples.metric
+        return self.storage.metric
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The precision in which examples are kept and queries are measured."""
-        return self.examples.dtype
+        return self.storage.dtype
 
     @property
     @read_locked
     def n_features(self) -> int:
         """The number of features of the examples, or of distances in a row of a table."""
-        return self.examples.n_features
+        return self.storage.n_features
+
+    @property
+    @read_locked
+    def n_bytes(self) -> int:
+        """The memory of the model in bytes, including room to grow."""
+        return self.storage.n_bytes + self.queries.n_bytes
 
     @property
     @read_locked
     def points(self) -> Array:
         """The examples as the metric embeds them; for precomputed distances, those."""
-        return self.examples.points
+        return self.storage.points
 
     @property
     @read_locked
     def label(self) -> Array:
         """The class of each example, as an integer from 0."""
-        return read_only(self.examples.field("label").astype(np.int64))
+        return freeze(self.storage.field("label").astype(np.int64))
 
     @property
     @read_locked
     def cost(self) -> Array:
         """The cost of each example, in the metric's own units."""
-        return read_only(self.to_units(self.examples.costs()))
+        return freeze(self.to_units(self.storage.costs()))
 
     @property
+    @read_locked
     def predecessor(self) -> Array:
         """The index of the example before each one on its path; −1 for prototypes."""
-        return read_only(self.paths()[0])
+        return freeze(self.paths()[0])
 
     @property
+    @read_locked
     def root(self) -> Array:
         """The index of the prototype that conquered each example."""
-        return read_only(self.paths()[1])
+        return freeze(self.paths()[1])
 
     @property
     @read_locked
     def prototypes(self) -> Array:
         """The indices of all prototypes, in ascending order."""
-        return read_only(np.flatnonzero(self.is_prototype()))
+        return freeze(np.flatnonzero(self.is_prototype()))
 
     @property
     @read_locked
     def edges(self) -> Array:
         """The tree: pairs of indices (u, v), u < v, in ascending order."""
-        parent = self.examples.model().parent
-        child = np.flatnonzero(parent >= 0)
-        ends = np.sort(np.column_stack((child, parent[child])), axis=1)
-        return read_only(ends[np.lexsort((ends[:, 1], ends[:, 0]))])
+        return freeze(_sort_edges(self.storage.model().parent)[0])
+
+    @read_locked
+    def edge_lengths(self) -> Array:
+        """Return the length of each of the ``edges``, in the metric's own units."""
+        model = self.storage.model()
+        return freeze(self.to_units(model.weight[_sort_edges(model.parent)[1]]))
 
     @property
     @read_locked
     def ids(self) -> Array:
         """The ids of the examples, in ascending order; an id never changes."""
-        return self.examples.ids
+        return self.storage.ids
 
     @read_locked
     def index_of(self, ids: npt.ArrayLike) -> Array:
@@ -157,43 +173,41 @@ class BaseForest(ABC):
         wanted = np.asarray(ids)
         if wanted.dtype.kind not in "iu" and wanted.size:
             raise ValueError(f"ids must be integers, as in forest_.ids, got type {wanted.dtype}.")
-        vertex = self.examples.vertices_of(wanted.astype(np.int64).ravel())
+        vertex = self.find_vertices(wanted.astype(np.int64).ravel())
+        return self.storage.indices_of(vertex).reshape(wanted.shape)[()]
+
+    def find_vertices(self, ids: Array) -> Array:
+        """Return the vertices with these ids, or raise a ``ValueError`` if one is unknown."""
+        vertex = self.storage.vertices_of(ids)
         if (vertex < 0).any():
             raise ValueError(
                 "ids must be those of known examples, as in forest_.ids, but "
-                f"{(vertex < 0).sum()} are not, for instance {wanted.ravel()[vertex.argmin()]}."
+                f"{(vertex < 0).sum()} are not, for instance {ids[vertex.argmin()]}."
             )
-        return place_among(alive(self.examples.state), vertex).reshape(wanted.shape)[()]
+        return vertex
 
     @property
-    @read_locked
-    def n_bytes(self) -> int:
-        """The memory of the model in bytes, including room to grow."""
-        return self.examples.n_bytes
+    def next_id(self) -> int:
+        """The id that the next example gets."""
+        return self.storage.next_id
 
-    @read_locked
-    def edge_lengths(self) -> Array:
-        """Return the length of each of the ``edges``, in the metric's own units."""
-        parent, weight = self.examples.model()[1:3]
-        u, v = self.edges.T
-        return read_only(self.to_units(np.where(parent[u] == v, weight[u], weight[v])))
+    # Queries.
 
     def to_units(self, reduced: Array) -> Array:
-        """Convert what kernels measure to the metric's own units."""
-        return self.metric.to_units(reduced, self.examples.n_features)
+        """Convert distances as kernels measure them to the metric's own units."""
+        return self.queries.to_units(reduced)
 
     @read_locked
     def conquerors(self, X: Array, n_jobs: int | None = None) -> tuple[Array, Array]:
         """Return the id of each row's conqueror, and its offer in the metric's own units."""
-        winner, offer = self.examples.find(self.examples.queries(X), n_jobs=n_jobs)
-        return self.examples.body.arrival[winner], self.to_units(offer)
+        winner, offer = self.queries.find(self.queries.prepare(X), n_jobs=n_jobs)
+        return self.storage.fields.arrival[winner], self.to_units(offer)
 
     @read_locked
     def classify(self, X: Array, n_jobs: int | None = None) -> Array:
         """Return the class of the conqueror of each row of ``X``, as an integer from 0."""
-        winner, _ = self.examples.find(self.examples.queries(X), n_jobs=n_jobs)
-        code: Array = self.examples.state.vertices["label"][winner]
-        return code
+        winner, _ = self.queries.find(self.queries.prepare(X), n_jobs=n_jobs)
+        return self.storage.labels_of(winner)
 
     @read_locked
     def class_costs(
@@ -205,37 +219,39 @@ class BaseForest(ABC):
         are infinite for known examples, too, so a third array tells, by row and class, whether
         there was an offer at all.
         """
-        examples, state = self.examples, self.examples.state
-        winner, offer = examples.find_by_class(examples.queries(X), n_classes, n_jobs)
-        cheapest = offer == offer.min(axis=1, keepdims=True)
-        cost = np.where(cheapest, state.cost[winner], np.inf)
-        first = np.where(cost == cost.min(axis=1, keepdims=True), winner, examples.end)
+        queries, storage = self.queries, self.storage
+        winner, offer = queries.find_by_class(queries.prepare(X), n_classes, n_jobs)
+        is_cheapest = offer == offer.min(axis=1, keepdims=True)
+        cost = np.where(is_cheapest, storage.arrays.cost[winner], np.inf)
+        first = np.where(cost == cost.min(axis=1, keepdims=True), winner, storage.end)
         return self.to_units(offer), first.argmin(axis=1), np.isfinite(offer)
 
     @read_locked
     def calibration(self, n_jobs: int | None = None) -> CostCalibration:
-        """Return how probabilities follow from class costs; it is found again after each change."""
-        found = self.found_calibration
-        if found is None or not found.is_of(self.examples):
-            found = find_calibration(self.examples, self.to_units, n_jobs)
-            self.found_calibration = found
+        """Return how probabilities follow from class costs, found again after each change."""
+        found = self.current_calibration()
+        if found is None:
+            found = self.found_calibration = find_calibration(self.queries, n_jobs)
         return found
 
-    @read_locked
+    def current_calibration(self) -> CostCalibration | None:
+        """Return the calibration found last, or None if the forest has changed since."""
+        found = self.found_calibration
+        return found if found is not None and found.is_of(self.storage) else None
+
     def trace(self, X: Array) -> list[Path]:
         """Return the path that conquers the one row of ``X``, and the best one of another class.
 
-        The second one is missing where all examples are of one class.
+        The second one is missing where all examples are of one class. Callers hold a read lock.
         """
-        examples, state = self.examples, self.examples.state
-        queries, label = examples.queries(X), state.vertices["label"]
-        first, _ = examples.find(queries)
-        rival = examples.find_rival(queries, label[first[0]])
-        (predecessor, _), model = self.paths(), examples.model()
+        storage, queries = self.storage, self.queries.prepare(X)
+        first, _ = self.queries.find(queries)
+        rival = self.queries.find_rival(queries, int(storage.labels_of(first[0])))
+        (predecessor, _), model = self.paths(), storage.model()
         paths = []
         for winner in (first,) if rival is None else (first, rival):
-            last_step = examples.distances_to(winner[0], queries)
-            path = place_among(alive(state), winner).tolist()
+            last_step = self.queries.distances_to(winner[0], queries)
+            path = storage.indices_of(winner).tolist()
             while predecessor[path[-1]] >= 0:
                 path.append(predecessor[path[-1]])
             index = np.array(path[::-1])
@@ -243,39 +259,54 @@ class BaseForest(ABC):
             steps = model.weight[np.where(model.parent[after] == before, after, before)]
             distance = np.concatenate(([0], steps, last_step)).astype(model.weight.dtype)
             cost = np.maximum.accumulate(distance)
-            code = int(label[winner[0]])
+            code = int(storage.labels_of(winner[0]))
             paths.append(Path(code, index, self.to_units(distance), self.to_units(cost)))
         return paths
 
+    # State.
+
     @read_locked
-    def parts(self) -> ForestState:
-        """Return the parts of the forest, without holes and room to grow."""
-        found = self.found_calibration
-        if found is not None and not found.is_of(self.examples):
-            found = None
-        return self.examples.parts()._replace(grown_by=self.grown_by, calibration=found)
+    def state(self) -> ForestState:
+        """Return the portable form of the forest."""
+        return self.storage.state()._replace(
+            grown_by=self.grown_by, calibration=self.current_calibration()
+        )
 
     @classmethod
-    def from_parts(cls, parts: ForestState) -> Self:
-        """Return the forest of these parts, which are not checked."""
-        return cls(ForestStorage.from_parts(parts), parts.calibration)
+    def from_state(cls, state: ForestState) -> Self:
+        """Return the forest of a state, which is not checked."""
+        forest = cls(ForestStorage.from_state(state), state.calibration)
+        forest.queries.warm_up()
+        return forest
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle the parts."""
-        return type(self).from_parts, (self.parts(),)
+        """Copy and pickle the state."""
+        return type(self).from_state, (self.state(),)
 
-    def relabeled(self, new_code: Array) -> Self:
+    def relabel(self, new_code: Array) -> Self:
         """Return a copy of the forest with classes renamed."""
-        parts = self.parts()
-        label = new_code[parts.model.label]
-        rows = parts.rows.copy()
-        return self.from_parts(parts._replace(rows=rows, model=parts.model._replace(label=label)))
+        state = self.state().copy_rows()
+        model = state.model._replace(label=new_code[state.model.label])
+        return self.from_state(state._replace(model=model))
+
+    def check_batch(self, X: Array) -> None:
+        """Raise a ``ValueError`` if these examples cannot be learned; nothing is learned."""
+        self.storage.stage(X, np.zeros(len(X), np.int64))
+
+    def renumber(self, next_id: int, ids: Array | None = None) -> None:
+        """Give the next example this id and, if given, all known examples these ids.
+
+        Ids must ascend, and ``next_id`` must not be less than before.
+        """
+        self.storage.renumber(next_id, ids)
 
     @read_locked
     def check(self) -> None:
         """Raise ``AssertionError`` if any invariant of the forest is broken."""
         self.check_model()
-        invariants.check_examples(self.examples)
+        invariants.check_storage(self.storage)
+        fault = self.queries.find_fault()
+        invariants.require(not fault, fault)
 
     @read_locked
     def check_model(self) -> None:
@@ -283,13 +314,21 @@ class BaseForest(ABC):
 
         Parents must lead to a root.
         """
-        model = self.examples.model()
+        model = self.storage.model()
         if len(model.label) == 0:
             return
-        prototypes = self.prototypes
+        prototypes = np.flatnonzero(self.is_prototype())
         self.check_tree(model)
         invariants.check_costs(model.cost, prototypes)
         invariants.check_paths(model, prototypes, *self.paths())
+
+
+def _sort_edges(parent: Array) -> tuple[Array, Array]:
+    """Return the edges (u, v), u < v, in ascending order, and the child of each."""
+    child = np.flatnonzero(parent >= 0)
+    ends = np.sort(np.column_stack((child, parent[child])), axis=1)
+    order = np.lexsort((ends[:, 1], ends[:, 0]))
+    return ends[order], child[order]
 
 
 class Forest(BaseForest):
@@ -305,11 +344,11 @@ class Forest(BaseForest):
     from these when it is needed. ``partial_fit`` changes a forest in place or replaces it; use
     ``copy.deepcopy`` to keep one.
 
-    ``Forest.train`` makes a forest of examples, ``Forest.from_parts`` of saved parts.
+    ``Forest.train`` makes a forest of examples, ``Forest.from_state`` of a saved state.
 
     Parameters
     ----------
-    examples : Examples
+    storage : ForestStorage
         The examples, linked by their minimum spanning tree.
 
     Attributes
@@ -373,59 +412,56 @@ class Forest(BaseForest):
         algorithm : {"auto", "kd_tree", "brute"}, default="auto"
             How to search; the forest is the same.
         n_jobs : int, default=None
-            The number of threads that share the work of training, unless by Prim's algorithm.
+            The number of threads for training, except by Prim's algorithm.
         tree : Tree, default=None
             Their minimum spanning tree in reduced units, rooted at 0, if it is already known.
         """
         rows = metric.training_rows(points)
         vectors = None if rows is points else points  # beside the table measured from them
-        parts = ForestState(
-            metric, rows, label_only(label, rows.dtype), np.arange(len(label)), 0, vectors,
-            algorithm=algorithm, n_jobs=n_jobs,
-        )  # fmt: skip
-        return cls.retrain(parts, tree)
+        model = TreeModel.of_labels(label, rows.dtype)
+        state = ForestState(metric, rows, model, np.arange(len(label)), 0, vectors,
+                            algorithm=algorithm, n_jobs=n_jobs)  # fmt: skip
+        return cls.retrain(state, tree)
 
     @classmethod
-    def retrain(cls, parts: ForestState, tree: Tree | None = None) -> Self:
-        """Learn the forest of parts whose model holds only labels."""
-        rows, metric, label = parts.rows, parts.metric, parts.model.label
-        probed = probe(rows, metric, parts.algorithm)
-        if len(label):
+    def retrain(cls, state: ForestState, tree: Tree | None = None) -> Self:
+        """Learn the forest of a state whose model holds only labels."""
+        state = state._replace(rows=np.ascontiguousarray(state.rows))
+        rows, metric, n = state.rows, state.metric, len(state.model.label)
+        probed = probe(rows, metric, state.algorithm)
+        if n:
             if tree is None:
-                phase("spanning tree", len(label))
-                tree = span_best(rows, metric, probed, effective_n_jobs(parts.n_jobs))
+                phase("spanning tree", n)
+                tree = span_best(rows, metric, probed, effective_n_jobs(state.n_jobs))
             metric.check_defined(
                 tree.weight,
                 lambda v: "the training examples {} and {}".format(
-                    *parts.arrival[[tree.parent[v], v]]
+                    *state.arrival[[tree.parent[v], v]]
                 ),
             )
-            parts = cls.conquered(parts, tree)
-        phase("index", len(label))
-        return cls(
-            ForestStorage.from_parts(parts._replace(share=probed.visited_fraction), probed.kdtree)
-        )
+            state = cls.complete(state, tree)
+        phase("index", n)
+        return cls.from_state(state._replace(visited_fraction=probed.share, kdtree=probed.tree))
 
     @staticmethod
-    def conquered(parts: ForestState, tree: Tree) -> ForestState:
-        """Return parts whose model holds only labels, completed by a tree and its costs."""
-        label = parts.model.label
+    def complete(state: ForestState, tree: Tree) -> ForestState:
+        """Return a state whose model held only labels, with a spanning tree and its costs."""
+        label = state.model.label
         cuts = count_cuts(tree.parent, label)
         cost = conquer(tree, cuts > 0, label).cost
-        return parts._replace(model=TreeModel(label, tree.parent, tree.weight, cuts, cost))
+        return state._replace(model=TreeModel(label, tree.parent, tree.weight, cuts, cost))
 
-    def labels_given(self, records: Array, known: int) -> Array:
+    def training_labels(self, vertex: Array, known: int) -> Array:
         """Return the given labels of vertices; the first ``known`` of them are in the forest."""
-        return records["label"].astype(np.int64)
+        return self.storage.labels_of(vertex).astype(np.int64)
 
     def is_prototype(self) -> Array:
         """Return, for each example, whether it is a prototype."""
-        return self.examples.field("cuts") > 0
+        return self.storage.field("cuts") > 0
 
-    @read_locked
     def paths(self) -> tuple[Array, Array]:
         """Return predecessors and roots."""
-        label, parent, weight, cuts, _ = self.examples.model()
+        label, parent, weight, cuts, _ = self.storage.model()
         if len(label) == 0:
             return parent, parent
         tree, seeds = as_tree(parent, weight), cuts > 0
@@ -434,4 +470,4 @@ class Forest(BaseForest):
 
     def check_tree(self, model: TreeModel) -> None:
         """Raise ``AssertionError`` if the tree of a model does not span, or is miscounted."""
-        invariants.check_tree(self.examples, model)
+        invariants.check_tree(self.storage, model)

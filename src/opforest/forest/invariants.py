@@ -1,7 +1,7 @@
 """Checks of the invariants of a forest: its tree, its costs and paths, and its stored examples.
 
-The methods ``check``, ``check_model`` and ``check_tree`` of forests call these functions. Each
-raises an ``AssertionError`` that names the first invariant that is broken.
+The methods ``check`` and ``check_model`` of forests call these functions. Each raises an
+``AssertionError`` that names the first broken invariant.
 """
 
 import numpy as np
@@ -19,42 +19,43 @@ def require(condition: object, complaint: str) -> None:
         raise AssertionError(complaint)
 
 
-def check_tree(examples: ForestStorage, model: TreeModel) -> None:
+def check_tree(storage: ForestStorage, model: TreeModel) -> None:
     """Check that the tree of a supervised forest spans, and that its edges are counted."""
-    label, parent, weight, cuts, _ = model
-    n, counters = len(label), examples.state.counters[0]
+    label, parent, _, cuts, _ = model
+    _check_spanning(storage, model)
     child = np.flatnonzero(parent >= 0)
-    require(len(child) == n - 1, "the tree has not one root")
+    n_cut_edges = (label[child] != label[parent[child]]).sum()
+    require(np.array_equal(cuts, count_cuts(parent, label)), "cut edges are miscounted")
+    require(storage.arrays.counters[0]["n_cut_edges"] == n_cut_edges, "cut edges are miscounted")
+    require(storage.n_prototypes == (cuts > 0).sum(), "prototypes are miscounted")
+
+
+def check_seeded_tree(storage: ForestStorage, model: TreeModel) -> None:
+    """Check that the tree of a semi-supervised forest spans, and that its seeds are counted."""
+    _check_spanning(storage, model)
+    require(((model.cuts == 0) | (model.cuts == 1)).all(), "seeds are miscounted")
+    require(storage.n_prototypes == model.cuts.sum(), "prototypes are miscounted")
+
+
+def _check_spanning(storage: ForestStorage, model: TreeModel) -> None:
+    n, parent, weight = len(model.label), model.parent, model.weight
+    require((parent >= 0).sum() == n - 1, "the tree does not have exactly one root")
     order = as_tree(parent, weight).order
     require(np.array_equal(np.sort(order), np.arange(n)), "the tree does not span")
-    n_cut_edges = label[child] != label[parent[child]]
-    require(np.array_equal(cuts, count_cuts(parent, label)), "cut edges are miscounted")
-    require(counters["n_cut_edges"] == n_cut_edges.sum(), "crossing edges are miscounted")
-    require(counters["prototypes"] == (cuts > 0).sum(), "prototypes are miscounted")
-    require((weight <= counters["longest"]).all(), "an edge is too long")
-
-
-def check_seeded_tree(examples: ForestStorage, model: TreeModel) -> None:
-    """Check that the tree of a semi-supervised forest spans, and that its seeds are counted."""
-    label, parent, weight, cuts, _ = model
-    counters = examples.state.counters[0]
-    require((parent >= 0).sum() == len(label) - 1, "the tree does not have exactly one root")
-    order = as_tree(parent, weight).order
-    require(np.array_equal(np.sort(order), np.arange(len(label))), "the tree does not span")
-    require(((cuts == 0) | (cuts == 1)).all(), "seeds are miscounted")
-    require(counters["prototypes"] == cuts.sum(), "prototypes are miscounted")
-    require((weight <= counters["longest"]).all(), "an edge is too long")
+    require((weight <= storage.arrays.counters[0]["longest"]).all(), "an edge is too long")
 
 
 def check_seeded_model(found: ForestState, expected: ForestState) -> None:
-    """Check that labels, costs and ways are those expected from the tree and the seeds."""
+    """Check that labels, costs and paths are those expected from the tree and the seeds."""
     model = expected.model
     require(np.array_equal(found.model.label, model.label), "a label is not that of its seed")
-    require(np.array_equal(found.model.cost, model.cost), "a cost is no largest edge")
+    require(np.array_equal(found.model.cost, model.cost), "a cost is not the largest edge")
     is_same = (
-        found.way is not None and expected.way is not None and (found.way == expected.way).all()
+        found.seed_parent is not None
+        and expected.seed_parent is not None
+        and np.array_equal(found.seed_parent, expected.seed_parent)
     )
-    require(is_same, "a way leads elsewhere")
+    require(is_same, "a path does not lead to its seed")
 
 
 def check_pairs(model: TreeModel, prototypes: Array, pair: Array) -> None:
@@ -62,14 +63,14 @@ def check_pairs(model: TreeModel, prototypes: Array, pair: Array) -> None:
     label, parent, *_ = model
     require((pair[parent >= 0] == -1).all(), "an ordinary example has a pair")
     paired = prototypes[pair[prototypes] >= 0]
-    require(np.isin(pair[paired], prototypes).all(), "a pair is no prototype")
+    require(np.isin(pair[paired], prototypes).all(), "a pair is not a prototype")
     require((label[pair[paired]] != label[paired]).all(), "a pair is of the same class")
 
 
 def check_costs(cost: Array, prototypes: Array) -> None:
     """Check that costs are finite, and 0 for prototypes."""
     require(np.isfinite(cost).all(), "a cost is not finite")
-    require((cost[prototypes] == 0).all(), "a prototype costs something")
+    require((cost[prototypes] == 0).all(), "the cost of a prototype is not 0")
 
 
 def check_paths(model: TreeModel, prototypes: Array, predecessor: Array, root: Array) -> None:
@@ -80,28 +81,25 @@ def check_paths(model: TreeModel, prototypes: Array, predecessor: Array, root: A
     downwards = parent[conquered] == before
     require((downwards | (parent[before] == conquered)).all(), "a path leaves the tree")
     step = np.where(downwards, weight[conquered], weight[before])
-    require((cost[conquered] == np.maximum(cost[before], step)).all(), "a cost is no maximum")
+    is_largest = cost[conquered] == np.maximum(cost[before], step)
+    require(is_largest.all(), "a cost is not the largest step of its path")
     require((root[conquered] == root[before]).all(), "a path does not lead to the root")
-    is_root = np.zeros(len(label), bool)
-    is_root[root] = True
-    require(np.array_equal(np.flatnonzero(is_root), prototypes), "roots are not the prototypes")
+    require(np.array_equal(np.unique(root), prototypes), "roots are not the prototypes")
     require((label == label[root]).all(), "conquered by another class")
 
 
-def check_examples(examples: ForestStorage) -> None:
-    """Check arrival numbers, and the index or ranking of the examples."""
-    body, state = examples.body, examples.state
-    ids, counters = examples.ids, state.counters[0]
+def check_storage(storage: ForestStorage) -> None:
+    """Check arrival numbers, deleted vertices and the sizes of arrays."""
+    arrays, end, ids = storage.arrays, storage.end, storage.ids
+    counters = arrays.counters[0]
     require((np.diff(ids) > 0).all(), "arrival numbers are out of order")
-    require((ids >= 0).all() and (ids < examples.end + body.removed).all(),
-           "an arrival number is yet to come")  # fmt: skip
-    label = state.vertices["label"][: examples.end]
-    n_deleted = label == DELETED
-    require(counters["n_deleted"] == n_deleted.sum(), "holes are miscounted")
-    require(np.array_equal(n_deleted, np.isinf(state.cost[: examples.end])), "a hole has a cost")
-    if len(examples):
-        require(counters["oldest"] == np.flatnonzero(~n_deleted)[0], "the eldest is another one")
-    require(len(body.arrival) >= examples.end, "arrival numbers are missing")
-    require(len(state.rows) >= examples.end, "points are missing")
-    fault = examples.find_fault()
-    require(not fault, fault)
+    require((ids >= 0).all() and (ids < storage.next_id).all(), "an arrival number is too large")
+    is_deleted = arrays.vertices["label"][:end] == DELETED
+    require(counters["n_deleted"] == is_deleted.sum(), "deleted vertices are miscounted")
+    is_infinite = np.isinf(arrays.cost[:end])
+    require(np.array_equal(is_deleted, is_infinite), "a deleted vertex has a cost")
+    if len(storage):
+        oldest = np.flatnonzero(~is_deleted)[0]
+        require(counters["oldest"] == oldest, "the oldest example is another one")
+    require(len(storage.fields.arrival) >= end, "arrival numbers are missing")
+    require(len(arrays.rows) >= end, "points are missing")

@@ -10,9 +10,8 @@ from opforest.core.records import Tree
 from opforest.core.tree_costs import as_tree
 from opforest.forest import invariants
 from opforest.forest.forest import Forest
-from opforest.forest.queries import read_locked
 from opforest.forest.state import ForestState, TreeModel
-from opforest.forest.storage import ForestStorage
+from opforest.forest.storage import read_locked
 
 
 class SeededForest(Forest):
@@ -29,77 +28,79 @@ class SeededForest(Forest):
     seed_name = "labeled example"
 
     @staticmethod
-    def conquered(parts: ForestState, tree: Tree) -> ForestState:
-        """Complete parts of which only the labels of seeds are known, by a spanning tree."""
-        seeds = parts.model.label != UNLABELED
-        spread = spread_labels(tree, parts.model.label)
-        model = TreeModel(
-            spread.label, tree.parent, tree.weight, seeds.astype(np.int64), spread.cost
-        )
-        return parts._replace(model=model, way=spread.seed_parent)
+    def complete(state: ForestState, tree: Tree) -> ForestState:
+        """Return a state whose model held only the labels of seeds, with tree, labels and costs."""
+        seeds = (state.model.label != UNLabeled).astype(np.int64)
+        spread = spread_labels(tree, state.model.label)
+        model = TreeModel(spread.label, tree.parent, tree.weight, seeds, spread.cost)
+        return state._replace(model=model, seed_parent=spread.way)
 
     @classmethod
-    def from_parts(cls, parts: ForestState) -> Self:
-        """Return the forest that consists of these parts, without checking them."""
-        if parts.way is None and len(parts.rows):
-            model = parts.model
-            given = parts._replace(model=model._replace(label=_given(model)))
-            way = cls.conquered(given, as_tree(model.parent, model.weight)).way
-            parts = parts._replace(way=way)
-        return cls(ForestStorage.from_parts(parts), parts.calibration)
+    def from_state(cls, state: ForestState) -> Self:
+        """Return the forest of a state, which is not checked."""
+        if state.seed_parent is None and len(state.rows):
+            state = state._replace(seed_parent=cls._spread_again(state).seed_parent)
+        return super().from_state(state)
+
+    @classmethod
+    def _spread_again(cls, state: ForestState) -> ForestState:
+        """Return the state that follows from the tree and the seeds of another one."""
+        model = state.model
+        given = state._replace(model=model._replace(label=_given_labels(model)))
+        return cls.complete(given, as_tree(model.parent, model.weight))
 
     @property
     def n_seeds(self) -> int:
         """The number of examples with a given label."""
-        return int(self.examples.state.counters[0]["prototypes"])
+        return self.storage.n_prototypes
 
-    def labels_given(self, records: Array, known: int) -> Array:
+    def training_labels(self, vertex: Array, known: int) -> Array:
         """Return the labels given to vertices, the first ``known`` of which are in the forest."""
-        label: Array = records["label"].astype(np.int64)
-        label[:known][records["cuts"][:known] == 0] = UNLABELED
+        label = super().training_labels(vertex, known)
+        label[:known][self.storage.arrays.vertices["cuts"][vertex[:known]] == 0] = UNLabeled
         return label
 
     @read_locked
-    def given(self) -> Array:
-        """Return the label given to each example, or ``UNLABELED``."""
-        return _given(self.examples.model())
+    def given_labels(self, ids: Array | None = None) -> Array:
+        """Return the label given to each example, or to those with these ids, or ``UNLabeled``."""
+        storage = self.storage
+        record = storage.arrays.vertices[
+            storage.alive() if ids is None else storage.vertices_of(ids)
+        ]
+        return np.where(record["cuts"] > 0, record["label"], UNLabeled).astype(np.int64)
 
-    def relabeled(self, new_code: Array) -> Self:
+    def copy(self) -> Self:
+        """Return a copy that shares nothing with the forest."""
+        return self.from_state(self.state().copy_rows())
+
+    def relabel(self, new_code: Array) -> Self:
         """Return a copy of the forest with classes renamed."""
-        parts = self.parts()
-        label = new_code[parts.model.label] if self.n_seeds else parts.model.label
-        rows = parts.rows.copy()
-        return self.from_parts(parts._replace(rows=rows, model=parts.model._replace(label=label)))
+        return super().relabel(new_code) if self.n_seeds else self.copy()
 
-    @read_locked
     def paths(self) -> tuple[Array, Array]:
         """Return predecessors and roots."""
-        way = self.examples.parts().way
-        if way is None:
+        before = self.storage.seed_parents()
+        if before is None:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         if self.n_seeds == 0:
-            return way, way
-        root = np.where(way < 0, np.arange(len(way)), way)
-        while (way[root] >= 0).any():
+            return before, before
+        root = np.where(before < 0, np.arange(len(before)), before)
+        while (before[root] >= 0).any():
             root = root[root]
-        return way, root
+        return before, root
 
     @read_locked
     def check_model(self) -> None:
-        """Raise ``AssertionError`` unless labels, costs and ways follow from tree and seeds."""
-        model = self.examples.model()
-        if len(model.label) == 0:
-            return
-        self.check_tree(model)
-        found = self.examples.parts()._replace(model=model)
-        seeds = found._replace(model=model._replace(label=_given(model)))
-        expected = self.conquered(seeds, as_tree(model.parent, model.weight))
-        invariants.check_seeded_model(found, expected)
+        """Raise ``AssertionError`` unless labels, costs and paths follow from tree and seeds."""
+        state = self.storage.state()
+        if len(state.rows):
+            self.check_tree(state.model)
+            invariants.check_seeded_model(state, self._spread_again(state))
 
     def check_tree(self, model: TreeModel) -> None:
         """Raise ``AssertionError`` if the tree of a model does not span, or is miscounted."""
-        invariants.check_seeded_tree(self.examples, model)
+        invariants.check_seeded_tree(self.storage, model)
 
 
-def _given(model: TreeModel) -> Array:
-    return np.where(model.cuts > 0, model.label, UNLABELED)
+def _given_labels(model: TreeModel) -> Array:
+    return np.where(model.cuts > 0, model.label, UNLabeled)

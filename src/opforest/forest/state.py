@@ -1,6 +1,6 @@
-"""State of a forest: its compact parts, and the same arrays with room to grow."""
+"""Containers of a forest: its portable state, and the same arrays with room to grow."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -13,7 +13,6 @@ from opforest.core.metrics.distances import TILE, count_tiles, fill_tiles
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.core.records import (
-    DELETED,
     ForestArrays,
     NoIndex,
     PrototypeTrees,
@@ -24,7 +23,7 @@ from opforest.core.records import (
 from opforest.core.rooted_tree import link_children
 
 
-def read_only(array: Array) -> Array:
+def freeze(array: Array) -> Array:
     """Return the array after making it read-only."""
     array.flags.writeable = False
     return array
@@ -39,15 +38,15 @@ class TreeModel(NamedTuple):
     cuts: Array
     cost: Array
 
-
-def label_only(label: Array, dtype: Any) -> TreeModel:
-    """Return a model that holds only classes."""
-    none, nothing = np.empty(0, np.int64), np.empty(0, dtype)
-    return TreeModel(label, none, nothing, none, nothing)
+    @classmethod
+    def of_labels(cls, label: Array, dtype: Any) -> "TreeModel":
+        """Return a model that holds only labels."""
+        integers, floats = np.empty(0, np.int64), np.empty(0, dtype)
+        return cls(label, integers, floats, integers, floats)
 
 
 class ForestState(NamedTuple):
-    """The parts of a forest, without holes and room to grow."""
+    """The portable form of a forest, without deleted vertices and room to grow."""
 
     metric: Metric
     rows: Array  #: points, or a table of distances
@@ -55,70 +54,81 @@ class ForestState(NamedTuple):
     arrival: Array
     removed: int  #: the next arrival number minus the number of examples
     vectors: Array | None = None  #: points beside a table that was measured from them
-    lines: PrototypeTrees | None = None  #: of an approximate forest
+    prototype_trees: PrototypeTrees | None = None  #: of an approximate forest
     grown_by: str = ""  #: the approximate update that grew it
     algorithm: str = "auto"
     n_jobs: int | None = None
-    share: float = 1.0  #: of the points that a search in a k-d tree looks at
-    calibration: Any = None  #: a ``CostCalibration`` that has been found
-    way: Array | None = None  #: of a semi-supervised forest: the next one on the path to its seed
-    tree: StaticKDTree | None = None  #: the k-d tree of the rows, where it is known
+    visited_fraction: float = 1.0  #: of the points, by a search in a k-d tree
+    calibration: Any = None  #: a ``CostCalibration``, if it is known
+    seed_parent: Array | None = None  #: the next example on the path to its seed
+    kdtree: StaticKDTree | None = None  #: of the rows, if it is known
 
+    @property
+    def points(self) -> Array:
+        """The points that new examples are measured against; for precomputed distances, those."""
+        return self.rows if self.vectors is None else self.vectors
 
-def taken(parts: ForestState, chosen: Array, label: Array) -> ForestState:
-    """Return the parts of chosen examples; their model holds only labels."""
-    rows = parts.rows[np.ix_(chosen, chosen)] if parts.metric.is_table else parts.rows[chosen]
-    return parts._replace(
-        rows=np.ascontiguousarray(rows),
-        model=label_only(label[chosen], parts.rows.dtype),
-        arrival=parts.arrival[chosen],
-        removed=parts.removed + len(parts.arrival) - len(chosen),
-        vectors=None if parts.vectors is None else parts.vectors[chosen],
-        grown_by="",
-        calibration=None,
-        way=None,
-    )
+    def select(self, chosen: Array, label: Array) -> "ForestState":
+        """Return the state of chosen examples; its model holds only labels."""
+        rows = self.rows[np.ix_(chosen, chosen)] if self.metric.is_table else self.rows[chosen]
+        return self._replace(
+            rows=rows,
+            model=TreeModel.of_labels(label[chosen], rows.dtype),
+            arrival=self.arrival[chosen],
+            removed=self.removed + len(self.arrival) - len(chosen),
+            vectors=None if self.vectors is None else self.vectors[chosen],
+            grown_by="",
+            calibration=None,
+            seed_parent=None,
+        )
+
+    def copy_rows(self) -> "ForestState":
+        """Return a state that shares no points with the forest, so that both can grow."""
+        return self._replace(rows=self.rows.copy())
 
 
 @dataclass(frozen=True)
 class StorageFields:
-    """The examples as kernels use them; all arrays have room to grow."""
+    """All that changes in a ``ForestStorage``; arrays by vertex have room to grow."""
 
-    state: ForestArrays
-    index: DynamicKDTree | NoIndex
+    arrays: ForestArrays
     arrival: Array  #: by vertex
     removed: int  #: the next arrival number minus the next vertex
     vectors: Array | None
-    lines: PrototypeTrees | None
-    bound: Bound | None  #: on the largest edges between vertices, once it has been needed
-    bound_of: int  #: the version for which it was computed
-    share: float
-    probed: int  #: the number of examples when the share was measured
+    has_spanning_tree: bool  #: not in an approximate forest
+    index: DynamicKDTree | NoIndex = field(default_factory=NoIndex)
+    visited_fraction: float = 1.0
+    probed: int = 0  #: the number of examples when the fraction was measured
+    bound: Bound | None = None  #: on the largest edges between vertices, once it was needed
+    bound_of: int = 0  #: the version for which it was computed
 
     @cached_property
     def size(self) -> Array:
-        """The number of vertices, including holes, as an array that stays up to date."""
-        return self.state.counters["size"]
+        """The number of vertices, including deleted ones, as an array that stays up to date."""
+        return self.arrays.counters["size"]
 
     @cached_property
     def n_deleted(self) -> Array:
-        """The number of holes, as an array that stays up to date."""
-        return self.state.counters["n_deleted"]
+        """The number of deleted vertices, as an array that stays up to date."""
+        return self.arrays.counters["n_deleted"]
 
-    @cached_property
-    def version(self) -> Array:
-        """The number of changes so far, as an array that stays up to date."""
-        return self.state.counters["version"]
+    def index_bound(self) -> Bound | None:
+        """Return the bound that the index records; without a spanning tree, heights are costs."""
+        if self.has_spanning_tree:
+            return self.bound
+        cost = self.arrays.cost
+        n = 0 if isinstance(self.index, NoIndex) else len(cost)
+        return Bound(np.zeros(n, np.int32), cost, np.zeros((1, 1), cost.dtype))
 
 
-def make_state(
+def make_arrays(
     rows: Array,
     model: TreeModel,
     metric: Metric,
     tiles: Array | None = None,
-    way: Array | None = None,
+    seed_parent: Array | None = None,
 ) -> ForestArrays:
-    """Return the state of a model; tiles are computed unless they are given."""
+    """Return the arrays of a model; tiles are computed unless they are given."""
     n, dtype = len(model.label), rows.dtype
     parent, columns = model.parent, rows.shape[1] if metric.is_separable else 0
     vertices = np.zeros(n, vertex_type(dtype))
@@ -130,8 +140,8 @@ def make_state(
     counters["n_cut_edges"] = ((model.label != model.label[parent]) & (parent >= 0)).sum()
     counters["prototypes"] = (model.cuts > 0).sum()
     counters["longest"] = model.weight.max(initial=0)
-    distances = np.zeros(n, dtype)
-    state = ForestArrays(
+    gap = np.zeros(n, dtype)
+    arrays = ForestArrays(
         rows=rows,
         tiles=np.zeros((count_tiles(n), columns, TILE), dtype) if tiles is None else tiles,
         vertices=vertices,
@@ -139,45 +149,24 @@ def make_state(
         distances=distances,
         distance_bits=distances.view(f"u{dtype.itemsize}"),
         counters=counters,
-        seed_parent=np.array(() if way is None else way, np.int32),
+        way=np.array(() if seed_parent is None else seed_parent, np.int32),
     )
     link_children(vertices, n)
     if tiles is None:
-        fill_tiles(rows, np.arange(n), state.tiles, 0)
-    return state
+        fill_tiles(rows, np.arange(n), arrays.tiles, 0)
+    return arrays
 
 
-def enlarge(state: ForestArrays, capacity: int, width: int) -> ForestArrays:
-    """Return the state with room for ``capacity`` examples in rows of ``width`` columns."""
-    distances = resize_array(state.distances, capacity)
+def enlarge_arrays(arrays: ForestArrays, capacity: int, width: int) -> ForestArrays:
+    """Return copies with room for ``capacity`` examples in rows of ``width`` columns."""
+    gap = resized(arrays.gap, capacity)
     return ForestArrays(
-        rows=resize_array(state.rows, capacity, width),
-        tiles=resize_array(state.tiles, count_tiles(capacity), *state.tiles.shape[1:]),
-        vertices=resize_array(state.vertices, capacity),
-        cost=resize_array(state.cost, capacity),
-        distances=distances,
-        distance_bits=distances.view(state.distance_bits.dtype),
-        counters=state.counters.copy(),
-        seed_parent=resize_array(state.seed_parent, capacity if len(state.seed_parent) else 0),
+        rows=resized(arrays.rows, capacity, width),
+        tiles=resized(arrays.tiles, count_tiles(capacity), *arrays.tiles.shape[1:]),
+        vertices=resized(arrays.vertices, capacity),
+        cost=resized(arrays.cost, capacity),
+        gap=gap,
+        bits=gap.view(arrays.bits.dtype),
+        counters=arrays.counters.copy(),
+        way=resized(arrays.way, capacity if len(arrays.way) else 0),
     )
-
-
-def costs_as_bound(body: StorageFields) -> Bound:
-    """Return the bound of an approximate forest, whose heights are costs."""
-    n = 0 if isinstance(body.index, NoIndex) else len(body.state.cost)
-    return Bound(np.zeros(n, np.int32), body.state.cost, np.zeros((1, 1), body.state.cost.dtype))
-
-
-def alive(state: ForestArrays) -> Array | None:
-    """Return the vertices that are not holes, in order; None if there are no holes."""
-    counters = state.counters[0]
-    if counters["n_deleted"] == 0:
-        return None
-    return np.flatnonzero(state.vertices["label"][: counters["size"]] != DELETED)
-
-
-def place_among(chosen: Array | None, vertex: Array) -> Array:
-    """Return the positions of vertices among those that are not holes; −1 stays −1."""
-    if chosen is None:
-        return vertex
-    return np.where(vertex < 0, -1, np.searchsorted(chosen, vertex))

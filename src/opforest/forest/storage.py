@@ -1,18 +1,20 @@
-"""Storage of the examples of a forest for writing: adding and removing examples.
+"""Storage of the examples of a forest: growable arrays, an index and ids.
 
-The ``StorageFields`` of the examples changes in one of two ways: a kernel learns or forgets
-whole examples in one call, after which everything is consistent; or a new one replaces the old one
-by one assignment. An interrupt therefore always leaves a valid forest behind.
+The ``StorageFields`` change in one of two ways: a kernel learns or forgets whole examples in one
+call, after which everything is consistent; or new fields replace the old ones by one assignment.
+So an interrupt always leaves a valid forest behind. Readers hold a lock that keeps kernels from
+changing what they read.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Self
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
+from opforest._utils.rwlock import ReadWriteLock
 from opforest.core.dynamic.bottleneck_bound import Bound, make_bound
-from opforest.core.dynamic.staged import measure_staged, offer_to_staged
 from opforest.core.jit import specialize
 from opforest.core.kdtree.dynamic import (
     DynamicKDTree,
@@ -24,20 +26,18 @@ from opforest.core.kdtree.dynamic import (
 from opforest.core.kdtree.dynamic_updates import update_node_bounds
 from opforest.core.kdtree.static import StaticKDTree, build_kdtree
 from opforest.core.metrics.distances import TILE, fill_tiles, find_undefined
-from opforest.core.metrics.metric import name_pair
+from opforest.core.metrics.metric import Metric, name_pair
 from opforest.core.metrics.types import Array
 from opforest.core.mst import prim
-from opforest.core.records import DELETED, NoIndex, PrototypeTrees, copy_array, resize_array
-from opforest.core.select.mst import FEW_TO_GROW, SEARCH_FRACTION, Probe, probe
-from opforest.forest.queries import ForestQueries
+from opforest.core.records import DELETED, ForestArrays, NoIndex, PrototypeTrees, copied, resized
+from opforest.core.select.mst import FEW_TO_GROW, SHARE_FOR_SEARCH, probe
 from opforest.forest.state import (
     ForestState,
     StorageFields,
     TreeModel,
-    alive,
-    costs_as_bound,
-    enlarge,
-    make_state,
+    enlarge_arrays,
+    freeze,
+    make_arrays,
 )
 
 #: Roughly the number of passes over all examples that an insertion takes.
@@ -49,83 +49,236 @@ INSERTIONS_PER_CALL = 2000
 #: A bound is recomputed after changes to one in ``SLACK`` examples, and ``FEW_TO_BOUND`` more.
 SLACK, FEW_TO_BOUND = 4, 256
 
+Method = TypeVar("Method", bound=Callable[..., Any])
 
-class ForestStorage(ForestQueries):
-    """The examples of a forest: those it knows, and how they become more and fewer."""
+
+def read_locked(method: Method) -> Method:
+    """Keep ``self.storage`` from changing while a method runs."""
+
+    @wraps(method)
+    def read(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with self.storage.lock.read():
+            return method(self, *args, **kwargs)
+
+    return read  # type: ignore[return-value]
+
+
+class ForestStorage:
+    """The examples of a forest, with room to grow.
+
+    Parameters
+    ----------
+    metric : Metric
+        The metric.
+    algorithm : {"auto", "kd_tree", "brute"}
+        How to search.
+    n_jobs : int or None
+        The number of threads for training.
+    fields : StorageFields
+        Everything that changes.
+    """
+
+    def __init__(
+        self, metric: Metric, algorithm: str, n_jobs: int | None, fields: StorageFields
+    ) -> None:
+        self.metric = metric
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+        self.fields = fields
+        self.lock = ReadWriteLock()
 
     @classmethod
-    def from_parts(cls, parts: ForestState, tree: StaticKDTree | None = None) -> Self:
-        """Return the examples of these parts, which are not checked.
-
-        ``tree`` is their k-d tree, if it is already known.
-        """
-        rows, *arrays = (np.require(a, requirements=("C", "W")) for a in (parts.rows, *parts.model))
-        state = make_state(rows, TreeModel(*arrays), parts.metric, way=parts.way)
-        lines = parts.lines
-        if lines is not None:
-            lines = PrototypeTrees(*(np.require(array, requirements=("C", "W")) for array in lines))
-        index: DynamicKDTree | NoIndex = NoIndex()
-        if parts.share < SEARCH_FRACTION and len(rows):
-            tree = tree or parts.tree or build_kdtree(rows, np.arange(len(rows)))
-            index = build_index(state, tree)
-        body = StorageFields(
-            state,
-            index,
-            parts.arrival,
-            parts.removed,
-            parts.vectors,
-            lines,
-            None,
-            0,
-            parts.share,
-            len(rows),
+    def from_state(cls, state: ForestState) -> "ForestStorage":
+        """Return the storage of a state, which is not checked."""
+        rows, *model = (np.require(a, requirements=("C", "W")) for a in (state.rows, *state.model))
+        arrays = make_arrays(rows, TreeModel(*model), state.metric, seed_parent=state.seed_parent)
+        has_spanning_tree = state.prototype_trees is None
+        fields = StorageFields(
+            arrays, state.arrival, state.removed, state.vectors, has_spanning_tree
         )
-        if lines is not None and isinstance(index, DynamicKDTree):
-            update_node_bounds(index, costs_as_bound(body))
-        examples = cls(parts.metric, parts.algorithm, parts.n_jobs, body)
-        if len(rows) and isinstance(index, NoIndex):
-            examples._keep_ranking()
-        return examples
+        fields = _add_index(fields, state.visited_fraction, state.kdtree)
+        return cls(state.metric, state.algorithm, state.n_jobs, fields)
 
-    def relinked(self, parent: Array, weight: Array, lines: PrototypeTrees) -> "ForestStorage":
+    def relink(self, parent: Array, weight: Array, trees: PrototypeTrees) -> "ForestStorage":
         """Return the same examples in the trees of predecessors.
 
-        Points are shared, not copied, if there are no holes.
+        Points are shared, not copied, if no vertices are deleted.
         """
-        parts, body = self.parts(), self.body
-        model = parts.model._replace(parent=parent, weight=weight)
-        if body.n_deleted[0]:
-            return self.from_parts(parts._replace(model=model, lines=lines))
-        rows = np.require(parts.rows, requirements=("C", "W"))
-        state = make_state(rows, model, self.metric, body.state.tiles)
-        same = replace(
-            body, state=state, index=NoIndex(), lines=lines, bound=None, arrival=parts.arrival
-        )
-        few = self.algorithm == "auto" and len(rows) < FEW_TO_GROW
-        if isinstance(body.index, DynamicKDTree) and not few:
-            state.vertices["slot"] = self.field("slot")
-            same = replace(same, index=DynamicKDTree(*(copy_array(array) for array in body.index)))
-            update_node_bounds(same.index, costs_as_bound(same))
+        state, fields = self.state(), self.fields
+        model = state.model._replace(parent=parent, weight=weight)
+        if fields.n_deleted[0]:
+            return self.from_state(state._replace(model=model, prototype_trees=trees))
+        rows = np.require(state.rows, requirements=("C", "W"))
+        arrays = make_arrays(rows, model, self.metric, fields.arrays.tiles)
+        same = replace(fields, arrays=arrays, index=NoIndex(), bound=None, arrival=state.arrival)
+        same = replace(same, has_spanning_tree=False)
+        is_small = self.algorithm == "auto" and len(rows) < FEW_TO_GROW
+        if isinstance(fields.index, DynamicKDTree) and not is_small:
+            arrays.vertices["home"] = self.field("home")
+            same = replace(same, index=DynamicKDTree(*map(copied, fields.index)))
+            note_bound(same.index, same.index_bound())
         return ForestStorage(self.metric, self.algorithm, self.n_jobs, same)
 
-    def parts(self) -> ForestState:
-        """Return copies of all parts, except the points, which never change."""
-        body, lines = self.body, self.body.lines
-        if lines is not None:
-            lines = PrototypeTrees(*(array[: self.end].copy() for array in lines))
+    def state(self) -> ForestState:
+        """Return copies of all arrays, except the points, which never change."""
+        return self.state_of(self.alive(), self.model())._replace(
+            visited_fraction=float(self.fields.visited_fraction), seed_parent=self.seed_parents()
+        )
+
+    def state_of(self, vertex: Any, model: TreeModel) -> ForestState:
+        """Return the state of some vertices, which may be staged ones, and a model of them."""
+        fields, rows = self.fields, self.arrays.rows[vertex]
+        arrival, end = fields.arrival[vertex].copy(), self.end
+        if not isinstance(vertex, slice):
+            end = int(vertex.max(initial=end - 1)) + 1
         return ForestState(
             metric=self.metric,
-            rows=self._rows(),
-            model=self.model(),
-            arrival=self._chosen(body.arrival).copy(),
-            removed=body.removed + self.end - len(self),
-            vectors=None if body.vectors is None else self._chosen(body.vectors),
-            lines=lines,
+            rows=rows[:, vertex] if self.metric.is_table else rows,
+            model=model,
+            arrival=arrival,
+            removed=fields.removed + end - len(arrival),
+            vectors=None if fields.vectors is None else fields.vectors[vertex],
             algorithm=self.algorithm,
             n_jobs=self.n_jobs,
-            share=float(body.share),
-            way=self._ways(),
         )
+
+    # Reading.
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return int(self.fields.size[0] - self.fields.n_deleted[0])
+
+    @property
+    def end(self) -> int:
+        """The number of vertices, including deleted ones; the next vertex gets this number."""
+        return int(self.fields.size[0])
+
+    @property
+    def arrays(self) -> ForestArrays:
+        """The arrays that kernels read and change."""
+        return self.fields.arrays
+
+    @property
+    def points(self) -> Array:
+        """The examples as the metric embeds them; for precomputed distances, those."""
+        vectors = self.fields.vectors
+        return freeze(self.rows() if vectors is None else vectors[self.alive()])
+
+    @property
+    def ids(self) -> Array:
+        """The ids of the examples, which are their arrival numbers."""
+        ids = self.fields.arrival[self.alive()]
+        return freeze(ids.copy())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision in which examples are kept and queries are measured."""
+        fields = self.fields
+        return (fields.arrays.rows if fields.vectors is None else fields.vectors).dtype
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of the examples, or of distances in a row of a table."""
+        if self.fields.vectors is not None:
+            return int(self.fields.vectors.shape[1])
+        return self._width(len(self))
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory of all arrays in bytes, including room to grow."""
+        fields = self.fields
+        kept = [*fields.arrays, *fields.index, *(fields.bound or ()), fields.arrival]
+        shared = fields.arrays.bits.nbytes  # the same memory as ``gap``
+        vectors = 0 if fields.vectors is None else fields.vectors.nbytes
+        return int(sum(array.nbytes for array in kept) + vectors - shared)
+
+    def alive(self) -> Any:
+        """Return what selects the vertices that are not deleted from an array by vertex."""
+        end = self.end
+        if not self.fields.n_deleted[0]:
+            return slice(end)
+        return np.flatnonzero(self.arrays.vertices["label"][:end] != DELETED)
+
+    def vertices(self) -> Array:
+        """Return the vertices that are not deleted."""
+        alive = self.alive()
+        return np.arange(self.end) if isinstance(alive, slice) else alive
+
+    def indices_of(self, vertex: Array) -> Array:
+        """Return the indices of vertices among those that are not deleted; −1 stays −1."""
+        if not self.fields.n_deleted[0]:
+            return vertex
+        return np.where(vertex < 0, -1, np.searchsorted(self.alive(), vertex))
+
+    def labels_of(self, vertex: Any) -> Array:
+        """Return the labels of vertices."""
+        labels: Array = self.arrays.vertices["label"][vertex]
+        return labels
+
+    def classes(self) -> Array:
+        """Return the labels that examples have, in ascending order."""
+        return np.unique(self.labels_of(self.alive()))
+
+    def field(self, name: str) -> Array:
+        """Return a copy of one field of the records of all examples."""
+        array: Array = self.arrays.vertices[name][self.alive()]
+        return array.copy()
+
+    def costs(self) -> Array:
+        """Return a copy of the costs, in reduced units."""
+        cost: Array = self.arrays.cost[self.alive()]
+        return cost.copy()
+
+    def model(self) -> TreeModel:
+        """Return labels, tree and costs, the latter two in reduced units."""
+        alive = self.alive()
+        record = self.arrays.vertices[alive]
+        return TreeModel(
+            label=record["label"].astype(np.int64),
+            parent=self.indices_of(record["parent"].astype(np.int64)),
+            weight=record["weight"].copy(),
+            cuts=record["cuts"].astype(np.int64),
+            cost=self.arrays.cost[alive].copy(),
+        )
+
+    def seed_parents(self) -> Array | None:
+        """Return the next example on the path to its seed, −1 for seeds; None without seeds."""
+        if not self.has_seeds:
+            return None
+        return self.indices_of(self.arrays.way[self.alive()].astype(np.int64))
+
+    @property
+    def has_seeds(self) -> bool:
+        """Whether labels have spread from seeds."""
+        return len(self.arrays.way) > 0
+
+    @property
+    def n_prototypes(self) -> int:
+        """The number of prototypes, or of seeds."""
+        return int(self.arrays.counters[0]["prototypes"])
+
+    @property
+    def version(self) -> int:
+        """The number of changes by kernels to these arrays."""
+        return int(self.arrays.counters[0]["version"])
+
+    def rows(self) -> Array:
+        """Return the rows of the examples; a view if no vertices are deleted."""
+        alive = self.alive()
+        rows: Array = self.arrays.rows[alive]
+        return rows[:, alive] if self.metric.is_table else rows
+
+    def reference_points(self) -> Array:
+        """Return the points that new examples are measured against when a table is filled."""
+        return self.points if self.metric.is_table else self.arrays.rows
+
+    def id_at(self, index: int) -> int:
+        """Return the id of the example at an index."""
+        return int(self.ids[index])
+
+    def _width(self, n: int) -> int:
+        """Return the number of columns in the rows of n examples."""
+        return n if self.metric.is_table else self.arrays.rows.shape[1]
 
     # Learning. A staged example becomes part of the forest when a kernel counts it.
 
@@ -134,254 +287,223 @@ class ForestStorage(ForestQueries):
 
         If it fails, nothing has changed.
         """
-        vectors, rows = self.metric.new_rows(X, self._measured_against(), self._id_at)
+        vectors, rows = self.metric.new_rows(X, self.reference_points(), self.id_at)
         self.make_room(len(X))
-        body, begin, end = self.body, self.end, self.end + len(X)
-        state = body.state
+        fields, begin, end = self.fields, self.end, self.end + len(X)
+        arrays, new = fields.arrays, np.arange(begin, end)
         if self.metric.is_table:
-            new, chosen = np.arange(begin, end), alive(state)
-            known = np.arange(begin) if chosen is None else chosen
-            columns = np.concatenate((known, new))
-            state.rows[np.ix_(new, columns)] = rows
-            state.rows[np.ix_(columns, new)] = rows.T
+            columns = np.concatenate((self.vertices(), new))
+            arrays.rows[np.ix_(new, columns)] = rows
+            arrays.rows[np.ix_(columns, new)] = rows.T
         else:
-            state.rows[begin:end] = rows
-        if body.vectors is not None:
-            body.vectors[begin:end] = vectors
-        state.vertices["label"][begin:end] = label
-        body.arrival[begin:end] = np.arange(begin, end) + body.removed
-        fill_tiles(state.rows, np.arange(begin, end), state.tiles, begin)
-        self._check_new(begin, end)
+            arrays.rows[begin:end] = rows
+        if fields.vectors is not None:
+            fields.vectors[begin:end] = vectors
+        arrays.vertices["label"][begin:end] = label
+        fields.arrival[begin:end] = new + fields.removed
+        fill_tiles(arrays.rows, new, arrays.tiles, begin)
+        self._check_distances(begin, end)
         return end
 
     def stage_one(self, x: Array) -> None:
         """Stage one example like ``stage``, but faster, for streams; ``label_staged`` follows.
 
-        ``measure_staged`` checks whether its distances are defined.
+        ``ForestQueries.measure_staged`` checks whether its distances are defined.
         """
         if self.metric.is_table:
             self.stage(x[None], np.zeros(1, np.int64))
             return
         (point,) = self.metric.embed(x[None])
         self.make_room(1)
-        state, end = self.body.state, self.end
-        state.rows[end] = point
+        arrays, end = self.arrays, self.end
+        arrays.rows[end] = point
         if self.metric.is_separable:
-            state.tiles[end // TILE, :, end % TILE] = point
-        self.body.arrival[end] = end + self.body.removed
+            arrays.tiles[end // TILE, :, end % TILE] = point
+        self.fields.arrival[end] = end + self.fields.removed
 
     def label_staged(self, label: int) -> None:
-        """Give the one staged example its class."""
-        self.state.vertices["label"][self.end] = label
+        """Set the class of the one staged example."""
+        self.arrays.vertices["label"][self.end] = label
 
-    def _check_new(self, begin: int, end: int) -> None:
+    def _check_distances(self, begin: int, end: int) -> None:
         if self.metric.may_be_undefined:
             search = specialize(find_undefined, self.metric.kernel)
-            u, v = search(self.state.rows, begin, end, self.metric.kernel)
+            u, v = search(self.arrays.rows, begin, end, self.metric.kernel)
             bad = np.array([np.nan if v >= 0 else 0.0])
             self.metric.check_defined(
-                bad, lambda _: name_pair(u, v - begin, begin, self.body.arrival.item)
+                bad, lambda _: name_pair(u, v - begin, begin, self.fields.arrival.item)
             )
-
-    def measure_staged(self) -> int:
-        """Return the vertex that conquers the one staged example.
-
-        Where no index is searched, distances are kept in scratch space for an update to use. So
-        only one thread at a time may call this, unlike other queries.
-        """
-        if isinstance(self.body.index, DynamicKDTree) and self.body.index.status["pause"][0] == 0:
-            return int(self.find_staged(self.end + 1)[0])
-        measure = specialize(measure_staged, self.metric.kernel)
-        conqueror = measure(self.state, self.end, self.metric.kernel)
-        if self.metric.may_be_undefined:
-            distances = self._chosen(self.state.distances)
-            self.metric.check_defined(
-                distances, lambda v: f"example {self._id_at(v)} and the new one"
-            )
-        return int(conqueror)
-
-    def offers_to_staged(self, n_classes: int) -> Array:
-        """Return the offer of each class to the staged example, which has been measured."""
-        state, end = self.state, self.end
-        offer = np.full(n_classes, np.inf, state.rows.dtype)
-        if isinstance(self.body.index, NoIndex):
-            offer_to_staged(state, end, offer)
-        else:
-            query = state.rows[end : end + 1]
-            for code in range(n_classes):
-                _, offer[code : code + 1] = self._searcher(1, code).find(query)
-        return offer
-
-    def find_staged(self, end: int) -> Array:
-        """Return the vertices that conquer the staged examples up to ``end``."""
-        return self.find(self.state.rows[self.end : end])[0]
 
     def stops(self, end: int) -> Iterator[int]:
         """Yield where to pause while learning staged examples, so that Ctrl-C is noticed."""
-        begin, n_features = self.end, self.state.rows.shape[1]
+        begin, n_features = self.end, self.arrays.rows.shape[1]
         part = max(1, prim.WORK_PER_CALL // (PASSES_PER_INSERTION * end * n_features))
-        if isinstance(self.body.index, DynamicKDTree):
+        if isinstance(self.fields.index, DynamicKDTree):
             part = INSERTIONS_PER_CALL
         for stop in range(begin + part, end + part, part):
             yield min(stop, end)
 
-    def need_bound(self) -> None:
-        """Compute a bound on the largest edges, if there is none or it has become loose."""
-        body, version = self.body, int(self.body.version[0])
-        if body.bound is not None and SLACK * (version - body.bound_of) < len(self) + FEW_TO_BOUND:
+    def update_bound(self) -> None:
+        """Compute the bound on the largest edges if there is none or it has become loose."""
+        fields, version = self.fields, self.version
+        slack = len(self) + FEW_TO_BOUND
+        if fields.bound is not None and SLACK * (version - fields.bound_of) < slack:
             return
-        vertex, model = self._vertices(), self.model()
+        vertex, model = self.vertices(), self.model()
         landmark, height, table = make_bound(model.parent, model.weight)
         bound = Bound(
-            np.zeros(len(self.state.vertices), np.int32), np.zeros_like(self.state.cost), table
+            np.zeros(len(self.arrays.vertices), np.int32), np.zeros_like(self.arrays.cost), table
         )
         bound.landmark[vertex], bound.height[vertex] = landmark, height
-        index = body.index
+        index = fields.index
         if isinstance(index, DynamicKDTree):
-            index = index._replace(nodes=copy_array(index.nodes))
-            update_node_bounds(index, bound)
-        self._become(replace(body, bound=bound, bound_of=version, index=index))
+            index = index._replace(nodes=copied(index.nodes))
+            note_bound(index, bound)
+        self._replace(bound=bound, bound_of=version, index=index)
 
-    # Room. Each of these replaces the body by one assignment, or does not change it.
+    # Room. Each of these replaces the fields by one assignment, or does not change them.
 
-    def _become(self, body: StorageFields) -> None:
-        """Replace the body while there are no readers."""
+    def _set_fields(self, fields: StorageFields) -> None:
+        """Replace all fields while there are no readers."""
         with self.lock.write():
-            self.body = body
+            self.fields = fields
+
+    def _replace(self, **changes: Any) -> None:
+        self._set_fields(replace(self.fields, **changes))
 
     def make_room(self, extra: int) -> None:
-        """Make room for more examples: close holes or double, so that growth copies only O(n).
+        """Make room for more examples: compact or double, so that growth copies only O(n).
 
         From time to time it also checks whether an index is worthwhile.
         """
         if self.algorithm == "auto":
             if self.end < FEW_TO_GROW:
-                if not isinstance(self.body.index, NoIndex):
-                    self._become(replace(self.body, index=NoIndex(), probed=0))
-            elif self.end >= max(FEW_TO_GROW, 2 * self.body.probed):
+                if not isinstance(self.fields.index, NoIndex):
+                    self._replace(index=NoIndex(), probed=0)
+            elif self.end >= max(FEW_TO_GROW, 2 * self.fields.probed):
                 self._probe()
-        if self.end + extra <= len(self.state.vertices):
+        if self.end + extra <= len(self.arrays.vertices):
             return
-        if 4 * self.state.counters[0]["n_deleted"] >= self.end:
+        if 4 * self.fields.n_deleted[0] >= self.end:
             self.compact()
-        body, capacity = self.body, max(self.end + extra, 2 * len(self))
-        vectors, lines, bound = body.vectors, body.lines, body.bound
+        fields, capacity = self.fields, max(self.end + extra, 2 * len(self))
+        vectors, bound = fields.vectors, fields.bound
         if bound is not None:
             landmark, height, table = bound
             bound = Bound(resize_array(landmark, capacity), resize_array(height, capacity), table)
         if vectors is not None:
-            vectors = resize_array(vectors, capacity, vectors.shape[1])
-        if lines is not None:
-            lines = PrototypeTrees(*(resize_array(array, capacity) for array in lines))
-        enlarged = replace(
-            body,
-            state=enlarge(body.state, capacity, self._width(capacity)),
-            arrival=resize_array(body.arrival, capacity),
+            vectors = resized(vectors, capacity, vectors.shape[1])
+        self._replace(
+            arrays=enlarge_arrays(fields.arrays, capacity, self._width(capacity)),
+            arrival=resized(fields.arrival, capacity),
             vectors=vectors,
-            lines=lines,
             bound=bound,
         )
-        self._become(enlarged)
 
     def make_room_in_index(self) -> None:
         """Make room for nodes if the index is full."""
-        index = self.body.index
+        index = self.fields.index
         if isinstance(index, DynamicKDTree) and is_full(index):
-            self._become(replace(self.body, index=enlarge_index(index)))
+            self._replace(index=with_room(index))
 
     def _probe(self) -> None:
+        """Measure what an index would save, and build or drop it."""
         self.compact()
-        rows = self.state.rows[: self.end]
-        self._become(self._indexed(self.body, probe(rows, self.metric, self.algorithm)))
-
-    def _indexed(self, body: StorageFields, probed: Probe) -> StorageFields:
-        """Return a body without holes, with an index if a probe says that it is worthwhile."""
-        n = int(body.state.counters[0]["size"])
-        index: DynamicKDTree | NoIndex = NoIndex()
-        if probed.visited_fraction < SEARCH_FRACTION and n:
-            # Records point into the index, so readers of the old index need the old records.
-            body = replace(
-                body, state=body.state._replace(vertices=copy_array(body.state.vertices))
-            )
-            tree = probed.kdtree or build_kdtree(body.state.rows, np.arange(n))
-            index = build_index(body.state, tree)
-            bound = body.bound if body.lines is None else costs_as_bound(replace(body, index=index))
-            if bound is not None:
-                update_node_bounds(index, bound)
-        return replace(body, index=index, share=probed.visited_fraction, probed=n)
+        arrays = self.arrays
+        found = probe(arrays.rows[: self.end], self.metric, self.algorithm)
+        # Records point into the index, so readers of the old index need the old records.
+        arrays = arrays._replace(vertices=copied(arrays.vertices))
+        fields = replace(self.fields, arrays=arrays)
+        self._set_fields(_add_index(fields, found.share, found.tree))
 
     def compact(self) -> None:
-        """Close the holes."""
-        chosen, body = alive(self.state), self.body
-        if chosen is None:
+        """Remove deleted vertices from the arrays."""
+        fields, chosen = self.fields, self.alive()
+        if isinstance(chosen, slice):
             return
-        rows = np.ascontiguousarray(self._rows())
-        bound = body.bound
+        bound = fields.bound
         if bound is not None:
             bound = Bound(bound.landmark[chosen], bound.height[chosen], bound.table)
-        tidied = replace(
-            body,
+        rows = np.ascontiguousarray(self.rows())
+        compacted = replace(
+            fields,
             bound=bound,
-            bound_of=body.bound_of
-            - int(body.state.counters[0]["version"]),  # versions start from 0 again
-            state=make_state(rows, self.model(), self.metric, way=self._ways()),
-            vectors=None if body.vectors is None else body.vectors[chosen],
-            arrival=body.arrival[chosen],
-            removed=body.removed + self.end - len(chosen),
+            bound_of=fields.bound_of - self.version,  # versions start from 0 again
+            arrays=make_arrays(rows, self.model(), self.metric, seed_parent=self.seed_parents()),
+            vectors=None if fields.vectors is None else fields.vectors[chosen],
+            arrival=fields.arrival[chosen],
+            removed=fields.removed + self.end - len(chosen),
         )
-        probed = Probe(body.share)
-        self._become(self._indexed(tidied, probed))
+        self._set_fields(_add_index(compacted, fields.visited_fraction))
 
     def set_width(self, n_features: int) -> None:
         """Add features that are 0 in all examples, or remove such features.
 
-        That must not change any distance, which is true of all named metrics but
+        This must not change any distance, which is true of all named metrics but
         ``"correlation"``.
         """
-        body, state = self.body, self.body.state
-        if body.vectors is not None:
-            vectors = resize_array(body.vectors, len(body.vectors), n_features)
-            self._become(replace(body, vectors=vectors))
+        fields = self.fields
+        if fields.vectors is not None:
+            self._replace(vectors=resized(fields.vectors, len(fields.vectors), n_features))
             return
-        rows, tiles, index = state.rows, state.tiles, body.index
-        state = state._replace(rows=resize_array(rows, len(rows), n_features))
+        arrays, index = fields.arrays, fields.index
+        rows, tiles = arrays.rows, arrays.tiles
+        arrays = arrays._replace(rows=resized(rows, len(rows), n_features))
         if self.metric.is_separable:
-            state = state._replace(tiles=resize_array(tiles, len(tiles), n_features, TILE))
+            arrays = arrays._replace(tiles=resized(tiles, len(tiles), n_features, TILE))
         if isinstance(index, DynamicKDTree):
-            index = resize_index_features(index, n_features)
-        self._become(replace(body, state=state, index=index))
+            index = with_width(index, n_features)
+        self._replace(arrays=arrays, index=index)
 
     # Ids, which are arrival numbers.
 
     def vertices_of(self, ids: Array) -> Array:
         """Return the vertices with these ids, −1 for unknown ones."""
-        arrival, label = self.body.arrival[: self.end], self.state.vertices["label"][: self.end]
+        arrival = self.fields.arrival[: self.end]
         if len(arrival) == 0:
             return np.full(len(ids), -1)
         vertex = np.minimum(np.searchsorted(arrival, ids), len(arrival) - 1)
-        return np.where((arrival[vertex] == ids) & (label[vertex] != DELETED), vertex, -1)
+        is_known = (arrival[vertex] == ids) & (self.labels_of(vertex) != DELETED)
+        return np.where(is_known, vertex, -1)
 
     @property
     def next_id(self) -> int:
         """The id that the next example gets."""
-        return self.end + self.body.removed
+        return self.end + self.fields.removed
 
-    def count_from(self, next_id: int, ids: Array | None = None) -> None:
-        """Give the next example this id, and all known ones these, if given.
+    def renumber(self, next_id: int, ids: Array | None = None) -> None:
+        """Give the next example this id and, if given, all known examples these ids.
 
-        Ids must ascend, and the next one must not fall: it also counts changes.
+        Ids must ascend, and ``next_id`` must not be less than before: it also counts changes.
         """
         if ids is not None:
             self.compact()
-            arrival = self.body.arrival.copy()
+            arrival = self.fields.arrival.copy()
             arrival[: self.end] = ids
-            self._become(replace(self.body, arrival=arrival, removed=next_id - self.end))
+            self._replace(arrival=arrival, removed=next_id - self.end)
         elif next_id != self.next_id:
-            self._become(replace(self.body, removed=next_id - self.end))
+            self._replace(removed=next_id - self.end)
 
     def oldest(self, count: int) -> Array:
         """Return the ids of the oldest examples."""
-        begin, count = int(self.state.counters[0]["oldest"]), min(count, len(self))
-        if (self.state.vertices["label"][begin : begin + count] != DELETED).all():
-            return self.body.arrival[begin : begin + count]
-        return self._chosen(self.body.arrival)[:count]
+        begin, count = int(self.arrays.counters[0]["oldest"]), min(count, len(self))
+        first = slice(begin, begin + count)
+        if (self.labels_of(first) != DELETED).all():
+            return self.fields.arrival[first]
+        ids: Array = self.fields.arrival[self.alive()][:count]
+        return ids
+
+
+def _add_index(
+    fields: StorageFields, visited_fraction: float, kdtree: StaticKDTree | None = None
+) -> StorageFields:
+    """Return fields without deleted vertices, with an index if its searches visit few points."""
+    n = int(fields.size[0])
+    index: DynamicKDTree | NoIndex = NoIndex()
+    if visited_fraction < SHARE_FOR_SEARCH and n:
+        index = build_index(fields.arrays, kdtree or build_kdtree(fields.arrays.rows, np.arange(n)))
+    fields = replace(fields, index=index, visited_fraction=visited_fraction, probed=n)
+    bound = fields.index_bound()
+    if bound is not None and isinstance(index, DynamicKDTree):
+        note_bound(index, bound)
+    return fields

@@ -77,7 +77,7 @@ class Memory:
         """
         if self.is_empty:
             return self._make().partial_fit(X, y)
-        self.model.forest_.examples.stage(X, np.zeros(len(X), np.int64))
+        self.model.forest_.check_batch(X)
         return None
 
     def learn(
@@ -86,12 +86,12 @@ class Memory:
         """Learn examples, whose ids must exceed all before, and return what changed."""
         if self.is_empty:
             model = self._make().partial_fit(X, y) if trained is None else trained
-            model.forest_.examples.count_from(int(ids[-1]) + 1, ids)
+            model.forest_.renumber(int(ids[-1]) + 1, ids)
             self.model, self.counts = model, Counter(y.tolist())
             return model.update_report_
         report, ends = UpdateReport(), np.flatnonzero(np.diff(ids) != 1) + 1
         for run in np.split(np.arange(len(ids)), ends):
-            self.model.forest_.examples.count_from(int(ids[run[0]]))  # some may be skipped
+            self.model.forest_.renumber(int(ids[run[0]]))  # some may be skipped
             report = add_reports(report, self._learn_run(X[run[0] : run[-1] + 1], y[run]))
         return report
 
@@ -126,7 +126,7 @@ class Memory:
             kept = classes[left]
             if kept.dtype.kind == "U":
                 kept = kept.astype(np.str_)  # no wider than needed
-            self.model._keep(forest.relabeled(code), np.array(kept.tolist(), kept.dtype.type),
+            self.model.set_forest(forest.relabel(code), np.array(kept.tolist(), kept.dtype.type),
                              report.as_counts())  # fmt: skip
         return report
 
@@ -146,7 +146,7 @@ class Memory:
         save(self.model, stream)
         forest = self.model.forest_
         ids = forest.ids.astype("<i8").tobytes()
-        return Snapshot(forest.examples.next_id, ids, stream.getvalue())
+        return Snapshot(forest.next_id, ids, stream.getvalue())
 
     def restore(self, snapshot: Snapshot) -> None:
         """Load a snapshot, or raise a ``ValueError`` that says why it is invalid."""
@@ -161,10 +161,10 @@ class Memory:
             raise ValueError("the snapshot has other features")
         if len(ids) != len(forest) or (np.diff(ids) <= 0).any():
             raise ValueError("the snapshot has other examples")
-        forest.examples.count_from(snapshot.next, ids)  # version 0.2 did not save them in the model
+        forest.renumber(snapshot.next, ids)  # version 0.2 did not save them in the model
         self.model = model
         names = [*model.classes_.tolist(), None]  # the label −1 is none
-        code = forest.label if self._is_supervised else model._seeded().given()
+        code = forest.label if self._is_supervised else model.seeded_forest().given_labels()
         times = np.bincount(code % len(names), minlength=len(names)).tolist()
         self.counts = +Counter(dict(zip(names, times, strict=True)))
 
@@ -172,22 +172,22 @@ class Memory:
 
     def predict(self, X: Array) -> Array:
         """Return labels."""
-        learned = self.model._learned()
+        learned = self.model.fitted_forest()
         with learned.read():
             labels: Array = learned.classes[learned.forest.classify(X)]
             return labels
 
     def predict_proba(self, X: Array) -> tuple[Array, Array, Array]:
         """Return labels, classes and the probability of each class, all of the same model."""
-        learned = self.model._learned()
+        learned = self.model.fitted_forest()
         with learned.read():
             forest, classes = learned
             costs = forest.class_costs(X, len(classes))
-            return classes[costs[1]], classes, forest.calibration().shares(*costs)
+            return classes[costs[1]], classes, forest.calibration().probabilities(*costs)
 
     def explain(self, x: Array) -> tuple[Explanation, dict[int, Array]]:
         """Return the path to one example, and the points on it, by id."""
-        learned = self.model._learned()
+        learned = self.model.fitted_forest()
         with learned.read():
             path = explain(learned.forest, learned.classes.tolist(), x[None])
             steps = path.steps if path.rival is None else path.steps + path.rival.steps
@@ -213,7 +213,7 @@ def differences(one: OPFClassifier, other: OPFClassifier) -> list[str]:
         if mine.dtype != theirs.dtype or not np.array_equal(mine, theirs):
             found.append(name)
     if isinstance(one, OPFSemiSupervised) and not np.array_equal(
-        one._seeded().given(), other._seeded().given()
+        one.seeded_forest().given_labels(), other.seeded_forest().given_labels()
     ):
         found.append("given labels")
     return found

@@ -17,10 +17,10 @@ from opforest.core.metrics.metric import CallableMetric, Metric
 from opforest.core.metrics.types import Array
 from opforest.core.select.mst import SEARCH_FRACTION
 from opforest.estimators.validation import check_algorithm
-from opforest.forest.approximate import forest_of
+from opforest.forest.approximate import build_forest
 from opforest.forest.forest import BaseForest
 from opforest.forest.seeded import SeededForest
-from opforest.forest.state import ForestState, read_only
+from opforest.forest.state import ForestState, freeze
 from opforest.forest.updates import UPDATES
 from opforest.persistence.container import require
 
@@ -49,12 +49,12 @@ def build_checked(parts: ForestState, n_classes: int) -> BaseForest:
     def grow() -> Any:
         return build_kdtree(parts.rows, np.arange(n))
 
-    if n > MANY_POINTS and parts.share < SEARCH_FRACTION:
+    if n > MANY_POINTS and parts.visited_fraction < SHARE_FOR_SEARCH:
         _, tree = call_together(check, grow)
-        parts = parts._replace(tree=tree)
+        parts = parts._replace(kdtree=tree)
     else:
         check()
-    forest: BaseForest = SeededForest.from_parts(parts) if _is_seeded(parts) else forest_of(parts)
+    forest = SeededForest.from_state(parts) if _is_seeded(parts) else build_forest(parts)
     try:
         forest.check_model()
     except AssertionError as error:
@@ -67,7 +67,7 @@ def _is_seeded(parts: ForestState) -> bool:
 
 
 def _check_facts(parts: ForestState) -> None:
-    metric, share, n = parts.metric, parts.share, len(parts.rows)
+    metric, share, n = parts.metric, parts.visited_fraction, len(parts.rows)
     check_algorithm(parts.algorithm, metric)
     kinds = {"", SeededForest.grown_by, *UPDATES} - {"exact"}
     require(parts.grown_by in kinds, "it grew by no update.")
@@ -86,8 +86,8 @@ def _check_arrays(parts: ForestState) -> None:
     integers = {"label", "parent", "cuts", "arrival", "root", "pair"}
     arrays = {**parts.model._asdict(), "arrival": parts.arrival}
     if parts.grown_by and not _is_seeded(parts):
-        require(parts.lines is not None, "it has no roots and pairs.")
-        arrays.update(parts.lines._asdict() if parts.lines else {})
+        require(parts.prototype_trees is not None, "it has no roots and pairs.")
+        arrays.update(parts.prototype_trees._asdict() if parts.prototype_trees else {})
     for name, array in arrays.items():
         require(array.shape == (n,), f"array {name!r} must be of length {n}, not {array.shape}.")
         expected = np.dtype(np.int64) if name in integers else rows.dtype
@@ -128,8 +128,8 @@ def _check_links(parts: ForestState, n_classes: int) -> None:
     require(((parent >= -1) & (parent < n)).all(), "a parent is not an example.")
     require(((cuts >= 0) & (cuts <= n)).all(), "an example has too many cut edges.")
     top = find_tops(parent)
-    if parts.lines is not None:
-        root, pair = parts.lines
+    if parts.prototype_trees is not None:
+        root, pair = parts.prototype_trees
         require(np.array_equal(root, top), "a root is not where parents lead.")
         require(((pair >= -1) & (pair < n)).all(), "a pair is not an example.")
 
@@ -160,7 +160,7 @@ def _check_weights(parts: ForestState) -> None:
 def _call_along_edges(metric: CallableMetric, points: Array, parent: Array) -> Array:
     """Measure as training would, the smaller index first; 0 for a root."""
     function = partial(metric.function, **dict(metric.params))
-    points = read_only(points.view())
+    points = freeze(points.view())
     pairs = ((min(u, v), max(u, v)) for v, u in enumerate(parent.tolist()))
     try:
         return np.array([function(points[u], points[v]) if u >= 0 else 0.0 for u, v in pairs])

@@ -27,10 +27,10 @@ from opforest.persistence.header import (
 
 def _take(model: Any) -> EstimatorState:
     """Return what all of these models have learned."""
-    check_is_fitted(model, "_forest_")
-    forest: DensityForest = model._forest_
+    check_is_fitted(model, "density_forest_")
+    forest: DensityForest = model.density_forest_
     check_unchanged(model, forest.metric)
-    k, hills, scale = forest.grown
+    k, hills, scale = forest.state
     arrays = {"rows": forest.rows, **hills._asdict(), "scale": scale}
     if forest.vectors is not None:
         arrays["vectors"] = forest.vectors
@@ -88,14 +88,14 @@ def make_clustering(model: Any, header: Reader, arrays: dict[str, Array], _: Any
     """Make a clustering one that has learned what a file says."""
     cuts = take(arrays, "cuts")
     require(cuts.ndim == 1 and cuts.dtype == np.float64, "its cuts are not numbers.")
-    model._accept(_read(model, header, arrays), cuts)
+    model.set_forest(_read(model, header, arrays), cuts)
 
 
 def take_knn(model: Any) -> EstimatorState:
     """Return what a classifier by densities has learned."""
     taken = _take(model)
     entries, arrays = take_classes(model.classes_)
-    more = {"code": model._code_, "accuracies": model.accuracies_}
+    more = {"code": model.codes_, "accuracies": model.accuracies_}
     return taken._replace(
         entries={**taken.entries, **entries}, arrays={**taken.arrays, **arrays, **more}
     )
@@ -109,7 +109,7 @@ def make_knn(model: Any, header: Reader, arrays: dict[str, Array], _: Any) -> No
     require(code.shape == (len(forest),) and code.dtype == np.int64, "its labels are invalid.")
     require(((code >= 0) & (code < len(classes))).all(), "an example is of no class.")
     require(accuracies.ndim == 1 and accuracies.dtype == np.float64, "its accuracies are invalid.")
-    model._accept(forest, classes, code, accuracies)
+    model.set_forest(forest, classes, code, accuracies)
 
 
 def take_outlier(model: Any) -> EstimatorState:
@@ -121,5 +121,4 @@ def take_outlier(model: Any) -> EstimatorState:
 def make_outlier(model: Any, header: Reader, arrays: dict[str, Array], _: Any) -> None:
     """Make a detector of outliers one that has learned what a file says."""
     offset = header.get("offset", int, float)
-    learned = {"_forest_": _read(model, header, arrays), "offset_": float(offset)}
-    model.__dict__ = {**vars(model), **learned}
+    model.set_forest(_read(model, header, arrays), float(offset))

@@ -166,7 +166,7 @@ def _check_format(header: dict[str, Any]) -> None:
 def fitted_classifier(forest: BaseForest, classes: Array, **parameters: Any) -> OPFClassifier:
     """Return the classifier that has learned a forest."""
     model = OPFClassifier(**parameters)
-    model._keep(forest, classes)
+    model.set_forest(forest, classes)
     return model
 
 
@@ -176,7 +176,7 @@ def fitted_classifier(forest: BaseForest, classes: Array, **parameters: Any) -> 
 def _facts(parts: ForestState) -> dict[str, Any]:
     return {
         "removed": parts.removed,
-        "share": parts.share,
+        "share": parts.visited_fraction,
         "grown_by": parts.grown_by,
         "algorithm": parts.algorithm,
         "n_jobs": check_jobs(to_json(parts.n_jobs, "n_jobs")),
@@ -188,8 +188,8 @@ def _forest_arrays(parts: ForestState) -> dict[str, Array]:
     arrays = {"rows": parts.rows, **parts.model._asdict(), "arrival": parts.arrival}
     if parts.vectors is not None:
         arrays["vectors"] = parts.vectors
-    if parts.lines is not None:
-        arrays |= parts.lines._asdict()
+    if parts.prototype_trees is not None:
+        arrays |= parts.prototype_trees._asdict()
     return arrays
 
 

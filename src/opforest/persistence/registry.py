@@ -79,14 +79,14 @@ class Serializer:
 def take_estimator(model: ForestEstimator) -> EstimatorState:
     """Return what an estimator has learned."""
     check_is_fitted(model, "forest_")
-    learned = model._learned()
+    learned = model.fitted_forest()
     with learned.read():
         forest, classes = learned
         entries, arrays = take_classes(classes)
         more: dict[str, Any] = {**entries, **take_names(model), "update_report": None}
         if hasattr(model, "update_report_"):
             more["update_report"] = {**vars(model.update_report_)}
-        return EstimatorState(_whole(model, forest).parts(), more, arrays)
+        return EstimatorState(_whole(model, forest).state(), more, arrays)
 
 
 def _whole(model: ForestEstimator, forest: BaseForest) -> BaseForest:
@@ -103,7 +103,7 @@ def make_estimator(
     require(len(classes) or hasattr(model, "seeds"), "it has no labels.")
     metric = resolved(model.metric, model.metric_params)
     check_algorithm(model.algorithm, metric)
-    model._keep(read_forest(metric, len(classes)), classes, _read_report(header))
+    model.set_forest(read_forest(metric, len(classes)), classes, _read_report(header))
     give_names(model, header)
 
 
@@ -138,7 +138,7 @@ def take_stream(model: Any) -> EstimatorState:
             "classes": names_to_json(model.labels, "labels"),
             "feature_names": names_to_json(model.features, "feature names"),
         }
-        return EstimatorState(model.parts(), entries, {})
+        return EstimatorState(model.state(), entries, {})
 
 
 def make_stream(

@@ -163,10 +163,10 @@ class OPFClassifier(MiniBatchClassifier):
         self._accept(forest, column, code)
         self._calibration = None if forest is None else forest.found_calibration
 
-    def parts(self) -> ForestState | None:
+    def state(self) -> ForestState | None:
         """Return the parts of the forest, with the calibration that was found last."""
         forest = self.forest
-        return None if forest is None else forest.parts()._replace(calibration=self._calibration)
+        return None if forest is None else forest.state()._replace(calibration=self._calibration)
 
     def alone(self) -> Holder:
         """Return a context in which no other thread can use the model."""
@@ -206,17 +206,17 @@ class OPFClassifier(MiniBatchClassifier):
             conqueror = self._query.measure(forest, values)
         else:
             self._query.stage(forest, values)
-        forest.examples.label_staged(code.get(y, UNLABELED))
-        before, known = self.__dict__, len(forest.examples)
+        forest.storage.label_staged(code.get(y, UNLabeled))
+        before, known = self.__dict__, len(forest.storage)
         try:
             self._accept(forest, column, code)
             self._forest = update.insert(forest, conqueror, no_counts())
         except BaseException:
-            if len(forest.examples) == known:  # the example was not learned
+            if len(forest.storage) == known:  # the example was not learned
                 self.__dict__ = before
             raise
         if self.window_size is not None:
-            self.forget_oldest(max(0, len(forest.examples) - self.window_size))
+            self.forget_oldest(max(0, len(forest.storage) - self.window_size))
 
     @exclusive
     def learn_label(self, number: int, y: ClfTarget) -> bool:
@@ -264,7 +264,7 @@ class OPFClassifier(MiniBatchClassifier):
         """
         updates.check_count("count", count, 0)
         if self._forest is not None and count:
-            self._forget(lambda forest: forest.examples.oldest(count))
+            self._forget(lambda forest: forest.storage.oldest(count))
 
     @exclusive
     def forget(self, ids: Any) -> None:
@@ -315,7 +315,7 @@ class OPFClassifier(MiniBatchClassifier):
         if not can_predict(self._forest):
             return None
         conqueror = self._query.measure(self._forest, read_one(x, self._column)[0])
-        code: int = self._forest.examples.state.vertices[conqueror]["label"]
+        code = int(self._forest.storage.labels_of(conqueror))
         return self._labels[code]
 
     @exclusive
@@ -443,7 +443,7 @@ class OPFClassifier(MiniBatchClassifier):
         else:
             queries = self._read_queries(self._forest, X)
             costs = self._forest.class_costs(queries, len(self._code))
-            share = self._find_calibration(self._forest).shares(*costs)
+            share = self._find_calibration(self._forest).probabilities(*costs)
         return pd.DataFrame(share, index=X.index, columns=self._labels)
 
     def _read_queries(self, forest: BaseForest, X: "pd.DataFrame") -> Array:
@@ -453,7 +453,7 @@ class OPFClassifier(MiniBatchClassifier):
 
     def _find_calibration(self, forest: BaseForest) -> CostCalibration:
         """Return how probabilities follow from costs, updated if that is due."""
-        if self._calibration is None or self._calibration.is_due(forest.examples):
+        if self._calibration is None or self._calibration.is_due(forest.storage):
             self._calibration = forest.calibration()
         return self._calibration
 

@@ -100,7 +100,7 @@ def resolve_for_streams(metric: object, params: Mapping[str, Any] | None) -> Met
 
 
 def _width(forest: BaseForest | None) -> int:
-    return 1 if forest is None else forest.examples.n_features
+    return 1 if forest is None else forest.storage.n_features
 
 
 def _with_names(column: Columns, names: Iterable["FeatureName"]) -> Columns:

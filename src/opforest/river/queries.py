@@ -47,7 +47,7 @@ class StagedQuery:
     def set_width(self, forest: BaseForest, n_features: int) -> None:
         """Change the number of columns of the forest."""
         self.clear()
-        forest.examples.set_width(n_features)
+        forest.storage.set_width(n_features)
 
     def make_room(self, forest: BaseForest, n_features: int) -> None:
         """Give the forest enough columns, but not far too many.
@@ -55,27 +55,27 @@ class StagedQuery:
         A query with unknown features needs more columns; later queries should not be slower for it.
         """
         n_features = max(1, n_features)
-        if not n_features <= forest.examples.n_features <= 2 * n_features:
+        if not n_features <= forest.storage.n_features <= 2 * n_features:
             self.set_width(forest, n_features)
 
     def stage(self, forest: BaseForest, values: tuple[float, ...]) -> None:
         """Stage an example, which is not measured yet."""
         self.clear()
         self.make_room(forest, len(values))
-        forest.examples.stage_one(row_of(values, forest))
+        forest.storage.stage_one(row_of(values, forest))
 
     def measure(self, forest: BaseForest, values: tuple[float, ...]) -> int:
         """Stage and measure an example, unless it was the last one; return its conqueror."""
         if self.values != values:
             self.stage(forest, values)
-            self.conqueror = forest.examples.measure_staged()
+            self.conqueror = forest.queries.measure_staged()
             self.values = values
         return self.conqueror
 
 
 def can_predict(forest: BaseForest | None) -> TypeGuard[BaseForest]:
     """Tell whether there are examples to predict with, and a label among them."""
-    if forest is None or len(forest.examples) == 0:
+    if forest is None or len(forest.storage) == 0:
         return False
     return not isinstance(forest, SeededForest) or forest.n_seeds > 0
 
@@ -84,9 +84,8 @@ def staged_shares(
     forest: BaseForest, conqueror: int, n_classes: int, calibration: CostCalibration
 ) -> Array:
     """Return the probability of each class for the staged example."""
-    examples = forest.examples
-    offer = examples.offers_to_staged(n_classes)[None]
-    winner = examples.state.vertices["label"][conqueror : conqueror + 1]
+    offer = forest.queries.offers_to_staged(n_classes)[None]
+    winner = forest.storage.labels_of(slice(conqueror, conqueror + 1))
     cost, known = forest.to_units(offer), np.isfinite(offer)
-    share: Array = calibration.shares(cost, winner.astype(np.int64), known)[0]
+    share: Array = calibration.probabilities(cost, winner.astype(np.int64), known)[0]
     return share

@@ -5,6 +5,7 @@ from typing import TypeGuard
 
 import numpy as np
 
+from opforest.core.label_spread.batch import UNLabeled
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.forest.forest import BaseForest, Forest
@@ -60,17 +61,17 @@ def grow(update: Update, forest: BaseForest, X: Array, label: Array) -> Iterator
     elif not update.classifies_first:
         yield from update.grow(forest, X, label, counts)
     else:  # in streams, each example is classified just before it is learned
-        forest.examples.stage(X, label)
+        forest.storage.stage(X, label)
         yield forest
         for _ in range(len(X)):
-            yield update.insert(forest, forest.examples.measure_staged(), counts)
+            yield update.insert(forest, forest.queries.measure_staged(), counts)
 
 
 def shrink(
     update: Update, forest: BaseForest | None, choose: Callable[[BaseForest], Array]
 ) -> Iterator[BaseForest]:
     """Return an iterator that forgets the examples whose ids are chosen, which is done at once."""
-    if update.shrink is None or forest is None:
+    if not update.can_forget or forest is None:
         raise ValueError(
             f"update={update.name!r} cannot forget: the effect of a single example on the "
             "forest is not recorded. Use update='exact'."
@@ -80,19 +81,18 @@ def shrink(
 
 def is_known(forest: BaseForest | None, number: int) -> TypeGuard[SeededForest]:
     """Tell whether a semi-supervised forest still has an example that it has learned."""
-    seen = 0 if forest is None else forest.examples.next_id
+    seen = 0 if forest is None else forest.next_id
     if number >= seen:
         raise ValueError(f"number must be that of an example, less than {seen}, got {number}.")
     if not isinstance(forest, SeededForest):
         raise TypeError("this forest has no seeds.")
-    return bool(forest.examples.vertices_of(np.array([number]))[0] >= 0)
+    return bool(forest.storage.vertices_of(np.array([number]))[0] >= 0)
 
 
 def given_label(forest: SeededForest, number: int) -> int | None:
     """Return the label that an example was given; ``None`` if it was given none."""
-    vertex = forest.examples.vertices_of(np.array([number]))[0]
-    record = forest.examples.state.vertices[vertex]
-    return int(record["label"]) if record["cuts"] > 0 else None
+    code = int(forest.given_labels(np.array([number]))[0])
+    return None if code == UNLabeled else code
 
 
 def give_label(forest: SeededForest, number: int, code: int) -> SeededForest:

@@ -131,7 +131,7 @@ class TestHardCases:
         X, Q = (np.clip(a / 2, -1, 1) * dtype(limit * share) for a in (X, Q))
         X[::3] = np.sign(X[::3]) * dtype(limit * share)
         clf = OPFClassifier(algorithm="brute").fit(X, np.arange(300) % 2)
-        find_all(X, clf.forest_.examples.state.cost, Q)
+        find_all(X, clf.forest_.storage.arrays.cost, Q)
 
     def test_norms_near_overflow(self, dtype):
         """Larger than the estimator allows; distances are finite, estimates may not be."""

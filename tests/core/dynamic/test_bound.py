@@ -24,9 +24,9 @@ def bounds_of(bound):
 
 def bound_of(forest):
     """The bound of a forest's examples, in their order."""
-    examples = forest.examples
+    examples = forest.storage
     vertex = examples.vertices_of(examples.ids)
-    landmark, height, table = examples.body.bound
+    landmark, height, table = examples.fields.bound
     return Bound(landmark[vertex], height[vertex], table)
 
 

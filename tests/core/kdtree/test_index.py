@@ -33,8 +33,8 @@ def test_tree_and_scan_agree_to_the_bit(metric, problem, offset, scale):
     params = {"p": 3} if metric == "minkowski" else None
     brute = OPFClassifier(metric, metric_params=params, algorithm="brute").fit(X, y)
     tree = OPFClassifier(metric, metric_params=params, algorithm="kd_tree").fit(X, y)
-    assert isinstance(tree.forest_.examples.body.index, DynamicKDTree)
-    assert isinstance(brute.forest_.examples.body.index, NoIndex)
+    assert isinstance(tree.forest_.storage.fields.index, DynamicKDTree)
+    assert isinstance(brute.forest_.storage.fields.index, NoIndex)
     tree.forest_.check()
     assert_same_model(tree, brute, Q)
 
@@ -138,6 +138,6 @@ def test_long_streams_through_a_window(d, order):
                 X[known], y[known], classes=clf.classes_
             )
             assert_same_model(clf, fresh, X[i : i + 20] + 0.01, ids=False)
-    assert len(clf.forest_.examples.state.vertices) <= 2 * window + 2, (
+    assert len(clf.forest_.storage.arrays.vertices) <= 2 * window + 2, (
         "memory grows with the stream"
     )

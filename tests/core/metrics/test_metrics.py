@@ -60,14 +60,14 @@ def test_a_pair_has_one_value_in_every_code_path(name, problem):
     assert np.array_equal(D, D.T)
     clf = OPFClassifier(name, metric_params=PARAMS.get(name)).fit(X, np.zeros(len(X)))
     forest = clf.forest_
-    model = forest.examples.model()
+    model = forest.storage.model()
     for v, u in enumerate(model.parent):
         if u >= 0:
             assert model.weight[v] == D[u, v]
     for v in range(len(X)):  # a forest of one example offers the plain distance
         alone = OPFClassifier(name, metric_params=PARAMS.get(name)).fit(X[v : v + 1], [0])
-        examples = alone.forest_.examples
-        _, offer = examples.find(examples.queries(Q))
+        queries = alone.forest_.queries
+        _, offer = queries.find(queries.prepare(Q))
         assert np.array_equal(offer, oracle.table(X[v : v + 1], REDUCED[name], Q)[:, 0])
 
 

@@ -48,7 +48,7 @@ def test_auto_probes():
     flat, cube = rng.random((3000, 2)), rng.random((3000, 30))
     clusters = rng.normal(size=(60, 30))[rng.integers(0, 60, 3000)] + 0.001 * cube
     kinds = {
-        name: type(OPFClassifier().fit(X, X[:, 0] > 0.5).forest_.examples.body.index)
+        name: type(OPFClassifier().fit(X, X[:, 0] > 0.5).forest_.storage.fields.index)
         for name, X in (("flat", flat), ("cube", cube), ("clusters", clusters))
     }
     assert kinds == {"flat": DynamicKDTree, "cube": NoIndex, "clusters": DynamicKDTree}

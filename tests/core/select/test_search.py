@@ -16,7 +16,7 @@ from opforest.core.select import search as searching
 
 def searcher(forest, n_queries):
     """Return what finds the conquerors of so many queries."""
-    return forest.examples._searcher(n_queries, ANY)
+    return forest.queries.choose_searcher(n_queries, ANY)
 
 
 def always():

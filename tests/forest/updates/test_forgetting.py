@@ -127,7 +127,7 @@ class ChangingModel(RuleBasedStateMachine):
     @rule()
     def compact(self):
         for clf in self.models:
-            clf.forest_.examples.compact()
+            clf.forest_.storage.compact()
 
     @precondition(lambda self: len(self.ids) > 0)
     @rule()
@@ -169,7 +169,7 @@ class ChangingModel(RuleBasedStateMachine):
                     clf.predict(self.points([([1] * 12, "a")]))
         if len(self.ids) == 0:
             return
-        assert isinstance(self.models[0].forest_.examples.body.index, DynamicKDTree)
+        assert isinstance(self.models[0].forest_.storage.fields.index, DynamicKDTree)
         queries = self.points([([0, 1, 2, 3] * 3, ""), ([2] * 12, ""), ([9] * 12, "")])
         for clf in self.models:
             fresh = self.make("brute").partial_fit(self.X, self.y, classes=clf.classes_)

@@ -180,7 +180,7 @@ def test_arrays_grow_by_doubling():
     capacities = set()
     for i in range(50, 300):
         clf.partial_fit(X[i : i + 1], [i % 2])
-        capacities.add(len(clf.forest_.examples.state.vertices))
+        capacities.add(len(clf.forest_.storage.arrays.vertices))
     assert capacities == {100, 200, 400}
 
 
@@ -219,7 +219,7 @@ def test_ctrl_c_leaves_a_model_that_has_learned_a_prefix(monkeypatch):
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch, insertions_only():
-            patch.setattr("opforest.forest.storage.Examples.stops", interrupted)
+            patch.setattr("opforest.forest.storage.ForestStorage.stops", interrupted)
             with pytest.raises(KeyboardInterrupt, match="10 of 30 examples have been learned"):
                 clf.partial_fit(X[50:], y[50:])
         clf.forest_.check()

@@ -33,7 +33,7 @@ def test_opfi_agrees_with_the_plain_algorithm_node_by_node(problem, start, algor
         forest.check()
         assert forest.predecessor.tolist() == plain.predecessor
         assert forest.root.tolist() == plain.root
-        assert forest.examples.state.cost[:end].tolist() == plain.cost
+        assert forest.storage.arrays.cost[:end].tolist() == plain.cost
         assert forest.pair.tolist() == [plain.pair.get(v, -1) for v in range(end)]
 
 

@@ -142,10 +142,10 @@ def prune(
         from opforest.apps.cli.models import require_no_data
         from opforest.apps.cli.output import print_facts, print_notes
         from opforest.apps.cli.scales import quiet_about_scales
-        from opforest.estimators.density_base import require_share
+        from opforest.estimators.density_base import require_fraction
         from opforest.io.tables import read_table
 
-        require_share("loss", loss)
+        require_fraction("loss", loss)
         learner = models.load_model(model)
         classifier = models.classifier_of(learner)
         if isinstance(classifier, opforest.OPFSemiSupervised) or classifier.update != "exact":
@@ -160,7 +160,7 @@ def prune(
         y = models.labels_of(examples, data)
         begin = perf_counter()
         with locate_errors(data, examples), quiet_about_scales():  # train has warned
-            X = examples.X if learner is classifier else learner._prepared(examples.X)
+            X = examples.X if learner is classifier else learner.prepare(examples.X)
             pruned, history = opforest.prune(classifier, X, y, loss=loss)
         seconds = perf_counter() - begin
         if hasattr(classifier, "columns_"):

@@ -295,7 +295,7 @@ def notes_of(data: "Data", reading: "ReadOptions", model: Any = None) -> list[st
 def count_learned(model: Any) -> int:
     """Return how many examples a model has learned in its life."""
     classifier = classifier_of(model)
-    return classifier.forest_.examples.next_id if hasattr(classifier, "forest_") else 0
+    return classifier.forest_.next_id if hasattr(classifier, "forest_") else 0
 
 
 def labels_of(data: "Data", path: str, advice: str = "") -> "Array":

@@ -46,7 +46,7 @@ def plot(
         examples = read_table(data, reading_for(learner, how))
         classifier, X = classifier_of(learner), examples.X
         if learner is not classifier:
-            X = learner._prepared(X)
+            X = learner.prepare(X)
         if hasattr(classifier, "forest_"):
             X = _known(X, classifier.forest_, data)
         figure = Figure(figsize=(8, 6), dpi=120, layout="constrained")
@@ -66,9 +66,9 @@ def _known(X: Any, forest: Any, path: str) -> Any:
 
     if len(X) == len(forest):
         return X
-    if len(X) == forest.examples.next_id:  # ids are rows
+    if len(X) == forest.next_id:  # ids are rows
         return X[forest.ids]
-    learned = forest.examples.next_id
+    learned = forest.next_id
     all_of_them = "" if learned == len(forest) else f", or all {learned} that it has ever learned"
     raise DataFileError(
         f"it must hold the {len(forest)} examples that the model knows{all_of_them}, in the order "

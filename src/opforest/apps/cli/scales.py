@@ -35,13 +35,13 @@ def warn_of_scales(model: Any, X: Any, data: "Data", remedy: str) -> None:
         What to type.
     """
     from opforest.apps.cli.models import classifier_of
-    from opforest.estimators.validation import warn_of_spreads
+    from opforest.estimators.validation import warn_about_scales
 
     names = list(data.feature_names or ())
     if hasattr(model, "steps"):
         names = list(model.steps[-2][1].get_feature_names_out())
     names = names or [f"column {k}" for k in (data.layout or {}).get("features", ())]
-    warn_of_spreads(X, classifier_of(model).metric, names or None, remedy)
+    warn_about_scales(X, classifier_of(model).metric, names or None, remedy)
 
 
 class FirstRows:
@@ -79,6 +79,6 @@ class FirstRows:
             return
         self._is_over, data = True, join(self._data)
         self._data = []
-        X = data.X if not hasattr(self._model, "steps") else self._model._prepared(data.X)
+        X = data.X if not hasattr(self._model, "steps") else self._model.prepare(data.X)
         remedy = "begin again with another MODEL and --scale standard"
         warn_of_scales(self._model, X, data, remedy)

@@ -6,8 +6,7 @@ import numpy as np
 
 from opforest import OPFClassifier
 from opforest.apps.reproduce.protocol import Array
-from opforest.forest.approximate import ApproximateForest
-from opforest.forest.updates.opfi import prepare
+from opforest.forest.approximate import ApproximateForest, as_approximate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +43,7 @@ def insert(case: Case) -> tuple[Array, ApproximateForest, ApproximateForest]:
     points = np.array((*CIRCLES, *TRIANGLES, case.new))
     label = np.repeat((0, 1), (len(CIRCLES), len(TRIANGLES) + 1))
     model = OPFClassifier(update="opfi").fit(points[:-1], label[:-1])
-    before = prepare(model.forest_)
+    before = as_approximate(model.forest_, "opfi")
     model.partial_fit(points[-1:], label[-1:])
     if not getattr(model.update_report_, case.report):
         raise AssertionError(f"{case.title!r} does not show its case: {model.update_report_}")

@@ -103,7 +103,7 @@ def draw_regions(forest: BaseForest, plane: Plane, grid: tuple[int, int]) -> str
 
 def draw_forest(model: OPFClassifier, plane: Plane) -> dict[str, Any]:
     """Return what is drawn of a model: of a large one, examples sampled evenly by age."""
-    learned = model._learned()
+    learned = model.fitted_forest()
     with learned.read():
         forest, classes = learned
         n = len(forest)

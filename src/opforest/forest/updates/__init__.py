@@ -2,15 +2,16 @@
 
 from typing import Any
 
+from opforest.forest.updates.approximate import DIFTUpdate, OPFIUpdate
 from opforest.forest.updates.base import Update
-from opforest.forest.updates.dift import DIFT
-from opforest.forest.updates.exact import EXACT
-from opforest.forest.updates.opfi import OPFI
+from opforest.forest.updates.exact import ExactUpdate
 
-__all__ = ["UPDATES", "Update", "find_update"]
+__all__ = ["EXACT", "UPDATES", "Update", "find_update"]
 
-#: The updates by the names that the parameter ``update`` takes.
-UPDATES = {update.name: update for update in (EXACT, OPFI, DIFT)}
+EXACT = ExactUpdate()
+
+#: The updates by the values of the parameter ``update``.
+UPDATES: dict[str, Update] = {update.name: update for update in (EXACT, OPFIUpdate(), DIFTUpdate())}
 
 
 def find_update(name: Any) -> Update:

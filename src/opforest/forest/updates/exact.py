@@ -12,102 +12,100 @@ from opforest.core.label_spread.remove import remove_seeded
 from opforest.core.metrics.types import Array
 from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.seeded import SeededForest
-from opforest.forest.state import ForestState, label_only
+from opforest.forest.state import TreeModel
 from opforest.forest.updates.base import Update
 
-#: A batch of at least this share of the known examples is learned by refitting.
+#: A batch of at least this fraction of the known examples is learned by refitting.
 WORTH_TRAINING = 0.2
 
-#: Forgetting more than this share of the remaining examples is done by refitting, too: a removal
-#: takes longer than an insertion.
+#: Forgetting more than this fraction of the remaining examples is done by refitting, too: a
+#: removal takes longer than an insertion.
 WORTH_TRAINING_TO_FORGET = 0.02
 
 #: Removals in one call of a kernel: few enough for Ctrl-C to be noticed.
 REMOVALS_PER_CALL = 100
 
 
-def prepare(forest: BaseForest) -> Forest:
-    """Return the forest itself, if it is exact."""
-    if not isinstance(forest, Forest):
-        raise ValueError(
-            f"update='exact' cannot continue a model grown by update={forest.grown_by!r}, which "
-            "is an approximation. Train a new model first."
-        )
-    return forest
+class ExactUpdate(Update):
+    """``update="exact"``, for supervised and semi-supervised forests."""
 
+    name = "exact"
+    can_forget = True
 
-def grow(forest: Forest, X: Array, label: Array, counts: Array) -> Iterator[Forest]:
-    """Learn examples."""
-    examples, known = forest.examples, len(forest.examples)
-    end = examples.stage(X, label)
-    if known == 0 or len(X) >= WORTH_TRAINING * known:
-        staged = np.arange(end - len(X), end)
-        trained = _retrain(forest, np.concatenate((_known(forest), staged)), known, counts)
-        counts["learned"] += len(X)
-        yield trained
-        return
-    examples.need_bound()
-    yield forest
-    for stop in examples.stops(end):
-        _insert(forest, stop, False, counts)
+    def prepare(self, forest: BaseForest) -> Forest:
+        """Return the forest itself, if it is exact."""
+        if not isinstance(forest, Forest):
+            raise ValueError(
+                f"update='exact' cannot continue a model grown by update={forest.grown_by!r}, "
+                "which is an approximation. Train a new model first."
+            )
+        return forest
+
+    def grow(self, forest: Forest, X: Array, label: Array, counts: Array) -> Iterator[Forest]:
+        """Learn examples."""
+        storage, known = forest.storage, len(forest.storage)
+        end = storage.stage(X, label)
+        if known == 0 or len(X) >= WORTH_TRAINING * known:
+            vertex = np.concatenate((storage.vertices(), np.arange(end - len(X), end)))
+            trained = _retrain(forest, vertex, known, counts)
+            counts["learned"] += len(X)
+            yield trained
+            return
+        storage.update_bound()
         yield forest
+        for stop in storage.stops(end):
+            _insert(forest, stop, False, counts)
+            yield forest
 
+    def insert(self, forest: Forest, conqueror: int, counts: Array) -> Forest:
+        """Learn the staged example, which has been measured unless ``conqueror`` is −1."""
+        end = forest.storage.end + 1
+        if len(forest.storage) == 0:
+            forest = _retrain(forest, np.array([end - 1]), 0, counts)
+            counts["learned"] += 1
+        else:
+            forest.storage.update_bound()
+            _insert(forest, end, conqueror >= 0, counts)
+        return forest
 
-def insert(forest: Forest, conqueror: int, counts: Array) -> Forest:
-    """Learn the staged example, which has been measured unless ``conqueror`` is −1."""
-    end = forest.examples.end + 1
-    if len(forest.examples) == 0:
-        forest = _retrain(forest, np.array([end - 1]), 0, counts)
-        counts["learned"] += 1
-    else:
-        forest.examples.need_bound()
-        _insert(forest, end, conqueror >= 0, counts)
-    return forest
+    def shrink(self, forest: Forest, ids: Array, counts: Array) -> Iterator[Forest]:
+        """Forget examples."""
+        storage, metric = forest.storage, forest.metric.kernel
+        storage.make_room(0)
+        vertex = storage.vertices_of(ids)
+        left = len(storage) - len(vertex)
+        if left == 0 or len(vertex) > max(1, WORTH_TRAINING_TO_FORGET * left):
+            yield _retrain_without(forest, vertex, counts)
+            return
+        storage.update_bound()
+        yield forest
+        remove = remove_seeded if isinstance(forest, SeededForest) else remove_exactly
+        kernel = specialize(remove, metric)
+        while len(vertex):
+            part = vertex[:REMOVALS_PER_CALL]
+            with storage.lock.write():
+                fields = storage.fields
+                done = kernel(fields.arrays, fields.index, fields.bound, part, metric, counts)
+            vertex = vertex[done:]
+            storage.make_room_in_index()
+            yield forest
+        if 2 * storage.fields.n_deleted[0] > storage.end:
+            storage.compact()
 
 
 def _insert(forest: Forest, stop: int, measured: bool, counts: Array) -> None:
-    examples = forest.examples
-    insert_all = insert_seeded if isinstance(forest, SeededForest) else insert_exactly
-    kernel = specialize(insert_all, forest.metric.kernel)
-    while examples.end < stop:
-        with examples.lock.write():
-            body = examples.body
-            kernel(body.state, body.index, body.bound, stop, measured, forest.metric.kernel, counts)
-        examples.make_room_in_index()
-
-
-def shrink(forest: Forest, ids: Array, counts: Array) -> Iterator[Forest]:
-    """Forget examples."""
-    examples = forest.examples
-    examples.make_room(0)
-    vertex = examples.vertices_of(ids)
-    left = len(examples) - len(vertex)
-    if left == 0 or len(vertex) > max(1, WORTH_TRAINING_TO_FORGET * left):
-        yield _retrain_without(forest, vertex, counts)
-        return
-    examples.need_bound()
-    yield forest
-    remove_all = remove_seeded if isinstance(forest, SeededForest) else remove_exactly
-    kernel = specialize(remove_all, forest.metric.kernel)
-    while len(vertex):
-        part = vertex[:REMOVALS_PER_CALL]
-        with examples.lock.write():
-            body = examples.body
-            done = kernel(body.state, body.index, body.bound, part, forest.metric.kernel, counts)
-        vertex = vertex[done:]
-        examples.make_room_in_index()
-        yield forest
-    if 2 * examples.body.n_deleted[0] > examples.end:
-        examples.compact()
-
-
-def _known(forest: Forest) -> Array:
-    """Return the vertices of all examples."""
-    return forest.examples.vertices_of(forest.examples.ids)
+    storage, metric = forest.storage, forest.metric.kernel
+    insert = insert_seeded if isinstance(forest, SeededForest) else insert_exactly
+    kernel = specialize(insert, metric)
+    while storage.end < stop:
+        with storage.lock.write():
+            fields = storage.fields
+            kernel(fields.arrays, fields.index, fields.bound, stop, measured, metric, counts)
+        storage.make_room_in_index()
 
 
 def _retrain_without(forest: Forest, vertex: Array, counts: Array) -> Forest:
-    known = _known(forest)
+    known = forest.storage.vertices()
     stays = ~np.isin(known, vertex)
     was_prototype = forest.is_prototype()
     trained = _retrain(forest, known[stays], int(stays.sum()), counts)
@@ -116,36 +114,18 @@ def _retrain_without(forest: Forest, vertex: Array, counts: Array) -> Forest:
     return trained
 
 
-def _retrain(forest: Forest, vertex: Array, old: int, counts: Array) -> Forest:
-    """Train on these vertices, the first ``old`` of which are known, and count what changed.
+def _retrain(forest: Forest, vertex: Array, known: int, counts: Array) -> Forest:
+    """Return a new forest of these vertices, and count what changed.
 
-    Returns
-    -------
-    Forest
-        A new forest; the old one does not change.
+    The first ``known`` of them are in the forest, the others are staged.
     """
-    examples, body, state = forest.examples, forest.examples.body, forest.examples.state
-    rows, records = state.rows[vertex], state.vertices[vertex]
-    if forest.metric.is_table:
-        rows = np.ascontiguousarray(rows[:, vertex])
-    parts = ForestState(
-        metric=forest.metric,
-        rows=rows,
-        model=label_only(forest.labels_given(records, old), rows.dtype),
-        arrival=body.arrival[vertex],
-        removed=body.removed + int(vertex.max(initial=examples.end - 1)) + 1 - len(vertex),
-        vectors=None if body.vectors is None else body.vectors[vertex],
-        algorithm=examples.algorithm,
-        n_jobs=examples.n_jobs,
-    )
-    trained = type(forest).retrain(parts)
-    was_prototype, is_prototype = records["cuts"] > 0, trained.is_prototype()
-    was_prototype[old:] = False
-    is_other = trained.examples.costs()[:old] != state.cost[vertex[:old]]
+    arrays = forest.storage.arrays
+    model = TreeModel.of_labels(forest.training_labels(vertex, known), arrays.rows.dtype)
+    trained = type(forest).retrain(forest.storage.state_of(vertex, model))
+    was_prototype, is_prototype = arrays.vertices["cuts"][vertex] > 0, trained.is_prototype()
+    was_prototype[known:] = False
+    is_other = trained.storage.costs()[:known] != arrays.cost[vertex[:known]]
     counts["prototypes_gained"] += (is_prototype & ~was_prototype).sum()
     counts["prototypes_lost"] += (was_prototype & ~is_prototype).sum()
-    counts["reconquered"] += len(vertex) - old + is_other.sum()
+    counts["reconquered"] += len(vertex) - known + is_other.sum()
     return trained
-
-
-EXACT = Update("exact", prepare, grow, insert, shrink=shrink)  # type: ignore[arg-type]

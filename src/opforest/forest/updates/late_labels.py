@@ -5,14 +5,14 @@ from opforest.core.label_spread.insert import label_exactly
 from opforest.core.metrics.types import Array
 from opforest.core.tree_costs import as_tree
 from opforest.forest.seeded import SeededForest
-from opforest.forest.state import label_only
+from opforest.forest.state import TreeModel
 
-#: From this share of all examples on, labels are spread over the whole tree again.
+#: From this fraction of all examples on, labels are spread over the whole tree again.
 WORTH_SPREADING = 0.02
 
 
 def give_labels(forest: SeededForest, ids: Array, label: Array, counts: Array) -> SeededForest:
-    """Give labels to known examples that have not been given one.
+    """Label known examples that have no given label.
 
     Returns
     -------
@@ -20,20 +20,17 @@ def give_labels(forest: SeededForest, ids: Array, label: Array, counts: Array) -
         The forest itself, changed by one call of a kernel; or a new forest, and the old one does
         not change.
     """
-    examples = forest.examples
-    vertex = examples.vertices_of(ids)
-    if len(ids) < max(2, WORTH_SPREADING * len(examples)):
-        with examples.lock.write():
-            label_exactly(examples.state, examples.body.index, vertex, label, counts)
+    storage = forest.storage
+    if len(ids) < max(2, WORTH_SPREADING * len(storage)):
+        vertex = storage.vertices_of(ids)
+        with storage.lock.write():
+            label_exactly(storage.arrays, storage.fields.index, vertex, label, counts)
         return forest
-    with examples.lock.read():
-        parts, given, before = forest.parts(), forest.given(), examples.costs()
-        place = examples.ids.searchsorted(ids)
-    given[place] = label
-    model = parts.model
-    tree = as_tree(model.parent, model.weight)
-    parts = parts._replace(model=label_only(given, parts.rows.dtype), rows=parts.rows.copy())
-    spread = SeededForest.from_parts(SeededForest.conquered(parts, tree))
-    counts["prototypes_gained"] += (given != UNLABELED).sum() - forest.n_seeds
-    counts["reconquered"] += (spread.examples.costs() != before).sum()
+    state, given = forest.state().copy_rows(), forest.given_labels()
+    given[forest.index_of(ids)] = label
+    before, tree = state.model.cost, as_tree(state.model.parent, state.model.weight)
+    state = state._replace(model=TreeModel.of_labels(given, state.rows.dtype))
+    spread = SeededForest.from_state(SeededForest.complete(state, tree))
+    counts["prototypes_gained"] += (given != UNLabeled).sum() - forest.n_seeds
+    counts["reconquered"] += (spread.storage.costs() != before).sum()
     return spread

@@ -59,7 +59,7 @@ class UpdateReport:
         return cls(*counts[0].item())
 
 
-#: The record that kernels count in.
+#: The record in which kernels count.
 COUNTS = np.dtype([(field.name, np.int64) for field in fields(UpdateReport)])
 
 

@@ -43,11 +43,11 @@ def with_densities(nodes: Nodes, header: bytes, metric: str) -> OPFClustering | 
     model: OPFClustering | OPFKNNClassifier
     if nodes.label.min() == 0:
         model = OPFClustering(k, k_min=k, allow_single_cluster=True, metric=metric)
-        model._accept(forest, np.empty(0))
+        model.set_forest(forest, np.empty(0))
         require(len(np.unique(nodes.label)) == len(model.roots_), "two roots have one label.")
     else:
         model = OPFKNNClassifier(k, metric=metric)
         classes, code = np.unique(nodes.label, return_inverse=True)
-        model._accept(forest, classes, code, np.empty(0))
+        model.set_forest(forest, classes, code, np.empty(0))
     model.n_features_in_ = rows.shape[1]
     return model

@@ -238,6 +238,8 @@ def _with_paths(nodes: Nodes) -> OPFClassifier:
     weight: Any = measure_edges(rows, nodes.pred, metric.kernel)
     cuts, lines = np.zeros(len(rows), np.int64), PrototypeTrees(top, nodes.pair)
     model = TreeModel(label, nodes.pred, weight, cuts, _costs_along(nodes.pred, weight))
-    parts = ForestState(metric, rows, model, np.arange(len(rows)), 0, lines=lines, grown_by="opfi")
+    parts = ForestState(
+        metric, rows, model, np.arange(len(rows)), 0, prototype_trees=lines, grown_by="opfi"
+    )
     forest = build_checked(parts, len(classes))
     return fitted_classifier(forest, classes, metric=METRIC, update="opfi")
