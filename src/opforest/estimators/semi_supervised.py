@@ -159,7 +159,7 @@ class OPFSemiSupervised(OPFClassifier):
             if self.seeded_forest().n_seeds:
                 labels: Array = classes[forest.label]
                 return labels
-            return np.full(len(forest), UNLabeled if classes.dtype.kind in "iuf" else None)
+            return np.full(len(forest), UNLABELED if classes.dtype.kind in "iuf" else None)
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Learn the forest of examples with and without labels.
@@ -248,7 +248,7 @@ class OPFSemiSupervised(OPFClassifier):
         all_classes, code = _encode(labels, np.zeros(len(labels), bool), self.classes_, None)
         forest = self._rename_classes(forest, all_classes)
         before = forest.given_labels(ordered)
-        wrong = np.flatnonzero((before != UNLabeled) & (before != code))
+        wrong = np.flatnonzero((before != UNLABELED) & (before != code))
         if len(wrong):
             i = wrong[0]
             known, new = all_classes[[before[i], code[i]]].tolist()
@@ -372,10 +372,10 @@ def spread_from_prototypes(forest: SeededForest) -> Forest:
     These are the prototypes of a forest of the labeled examples alone.
     """
     state, given = forest.state(), forest.given_labels()
-    labeled = np.flatnonzero(given != UNLabeled)
+    labeled = np.flatnonzero(given != UNLABELED)
     if len(labeled) == 0:
         return forest
-    seed_label = np.full(len(given), UNLabeled)
+    seed_label = np.full(len(given), UNLABELED)
     seeds = labeled[Forest.retrain(state.select(labeled, given)).prototypes]
     seed_label[seeds] = given[seeds]
     tree = as_tree(state.model.parent, state.model.weight)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from opforest.core.metrics.types import Array
-from opforest.core.records import PrototypeTrees, resized
+from opforest.core.records import PrototypeTrees, resize_array
 from opforest.forest import invariants
 from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.probabilities import CostCalibration
@@ -62,7 +62,7 @@ class ApproximateForest(BaseForest):
         capacity = len(self.storage.arrays.vertices)
         if len(self.prototype_trees.root) < capacity:
             self.prototype_trees = PrototypeTrees(
-                *(resized(array, capacity) for array in self.prototype_trees)
+                *(resize_array(array, capacity) for array in self.prototype_trees)
             )
 
     @property

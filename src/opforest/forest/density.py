@@ -86,7 +86,7 @@ class NeighborGraph(NamedTuple):
 def compute_densities(graph: NeighborGraph, k: int) -> DensityForestState:
     """Return the densities for k neighbors, each example being a tree of its own."""
     n = graph.n
-    hills = Hills(np.full(n, MAX_DENSITY), np.zeros(n), np.arange(n), np.full(n, -1))
+    hills = DensityArrays(np.full(n, MAX_DENSITY), np.zeros(n), np.arange(n), np.full(n, -1))
     scale = np.zeros(3)
     if k:
         find_densities(graph.distance, k, hills.density, scale)
@@ -107,7 +107,7 @@ def _grow(
     state.hills.value[:] = density - 1
     order, tied = _rank_by_level(density)
     label = np.zeros(graph.n, np.int64) if label is None else label
-    conquer_hills(graph.near, k, density, tied, label, (order, order), state.hills)
+    conquer_by_density(graph.near, k, density, tied, label, (order, order), state.hills)
     return state, tied
 
 
@@ -138,7 +138,7 @@ def grow_merged(
         value[:] = np.maximum(level - 1, 0)
         tied, start = _rank_by_level(level)[1], np.lexsort((-density, -value))
     label = np.zeros(graph.n, np.int64)
-    conquer_hills(graph.near, k, level, tied, label, (order, start), state.hills)
+    conquer_by_density(graph.near, k, level, tied, label, (order, start), state.hills)
     return state
 
 
@@ -239,9 +239,9 @@ class DensityForest:
     def nearest(self, X: Array, k: int, n_jobs: int | None = None) -> tuple[Array, Array]:
         """Return the k nearest examples to each row of X, and their distances in units."""
         queries = self.metric.query_rows(X, self.points)
-        names, kernel, kdtree = np.arange(len(self)), self.metric.kernel, self._probed.tree
-        scan = specialize(scan_for_queries, kernel)
-        if self._probed.share >= SHARE_FOR_SEARCH:
+        names, kernel, kdtree = np.arange(len(self)), self.metric.kernel, self._probed.kdtree
+        scan = specialize(scan_for_nearest, kernel)
+        if self._probed.visited_fraction >= SEARCH_FRACTION:
             kdtree = None
 
         def search(part: Array) -> tuple[Array, Array]:

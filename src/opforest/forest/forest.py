@@ -305,7 +305,7 @@ class BaseForest(ABC):
         """Raise ``AssertionError`` if any invariant of the forest is broken."""
         self.check_model()
         invariants.check_storage(self.storage)
-        fault = self.queries.find_fault()
+        fault = self.queries.find_node_error()
         invariants.require(not fault, fault)
 
     @read_locked
@@ -441,7 +441,9 @@ class Forest(BaseForest):
             )
             state = cls.complete(state, tree)
         phase("index", n)
-        return cls.from_state(state._replace(visited_fraction=probed.share, kdtree=probed.tree))
+        return cls.from_state(
+            state._replace(visited_fraction=probed.visited_fraction, kdtree=probed.kdtree)
+        )
 
     @staticmethod
     def complete(state: ForestState, tree: Tree) -> ForestState:

@@ -56,12 +56,12 @@ class CostCalibration(NamedTuple):
 
         Classes that are not ``known``, also given by row and class, get 0.
         """
-        found: Array = share_costs(cost, winner, known, self.exponent, self.floor)
+        found: Array = softmin(cost, winner, known, self.exponent, self.floor)
         return found
 
     def log_probabilities(self, cost: Array, winner: Array, known: Array) -> Array:
         """Return the logarithms of ``probabilities``."""
-        found: Array = log_share_costs(cost, winner, known, self.exponent, self.floor)
+        found: Array = log_softmin(cost, winner, known, self.exponent, self.floor)
         return found
 
     def is_of(self, storage: ForestStorage) -> bool:
@@ -160,13 +160,13 @@ def offers_without_label(
     _, offer = _offers_by_class(queries, chosen, own, n_jobs)
     tree = np.full(storage.end, -1, np.int32)
     label, cost = own.copy(), np.full(len(chosen), np.inf, offer.dtype)
-    free_seeds(storage.arrays, chosen, tree, label, cost)
+    relabel_seeds(storage.arrays, chosen, tree, label, cost)
     place = np.arange(len(chosen))
     offer[place, own] = np.inf
     offer[place, label] = cost
     wrong = np.flatnonzero(label != own)
     found = np.empty(len(wrong), offer.dtype)
-    search = specialize(offer_of_other_trees, kernel)
+    search = specialize(find_offers_of_other_trees, kernel)
     search(storage.arrays, chosen[wrong], wrong, tree, found, kernel)
     offer[wrong, own[wrong]] = found
     return offer
@@ -193,7 +193,7 @@ def _offers_to_prototypes(queries: ForestQueries, vertex: Array, n_jobs: int | N
     storage = queries.storage
     offer = np.full(len(vertex), np.inf, storage.arrays.rows.dtype)
     if storage.fields.has_spanning_tree:
-        offer_of_nearest(storage.arrays.vertices, vertex, offer)
+        find_nearest_offers(storage.arrays.vertices, vertex, offer)
     unknown = np.flatnonzero(np.isinf(offer))
     label = storage.labels_of(vertex)
     search = _SearchWithout(storage, vertex[unknown])
@@ -210,7 +210,7 @@ class _SearchWithout:
         self.storage = storage
         self.arrays = storage.arrays
         if len(left_out):  # a label that no search looks for hides them
-            self.arrays = self.arrays._replace(vertices=copied(self.arrays.vertices))
+            self.arrays = self.arrays._replace(vertices=copy_array(self.arrays.vertices))
             self.arrays.vertices["label"][left_out] = DELETED
 
     def offers(self, code: int, vertex: Array, n_jobs: int | None) -> Array:
@@ -229,6 +229,6 @@ class _SearchWithout:
         if len(others) == 0:
             return None
         if isinstance(index, DynamicKDTree):
-            return TreeSearch(arrays, index, metric, code)
+            return KDTreeSearch(arrays, index, metric, code)
         ranking = rank(arrays.rows, others, arrays.cost, metric.kernel)
         return search_ranking(n_queries, arrays, ranking, metric)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from opforest.core.conquest.complete_graph import NOBODY, trace_arcs
+from opforest.core.conquest.complete_graph import UNCONQUERED, trace_arcs
 from opforest.core.conquest.scan import Ranking
 from opforest.core.jit import specialize
 from opforest.core.metrics.distances import make_tiles
@@ -19,7 +19,7 @@ def find_needed(forest: Forest, queries: Array, conqueror: Array) -> Array:
     """
     storage, kernel = forest.storage, forest.metric.kernel
     rows, cost, label = storage.arrays.rows, storage.costs(), forest.label
-    before, order = np.where(forest.is_prototype(), -1, NOBODY), np.empty(len(cost), np.int64)
+    before, order = np.where(forest.is_prototype(), -1, UNCONQUERED), np.empty(len(cost), np.int64)
     specialize(trace_arcs, kernel)(rows, cost, label, before, order, kernel)
     ranking = Ranking(order, cost[order], make_tiles(rows, order, kernel), True)
     searcher = search_ranking(len(queries), storage.arrays, ranking, forest.metric)

@@ -7,17 +7,28 @@ from joblib import effective_n_jobs
 
 from opforest._utils.chunks import parts_of, share
 from opforest.core.conquest.kdtree import ANY
-from opforest.core.conquest.scan import Ranking, find_conquerors, rank, scan_for_classes, unranked
-from opforest.core.dynamic.bottleneck_bound import Bound, find_slip
+from opforest.core.conquest.scan import (
+    Ranking,
+    find_conquerors,
+    rank,
+    rank_by_index,
+    scan_for_classes,
+)
+from opforest.core.dynamic.bottleneck_bound import Bound, find_bound_error
 from opforest.core.dynamic.staged import measure_staged, offer_to_staged
 from opforest.core.jit import specialize
-from opforest.core.kdtree.dynamic import PAUSE, DynamicKDTree, build_index, find_fault, find_lost
+from opforest.core.kdtree.dynamic import (
+    DynamicKDTree,
+    build_index,
+    find_node_error,
+    find_slot_error,
+)
 from opforest.core.kdtree.static import build_kdtree
 from opforest.core.metrics.types import Array
 from opforest.core.mst import prim
-from opforest.core.records import DELETED, ForestArrays, NoIndex, copied
-from opforest.core.select.mst import SHARE_FOR_SEARCH
-from opforest.core.select.search import Searcher, TreeSearch, find_in_parts, search_ranking
+from opforest.core.records import DELETED, ForestArrays, NoIndex, copy_array
+from opforest.core.select.mst import SEARCH_FRACTION
+from opforest.core.select.search import KDTreeSearch, Searcher, find_in_parts, search_ranking
 from opforest.forest.storage import ForestStorage
 
 #: Up to this many classes are searched separately for their offers.
@@ -125,7 +136,7 @@ class ForestQueries:
         label = arrays.vertices["label"][:end]
         if np.isin(label, (code, DELETED)).all():
             return None
-        others = unranked(arrays, end)
+        others = rank_by_index(arrays, end)
         others = others._replace(cost=np.where(label == code, np.inf, others.cost))
         kernel = self.storage.metric.kernel
         winner: Array
@@ -159,12 +170,12 @@ class ForestQueries:
         only one thread at a time may call this, unlike other queries.
         """
         storage, metric, index = self.storage, self.storage.metric, self.storage.fields.index
-        if isinstance(index, DynamicKDTree) and index.room[PAUSE] == 0:
+        if isinstance(index, DynamicKDTree) and index.status["pause"][0] == 0:
             return int(self.find_staged(storage.end + 1)[0])
         measure = specialize(measure_staged, metric.kernel)
         conqueror = measure(storage.arrays, storage.end, metric.kernel)
         if metric.may_be_undefined:
-            gap = storage.arrays.gap[storage.alive()]
+            gap = storage.arrays.distances[storage.alive()]
             metric.check_defined(gap, lambda v: f"example {storage.id_at(v)} and the new one")
         return int(conqueror)
 
@@ -186,7 +197,7 @@ class ForestQueries:
         """Return the searcher for this many queries, among all examples or those of a class."""
         arrays, metric, finder = self.storage.arrays, self.storage.metric, self._finder(n_queries)
         if isinstance(finder, DynamicKDTree):
-            return TreeSearch(arrays, finder, metric, wanted)
+            return KDTreeSearch(arrays, finder, metric, wanted)
         if wanted != ANY:
             label = arrays.vertices["label"][: self.storage.end]
             finder = self._rank(np.flatnonzero(label == wanted))
@@ -201,10 +212,10 @@ class ForestQueries:
         if current is not None:
             return current.finder
         if n_queries < WORTH_RANKING:
-            return unranked(arrays, storage.end)
-        if storage.fields.visited_fraction >= SHARE_FOR_SEARCH:
+            return rank_by_index(arrays, storage.end)
+        if storage.fields.visited_fraction >= SEARCH_FRACTION:
             return self._store(self._rank(storage.vertices()))
-        own = arrays._replace(vertices=copied(arrays.vertices))  # an index writes into them
+        own = arrays._replace(vertices=copy_array(arrays.vertices))  # an index writes into them
         return self._store(build_index(own, build_kdtree(arrays.rows, storage.vertices())))
 
     def _current_cache(self) -> SearchCache | None:
@@ -228,7 +239,7 @@ class ForestQueries:
         self._cache = SearchCache(self.storage.arrays, self.storage.version, finder)
         return finder
 
-    def find_fault(self) -> str:
+    def find_node_error(self) -> str:
         """Return what is wrong with the bound, the index or the ranking, or "" if all is well."""
         storage, fields, arrays = self.storage, self.storage.fields, self.storage.arrays
         vertex, cache = storage.vertices(), self._current_cache()
@@ -236,17 +247,17 @@ class ForestQueries:
             landmark, height, table = fields.bound
             model = storage.model()
             bound = Bound(landmark[vertex], height[vertex], table)
-            slip = find_slip(bound, model.parent, model.weight)
+            slip = find_bound_error(bound, model.parent, model.weight)
             if slip:
                 return slip
         if isinstance(fields.index, DynamicKDTree):
-            return find_lost(fields.index, arrays) or find_fault(
+            return find_slot_error(fields.index, arrays) or find_node_error(
                 fields.index, arrays, fields.index_bound()
             )
         if cache is None:
             return ""
         if isinstance(cache.finder, DynamicKDTree):
-            return find_fault(cache.finder, arrays)
+            return find_node_error(cache.finder, arrays)
         vertex = vertex[np.argsort(arrays.cost[vertex], kind="stable")]
         is_right = np.array_equal(cache.finder.vertex, vertex) and np.array_equal(
             cache.finder.cost, arrays.cost[vertex]

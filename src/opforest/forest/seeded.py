@@ -30,10 +30,10 @@ class SeededForest(Forest):
     @staticmethod
     def complete(state: ForestState, tree: Tree) -> ForestState:
         """Return a state whose model held only the labels of seeds, with tree, labels and costs."""
-        seeds = (state.model.label != UNLabeled).astype(np.int64)
+        seeds = (state.model.label != UNLABELED).astype(np.int64)
         spread = spread_labels(tree, state.model.label)
         model = TreeModel(spread.label, tree.parent, tree.weight, seeds, spread.cost)
-        return state._replace(model=model, seed_parent=spread.way)
+        return state._replace(model=model, seed_parent=spread.seed_parent)
 
     @classmethod
     def from_state(cls, state: ForestState) -> Self:
@@ -57,17 +57,17 @@ class SeededForest(Forest):
     def training_labels(self, vertex: Array, known: int) -> Array:
         """Return the labels given to vertices, the first ``known`` of which are in the forest."""
         label = super().training_labels(vertex, known)
-        label[:known][self.storage.arrays.vertices["cuts"][vertex[:known]] == 0] = UNLabeled
+        label[:known][self.storage.arrays.vertices["cuts"][vertex[:known]] == 0] = UNLABELED
         return label
 
     @read_locked
     def given_labels(self, ids: Array | None = None) -> Array:
-        """Return the label given to each example, or to those with these ids, or ``UNLabeled``."""
+        """Return the label given to each example, or to those with these ids, or ``UNLABELED``."""
         storage = self.storage
         record = storage.arrays.vertices[
             storage.alive() if ids is None else storage.vertices_of(ids)
         ]
-        return np.where(record["cuts"] > 0, record["label"], UNLabeled).astype(np.int64)
+        return np.where(record["cuts"] > 0, record["label"], UNLABELED).astype(np.int64)
 
     def copy(self) -> Self:
         """Return a copy that shares nothing with the forest."""
@@ -103,4 +103,4 @@ class SeededForest(Forest):
 
 
 def _given_labels(model: TreeModel) -> Array:
-    return np.where(model.cuts > 0, model.label, UNLabeled)
+    return np.where(model.cuts > 0, model.label, UNLABELED)

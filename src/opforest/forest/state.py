@@ -140,7 +140,7 @@ def make_arrays(
     counters["n_cut_edges"] = ((model.label != model.label[parent]) & (parent >= 0)).sum()
     counters["prototypes"] = (model.cuts > 0).sum()
     counters["longest"] = model.weight.max(initial=0)
-    gap = np.zeros(n, dtype)
+    distances = np.zeros(n, dtype)
     arrays = ForestArrays(
         rows=rows,
         tiles=np.zeros((count_tiles(n), columns, TILE), dtype) if tiles is None else tiles,
@@ -149,7 +149,7 @@ def make_arrays(
         distances=distances,
         distance_bits=distances.view(f"u{dtype.itemsize}"),
         counters=counters,
-        way=np.array(() if seed_parent is None else seed_parent, np.int32),
+        seed_parent=np.array(() if seed_parent is None else seed_parent, np.int32),
     )
     link_children(vertices, n)
     if tiles is None:
@@ -159,14 +159,14 @@ def make_arrays(
 
 def enlarge_arrays(arrays: ForestArrays, capacity: int, width: int) -> ForestArrays:
     """Return copies with room for ``capacity`` examples in rows of ``width`` columns."""
-    gap = resized(arrays.gap, capacity)
+    distances = resize_array(arrays.distances, capacity)
     return ForestArrays(
-        rows=resized(arrays.rows, capacity, width),
-        tiles=resized(arrays.tiles, count_tiles(capacity), *arrays.tiles.shape[1:]),
-        vertices=resized(arrays.vertices, capacity),
-        cost=resized(arrays.cost, capacity),
-        gap=gap,
-        bits=gap.view(arrays.bits.dtype),
+        rows=resize_array(arrays.rows, capacity, width),
+        tiles=resize_array(arrays.tiles, count_tiles(capacity), *arrays.tiles.shape[1:]),
+        vertices=resize_array(arrays.vertices, capacity),
+        cost=resize_array(arrays.cost, capacity),
+        distances=distances,
+        distance_bits=distances.view(arrays.distance_bits.dtype),
         counters=arrays.counters.copy(),
-        way=resized(arrays.way, capacity if len(arrays.way) else 0),
+        seed_parent=resize_array(arrays.seed_parent, capacity if len(arrays.seed_parent) else 0),
     )

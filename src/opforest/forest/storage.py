@@ -29,8 +29,15 @@ from opforest.core.metrics.distances import TILE, fill_tiles, find_undefined
 from opforest.core.metrics.metric import Metric, name_pair
 from opforest.core.metrics.types import Array
 from opforest.core.mst import prim
-from opforest.core.records import DELETED, ForestArrays, NoIndex, PrototypeTrees, copied, resized
-from opforest.core.select.mst import FEW_TO_GROW, SHARE_FOR_SEARCH, probe
+from opforest.core.records import (
+    DELETED,
+    ForestArrays,
+    NoIndex,
+    PrototypeTrees,
+    copy_array,
+    resize_array,
+)
+from opforest.core.select.mst import FEW_TO_GROW, SEARCH_FRACTION, probe
 from opforest.forest.state import (
     ForestState,
     StorageFields,
@@ -114,9 +121,9 @@ class ForestStorage:
         same = replace(same, has_spanning_tree=False)
         is_small = self.algorithm == "auto" and len(rows) < FEW_TO_GROW
         if isinstance(fields.index, DynamicKDTree) and not is_small:
-            arrays.vertices["home"] = self.field("home")
-            same = replace(same, index=DynamicKDTree(*map(copied, fields.index)))
-            note_bound(same.index, same.index_bound())
+            arrays.vertices["slot"] = self.field("slot")
+            same = replace(same, index=DynamicKDTree(*map(copy_array, fields.index)))
+            update_node_bounds(same.index, same.index_bound())
         return ForestStorage(self.metric, self.algorithm, self.n_jobs, same)
 
     def state(self) -> ForestState:
@@ -188,7 +195,7 @@ class ForestStorage:
         """The memory of all arrays in bytes, including room to grow."""
         fields = self.fields
         kept = [*fields.arrays, *fields.index, *(fields.bound or ()), fields.arrival]
-        shared = fields.arrays.bits.nbytes  # the same memory as ``gap``
+        shared = fields.arrays.distance_bits.nbytes  # the same memory as ``gap``
         vectors = 0 if fields.vectors is None else fields.vectors.nbytes
         return int(sum(array.nbytes for array in kept) + vectors - shared)
 
@@ -245,12 +252,12 @@ class ForestStorage:
         """Return the next example on the path to its seed, −1 for seeds; None without seeds."""
         if not self.has_seeds:
             return None
-        return self.indices_of(self.arrays.way[self.alive()].astype(np.int64))
+        return self.indices_of(self.arrays.seed_parent[self.alive()].astype(np.int64))
 
     @property
     def has_seeds(self) -> bool:
         """Whether labels have spread from seeds."""
-        return len(self.arrays.way) > 0
+        return len(self.arrays.seed_parent) > 0
 
     @property
     def n_prototypes(self) -> int:
@@ -357,8 +364,8 @@ class ForestStorage:
         bound.landmark[vertex], bound.height[vertex] = landmark, height
         index = fields.index
         if isinstance(index, DynamicKDTree):
-            index = index._replace(nodes=copied(index.nodes))
-            note_bound(index, bound)
+            index = index._replace(nodes=copy_array(index.nodes))
+            update_node_bounds(index, bound)
         self._replace(bound=bound, bound_of=version, index=index)
 
     # Room. Each of these replaces the fields by one assignment, or does not change them.
@@ -392,10 +399,10 @@ class ForestStorage:
             landmark, height, table = bound
             bound = Bound(resize_array(landmark, capacity), resize_array(height, capacity), table)
         if vectors is not None:
-            vectors = resized(vectors, capacity, vectors.shape[1])
+            vectors = resize_array(vectors, capacity, vectors.shape[1])
         self._replace(
             arrays=enlarge_arrays(fields.arrays, capacity, self._width(capacity)),
-            arrival=resized(fields.arrival, capacity),
+            arrival=resize_array(fields.arrival, capacity),
             vectors=vectors,
             bound=bound,
         )
@@ -404,7 +411,7 @@ class ForestStorage:
         """Make room for nodes if the index is full."""
         index = self.fields.index
         if isinstance(index, DynamicKDTree) and is_full(index):
-            self._replace(index=with_room(index))
+            self._replace(index=enlarge_index(index))
 
     def _probe(self) -> None:
         """Measure what an index would save, and build or drop it."""
@@ -412,9 +419,9 @@ class ForestStorage:
         arrays = self.arrays
         found = probe(arrays.rows[: self.end], self.metric, self.algorithm)
         # Records point into the index, so readers of the old index need the old records.
-        arrays = arrays._replace(vertices=copied(arrays.vertices))
+        arrays = arrays._replace(vertices=copy_array(arrays.vertices))
         fields = replace(self.fields, arrays=arrays)
-        self._set_fields(_add_index(fields, found.share, found.tree))
+        self._set_fields(_add_index(fields, found.visited_fraction, found.kdtree))
 
     def compact(self) -> None:
         """Remove deleted vertices from the arrays."""
@@ -444,15 +451,15 @@ class ForestStorage:
         """
         fields = self.fields
         if fields.vectors is not None:
-            self._replace(vectors=resized(fields.vectors, len(fields.vectors), n_features))
+            self._replace(vectors=resize_array(fields.vectors, len(fields.vectors), n_features))
             return
         arrays, index = fields.arrays, fields.index
         rows, tiles = arrays.rows, arrays.tiles
-        arrays = arrays._replace(rows=resized(rows, len(rows), n_features))
+        arrays = arrays._replace(rows=resize_array(rows, len(rows), n_features))
         if self.metric.is_separable:
-            arrays = arrays._replace(tiles=resized(tiles, len(tiles), n_features, TILE))
+            arrays = arrays._replace(tiles=resize_array(tiles, len(tiles), n_features, TILE))
         if isinstance(index, DynamicKDTree):
-            index = with_width(index, n_features)
+            index = resize_index_features(index, n_features)
         self._replace(arrays=arrays, index=index)
 
     # Ids, which are arrival numbers.
@@ -500,10 +507,10 @@ def _add_index(
     """Return fields without deleted vertices, with an index if its searches visit few points."""
     n = int(fields.size[0])
     index: DynamicKDTree | NoIndex = NoIndex()
-    if visited_fraction < SHARE_FOR_SEARCH and n:
+    if visited_fraction < SEARCH_FRACTION and n:
         index = build_index(fields.arrays, kdtree or build_kdtree(fields.arrays.rows, np.arange(n)))
     fields = replace(fields, index=index, visited_fraction=visited_fraction, probed=n)
     bound = fields.index_bound()
     if bound is not None and isinstance(index, DynamicKDTree):
-        note_bound(index, bound)
+        update_node_bounds(index, bound)
     return fields

@@ -49,7 +49,7 @@ def build_checked(parts: ForestState, n_classes: int) -> BaseForest:
     def grow() -> Any:
         return build_kdtree(parts.rows, np.arange(n))
 
-    if n > MANY_POINTS and parts.visited_fraction < SHARE_FOR_SEARCH:
+    if n > MANY_POINTS and parts.visited_fraction < SEARCH_FRACTION:
         _, tree = call_together(check, grow)
         parts = parts._replace(kdtree=tree)
     else:

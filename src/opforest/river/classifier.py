@@ -206,7 +206,7 @@ class OPFClassifier(MiniBatchClassifier):
             conqueror = self._query.measure(forest, values)
         else:
             self._query.stage(forest, values)
-        forest.storage.label_staged(code.get(y, UNLabeled))
+        forest.storage.label_staged(code.get(y, UNLABELED))
         before, known = self.__dict__, len(forest.storage)
         try:
             self._accept(forest, column, code)

@@ -5,7 +5,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from opforest.core.label_spread.batch import UNLabeled
+from opforest.core.label_spread.batch import UNLABELED
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.forest.forest import BaseForest, Forest
@@ -92,7 +92,7 @@ def is_known(forest: BaseForest | None, number: int) -> TypeGuard[SeededForest]:
 def given_label(forest: SeededForest, number: int) -> int | None:
     """Return the label that an example was given; ``None`` if it was given none."""
     code = int(forest.given_labels(np.array([number]))[0])
-    return None if code == UNLabeled else code
+    return None if code == UNLABELED else code
 
 
 def give_label(forest: SeededForest, number: int, code: int) -> SeededForest:

@@ -21,7 +21,7 @@ def test_a_search_is_given_up_where_it_takes_longer(update, d, gives_up):
             clf.partial_fit(X[3000:], y[3000:])
         clf.forest_.check()
         models.append(clf)
-    effort = models[0].forest_.storage.fields.index.room[EFFORT]
+    effort = models[0].forest_.storage.fields.index.status["effort"][0]
     assert effort > 0
     assert (effort > 16 * (len(X) // SCANNED_PER_VISIT + FEW_VISITS)) == gives_up
     assert_same_model(*models, X[:200] + 0.1)
@@ -36,8 +36,8 @@ def test_a_search_is_tried_again():
     clf = OPFClassifier(algorithm="kd_tree").fit(X[:3000], y[:3000])
     with insertions_only():
         clf.partial_fit(rng.standard_normal((40, 12)), np.zeros(40, int))
-        assert clf.forest_.storage.fields.index.room[PAUSE] > 0
+        assert clf.forest_.storage.fields.index.status["pause"][0] > 0
         for _ in range(12):
             clf.partial_fit(X[3000:3100] + rng.random((100, 1)), y[3000:3100])
-    assert clf.forest_.storage.fields.index.room[PAUSE] == 0
+    assert clf.forest_.storage.fields.index.status["pause"][0] == 0
     clf.forest_.check()

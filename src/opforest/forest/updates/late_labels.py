@@ -31,6 +31,6 @@ def give_labels(forest: SeededForest, ids: Array, label: Array, counts: Array) -
     before, tree = state.model.cost, as_tree(state.model.parent, state.model.weight)
     state = state._replace(model=TreeModel.of_labels(given, state.rows.dtype))
     spread = SeededForest.from_state(SeededForest.complete(state, tree))
-    counts["prototypes_gained"] += (given != UNLabeled).sum() - forest.n_seeds
+    counts["prototypes_gained"] += (given != UNLABELED).sum() - forest.n_seeds
     counts["reconquered"] += (spread.storage.costs() != before).sum()
     return spread
