@@ -254,6 +254,6 @@ class _SearchWithout:
         if len(others) == 0:
             return None
         if isinstance(examples.body.index, DynamicKDTree):
-            return KDTreeSearch(state, examples.body.index, metric, code)
+            return KDTreeSearch(state, metric, examples.body.index, code)
         ranking = rank(state.rows, others, state.cost, metric.kernel)
         return search_ranking(n_queries, state, ranking, metric)

@@ -279,7 +279,7 @@ class ForestQueries:
     def _searcher(self, n_queries: int, wanted: int) -> Searcher:
         state, finder = self.state, self._finder(n_queries)
         if isinstance(finder, DynamicKDTree):
-            return KDTreeSearch(state, finder, self.metric, wanted)
+            return KDTreeSearch(state, self.metric, finder, wanted)
         if wanted != ANY:
             finder = self._rank(np.flatnonzero(state.vertices["label"][: self.end] == wanted))
         return search_ranking(n_queries, state, finder, self.metric)
