@@ -1,7 +1,4 @@
-"""A binary heap of (key, vertex) pairs in two growable arrays, and a growable list.
-
-Ties between keys are broken by the smaller vertex.
-"""
+"""A binary heap of (key, vertex) pairs in two growable arrays; ties go to the smaller vertex."""
 
 import numpy as np
 
@@ -10,7 +7,7 @@ from opforest.core.jit import helper
 
 @helper
 def append(items, m, item):
-    """Put an item behind the first m and return the array, which may be a new one."""
+    """Append an item to the first m; return the array, which may be a new one."""
     if m == items.shape[0]:
         longer = np.empty(2 * m, items.dtype)
         for i in range(m):
@@ -27,34 +24,24 @@ def _is_before(keys, vertices, i, key, vertex):
 
 @helper
 def push(keys, vertices, m, key, vertex):
-    """Add an entry to a heap of size m; return its arrays and its size."""
-    if m == keys.shape[0]:
-        keys, vertices = append(keys, m, key), append(vertices, m, vertex)
-    return keys, vertices, put(keys, vertices, m, key, vertex)
-
-
-@helper
-def put(keys, vertices, m, key, vertex):
-    """Add an entry to a heap of size m that has room for it; return its size."""
+    """Push an entry onto a heap of size m; return its arrays and its size."""
+    keys, vertices = append(keys, m, key), append(vertices, m, vertex)
     i = m
     while i > 0:
         above = (i - 1) // 2
         if _is_before(keys, vertices, above, key, vertex):
             break
-        keys[i] = keys[above]
-        vertices[i] = vertices[above]
+        keys[i], vertices[i] = keys[above], vertices[above]
         i = above
-    keys[i] = key
-    vertices[i] = vertex
-    return m + 1
+    keys[i], vertices[i] = key, vertex
+    return keys, vertices, m + 1
 
 
 @helper
 def pop(keys, vertices, m):
-    """Take the entry with the smallest key, at place 0, off a heap of size m; return its size."""
+    """Remove the smallest entry, at position 0, from a heap of size m; return its size."""
     m -= 1
-    key = keys[m]
-    vertex = vertices[m]
+    key, vertex = keys[m], vertices[m]
     i = 0
     while 2 * i + 1 < m:
         below = 2 * i + 1
@@ -62,9 +49,7 @@ def pop(keys, vertices, m):
             below += 1
         if not _is_before(keys, vertices, below, key, vertex):
             break
-        keys[i] = keys[below]
-        vertices[i] = vertices[below]
+        keys[i], vertices[i] = keys[below], vertices[below]
         i = below
-    keys[i] = key
-    vertices[i] = vertex
+    keys[i], vertices[i] = key, vertex
     return m

@@ -28,20 +28,20 @@ from opforest._utils.interrupts import defer_interrupts
 
 
 class _Part(JITCodeLibrary):
-    """The code of a helper, which waits to be linked into kernels.
+    """The code of a helper, to be linked into kernels.
 
-    Numba optimizes every function and turns it into machine code, and does so again in every
-    function that calls it. A helper is never called from Python, so only kernels need to be
-    finished. That saves half of the time that compiling takes.
+    Numba turns every function into optimized machine code, and again as a part of every function
+    that calls it. Helpers are never called from Python, so only kernels need machine code. That
+    halves the time of compilation.
     """
 
     @property
     def codegen(self) -> Any:
-        """Return an object that Numba can notify instead of its code generator."""
+        """Return the object that Numba notifies instead of its code generator."""
         return self
 
     def set_env(self, name: str, environment: object) -> None:
-        """Do nothing: there is no machine code to set anything in."""
+        """Do nothing: there is no machine code."""
 
     def get_pointer_to_function(self, name: str) -> int:
         """Return 0: a helper has no address."""
@@ -60,7 +60,7 @@ class _PartCompiler(CompilerBase):
     """Compiles helpers."""
 
     def define_pipelines(self) -> list[Any]:
-        """Return Numba's own pipeline, to compile into a library of ours."""
+        """Return Numba's own pipeline, for a library of ours."""
         state = self.state
         build: Any = DefaultPassBuilder
         name = state.func_id.func_qualname
@@ -71,8 +71,8 @@ class _PartCompiler(CompilerBase):
 class _Watcher(event.Listener):
     """Watches our compilations.
 
-    The garbage collector is paused while they run: it would take a tenth of their time. If they
-    take long enough for a person to wonder, a message says, once, what is going on.
+    It pauses the garbage collector, which would take a tenth of the time, and prints a message,
+    once, if they take long.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class _Watcher(event.Listener):
         self.has_spoken = self.has_paused = False
 
     def on_start(self, found: Any) -> None:
-        """Note that a function is being compiled."""
+        """Pause the garbage collector and start a timer for the message."""
         if not _is_ours(found):
             return
         self.depth += 1
@@ -96,7 +96,7 @@ class _Watcher(event.Listener):
             self.timer.start()
 
     def on_end(self, found: Any) -> None:
-        """Note that it is compiled."""
+        """Undo that after the last compilation."""
         if not _is_ours(found):
             return
         self.depth -= 1
@@ -109,18 +109,18 @@ class _Watcher(event.Listener):
         self.spent += time.perf_counter() - self.began
 
     def speak(self) -> None:
-        """Print the message, if there is a terminal or a notebook to read it."""
+        """Print the message to a terminal or a notebook."""
         self.has_spoken = True
         if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
-            later = "'opforest compile' does so ahead" if CACHE else "no folder can keep the result"
-            print(f"opforest: compiling, once: this takes seconds ({later}).", file=sys.stderr)
+            hint = "'opforest compile' does it ahead" if CACHE else "no writable cache directory"
+            print(f"opforest: compiling, once: this takes seconds ({hint}).", file=sys.stderr)
 
 
 def _is_ours(found: Any) -> bool:
     return str(found.data["dispatcher"].py_func.__module__).startswith("opforest.")
 
 
-#: Seconds of compiling after which we say so.
+#: Seconds of compilation before the message.
 PATIENCE = 2.0
 
 event.register("numba:compile", _Watcher())  # type: ignore[no-untyped-call]
@@ -134,7 +134,7 @@ FOR_HELPERS: dict[str, Any] = {
 
 
 def _probe() -> None:
-    """Do nothing: Numba is asked whether it could cache this function."""
+    """Do nothing: ``_can_cache`` asks Numba whether it could cache this function."""
 
 
 def _can_cache() -> bool:
@@ -153,13 +153,12 @@ CACHE = _can_cache()
 def helper(function: Callable[..., Any]) -> Any:
     """Compile a function for kernels and helpers to call.
 
-    Calling it from Python would crash, because there is no wrapper. A test looks for such calls.
+    A call from Python would crash, because there is no wrapper.
     """
     compiled: Any = numba.njit(**FOR_HELPERS)(function)
     find, any_value = compiled.get_call_template, cast(Any, types.unliteral)
 
-    def find_for_any_value(args: Any, kwargs: Any) -> Any:
-        """Compile once for all integers, not again for a literal 0."""
+    def find_for_any_value(args: Any, kwargs: Any) -> Any:  # not once more for a literal 0
         return find([any_value(kind) for kind in args], kwargs)
 
     compiled.get_call_template = find_for_any_value
@@ -176,17 +175,16 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def _defer_interrupts(compiled: Any) -> Any:
-    """Let Ctrl-C wait until a function is compiled or loaded.
+    """Defer Ctrl-C until a function is compiled or loaded.
 
-    Numba fills its registries meanwhile. If it were interrupted, they would stay half filled, and
-    no later call of the function would find what it needs.
+    An interrupt would leave Numba's registries half filled, and later calls would fail.
     """
     compiled._compile_for_args = defer_interrupts(compiled._compile_for_args)
     return compiled
 
 
 def overload(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let compiled code call ``function`` by what the decorated one returns for its types."""
+    """Let compiled code call the function that the decorated one returns for the argument types."""
     options: Any = FOR_HELPERS
     decorate: Callable[..., Any] = numba_overload(function, jit_options=options)
     return decorate
@@ -199,26 +197,25 @@ def _uncached(compiled: Any) -> Callable[..., Any]:
 
 
 def is_jitted(function: object) -> bool:
-    """Tell whether ``function`` came out of ``numba.njit``."""
+    """Return whether ``function`` was compiled by ``numba.njit``."""
     return isinstance(function, Dispatcher)
 
 
 def specialize(compiled: Callable[..., Any], metric: object) -> Callable[..., Any]:
-    """Return ``compiled`` as it must be called with ``metric``.
+    """Return the version of a kernel to call with ``metric``.
 
-    Each user-defined jitted function has its own type in every process. Kernels called with one
-    would fill the disk cache with entries that are never found again.
+    A user's jitted function has another type in every process. Kernels called with one would fill
+    the disk cache with entries that are never found again, so they are not cached.
     """
     return _uncached(compiled) if is_jitted(metric) else compiled
 
 
 @intrinsic
 def borrow(typing_context, arrays):  # type: ignore[no-untyped-def]
-    """Return a tuple of arrays whose owner compiled code need not count references to.
+    """Return a tuple of arrays without reference counting; the caller keeps them alive.
 
     Every function that receives an array increments and decrements its reference count, with
-    atomic instructions. In functions as small as ours that takes longer than the work itself. The
-    caller of a kernel keeps the arrays alive anyway.
+    atomic instructions. In functions as small as ours, that takes longer than the work itself.
     """
 
     def generate(context, builder, signature, values):  # type: ignore[no-untyped-def]

@@ -21,14 +21,14 @@ from opforest.core.records import Tree
 
 
 class Conquest(NamedTuple):
-    """How each vertex was reached."""
+    """The path to each vertex."""
 
-    cost: np.ndarray  #: the largest step on the way
-    level: np.ndarray  #: how many steps ago the cost last rose
+    cost: np.ndarray  #: its largest edge
+    level: np.ndarray  #: the number of steps since the cost last rose
 
 
 def as_tree(parent, weight) -> Tree:
-    """Return a tree given by the parent of each vertex, −1 for its one root, and edge weights."""
+    """Return the tree with these parents, −1 for its root, and weights."""
     order = np.full(len(parent), -1)
     _order(parent, order)
     return Tree(parent, weight, order)
@@ -59,9 +59,9 @@ def _order(parent, order):
 
 
 def count_cuts(parent, label):
-    """Return how many tree edges lead from each vertex to another class: 0 for no prototype.
+    """Return the number of tree edges from each vertex to another class.
 
-    Where there is only one class, the first vertex stands in as the prototype.
+    If there is only one class, the first vertex gets 1, as a placeholder for the prototype.
     """
     child = np.flatnonzero((parent >= 0) & (label != label[parent]))
     cuts = np.bincount(child, minlength=len(parent))
@@ -72,21 +72,21 @@ def count_cuts(parent, label):
 
 
 def conquer(tree, seeds, label=None) -> Conquest:
-    """Let the seeds conquer all vertices that they reach.
+    """Conquer all vertices that the seeds reach.
 
     Parameters
     ----------
     tree : Tree
         A spanning tree.
     seeds : array of bool
-        Which vertices begin, at no cost.
+        The vertices of cost 0.
     label : array of int, default=None
-        Paths stay among vertices of one label; by default they lead everywhere.
+        Paths stay among vertices of one label; by default, they lead everywhere.
 
     Returns
     -------
     Conquest
-        Its costs are infinite where no seed leads.
+        Costs are infinite where no path leads.
     """
     n = len(tree.parent)
     conquest = Conquest(np.full(n, np.inf, tree.weight.dtype), np.zeros(n, np.int64))
@@ -97,7 +97,7 @@ def conquer(tree, seeds, label=None) -> Conquest:
 
 @helper
 def _offer(cost, level, weight):
-    """Extend a path of this cost, with ``level`` steps since it last rose, by one edge."""
+    """Return the cost and the level of a path that is extended by one edge."""
     if weight > cost:
         return weight, 0
     return cost, level + 1
@@ -105,7 +105,6 @@ def _offer(cost, level, weight):
 
 @helper
 def _conquer_through(u, v, weight, cost, level):
-    """Let ``u`` make ``v`` an offer."""
     offer, steps = _offer(cost[u], level[u], weight)
     if offer < cost[v] or (offer == cost[v] and steps < level[v]):
         cost[v], level[v] = offer, steps
@@ -126,10 +125,7 @@ def _conquer(tree, label, conquest):
 
 
 def trace_paths(tree, seeds, conquest, label=None):
-    """Return each vertex's predecessor and the seed that it leads to; −1 for those it has none of.
-
-    The arguments are those of ``conquer``, and what it returned.
-    """
+    """Return the predecessor and the seed of each vertex, −1 for none, after a conquest."""
     n = len(tree.parent)
     label = np.zeros(n, np.int64) if label is None else label
     predecessor, root = np.full(n, n), np.where(seeds, np.arange(n), -1)
@@ -163,8 +159,7 @@ def _trace(tree, label, conquest, predecessor, root):
         u = v
         while root[u] < 0 and predecessor[u] >= 0:
             u = predecessor[u]
-        top = root[u]
-        u = v
+        top, u = root[u], v
         while root[u] < 0 and predecessor[u] >= 0:
             root[u] = top
             u = predecessor[u]

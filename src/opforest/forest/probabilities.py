@@ -229,6 +229,6 @@ class _SearchWithout:
         if len(others) == 0:
             return None
         if isinstance(index, DynamicKDTree):
-            return KDTreeSearch(arrays, index, metric, code)
+            return KDTreeSearch(arrays, metric, index, code)
         ranking = rank(arrays.rows, others, arrays.cost, metric.kernel)
         return search_ranking(n_queries, arrays, ranking, metric)

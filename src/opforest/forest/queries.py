@@ -175,8 +175,8 @@ class ForestQueries:
         measure = specialize(measure_staged, metric.kernel)
         conqueror = measure(storage.arrays, storage.end, metric.kernel)
         if metric.may_be_undefined:
-            gap = storage.arrays.distances[storage.alive()]
-            metric.check_defined(gap, lambda v: f"example {storage.id_at(v)} and the new one")
+            distances = storage.arrays.distances[storage.alive()]
+            metric.check_defined(distances, lambda v: f"example {storage.id_at(v)} and the new one")
         return int(conqueror)
 
     def offers_to_staged(self, n_classes: int) -> Array:
@@ -197,7 +197,7 @@ class ForestQueries:
         """Return the searcher for this many queries, among all examples or those of a class."""
         arrays, metric, finder = self.storage.arrays, self.storage.metric, self._finder(n_queries)
         if isinstance(finder, DynamicKDTree):
-            return KDTreeSearch(arrays, finder, metric, wanted)
+            return KDTreeSearch(arrays, metric, finder, wanted)
         if wanted != ANY:
             label = arrays.vertices["label"][: self.storage.end]
             finder = self._rank(np.flatnonzero(label == wanted))

@@ -14,14 +14,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opforest.core.density.rank_set import add_rank, drop_rank, least_rank, no_ranks
+from opforest.core.density.rank_set import (
+    add_rank,
+    make_rank_set,
+    remove_rank,
+    smallest_rank,
+)
 from opforest.core.heap import pop, push
 from opforest.core.jit import borrow, helper, kernel
 
 #: The largest density; the smallest one is 1.
 MAX_DENSITY = 1000.0
 
-#: Places of ``scale``: the unit of distances, the smallest and the largest sum.
+#: Positions in ``scale``: the unit of distances, the smallest and the largest sum.
 UNIT, LEAST, MOST = 0, 1, 2
 
 ONE = np.uint64(1)
@@ -35,10 +40,10 @@ SERIES = tuple(1 / math.factorial(i) for i in range(13, 1, -1))
 
 
 class DensityArrays(NamedTuple):
-    """A forest of densities, by vertex."""
+    """A density forest, by vertex."""
 
     density: np.ndarray
-    value: np.ndarray  #: at the start, and after the conquest
+    value: np.ndarray  #: the initial one, and after the conquest the final one
     root: np.ndarray
     predecessor: np.ndarray  #: −1 for roots
 
@@ -47,8 +52,8 @@ class DensityArrays(NamedTuple):
 def exp_minus(x):
     """Return exp(−x) for 0 ≤ x < 30, within 1.1 units in the last place.
 
-    It is the same number on every machine, unlike that of the C library, and simple enough for
-    the compiler to compute several at once.
+    Unlike that of the C library, it is the same on every machine, and simple enough for the
+    compiler to vectorize.
     """
     halvings = math.floor(x * PER_HALVING + 0.5)
     r = (halvings * HALVING - x) + halvings * REST_OF_HALVING
@@ -60,9 +65,9 @@ def exp_minus(x):
 
 @kernel
 def find_densities(distance, k, density, scale):
-    """Write the densities by the k nearest, from 1 to ``MAX_DENSITY``, and their scale.
+    """Write the densities by the k nearest neighbors, from 1 to ``MAX_DENSITY``, and their scale.
 
-    ``distance`` has a row for each place in the lists of neighbors, a column for each vertex.
+    ``distance`` has a row for each position in the lists of neighbors and a column per vertex.
     """
     n = density.shape[0]
     longest = 0.0
@@ -72,7 +77,7 @@ def find_densities(distance, k, density, scale):
     density[:] = 0.0 if unit > 0 else k
     if unit > 0:
         for slot in range(k):
-            _add_nearness(distance[slot], unit, density)
+            _add_kernel_values(distance[slot], unit, density)
     least, most = np.inf, -np.inf
     for i in range(n):
         density[i] /= k + 1
@@ -87,7 +92,7 @@ def find_densities(distance, k, density, scale):
 
 
 @helper
-def _add_nearness(distance, unit, total):
+def _add_kernel_values(distance, unit, total):
     for i in range(total.shape[0]):
         total[i] += exp_minus(distance[i] / unit)
 
@@ -101,15 +106,15 @@ def _is_arc(near, k, u, v):
 
 
 @helper
-def _list_arcs_back(near, k, level, tied):
-    """Return the arcs from vertices to equally dense ones that have arcs to them.
+def _list_backward_arcs(near, k, level, tied):
+    """Return the backward arcs: to equally dense vertices that have arcs to this one.
 
     Returns
     -------
     first : array of length n + 1
-        Where the arcs of each vertex begin, and where the last ones end.
+        The start of the arcs of each vertex, and the end of the last ones.
     back : array
-        Where they lead, in rising order, without the arcs that exist anyway.
+        Where they lead, in increasing order, without arcs that exist anyway.
     """
     n = near.shape[0]
     first = np.zeros(n + 2, np.int64)
@@ -131,74 +136,71 @@ def _list_arcs_back(near, k, level, tied):
 
 
 @kernel
-def conquer_by_density(near, k, level, tied, label, orders, hills):
-    """Find the forest of densities, whose values at the start are in place.
+def conquer_by_density(near, k, level, tied, label, orders, forest):
+    """Find the density forest, given the initial values.
 
-    The next vertex comes from one of three places. Most are conquered at their full density: they
-    wait in a set of ranks. Those that nothing has conquered wait in the order of their values at
-    the start. The few in between wait in a heap, which may also have entries that no longer hold.
+    The next vertex comes from one of three queues. Most vertices are conquered at their full
+    density and wait in a set of ranks. Those that have not been conquered wait in the order of
+    their initial values. The few others wait in a heap, which may contain obsolete entries.
 
     Parameters
     ----------
     level : array
-        Densities by which arcs lead both ways where they are equal.
+        Densities; between vertices where they are equal, arcs lead both ways.
     tied : array
-        The vertices that share their level with others, in rising order.
+        The vertices whose level is not unique, in increasing order.
     label : array
         Arcs lead only to vertices of the same label.
     orders : pair of arrays
-        The vertices by falling (density, −index), and by falling (value, density, −index).
+        The vertices by decreasing (density, −index), and by decreasing (value, density, −index).
     """
-    hills = borrow(hills)
-    density, value, root, predecessor = hills
+    density, value, root, predecessor = borrow(forest)
     by_density, by_value = borrow(orders)
     n = near.shape[0]
-    first, back = _list_arcs_back(near, k, level, tied)
+    first, back = _list_backward_arcs(near, k, level, tied)
     rank = np.empty(n, np.uint64)
     for i in range(n):
         rank[by_density[i]] = i
-    for v in range(n):
-        root[v], predecessor[v] = v, -1
-    closed = np.zeros(n, np.bool_)  # These cannot be offered more.
-    words, filled = no_ranks(n)
+        root[i], predecessor[i] = i, -1
+    closed = np.zeros(n, np.bool_)  # these cannot receive a better offer
+    words, filled = make_rank_set(n)
     keys, ranks, m = np.empty(16), np.empty(16, np.int64), 0
-    begun = 0
+    start = 0
     for _ in range(n):
-        while begun < n and (predecessor[by_value[begun]] >= 0 or closed[by_value[begun]]):
-            begun += 1
+        while start < n and (predecessor[by_value[start]] >= 0 or closed[by_value[start]]):
+            start += 1
         while m > 0 and (closed[by_density[ranks[0]]] or value[by_density[ranks[0]]] != -keys[0]):
             m = pop(keys, ranks, m)
-        least = least_rank(words, filled, n)
+        least = smallest_rank(words, filled, n)
         u, key = np.uint64(n), -np.inf
         if least < n:
             u, key = np.uint64(by_density[least]), density[by_density[least]]
-        if begun < n and _comes_before(by_value[begun], value[by_value[begun]], u, key, rank):
-            u, key = np.uint64(by_value[begun]), value[by_value[begun]]
+        if start < n and _comes_before(by_value[start], value[by_value[start]], u, key, rank):
+            u, key = np.uint64(by_value[start]), value[by_value[start]]
         if m > 0 and _comes_before(by_density[ranks[0]], -keys[0], u, key, rank):
             u = np.uint64(by_density[ranks[0]])
         if predecessor[u] < 0:
             value[u] = density[u]
         elif closed[u]:
-            drop_rank(words, filled, rank[u])
+            remove_rank(words, filled, rank[u])
         closed[u] = True
         for i in range(k + first[u + ONE] - first[u]):
             v = np.uint64(near[u, i] if i < k else back[first[u] + i - k])
-            if closed[v] or label[u] != label[v]:
-                continue
             offer = min(value[u], density[v])
-            if offer > value[v]:
-                value[v] = offer
-                root[v], predecessor[v] = root[u], u
-                closed[v] = offer == density[v]
-                if closed[v]:
-                    add_rank(words, filled, rank[v])
-                else:
-                    keys, ranks, m = push(keys, ranks, m, -offer, np.int64(rank[v]))
+            if closed[v] or label[u] != label[v] or offer <= value[v]:
+                continue
+            value[v] = offer
+            root[v], predecessor[v] = root[u], u
+            closed[v] = offer == density[v]
+            if closed[v]:
+                add_rank(words, filled, rank[v])
+            else:
+                keys, ranks, m = push(keys, ranks, m, -offer, np.int64(rank[v]))
 
 
 @helper
 def _comes_before(u, value, v, other, rank):
-    """Compare two vertices and their values; v may be none, with the value −infinity."""
+    """Compare two vertices and their values; v may be missing, with the value −infinity."""
     return rank[u] < rank[v] if value == other else not value < other
 
 
@@ -206,16 +208,14 @@ def _comes_before(u, value, v, other, rank):
 def find_cut(graph, k, level, tied, root):
     """Return the normalized cut between the clusters of these roots, and their number.
 
-    It is the sum over clusters of outside / (inside + outside). Arcs that leave a cluster, and arcs
-    that stay in it, weigh the inverse of their length; those of length 0 weigh nothing. A cluster
-    with nothing to weigh counts 1, unless it is the only one.
-
-    ``graph`` has the neighbors by vertex, the same by place in the lists, and the weights of the
-    latter.
+    It is the sum over clusters of outside / (inside + outside), where arcs weigh the inverse of
+    their length; those of length 0 have no weight. A cluster without weight counts 1, unless it is
+    the only one. ``graph`` holds the neighbors by vertex, the same by position in the lists, and
+    the weights of the latter.
     """
     near, columns, weight = borrow(graph)
     n = near.shape[0]
-    first, back = _list_arcs_back(near, k, level, tied)
+    first, back = _list_backward_arcs(near, k, level, tied)
     group, stays, leaves = root.astype(np.uint32), np.zeros(n), np.zeros(n)
     for slot in range(k):
         _weigh_arcs(columns[slot], weight[slot], group, stays, leaves)
@@ -243,7 +243,7 @@ def find_cut(graph, k, level, tied, root):
 
 @helper
 def _weigh_arcs(near, weight, group, stays, leaves):
-    """Add the weight of one arc of each vertex to what stays in its group, or to what leaves."""
+    """Add the weight of one arc of each vertex to the weight that stays in its group or leaves."""
     n = group.shape[0]
     is_own = np.empty(n, np.bool_)
     for u in range(n):

@@ -12,19 +12,19 @@ from opforest.core.jit import kernel
 
 @kernel
 def open_densities(near, k, density, order, size, by_volume, level):
-    """Write the densities after levelling all domes of at most this size.
+    """Write the densities after leveling all domes of at most this size.
 
     Parameters
     ----------
     order : array
-        The vertices by falling density, ties by rising index.
+        The vertices by decreasing density; ties by increasing index.
     size : float
-        A number of vertices; or, ``by_volume``, the sum of their densities above the cut.
+        The number of vertices or, ``by_volume``, the sum of their densities above the cut.
     level : array
         Receives the densities.
     """
     n = near.shape[0]
-    first = np.zeros(n + 2, np.int64)  # Arcs back make the graph undirected.
+    first = np.zeros(n + 2, np.int64)  # backward arcs make the graph undirected
     for u in range(n):
         for slot in range(k):
             first[near[u, slot] + 2] += 1
@@ -38,7 +38,7 @@ def open_densities(near, k, density, order, size, by_volume, level):
             first[v + 1] += 1
     group, count, total = np.arange(n), np.ones(n, np.int64), density.copy()
     seen, is_small = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-    above = np.full(n, -1)  # The vertex that a dome was joined to.
+    above = np.full(n, -1)  # the vertex that a dome was joined to
     for p in order:
         seen[p] = True
         for i in range(k + first[p + 1] - first[p]):

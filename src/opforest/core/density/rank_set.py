@@ -1,7 +1,7 @@
 """A set of ranks, stored as a two-level bitmap, that finds its smallest member quickly.
 
-Bit b of ``words[w]`` tells whether 64 w + b is in the set; bit b of ``filled[f]`` tells whether
-``words[64 f + b]`` has any bits. The last entry of ``filled`` is where a search starts.
+Bit b of ``words[w]`` is set if 64 w + b is in the set; bit b of ``filled[f]`` is set if
+``words[64 f + b]`` is not 0. The last entry of ``filled`` is where a search starts.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ _ONE, _SIX, _MASK = np.uint64(1), np.uint64(6), np.uint64(63)
 
 
 @helper
-def no_ranks(n):
+def make_rank_set(n):
     """Return an empty set of ranks below n: ``words`` and ``filled``."""
     words = np.zeros((n >> 6) + 1, np.uint64)
     filled = np.zeros((words.shape[0] >> 6) + 2, np.uint64)
@@ -23,7 +23,7 @@ def no_ranks(n):
 
 @helper
 def add_rank(words, filled, rank):
-    """Add a rank, an unsigned number of 64 bits."""
+    """Add a rank, an unsigned 64-bit number."""
     word = rank >> _SIX
     words[word] |= _ONE << (rank & _MASK)
     filled[word >> _SIX] |= _ONE << (word & _MASK)
@@ -31,7 +31,7 @@ def add_rank(words, filled, rank):
 
 
 @helper
-def least_rank(words, filled, n):
+def smallest_rank(words, filled, n):
     """Return the smallest rank; n if there is none."""
     i, end = filled[-1], np.uint64(filled.shape[0] - 1)
     while i < end and filled[i] == 0:
@@ -44,8 +44,8 @@ def least_rank(words, filled, n):
 
 
 @helper
-def drop_rank(words, filled, rank):
-    """Take a rank out of the set."""
+def remove_rank(words, filled, rank):
+    """Remove a rank."""
     word = rank >> _SIX
     words[word] &= ~(_ONE << (rank & _MASK))
     if words[word] == 0:

@@ -2,25 +2,26 @@
 
 import numpy as np
 
-from opforest.core.heap import append, pop, push
+from opforest.core.heap import pop, push
 from opforest.core.jit import helper
 from opforest.core.rooted_tree import edge_weight, first_neighbor, next_neighbor
+from opforest.core.vertex_list import add, members, new_list
 
 
 @helper
-def count_lost(vertices, counters, ends, n_ends):
+def count_lost(vertices, counters, ends):
     """Return how many of these vertices, which were prototypes, have no cut edges left."""
     counters.stamp += 2
     lost = 0
-    for i in range(n_ends):
-        vertex = vertices[ends[i]]
+    for v in ends:
+        vertex = vertices[v]
         lost += vertex.cuts == 0 and vertex.mark != counters.stamp
         vertex.mark = counters.stamp
     return lost
 
 
 @helper
-def repair_costs(vertices, cost, starts, lost_cost, n_starts, sources, n_sources):
+def repair_costs(vertices, cost, starts, lost_cost, sources):
     """Repair the costs.
 
     Costs rise only where a path has lost an edge or its prototype. There, a flood over the new tree
@@ -36,30 +37,27 @@ def repair_costs(vertices, cost, starts, lost_cost, n_starts, sources, n_sources
 
     Returns
     -------
-    changed, n_changed : array, int
+    vertex list
         The vertices whose cost was computed again.
     """
     keys, waiting = np.empty(16, cost.dtype), np.empty(16, np.int64)
     m = 0
-    for i in range(n_starts):
+    for i in range(starts.shape[0]):
         v = starts[i]
         is_valid = vertices[v].cuts > 0 or lost_cost[i] > cost[v]
         if not is_valid and not _has_prototype(vertices, cost, v):
             keys, waiting, m = push(keys, waiting, m, lost_cost[i], v)
-    invalidated, n_invalidated, keys, waiting = _flood(vertices, cost, keys, waiting, m)
+    invalidated, keys, waiting = _flood(vertices, cost, keys, waiting, m)
     m = 0
-    for i in range(n_sources):
-        v = sources[i]
+    for v in sources:
         if cost[v] == np.inf:
-            invalidated = append(invalidated, n_invalidated, v)
-            n_invalidated += 1
+            invalidated = add(invalidated, v)
         elif vertices[v].cuts > 0 and cost[v] > 0:
             cost[v] = 0
             keys, waiting, m = push(keys, waiting, m, cost[v], v)
-    for i in range(n_invalidated):
-        cost[invalidated[i]] = np.inf
-    for i in range(n_invalidated):
-        v = invalidated[i]
+    for v in members(invalidated):
+        cost[v] = np.inf
+    for v in members(invalidated):
         cost[v] = _best_offer(vertices, cost, v)
         if cost[v] < np.inf:
             keys, waiting, m = push(keys, waiting, m, cost[v], v)
@@ -80,23 +78,21 @@ def _has_prototype(vertices, cost, v):
 @helper
 def _flood(vertices, cost, keys, waiting, m):
     """Return the vertices that may have been conquered on lost paths; their costs become −1."""
-    invalidated = np.empty(16, np.int64)
-    n_invalidated = 0
+    invalidated = new_list()
     while m > 0:
         key, u = keys[0], waiting[0]
         m = pop(keys, waiting, m)
         if cost[u] < 0:  # already invalidated
             continue
         cost[u] = -1
-        invalidated = append(invalidated, n_invalidated, u)
-        n_invalidated += 1
+        invalidated = add(invalidated, u)
         t = first_neighbor(vertices, u)
         while t >= 0:
             offer = max(key, edge_weight(vertices, u, t))
             if vertices[t].cuts == 0 and offer <= cost[t]:
                 keys, waiting, m = push(keys, waiting, m, offer, t)
             t = next_neighbor(vertices, u, t)
-    return invalidated, n_invalidated, keys, waiting
+    return invalidated, keys, waiting
 
 
 @helper
@@ -115,15 +111,13 @@ def _best_offer(vertices, cost, v):
 @helper
 def _conquer(vertices, cost, keys, waiting, m):
     """Conquer from all vertices in the heap; return those whose cost is final."""
-    changed = np.empty(16, np.int64)
-    n_changed = 0
+    changed = new_list()
     while m > 0:
         key, u = keys[0], waiting[0]
         m = pop(keys, waiting, m)
         if key > cost[u]:
             continue
-        changed = append(changed, n_changed, u)
-        n_changed += 1
+        changed = add(changed, u)
         t = first_neighbor(vertices, u)
         while t >= 0:
             offer = max(key, edge_weight(vertices, u, t))
@@ -131,4 +125,4 @@ def _conquer(vertices, cost, keys, waiting, m):
                 cost[t] = offer
                 keys, waiting, m = push(keys, waiting, m, cost[t], t)
             t = next_neighbor(vertices, u, t)
-    return changed, n_changed
+    return changed

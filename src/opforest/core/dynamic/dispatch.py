@@ -81,7 +81,7 @@ delete_from_index = choose_by_index(lambda index, bound, z, arrays: None, kdtree
 
 #: Update the index after the costs of some vertices have changed.
 update_min_cost = choose_by_index(
-    lambda index, changed, n_changed, vertices, cost: None, kdtree.update_min_cost.py_func
+    lambda index, changed, vertices, cost: None, kdtree.update_min_cost.py_func
 )
 
 #: Update the index, if v is in it, after its cost, which is its height, has changed.

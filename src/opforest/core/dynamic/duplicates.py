@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from opforest.core.heap import append
 from opforest.core.jit import helper, overload
 from opforest.core.metrics.distances import are_rows_equal
 from opforest.core.metrics.types import Table
@@ -28,6 +27,7 @@ from opforest.core.rooted_tree import (
     link,
     next_neighbor,
 )
+from opforest.core.vertex_list import add
 
 
 def is_duplicate(rows, t, z, metric):
@@ -115,14 +115,13 @@ def attach_duplicates(vertices, duplicates):
 
 
 @helper
-def update_duplicate_costs(vertices, cost, duplicates, changed, n_changed):
-    """Update the costs of duplicates that were attached again; append those that have changed."""
+def update_duplicate_costs(vertices, cost, duplicates, changed):
+    """Update the costs of duplicates that were attached again; return the extended list."""
     v = duplicates.first
     while v >= 0:
         found = cost[v] - cost[v] if vertices[v].cuts > 0 else cost[duplicates.oldest]
         if cost[v] != found:
             cost[v] = found
-            changed = append(changed, n_changed, v)
-            n_changed += 1
+            changed = add(changed, v)
         v = next_duplicate(vertices, v, duplicates)
-    return changed, n_changed
+    return changed

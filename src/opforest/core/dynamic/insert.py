@@ -18,6 +18,7 @@ from opforest.core.dynamic.dispatch import (
 from opforest.core.heap import append
 from opforest.core.jit import borrow, helper, kernel
 from opforest.core.rooted_tree import add_edge, count_edge, isolate, link, update_longest
+from opforest.core.vertex_list import add, members, new_list
 
 
 @kernel
@@ -52,32 +53,30 @@ def _insert(arrays, index, bound, z, measured, metric, report):
     extend(bound, z, near[0], distances[0])
     one_class = counters.n_cut_edges == 0
     prototypes = counters.prototypes
-    ends, n_ends = _insert_into_tree(vertices, counters, z, near, distances, m)
+    ends = _insert_into_tree(vertices, counters, z, near, distances, m)
     if one_class and counters.n_cut_edges > 0:
         oldest = counters.oldest
         vertices[oldest].cuts -= 1  # the placeholder of a single class
         counters.prototypes -= vertices[oldest].cuts == 0
-        ends = append(ends, n_ends, oldest)
-        n_ends += 1
+        ends = add(ends, oldest)
     cost[z] = np.inf
-    sources, lost_cost = append(near, m, z), np.zeros(n_ends, cost.dtype)
-    changed, n_changed = repair_costs(vertices, cost, ends, lost_cost, n_ends, sources, m + 1)
-    lost = count_lost(vertices, counters, ends, n_ends)
+    sources, lost_cost = append(near, m, z)[: m + 1], np.zeros(ends[0], cost.dtype)
+    changed = repair_costs(vertices, cost, members(ends), lost_cost, sources)
+    lost = count_lost(vertices, counters, members(ends))
     insert_into_index(index, bound, z, arrays)
-    update_min_cost(index, changed, n_changed, vertices, cost)
+    update_min_cost(index, members(changed), vertices, cost)
     counters.size = z + 1
     counters.version += 1
     report.learned += 1
     report.prototypes_lost += lost
     report.prototypes_gained += counters.prototypes - prototypes + lost
-    report.reconquered += n_changed
+    report.reconquered += changed[0]
 
 
 @helper
 def _insert_into_tree(vertices, counters, z, near, distances, m):
     """Update the tree; return the ends of the edges between classes that were removed."""
-    ends = np.empty(8, np.int64)
-    n_ends = 0
+    ends = new_list()
     isolate(vertices, z)
     link(vertices, z, near[0], distances[0])
     count_edge(vertices, counters, z, near[0], 1)
@@ -92,8 +91,7 @@ def _insert_into_tree(vertices, counters, z, near, distances, m):
         count_edge(vertices, counters, z, p, 1)
         count_edge(vertices, counters, x, y, -1)
         if x != z and y != z and vertices[x].label != vertices[y].label:
-            ends = append(append(ends, n_ends, x), n_ends + 1, y)
-            n_ends += 2
+            ends = add(add(ends, x), y)
     if longest_left:
         update_longest(vertices, counters, z + 1)
-    return ends, n_ends
+    return ends

@@ -29,6 +29,7 @@ from opforest.core.rooted_tree import (
     heaviest_between,
     next_neighbor,
 )
+from opforest.core.vertex_list import add, members, new_list
 
 
 @kernel
@@ -63,43 +64,38 @@ def _remove(arrays, index, bound, z, metric, report):
     counters.prototypes -= vertices[z].cuts > 0  # if it was the placeholder of a single class
     delete_vertex(vertices, counters, cost, z)
     edges, sides = reconnect(arrays, index, bound, duplicates, neighbors, weights, metric)
-    sources, n_sources = np.empty(edges.size + 2, np.int64), edges.size
+    sources = new_list()
     for i in range(edges.shape[0]):
-        sources[2 * i], sources[2 * i + 1] = edges[i, 0], edges[i, 1]
+        sources = add(add(sources, edges[i, 0]), edges[i, 1])
         count_edge(vertices, counters, edges[i, 0], edges[i, 1], 1)
     if duplicates.first >= 0:  # they may have made it a prototype
-        sources[n_sources] = duplicates.oldest
-        n_sources += 1
-    ends, n_ends = np.empty(neighbors.shape[0], np.int64), 0
+        sources = add(sources, duplicates.oldest)
+    ends = new_list()
     for v in neighbors:
         if vertices[v].label != label:
-            ends[n_ends] = v
-            n_ends += 1
+            ends = add(ends, v)
     if counters.n_cut_edges == 0 and not (one_class and z != oldest):
         oldest = counters.oldest  # the placeholder of a single class
         counters.prototypes += vertices[oldest].cuts == 0
         vertices[oldest].cuts += 1
-        sources[n_sources] = oldest
-        n_sources += 1
-    lost += count_lost(vertices, counters, ends, n_ends)
+        sources = add(sources, oldest)
+    lost += count_lost(vertices, counters, members(ends))
     through_z, is_valid = weights.copy(), np.zeros(neighbors.shape[0], np.bool_)
     for i in range(neighbors.shape[0]):
         through_z[i] = max(own_cost, weights[i])  # the cost of paths through z
         is_valid[i] = i == source or through_z[i] > cost[neighbors[i]]
     if lost == 0:
         _validate_rejoined(arrays, neighbors, through_z, edges, sides, is_valid)
-    starts, lost_cost, n_starts = _list_starts(neighbors, through_z, is_valid, ends[:n_ends])
-    changed, n_changed = repair_costs(
-        vertices, cost, starts, lost_cost, n_starts, sources, n_sources
-    )
+    starts, lost_cost = _list_starts(neighbors, through_z, is_valid, members(ends))
+    changed = repair_costs(vertices, cost, starts, lost_cost, members(sources))
     attach_duplicates(vertices, duplicates)
-    changed, n_changed = update_duplicate_costs(vertices, cost, duplicates, changed, n_changed)
-    update_min_cost(index, changed, n_changed, vertices, cost)
+    changed = update_duplicate_costs(vertices, cost, duplicates, changed)
+    update_min_cost(index, members(changed), vertices, cost)
     counters.version += 1
     report.forgotten += 1
     report.prototypes_lost += lost
     report.prototypes_gained += counters.prototypes - prototypes + lost
-    report.reconquered += n_changed
+    report.reconquered += changed[0]
 
 
 @helper
@@ -128,7 +124,7 @@ def _validate_rejoined(arrays, neighbors, through_z, edges, sides, is_valid):
 
 @helper
 def _list_starts(neighbors, through_z, is_valid, ends):
-    """Return where costs may have risen, the costs of the lost paths up to there, and a count.
+    """Return where costs may have risen, and the costs of the lost paths up to there.
 
     These are the neighbors whose costs are not valid, and former prototypes.
     """
@@ -142,7 +138,7 @@ def _list_starts(neighbors, through_z, is_valid, ends):
     for v in ends:
         starts[m] = v
         m += 1
-    return starts, lost_cost, m
+    return starts[:m], lost_cost[:m]
 
 
 @helper

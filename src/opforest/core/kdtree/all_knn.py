@@ -1,16 +1,14 @@
 """Find the nearest neighbors of all points, one leaf of a k-d tree at a time."""
 
-import math
-
 import numpy as np
 from numba.np.numpy_support import as_dtype
 
 from opforest.core.jit import borrow, helper, kernel, overload
-from opforest.core.kdtree.boxes import HIGH, LOW, distance_to_box, rounded_down
+from opforest.core.kdtree.boxes import HIGH, LOW, distance_to_box
 from opforest.core.kdtree.neighbor_list import clear_list, insert_neighbor
 from opforest.core.kdtree.static import LEAF, STACK, push_pair
-from opforest.core.metrics.distances import accumulate, count_within
-from opforest.core.metrics.types import Minkowski
+from opforest.core.metrics.distances import accumulate, count_within, distance
+from opforest.core.metrics.types import is_separable
 
 #: With more features, boxes of inner nodes are also checked for each point of a leaf.
 FEW_FEATURES = 3
@@ -24,56 +22,41 @@ def transpose_points(kdtree) -> np.ndarray:
     return columns
 
 
-def measure_leaf(out, x, columns, begin, metric):
+def measure_leaf(out, x, points, columns, begin, metric):
     """Write the distances from x to ``LEAF`` points (compiled code only)."""
 
 
 @overload(measure_leaf)
-def _measure_leaf(out, x, columns, begin, metric):
+def _measure_leaf(out, x, points, columns, begin, metric):
     zero = as_dtype(out.dtype).type(0)
-    if metric.instance_class is Minkowski:
 
-        def raise_differences(out, x, columns, begin, metric):
-            for j in range(LEAF):
-                total = 0.0
-                for k in range(x.shape[0]):
-                    total += math.pow(abs(x[k] - columns[k, begin + j]), metric.p)
-                out[j] = total
+    def measure_each(out, x, points, columns, begin, metric):
+        for j in range(min(LEAF, points.shape[0] - begin)):
+            out[j] = distance(x, points[begin + j], metric)
 
-        return raise_differences
-
-    def add_features(out, x, columns, begin, metric):
+    def add_features(out, x, points, columns, begin, metric):
         for j in range(LEAF):
             out[j] = zero
         for k in range(x.shape[0]):
             for j in range(LEAF):
                 out[j] = accumulate(out[j], x[k], columns[k, begin + j], metric)
 
-    return add_features
+    return add_features if is_separable(metric) else measure_each
 
 
-def measure_box(out, columns, begin, box, node, metric):
+def measure_box(out, points, columns, begin, box, node, metric):
     """Write lower bounds on the distances from ``LEAF`` points to a box (compiled code only)."""
 
 
 @overload(measure_box)
-def _measure_box(out, columns, begin, box, node, metric):
+def _measure_box(out, points, columns, begin, box, node, metric):
     zero = as_dtype(out.dtype).type(0)
-    if metric.instance_class is Minkowski:
 
-        def raise_differences(out, columns, begin, box, node, metric):
-            d = box.shape[2]
-            for j in range(LEAF):
-                total = 0.0
-                for k in range(d):
-                    x = columns[k, begin + j]
-                    nearest = min(max(x, box[node, LOW, k]), box[node, HIGH, k])
-                    total += math.pow(abs(x - nearest), metric.p)
-                out[j] = rounded_down(total, d)
+    def measure_each(out, points, columns, begin, box, node, metric):
+        for j in range(min(LEAF, points.shape[0] - begin)):
+            out[j] = distance_to_box(points[begin + j], box, node, metric)
 
-        return raise_differences
-
-    def add_features(out, columns, begin, box, node, metric):
+    def add_features(out, points, columns, begin, box, node, metric):
         for j in range(LEAF):
             out[j] = zero
         for k in range(box.shape[2]):
@@ -84,7 +67,7 @@ def _measure_box(out, columns, begin, box, node, metric):
                 nearest = nearest if nearest < high else high
                 out[j] = accumulate(out[j], x, nearest, metric)
 
-    return add_features
+    return add_features if is_separable(metric) else measure_each
 
 
 @kernel
@@ -116,7 +99,7 @@ def find_nearest(kdtree, columns, leaves, near, lower_bound, metric):
 
 @helper
 def _search_from_leaf(leaf, kdtree, lists, lower_bound, lent, metric):
-    nodes, box, _, _ = kdtree
+    nodes, box, _, points = kdtree
     near, distances, columns, _, to_box, limit = lists
     corner, stack, bound = lent
     first, last = nodes[leaf].begin, nodes[leaf].end
@@ -134,7 +117,7 @@ def _search_from_leaf(leaf, kdtree, lists, lower_bound, lent, metric):
             continue
         below = nodes[node].child
         if below < 0 or box.shape[2] > FEW_FEATURES:
-            measure_box(to_box, columns, first, box, node, metric)
+            measure_box(to_box, points, columns, first, box, node, metric)
             if count_within(to_box, limit) == 0:
                 continue
         if below < 0:
@@ -164,7 +147,7 @@ def _visit(leaf, node, kdtree, lists, metric):
     farthest = 0.0
     for i in range(nodes[leaf].end - first):
         if to_box[i] <= limit[i]:
-            measure_leaf(out, points[first + i], columns, begin, metric)
+            measure_leaf(out, points[first + i], points, columns, begin, metric)
             for j in range(nodes[node].end - begin):
                 if out[j] <= limit[i] and first + i != begin + j:
                     limit[i] = insert_neighbor(

@@ -9,12 +9,10 @@ The boxes of all nodes are one array: ``box[node, 0]`` is the low corner, ``box[
 one.
 """
 
-import math
-
 from numba.np.numpy_support import as_dtype
 
 from opforest.core.jit import helper, overload
-from opforest.core.metrics.distances import accumulate
+from opforest.core.metrics.distances import accumulate, zero_total
 from opforest.core.metrics.types import Minkowski
 
 #: Places of a box's corners.
@@ -22,8 +20,8 @@ LOW, HIGH = 0, 1
 
 
 @helper
-def rounded_down(total, d):
-    """Return less than a sum of d powers, by more than rounding may have added."""
+def _round_down(total, d):
+    """Lower a sum of d powers by more than rounding may have added."""
     return max(0.0, total * (1 - (d + 4) * 2.0**-51) - d * 2.0**-1070)
 
 
@@ -33,24 +31,14 @@ def distance_to_box(x, box, node, metric):
 
 @overload(distance_to_box)
 def _distance_to_box(x, box, node, metric):
-    dtype = as_dtype(x.dtype).type
-    zero = dtype(0)
-    if metric.instance_class is Minkowski:
+    dtype, is_power = as_dtype(x.dtype).type, metric.instance_class is Minkowski
+    zero = zero_total(dtype, metric)
 
-        def minkowski_distance_to_box(x, box, node, metric):
-            total = 0.0
-            for k in range(x.shape[0]):
-                nearest = min(max(x[k], box[node, LOW, k]), box[node, HIGH, k])
-                total += math.pow(abs(x[k] - nearest), metric.p)
-            return dtype(rounded_down(total, x.shape[0]))
-
-        return minkowski_distance_to_box
-
-    def ordered_distance_to_box(x, box, node, metric):
+    def add_features(x, box, node, metric):
         total = zero
         for k in range(x.shape[0]):
             nearest = min(max(x[k], box[node, LOW, k]), box[node, HIGH, k])
             total = accumulate(total, x[k], nearest, metric)
-        return total
+        return dtype(_round_down(total, x.shape[0]) if is_power else total)
 
-    return ordered_distance_to_box
+    return add_features

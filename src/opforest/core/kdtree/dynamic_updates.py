@@ -308,10 +308,10 @@ def count_in_component(index, vertices, v, mark, stamp):
 
 
 @helper
-def update_min_cost(index, changed, n_changed, vertices, cost):
+def update_min_cost(index, changed, vertices, cost):
     """Update the nodes after the costs of these vertices, and of no others, have changed."""
-    for i in range(n_changed):
-        update_min_cost_of(changed[i], vertices, index, cost)
+    for v in changed:
+        update_min_cost_of(v, vertices, index, cost)
 
 
 @helper

@@ -6,27 +6,26 @@ from opforest.core.dynamic.dispatch import choose_by_index
 from opforest.core.jit import helper
 from opforest.core.kdtree.dynamic import BUCKET, class_bit
 from opforest.core.kdtree.dynamic_updates import cheaper, cheapest_in_leaf, leaf_of
+from opforest.core.vertex_list import add, members, new_list
 
 
-def _update_nodes(index, changed, n_changed, arrays):
+def _update_nodes(index, changed, arrays):
     # Each node above a change is updated once, after its children. Until then, ``count`` is the
     # number of its children that are still to be updated, minus 1.
     nodes, components, counters = index.nodes, index.components, arrays.counters[0]
     counters.stamp += 2
-    leaves, m = np.empty(n_changed, np.int64), 0
-    for i in range(n_changed):
-        node = leaf_of(index.leaf_of_bucket, arrays.vertices, changed[i])
+    leaves = new_list()
+    for v in changed:
+        node = leaf_of(index.leaf_of_bucket, arrays.vertices, v)
         if components[node].mark != counters.stamp:
-            leaves[m] = node
-            m += 1
+            leaves = add(leaves, node)
         while node >= 0 and components[node].mark != counters.stamp:
             components[node].mark = counters.stamp
             components[node].count = 0
             node = np.int64(nodes[node].parent)
             if node >= 0 and components[node].mark == counters.stamp:
                 components[node].count += 1
-    for i in range(m):
-        node = leaves[i]
+    for node in members(leaves):
         _summarize_leaf(nodes[node], index.vertex, arrays.vertices, arrays.cost)
         while nodes[node].parent >= 0:
             node = np.int64(nodes[node].parent)
@@ -55,4 +54,4 @@ def _summarize_parent(nodes, node, cost):
 
 
 #: Update the index after costs and labels of some vertices have changed.
-update_summaries = choose_by_index(lambda index, changed, n_changed, arrays: None, _update_nodes)
+update_summaries = choose_by_index(lambda index, changed, arrays: None, _update_nodes)

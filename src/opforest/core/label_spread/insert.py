@@ -1,7 +1,5 @@
 """Insert vertices exactly into a forest of seeds, and label vertices that it already contains."""
 
-import numpy as np
-
 from opforest.core.dynamic.bottleneck_bound import extend
 from opforest.core.dynamic.dispatch import find_candidates, has_room, insert_into_index
 from opforest.core.jit import borrow, helper, kernel
@@ -9,6 +7,7 @@ from opforest.core.label_spread.batch import UNLABELED
 from opforest.core.label_spread.index_summaries import update_summaries
 from opforest.core.label_spread.seed_paths import follow, offer_edge, plant, redirect
 from opforest.core.rooted_tree import add_edge, isolate, link, update_longest
+from opforest.core.vertex_list import add, members, new_list
 
 
 @kernel
@@ -28,9 +27,7 @@ def _insert(arrays, index, bound, z, measured, metric, report):
     near, distances, m = find_candidates(arrays, index, bound, z, measured, metric)
     extend(bound, z, near[0], distances[0])
     n_seeds, is_seed = counters.prototypes, vertices[z].label != UNLABELED
-    changed = np.empty(16, np.int64)
-    changed[0] = z
-    n_changed = 1
+    changed = add(new_list(), z)
     isolate(vertices, z)
     link(vertices, z, near[0], distances[0])
     arrays.seed_parent[z] = -1
@@ -38,7 +35,7 @@ def _insert(arrays, index, bound, z, measured, metric, report):
         vertices[z].cuts = 1
         cost[z] = 0
         counters.prototypes += 1
-        changed, n_changed = offer_edge(arrays, z, near[0], changed, n_changed)
+        changed = offer_edge(arrays, z, near[0], changed)
     elif n_seeds > 0:
         arrays.seed_parent[z] = near[0]
         cost[z] = max(cost[near[0]], distances[0])
@@ -52,30 +49,30 @@ def _insert(arrays, index, bound, z, measured, metric, report):
             continue
         longest_left |= weight == counters.longest
         if n_seeds > 0:
-            changed, n_changed = _exchange(arrays, z, p, x, y, changed, n_changed)
+            changed = _exchange(arrays, z, p, x, y, changed)
     if longest_left:
         update_longest(vertices, counters, z + 1)
     if n_seeds == 0:
         cost[z] = 0
         if is_seed:
-            changed, n_changed = plant(arrays, z, changed, n_changed)
+            changed = plant(arrays, z, changed)
         else:
             vertices[z].label = 0
     insert_into_index(index, bound, z, arrays)
-    update_summaries(index, changed, n_changed, arrays)
+    update_summaries(index, members(changed), arrays)
     counters.size = z + 1
     counters.version += 1
     report.learned += 1
     report.prototypes_gained += is_seed
-    report.reconquered += n_changed
+    report.reconquered += changed[0]
 
 
 @helper
-def _exchange(arrays, z, p, x, y, changed, m):
+def _exchange(arrays, z, p, x, y, changed):
     """Adapt the paths to a tree in which the edge zp has replaced xy."""
     seed_parent = arrays.seed_parent
     if seed_parent[x] != y and seed_parent[y] != x:
-        return offer_edge(arrays, z, p, changed, m)
+        return offer_edge(arrays, z, p, changed)
     # A path led over xy, the largest edge of a cycle; now it leads over zp. Of z and p, the one
     # that is now a child of the other is on the side of x.
     near, far = z, p
@@ -85,7 +82,7 @@ def _exchange(arrays, z, p, x, y, changed, m):
     if seed_parent[x] != y:
         near, far, last = far, near, y
     redirect(arrays, near, last, far)
-    return follow(arrays, near, changed, m)
+    return follow(arrays, near, changed)
 
 
 @kernel
@@ -94,8 +91,8 @@ def label_exactly(arrays, index, chosen, labels, report):
     arrays, index = borrow(arrays), borrow(index)
     for i in range(chosen.shape[0]):
         arrays.vertices[chosen[i]].label = labels[i]
-        changed, n_changed = plant(arrays, chosen[i], np.empty(16, np.int64), 0)
-        update_summaries(index, changed, n_changed, arrays)
+        changed = plant(arrays, chosen[i], new_list())
+        update_summaries(index, members(changed), arrays)
         report[0].prototypes_gained += 1
-        report[0].reconquered += n_changed
+        report[0].reconquered += changed[0]
     arrays.counters[0].version += 1

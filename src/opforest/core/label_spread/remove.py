@@ -14,11 +14,11 @@ from opforest.core.dynamic.duplicates import attach_duplicates, detach_duplicate
 from opforest.core.dynamic.reconnect import reconnect
 from opforest.core.dynamic.remove import cut_out, delete_vertex
 from opforest.core.edge_order import precedes
-from opforest.core.heap import append
 from opforest.core.jit import borrow, helper, kernel
 from opforest.core.label_spread.index_summaries import update_summaries
 from opforest.core.label_spread.seed_paths import follow, redirect
 from opforest.core.rooted_tree import edge_weight, first_neighbor, next_neighbor
+from opforest.core.vertex_list import add, members, new_list
 
 
 @kernel
@@ -39,62 +39,55 @@ def _remove(arrays, index, bound, z, metric, report):
     delete_from_index(index, bound, z, arrays)
     duplicates = detach_duplicates(arrays.rows, vertices, z, metric)
     neighbors, weights = cut_out(vertices, z)
-    ends, n_ends = _list_ends(vertices, arrays.seed_parent, z, neighbors, duplicates)
+    ends = _list_ends(vertices, arrays.seed_parent, z, neighbors, duplicates)
     delete_vertex(vertices, counters, arrays.cost, z)
     arrays.seed_parent[z] = -1
     counters.prototypes -= was_seed
     reconnect(arrays, index, bound, duplicates, neighbors, weights, metric)
     attach_duplicates(vertices, duplicates)
-    changed = np.empty(16, np.int64)
-    n_changed = 0
-    if counters.prototypes > 0 and n_ends > 0:
-        changed, n_changed = _rejoin(arrays, ends[:n_ends], changed)
+    changed = new_list()
+    if counters.prototypes > 0 and ends[0] > 0:
+        changed = _rejoin(arrays, members(ends), changed)
     elif counters.prototypes == 0 and n_seeds > 0:
-        changed, n_changed = _reset_all(arrays, changed)
-    update_summaries(index, changed, n_changed, arrays)
+        changed = _reset_all(arrays, changed)
+    update_summaries(index, members(changed), arrays)
     counters.version += 1
     report.forgotten += 1
     report.prototypes_lost += was_seed
-    report.reconquered += n_changed
+    report.reconquered += changed[0]
 
 
 @helper
 def _list_ends(vertices, seed_parent, z, neighbors, duplicates):
-    """Return the vertices whose paths led to z next, and their number."""
-    ends = np.empty(8, np.int64)
-    m = 0
+    """Return the vertices whose paths led to z next."""
+    ends = new_list()
     for v in neighbors:
         if seed_parent[v] == z:
-            ends = append(ends, m, v)
-            m += 1
+            ends = add(ends, v)
     v = duplicates.first
     while v >= 0:
         if seed_parent[v] == z:
-            ends = append(ends, m, v)
-            m += 1
+            ends = add(ends, v)
         v = next_duplicate(vertices, v, duplicates)
-    return ends, m
+    return ends
 
 
 @helper
 def _reset_all(arrays, changed):
-    """Reset all vertices after the last seed was removed; return them and their number."""
-    m = 0
+    """Reset all vertices after the last seed was removed; return the changed ones."""
     for v in range(arrays.counters[0].size):
         if arrays.vertices[v].label >= 0:
             arrays.vertices[v].label = 0
             arrays.cost[v] = 0
             arrays.seed_parent[v] = -1
-            changed = append(changed, m, v)
-            m += 1
-    return changed, m
+            changed = add(changed, v)
+    return changed
 
 
 @helper
 def _rejoin(arrays, ends, changed):
     """Join components, whose paths end at ``ends``, to the rest; return the changed vertices."""
     counters, k = arrays.counters[0], ends.shape[0]
-    n_changed = 0
     stamp = counters.stamp + 2
     counters.stamp = stamp + k
     edges, sides, m = _list_joining_edges(arrays, stamp, ends)
@@ -110,20 +103,20 @@ def _rejoin(arrays, ends, changed):
             if is_joined[a]:
                 inner, outer, component = outer, inner, b
             redirect(arrays, inner, ends[component], outer)
-            changed, n_changed = follow(arrays, inner, changed, n_changed)
+            changed = follow(arrays, inner, changed)
             is_joined[component] = True
             n_joined += 1
-    return changed, n_changed
+    return changed
 
 
 @helper
 def _list_joining_edges(arrays, stamp, ends):
     """Return the smallest edges that join all components, their sides, and their number."""
     vertices, k = arrays.vertices, ends.shape[0]
-    u, v, m = _list_exits(vertices, arrays.seed_parent, stamp, ends)
+    u, v = _list_exits(vertices, arrays.seed_parent, stamp, ends)
     group = np.arange(k + 1)  # the last one is the rest
     edges, sides, n_edges = np.empty((k, 2), np.int64), np.empty((k, 2), np.int64), 0
-    for i in _sort_edges(vertices, u[:m], v[:m]):
+    for i in _sort_edges(vertices, u, v):
         a = component_of(vertices, u[i], stamp, k, k)
         b = component_of(vertices, v[i], stamp, k, k)
         group_a, group_b = find_group(group, a), find_group(group, b)
@@ -138,29 +131,24 @@ def _list_joining_edges(arrays, stamp, ends):
 @helper
 def _list_exits(vertices, seed_parent, stamp, ends):
     """Mark the members of all components, and return the ends of the edges that leave them."""
-    member = np.empty(16, np.int64)
-    m = 0
+    found = new_list()
     for i in range(ends.shape[0]):
         vertices[ends[i]].mark = stamp + i
-        member = append(member, m, ends[i])
-        m += 1
-    u, v = np.empty(16, np.int64), np.empty(16, np.int64)
-    n_exits = 0
-    i = 0
-    while i < m:
-        a = member[i]
+        found = add(found, ends[i])
+    u, v = new_list(), new_list()
+    i = 1
+    while i <= found[0]:
+        a = found[i]
         i += 1
         t = first_neighbor(vertices, a)
         while t >= 0:
             if seed_parent[t] == a:
                 vertices[t].mark = vertices[a].mark
-                member = append(member, m, t)
-                m += 1
+                found = add(found, t)
             elif seed_parent[a] != t:
-                u, v = append(u, n_exits, a), append(v, n_exits, t)
-                n_exits += 1
+                u, v = add(u, a), add(v, t)
             t = next_neighbor(vertices, a, t)
-    return u, v, n_exits
+    return members(u), members(v)
 
 
 @helper

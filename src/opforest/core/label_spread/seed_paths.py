@@ -4,14 +4,12 @@ Paths consist of edges of the spanning tree. With one additional vertex above al
 minimum spanning tree themselves: a new edge closes a cycle, and the largest edge of the cycle is
 removed.
 
-Functions that change labels or costs append the changed vertices to a list, and return the list
-and its length.
+Functions that change labels or costs add the changed vertices to a list and return it.
 """
 
 import numpy as np
 
 from opforest.core.edge_order import precedes
-from opforest.core.heap import append
 from opforest.core.jit import helper
 from opforest.core.rooted_tree import (
     edge_weight,
@@ -20,6 +18,7 @@ from opforest.core.rooted_tree import (
     heaviest_to_ancestor,
     next_neighbor,
 )
+from opforest.core.vertex_list import add
 
 
 @helper
@@ -41,7 +40,7 @@ def redirect(arrays, u, last, target):
 
 
 @helper
-def follow(arrays, u, changed, m):
+def follow(arrays, u, changed):
     """Update labels and costs of u, whose path was redirected, and of all behind it."""
     vertices, cost, seed_parent = arrays.vertices, arrays.cost, arrays.seed_parent
     stamp = arrays.counters[0].stamp
@@ -51,10 +50,9 @@ def follow(arrays, u, changed, m):
     else:
         cost[u] = max(cost[after], edge_weight(vertices, u, after))
         vertices[u].label = vertices[after].label
-    changed = append(changed, m, u)
-    i = m
-    m += 1
-    while i < m:
+    changed = add(changed, u)
+    i = changed[0]
+    while i <= changed[0]:
         v = changed[i]
         i += 1
         label = vertices[v].label
@@ -66,22 +64,20 @@ def follow(arrays, u, changed, m):
                 if differs or vertices[t].mark == stamp:
                     cost[t] = value
                     vertices[t].label = label
-                    changed = append(changed, m, t)
-                    m += 1
+                    changed = add(changed, t)
             t = next_neighbor(vertices, v, t)
-    return changed, m
+    return changed
 
 
 @helper
-def _spread_first(arrays, seed, changed, m):
+def _spread_first(arrays, seed, changed):
     """Spread the label of the first seed over a tree that had none."""
     vertices, cost, seed_parent = arrays.vertices, arrays.cost, arrays.seed_parent
     seed_parent[seed] = -1
     cost[seed] = 0
-    changed = append(changed, m, seed)
-    i = m
-    m += 1
-    while i < m:
+    changed = add(changed, seed)
+    i = changed[0]
+    while i <= changed[0]:
         v = changed[i]
         i += 1
         t = first_neighbor(vertices, v)
@@ -90,37 +86,36 @@ def _spread_first(arrays, seed, changed, m):
                 seed_parent[t] = v
                 cost[t] = max(cost[v], edge_weight(vertices, v, t))
                 vertices[t].label = vertices[seed].label
-                changed = append(changed, m, t)
-                m += 1
+                changed = add(changed, t)
             t = next_neighbor(vertices, v, t)
-    return changed, m
+    return changed
 
 
 @helper
-def plant(arrays, v, changed, m):
+def plant(arrays, v, changed):
     """Make v, which already has its label, a seed: the largest edge on its path is removed."""
     arrays.vertices[v].cuts = 1
     arrays.counters[0].prototypes += 1
     if arrays.counters[0].prototypes == 1:
-        return _spread_first(arrays, v, changed, m)
+        return _spread_first(arrays, v, changed)
     none = np.int64(-1)
     last = heaviest_to_ancestor(arrays.vertices, arrays.seed_parent, v, none)
     redirect(arrays, v, last, none)
-    return follow(arrays, v, changed, m)
+    return follow(arrays, v, changed)
 
 
 @helper
-def offer_edge(arrays, u, v, changed, m):
+def offer_edge(arrays, u, v, changed):
     """Let paths use a new edge of the tree, unless it is the largest of its cycle."""
     vertices, cost, seed_parent = arrays.vertices, arrays.cost, arrays.seed_parent
     weight = edge_weight(vertices, u, v)
     if weight > cost[u] and weight > cost[v]:
-        return changed, m
+        return changed
     near, far, last = heaviest_on_cycle(vertices, seed_parent, arrays.counters[0], u, v)
     if last < 0:
-        return changed, m
+        return changed
     after = np.int64(seed_parent[last])
     if precedes(edge_weight(vertices, last, after), last, after, weight, u, v):
-        return changed, m
+        return changed
     redirect(arrays, near, last, far)
-    return follow(arrays, near, changed, m)
+    return follow(arrays, near, changed)

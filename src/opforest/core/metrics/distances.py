@@ -6,135 +6,75 @@ is fast, and bit for bit equal to measuring each pair alone. Metrics that need w
 row-major points instead, and precomputed distances are looked up in their table.
 """
 
-import math
-
 import numpy as np
 from numba import types
 from numba.np.numpy_support import as_dtype
 
 from opforest.core.jit import anywhere, helper, kernel, overload
-from opforest.core.metrics.rare_distances import ADDING, MEASURING
-from opforest.core.metrics.types import (
-    UNDEFINED,
-    BrayCurtis,
-    Canberra,
-    Chebyshev,
-    ChiSquared,
-    Hamming,
-    Manhattan,
-    Minkowski,
-    SquaredEuclidean,
-    Table,
-    is_separable,
-)  # fmt: skip
+from opforest.core.metrics.formulas import ADDITIONS, MEASURES
+from opforest.core.metrics.types import UNDEFINED, Minkowski, Table, is_separable
 
 #: Points in a tile.
 TILE = 512
 
-#: Features measured between two looks at whether a tile can be left.
+#: Features measured between two checks whether the rest of a tile can be skipped.
 STRIDE = 16
 
-#: Bytes of points that fit into the cache. Within it, adding four features at once is up to a fifth
-#: faster; beyond it, reading one feature at a time is about one and a half times as fast.
+#: Bytes of points that fit into the cache. Within it, adding four features at once is up to 20 %
+#: faster; beyond it, reading one feature at a time is about 1.5 times as fast.
 CACHED = 12 << 20
 
 
 def accumulate(total, a, b, metric):
-    """Take one feature into the running total of a separable metric (compiled code only)."""
-    raise TypeError("accumulate() is for compiled code")
+    """Add one feature to a running total (compiled code only)."""
 
 
 @overload(accumulate)
 def _accumulate(total, a, b, metric):
-    zero = as_dtype(total).type(0)  # a literal 0.0 would turn float32 into float64
-    one = as_dtype(total).type(1)
-    kind = metric.instance_class
-    if kind is SquaredEuclidean:
-        return lambda total, a, b, metric: total + (a - b) * (a - b)
-    if kind is Manhattan:
-        return lambda total, a, b, metric: total + abs(a - b)
-    if kind is Chebyshev:
-        return lambda total, a, b, metric: abs(a - b) if abs(a - b) > total else total
-    if kind is Hamming:
-        return lambda total, a, b, metric: total + (one if a != b else zero)
-    if kind is Canberra:
+    return ADDITIONS.get(metric.instance_class)
 
-        def add_canberra(total, a, b, metric):
-            size = abs(a) + abs(b)
-            return total + (abs(a - b) / size if size > zero else zero)
 
-        return add_canberra
-    if kind is ChiSquared:
-
-        def add_chi_squared(total, a, b, metric):
-            size = a + b
-            return total + ((a - b) * ((a - b) / size) if size > zero else zero)
-
-        return add_chi_squared
-    return ADDING[kind](zero, one) if kind in ADDING else None
+def zero_total(dtype, metric):
+    """Return the running total of no features; powers are summed in double precision."""
+    return np.float64(0) if metric.instance_class is Minkowski else dtype(0)
 
 
 def distance(x, y, metric):
     """Measure one pair of vectors in the metric's reduced units (compiled code only)."""
-    raise TypeError("distance() is for compiled code")
 
 
 @overload(distance)
 def _distance(x, y, metric):
     dtype = as_dtype(x.dtype).type
-    zero = dtype(0)
-    undefined = dtype(UNDEFINED)
     if isinstance(metric, types.Dispatcher):
+        undefined = dtype(UNDEFINED)
 
-        def user_distance(x, y, metric):
+        def call_user(x, y, metric):
             value = dtype(metric(x, y))
-            return abs(value) if zero <= value < np.inf else undefined
+            return abs(value) if 0 <= value < np.inf else undefined
 
-        return user_distance
-    if metric.instance_class is Minkowski:
+        return call_user
+    if metric.instance_class in MEASURES:
+        return MEASURES[metric.instance_class]
+    zero = zero_total(dtype, metric)
 
-        def minkowski_distance(x, y, metric):
-            total = 0.0
-            for k in range(x.shape[0]):
-                total += math.pow(abs(x[k] - y[k]), metric.p)
-            return dtype(total)
+    def add_features(x, y, metric):
+        total = zero
+        for k in range(x.shape[0]):
+            total = accumulate(total, x[k], y[k], metric)
+        return dtype(total)
 
-        return minkowski_distance
-    if metric.instance_class is BrayCurtis:
-
-        def bray_curtis_distance(x, y, metric):
-            apart = zero
-            size = zero
-            for k in range(x.shape[0]):
-                apart += abs(x[k] - y[k])
-                size += abs(x[k] + y[k])
-            if apart == zero:
-                return zero
-            return apart / size if size > zero else undefined
-
-        return bray_curtis_distance
-    if metric.instance_class in MEASURING:
-        return MEASURING[metric.instance_class](zero, dtype(1))
-    if is_separable(metric):
-
-        def separable_distance(x, y, metric):
-            total = zero
-            for k in range(x.shape[0]):
-                total = accumulate(total, x[k], y[k], metric)
-            return total
-
-        return separable_distance
-    return None
+    return add_features if metric.instance_class in ADDITIONS else None
 
 
 @anywhere
 def count_tiles(n):
-    """Return how many tiles n points take."""
+    """Return the number of tiles of n points."""
     return (n + TILE - 1) // TILE
 
 
 def make_tiles(rows, chosen, metric):
-    """Return the chosen rows, in that order, in tiles; no tiles for a metric that reads rows."""
+    """Return the chosen rows in tiles; without coordinates for a metric that reads rows."""
     d = rows.shape[1] if is_separable(metric) else 0
     tiles = np.zeros((count_tiles(len(chosen)), d, TILE), rows.dtype)
     fill_tiles(rows, chosen, tiles, 0)
@@ -194,7 +134,7 @@ def _add_four(out, a, b, c, d, column_a, column_b, column_c, column_d, metric):
 
 @helper
 def _add_features(out, x, tile, begin, end, far, metric):
-    """Take the features ``begin`` to ``end`` into the running totals ``out``."""
+    """Add the features ``begin`` to ``end`` to the running totals ``out``."""
     fours = 0 if far else (end - begin) // 4
     for four in range(fours):
         k = begin + 4 * four
@@ -207,8 +147,7 @@ def _add_features(out, x, tile, begin, end, far, metric):
 
 
 def count_within(out, limit):
-    """Count the entries of ``out`` up to ``limit``, one number or one for each entry."""
-    raise TypeError("count_within() is for compiled code")
+    """Count the entries of ``out`` up to ``limit``, a number or an array (compiled code only)."""
 
 
 @overload(count_within)
@@ -238,18 +177,18 @@ def _measure_tile(out, x, tile, far, limit, metric):
     _start(out, x[0] - x[0], x[0], tile[0], metric)
     for k in range(1, d, STRIDE):
         _add_features(out, x, tile, k, min(k + STRIDE, d), far, metric)
-        # Totals never fall: once all are past their limits, the rest needs no look.
+        # Totals never fall: once all exceed their limits, the rest can be skipped.
         if k + STRIDE < d and count_within(out, limit) == 0:
             return 0
     return count_within(out, limit)
 
 
-def _at(vertex, j):
-    """Return the index of point j of a tile."""
+def _index_of(vertex, j):
+    """Return the index of point j of a tile (compiled code only)."""
 
 
-@overload(_at)
-def _index_at(vertex, j):
+@overload(_index_of)
+def _index_index_of(vertex, j):
     if isinstance(vertex, types.Array):
         return lambda vertex, j: vertex[j]
     return lambda vertex, j: vertex + j
@@ -258,6 +197,8 @@ def _index_at(vertex, j):
 def measure(out, x, u, rows, tile, vertex, limit, metric):
     """Write the distances from one point to a tile of points, unless all exceed ``limit``.
 
+    For compiled code only.
+
     Parameters
     ----------
     out : array of length m
@@ -265,7 +206,7 @@ def measure(out, x, u, rows, tile, vertex, limit, metric):
     x : array
         The point: its coordinates, or its row of the table.
     u : int
-        Its index, or a larger one than any in ``vertex`` if it is no training point.
+        Its index, or one larger than any in ``vertex`` if it is not a training point.
     rows : array
         Coordinates, or the table, by vertex.
     tile : array of shape (d, TILE)
@@ -273,20 +214,19 @@ def measure(out, x, u, rows, tile, vertex, limit, metric):
     vertex : array of length m, or int
         Their indices; an integer is the first of m successive ones.
     limit : float or array of length m
-        The distances of interest.
+        The largest distances of interest.
 
     Returns
     -------
     int
         How many distances are within the limit.
     """
-    raise TypeError("measure() is for compiled code")
 
 
 @overload(measure)
 def _measure(out, x, u, rows, tile, vertex, limit, metric):
-    # Of a pair, the point with the smaller index always comes first, so that even a user's
-    # function that is not quite symmetric has one value for it.
+    # The point with the smaller index always comes first, so that even a user's function that is
+    # slightly asymmetric has one value for a pair.
     if is_separable(metric):
         if isinstance(vertex, types.Array):  # Prim's algorithm, whose points become fewer
             return lambda out, x, u, rows, tile, vertex, limit, metric: _measure_tile(
@@ -299,14 +239,14 @@ def _measure(out, x, u, rows, tile, vertex, limit, metric):
 
         def look_up(out, x, u, rows, tile, vertex, limit, metric):
             for j in range(out.shape[0]):
-                out[j] = x[_at(vertex, j)]
+                out[j] = x[_index_of(vertex, j)]
             return count_within(out, limit)
 
         return look_up
 
     def measure_pairs(out, x, u, rows, tile, vertex, limit, metric):
         for j in range(out.shape[0]):
-            v = _at(vertex, j)
+            v = _index_of(vertex, j)
             if u < v:
                 out[j] = distance(x, rows[v], metric)
             else:
@@ -318,7 +258,6 @@ def _measure(out, x, u, rows, tile, vertex, limit, metric):
 
 def between(u, v, rows, metric):
     """Measure the training points u and v (compiled code only)."""
-    raise TypeError("between() is for compiled code")
 
 
 @overload(between)
@@ -340,7 +279,7 @@ def measure_edges(rows, parent, metric):
 
 @kernel
 def measure_pairs(rows, other, out, metric):
-    """Write the distance from each point to each of those that its row of ``other`` names."""
+    """Write the distance from each point to the points in its row of ``other``."""
     for u in range(other.shape[0]):
         for slot in range(other.shape[1]):
             out[u, slot] = between(u, other[u, slot], rows, metric)
@@ -348,10 +287,7 @@ def measure_pairs(rows, other, out, metric):
 
 @kernel
 def find_undefined(rows, begin, end, metric):
-    """Return the first pair of a row from ``begin`` on and one before it with no proper distance.
-
-    The answer is (−1, −1) if there is none.
-    """
+    """Return the first undefined pair with a row from ``begin`` on, or (−1, −1)."""
     for v in range(begin, end):
         for u in range(v):
             value = between(u, v, rows, metric)

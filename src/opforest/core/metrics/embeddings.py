@@ -11,7 +11,7 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 
-def unit_rows(X: Array) -> Array:
+def normalize_rows(X: Array) -> Array:
     """Scale rows to length 1: their squared distances are twice the cosine distance."""
     largest = np.abs(X).max(axis=1)
     if not largest.all():
@@ -19,30 +19,25 @@ def unit_rows(X: Array) -> Array:
             f"metric 'cosine' is undefined for a zero vector, and row {int(largest.argmin())} of X "
             "is one. Remove such examples or choose a metric such as 'euclidean'."
         )
-    return _normalized(X / largest[:, None])
+    return _normalize(X / largest[:, None])
 
 
-def centered_unit_rows(X: Array) -> Array:
+def normalize_centered_rows(X: Array) -> Array:
     """Subtract its mean from each row and scale it to length 1, as for the correlation."""
-    spread = X.max(axis=1) - X.min(axis=1)
-    if not spread.all():
+    extent = X.max(axis=1) - X.min(axis=1)
+    if not extent.all():
         raise ValueError(
             "metric 'correlation' is undefined for a vector whose features are all equal, and row "
-            f"{int(spread.argmin())} of X is one. Remove such examples or choose a metric such as "
+            f"{int(extent.argmin())} of X is one. Remove such examples or choose a metric such as "
             "'euclidean'."
         )
-    scaled = (X - X.min(axis=1)[:, None]) / spread[:, None]  # large offsets would cost precision
-    total = np.zeros(len(X), X.dtype)
-    for column in scaled.T:
-        total += column
-    return _normalized(scaled - (total / X.shape[1])[:, None])
+    scaled = (X - X.min(axis=1)[:, None]) / extent[:, None]  # large offsets would cost precision
+    return _normalize(scaled - (_add_columns(scaled) / X.shape[1])[:, None])
 
 
-def roots_of_shares(X: Array) -> Array:
+def root_distributions(X: Array) -> Array:
     """Return the square roots of distributions: rows that sum to 1."""
-    total = np.zeros(len(X), X.dtype)
-    for column in X.T:
-        total += column
+    total = _add_columns(X)
     wrong = np.flatnonzero(~(np.abs(total - 1) <= 1e-4))
     if len(wrong):
         raise ValueError(
@@ -53,8 +48,12 @@ def roots_of_shares(X: Array) -> Array:
     return np.sqrt(X)
 
 
-def _normalized(X: Array) -> Array:
+def _normalize(X: Array) -> Array:
+    return np.asarray(X / np.sqrt(_add_columns(X * X))[:, None])
+
+
+def _add_columns(X: Array) -> Array:
     total = np.zeros(len(X), X.dtype)
     for column in X.T:
-        total += column * column
-    return X / np.sqrt(total)[:, None]
+        total += column
+    return total

@@ -1,7 +1,7 @@
-"""Metric objects, as the rest of the library uses them: built-in, precomputed, and callable."""
+"""Metric objects: built-in, precomputed, and callable."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -9,45 +9,34 @@ import numpy as np
 
 from opforest._utils.warn import warn
 from opforest.core.jit import is_jitted
-from opforest.core.metrics.types import (
-    Array,
-    BrayCurtis,
-    Chebyshev,
-    Manhattan,
-    Minkowski,
-    SquaredEuclidean,
-    Table,
-    is_separable,
-)
+from opforest.core.metrics import types
+from opforest.core.metrics.types import Array
+from opforest.core.metrics.units import CONVERSIONS
 
-#: Tells the id of the example at an index, for messages.
+#: Returns the id of the example at an index, for messages.
 IdAt = Callable[[int], int]
-
-
-def _same(reduced: Array, d: int) -> Array:
-    return reduced
 
 
 @cache
 def _largest_feature(dtype: np.dtype[Any], n_features: int, power: float) -> float:
-    """Return how large features may be, so that no distance overflows."""
+    """Return the largest features for which no distance overflows."""
     return float((np.finfo(dtype).max / (4 * n_features)) ** (1 / power) / 2)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A dissimilarity as the rest of the library uses it.
+    """A dissimilarity.
 
     Attributes
     ----------
     name : str
         Its name.
-    kernel : NamedTuple or jitted function
-        What kernels use to measure, in reduced units.
+    kernel : namedtuple or jitted function
+        Selects how kernels measure, in reduced units.
     embedding : callable
-        Maps examples to the points that kernels measure, or raises a ``ValueError``.
-    conversion : callable
-        Maps reduced distances and the number of features to the metric's own units.
+        Maps examples to the points that kernels measure; may raise a ``ValueError``.
+    conversion : str
+        The entry of ``CONVERSIONS`` that maps reduced distances to the metric's own units.
     power : float
         The power to which the kernel raises differences; it limits how large features may be.
     non_negative : bool
@@ -61,7 +50,7 @@ class Metric:
     name: str
     kernel: Any
     embedding: Callable[[Array], Array] = np.asarray
-    conversion: Callable[[Array, int], Array] = field(default=_same, compare=False)
+    conversion: str = "same"
     power: float = 1.0
     non_negative: bool = False
     positive: bool = False
@@ -70,34 +59,34 @@ class Metric:
     @property
     def is_separable(self) -> bool:
         """Whether many points can be measured side by side."""
-        return is_separable(self.kernel)
+        return types.is_separable(self.kernel)
 
     @property
     def is_indexable(self) -> bool:
         """Whether a k-d tree can search by the metric."""
-        if isinstance(self.kernel, Minkowski):
+        if isinstance(self.kernel, types.Minkowski):
             return self.kernel.p >= 1  # below, it is not convex
-        return isinstance(self.kernel, SquaredEuclidean | Manhattan | Chebyshev)
+        return isinstance(self.kernel, types.SquaredEuclidean | types.Manhattan | types.Chebyshev)
 
     @property
     def is_table(self) -> bool:
-        """Whether kernels look distances up instead of measuring."""
-        return isinstance(self.kernel, Table)
+        """Whether kernels look up distances instead of measuring."""
+        return isinstance(self.kernel, types.Table)
 
     @property
     def keeps_points(self) -> bool:
-        """Whether examples are kept as they came, and can be drawn."""
+        """Whether examples are kept unchanged, and can be drawn."""
         return self.embedding is np.asarray and not self.is_precomputed
 
     @property
     def is_precomputed(self) -> bool:
-        """Whether the caller gives distances instead of examples."""
+        """Whether the caller passes distances instead of examples."""
         return isinstance(self, PrecomputedMetric)
 
     @property
     def may_be_undefined(self) -> bool:
         """Whether the distance of two valid points may be undefined."""
-        return is_jitted(self.kernel) or isinstance(self.kernel, BrayCurtis)
+        return is_jitted(self.kernel) or isinstance(self.kernel, types.BrayCurtis)
 
     def embed(self, X: Array) -> Array:
         """Return the points that represent the examples ``X``; never a view of them."""
@@ -105,22 +94,22 @@ class Metric:
         return np.array(self.embedding(X), dtype=X.dtype, order="C", copy=True)
 
     def training_rows(self, points: Array) -> Array:
-        """Return what kernels read to measure training points against each other."""
+        """Return the rows that kernels read to measure training points."""
         self.check_function(points)
         self._warn_of_underflow(points)
         return points
 
     def query_rows(self, X: Array, points: Array, id_at: IdAt = int) -> Array:
-        """Return what kernels read to measure the queries ``X`` against training points.
+        """Return the rows that kernels read to measure the queries ``X`` against training points.
 
-        ``id_at`` is what errors call a training point.
+        ``id_at`` returns the ids of training points, for errors.
         """
         return self.embed(X)
 
     def new_rows(self, X: Array, points: Array, id_at: IdAt = int) -> tuple[Array, Array]:
-        """Return the points of new examples, and what kernels read to measure them.
+        """Return the points of new examples, and the rows that kernels read to measure them.
 
-        For a table these are the distances to the ``points`` and to the new examples themselves.
+        For a table, the rows are the distances to ``points`` and to the new examples.
         """
         embedded = self.embed(X)
         return embedded, embedded
@@ -128,14 +117,14 @@ class Metric:
     def to_units(self, reduced: Array, n_features: int) -> Array:
         """Convert reduced distances to the metric's own units.
 
-        Infinity, the offer of a class without examples, is no distance and stays what it is: a
+        Infinity, the offer of a class without examples, is not a distance and stays infinite: a
         metric whose largest value is 1 would make it 1.
         """
-        nobody = np.isinf(reduced)
-        if not nobody.any():
-            return self.conversion(reduced, n_features)
-        converted = self.conversion(np.where(nobody, 0, reduced), n_features)
-        return np.where(nobody, np.asarray(np.inf, converted.dtype), converted)
+        is_infinite = np.isinf(reduced)
+        with np.errstate(divide="ignore"):
+            convert, params = CONVERSIONS[self.conversion], dict(self.params)
+            converted = np.asarray(convert(np.where(is_infinite, 0, reduced), n_features, params))
+        return np.where(is_infinite, np.asarray(np.inf, converted.dtype), converted)
 
     def check_defined(self, reduced: Array, describe: Callable[[int], str]) -> None:
         """Raise a ``ValueError`` unless all these reduced distances are finite and not negative."""
@@ -147,7 +136,7 @@ class Metric:
             )
 
     def check_function(self, points: Array) -> None:
-        """Call a user's jitted function once, so that its errors do not surface in our kernels."""
+        """Call a user's jitted function once, so that its errors do not surface in kernels."""
         if is_jitted(self.kernel):
             try:
                 float(self.kernel(points[0], points[0]))
@@ -160,16 +149,16 @@ class Metric:
                 ) from error
 
     def _warn_of_underflow(self, points: Array) -> None:
-        spread = float((points.max(axis=0) - points.min(axis=0)).max())
+        extent = float((points.max(axis=0) - points.min(axis=0)).max())
         precision = np.finfo(points.dtype)
-        if 0 < spread < float(precision.tiny / precision.eps) ** (1 / self.power):
+        if 0 < extent < float(precision.tiny / precision.eps) ** (1 / self.power):
             warn(
-                f"features differ so little, by at most {spread:.3g}, that distances by metric "
+                f"features differ so little, by at most {extent:.3g}, that distances by metric "
                 f"{self.name!r} are lost to rounding in {points.dtype}. Rescale the features."
             )
 
     def check_features(self, X: Array) -> None:
-        """Raise a ``ValueError`` if the metric is undefined for features, or would overflow."""
+        """Raise a ``ValueError`` if the metric is undefined for features or would overflow."""
         if self.non_negative and X.min() < 0:
             row, column = np.argwhere(X < 0)[0]
             raise ValueError(
@@ -195,7 +184,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class PrecomputedMetric(Metric):
-    """Distances given by the caller: (n, n) to learn from, (m, n) for queries."""
+    """Distances given by the caller: (n, n) for training, (m, n) for queries."""
 
     def embed(self, X: Array) -> Array:
         """Check a square table of training distances and return a copy of it."""
@@ -204,7 +193,7 @@ class PrecomputedMetric(Metric):
                 "metric='precomputed' needs a square matrix of distances between the training "
                 f"examples, got shape {X.shape}."
             )
-        table = _checked_table(X)
+        table = _check_table(X)
         if not _is_close(X, X.T):
             u, v = np.unravel_index(np.abs(X - X.T).argmax(), X.shape)
             raise ValueError(
@@ -216,14 +205,14 @@ class PrecomputedMetric(Metric):
 
     def query_rows(self, X: Array, points: Array, id_at: IdAt = int) -> Array:
         """Check distances from queries to training examples."""
-        return _checked_table(X)
+        return _check_table(X)
 
     def new_rows(self, X: Array, points: Array, id_at: IdAt = int) -> tuple[Array, Array]:
         """Check distances from new examples to the old ones and to each other."""
         known = len(points)
-        table = _checked_table(X)
+        table = _check_table(X)
         if X.shape[1] == known:
-            table = np.hstack((table, _distances_of_copies(table, points)))
+            table = np.hstack((table, _distances_of_duplicates(table, points)))
         elif X.shape[1] != known + len(X):
             raise ValueError(
                 f"X has {X.shape[1]} features, but OPFClassifier is expecting {known} features as "
@@ -235,29 +224,29 @@ class PrecomputedMetric(Metric):
 
 
 def _is_close(a: Array, b: Array) -> bool:
-    """Tell whether distances are equal up to rounding."""
+    """Return whether distances are equal up to rounding."""
     return bool(np.allclose(a, b, rtol=1e-5, atol=1e-8 * a.max()))
 
 
-def _distances_of_copies(table: Array, points: Array) -> Array:
-    """Return the distances between new examples, all but one of which are copies of known ones."""
-    copied = np.full(len(table), -1)
+def _distances_of_duplicates(table: Array, points: Array) -> Array:
+    """Return the distances between new examples, all but one of which duplicate known ones."""
+    original = np.full(len(table), -1)
     for i, row in enumerate(table):
         same = [k for k in np.flatnonzero(row == 0) if _is_close(row, points[k])]
-        copied[i] = same[0] if same else -1
-    if (copied < 0).sum() > 1:
+        original[i] = same[0] if same else -1
+    if (original < 0).sum() > 1:
         raise ValueError(
             f"metric='precomputed' needs {len(table)} more columns: the distances between the "
             f"{len(table)} new examples, after those to the {len(points)} known ones."
         )
-    between = np.where(copied >= 0, table[:, copied], table[:, copied].T)
+    between = np.where(original >= 0, table[:, original], table[:, original].T)
     np.fill_diagonal(between, 0)
     return between
 
 
 @dataclass(frozen=True)
 class CallableMetric(Metric):
-    """A Python function of two vectors; its distances are measured beforehand, pair by pair."""
+    """A Python function of two vectors, called for every pair beforehand."""
 
     function: Callable[..., float] = max
 
@@ -296,13 +285,13 @@ class CallableMetric(Metric):
 
 
 def name_pair(u: int, v: int, first: int, id_at: IdAt = int) -> str:
-    """Return what to call a pair: u counts known examples and then rows of X, v rows of X."""
+    """Return a name of a pair for errors: u counts known examples, then rows of X; v rows of X."""
     if u < first:
         return f"example {id_at(u)} and row {v} of X"
     return f"rows {u - first} and {v} of X"
 
 
-def _checked_table(X: Array) -> Array:
+def _check_table(X: Array) -> Array:
     if X.min() < 0:
         row, column = np.argwhere(X < 0)[0]
         raise ValueError(

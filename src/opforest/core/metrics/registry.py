@@ -9,7 +9,6 @@ metric's own units when they are returned.
 
 import difflib
 from collections.abc import Callable, Mapping
-from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -17,75 +16,65 @@ import numpy as np
 
 from opforest._utils.warn import warn
 from opforest.core.jit import is_jitted
-from opforest.core.metrics import types as more
-from opforest.core.metrics import units
-from opforest.core.metrics.embeddings import centered_unit_rows, roots_of_shares, unit_rows
-from opforest.core.metrics.metric import CallableMetric, Metric, PrecomputedMetric, _same
-from opforest.core.metrics.types import (
-    REFUSED,
-    BrayCurtis,
-    Canberra,
-    Chebyshev,
-    ChiSquared,
-    Hamming,
-    Manhattan,
-    Minkowski,
-    SquaredEuclidean,
-    Table,
+from opforest.core.metrics import types
+from opforest.core.metrics.embeddings import (
+    normalize_centered_rows,
+    normalize_rows,
+    root_distributions,
 )
+from opforest.core.metrics.metric import CallableMetric, Metric, PrecomputedMetric
 
-_SQUARED = SquaredEuclidean()
-_TWICE, _QUARTER = partial(units.times, factor=2), partial(units.times, factor=0.25)
+_SQUARED = types.SquaredEuclidean()
 _NAMED = {
     metric.name: metric
     for metric in (
-        Metric("euclidean", _SQUARED, conversion=units.sqrt, power=2),
+        Metric("euclidean", _SQUARED, conversion="root", power=2),
         Metric("sqeuclidean", _SQUARED, power=2),
-        Metric("log_squared_euclidean", _SQUARED, conversion=units.log, power=2),
-        Metric("log_euclidean", _SQUARED, conversion=units.log_of_root, power=2),
-        Metric("average_euclidean", _SQUARED, conversion=units.root_of_share, power=2),
-        Metric("manhattan", Manhattan()),
-        Metric("gower", Manhattan(), conversion=units.share),
-        Metric("non_intersection", Manhattan(), conversion=units.half),
-        Metric("chebyshev", Chebyshev()),
-        Metric("canberra", Canberra()),
-        Metric("lorentzian", more.Lorentzian()),
-        Metric("hassanat", more.Hassanat()),
-        Metric("braycurtis", BrayCurtis()),
-        Metric("soergel", BrayCurtis(), conversion=units.soergel, non_negative=True),
-        Metric("kulczynski", BrayCurtis(), conversion=units.kulczynski, non_negative=True),
-        Metric("hamming", Hamming(), conversion=units.share),
-        Metric("cosine", _SQUARED, unit_rows, units.half),
-        Metric("chord", _SQUARED, unit_rows, units.sqrt),
-        Metric("correlation", _SQUARED, centered_unit_rows, units.half),
-        Metric("jaccard", more.Jaccard(), power=2),
-        Metric("dice", more.Jaccard(), conversion=units.dice, power=2),
-        Metric("mean_censored_euclidean", more.MeanCensoredEuclidean(),
-               conversion=units.sqrt, power=2),
-        Metric("chi_squared", ChiSquared(), conversion=units.half, non_negative=True),
-        Metric("squared_chi_squared", ChiSquared(), non_negative=True),
-        Metric("sangvi", ChiSquared(), conversion=_TWICE, non_negative=True),
-        Metric("clark", more.Clark(), conversion=units.sqrt, non_negative=True),
-        Metric("divergence", more.Clark(), conversion=_TWICE, non_negative=True),
+        Metric("log_squared_euclidean", _SQUARED, conversion="log", power=2),
+        Metric("log_euclidean", _SQUARED, conversion="log_of_root", power=2),
+        Metric("average_euclidean", _SQUARED, conversion="root_mean", power=2),
+        Metric("manhattan", types.Manhattan()),
+        Metric("gower", types.Manhattan(), conversion="mean"),
+        Metric("non_intersection", types.Manhattan(), conversion="half"),
+        Metric("chebyshev", types.Chebyshev()),
+        Metric("canberra", types.Canberra()),
+        Metric("lorentzian", types.Lorentzian()),
+        Metric("hassanat", types.Hassanat()),
+        Metric("braycurtis", types.BrayCurtis()),
+        Metric("soergel", types.BrayCurtis(), conversion="soergel", non_negative=True),
+        Metric("kulczynski", types.BrayCurtis(), conversion="kulczynski", non_negative=True),
+        Metric("hamming", types.Hamming(), conversion="mean"),
+        Metric("cosine", _SQUARED, normalize_rows, "half"),
+        Metric("chord", _SQUARED, normalize_rows, "root"),
+        Metric("correlation", _SQUARED, normalize_centered_rows, "half"),
+        Metric("jaccard", types.Jaccard(), power=2),
+        Metric("dice", types.Jaccard(), conversion="dice", power=2),
+        Metric("mean_censored_euclidean", types.MeanCensoredEuclidean(),
+               conversion="root", power=2),
+        Metric("chi_squared", types.ChiSquared(), conversion="half", non_negative=True),
+        Metric("squared_chi_squared", types.ChiSquared(), non_negative=True),
+        Metric("sangvi", types.ChiSquared(), conversion="twice", non_negative=True),
+        Metric("clark", types.Clark(), conversion="root", non_negative=True),
+        Metric("divergence", types.Clark(), conversion="twice", non_negative=True),
         Metric("squared_chord", _SQUARED, np.sqrt, non_negative=True),
-        Metric("matusita", _SQUARED, np.sqrt, units.sqrt, non_negative=True),
-        Metric("hellinger", _SQUARED, np.sqrt, units.root_of_twice, non_negative=True),
-        Metric("bhattacharyya", _SQUARED, roots_of_shares, units.bhattacharyya, non_negative=True),
-        Metric("topsoe", more.Topsoe(), non_negative=True),
-        Metric("jensen_shannon", more.Topsoe(), conversion=units.half, non_negative=True),
-        Metric("jensen", more.Topsoe(), conversion=_QUARTER, non_negative=True),
-        Metric("vicis_symmetric3", more.VicisSymmetric3(), non_negative=True),
-        Metric("additive_symmetric", more.AdditiveSymmetric(),
-               conversion=_TWICE, power=3, positive=True, non_negative=True),
-        Metric("jeffreys", more.Jeffreys(), positive=True, non_negative=True),
-        Metric("max_symmetric", more.MaxSymmetric(), power=2, positive=True, non_negative=True),
-        Metric("min_symmetric", more.MinSymmetric(), power=2, positive=True, non_negative=True),
-        Metric("vicis_symmetric1", more.VicisSymmetric1(), power=2, positive=True,
+        Metric("matusita", _SQUARED, np.sqrt, "root", non_negative=True),
+        Metric("hellinger", _SQUARED, np.sqrt, "root_of_twice", non_negative=True),
+        Metric("bhattacharyya", _SQUARED, root_distributions, "bhattacharyya", non_negative=True),
+        Metric("topsoe", types.Topsoe(), non_negative=True),
+        Metric("jensen_shannon", types.Topsoe(), conversion="half", non_negative=True),
+        Metric("jensen", types.Topsoe(), conversion="quarter", non_negative=True),
+        Metric("vicis_symmetric3", types.VicisSymmetric3(), non_negative=True),
+        Metric("additive_symmetric", types.AdditiveSymmetric(),
+               conversion="twice", power=3, positive=True, non_negative=True),
+        Metric("jeffreys", types.Jeffreys(), positive=True, non_negative=True),
+        Metric("max_symmetric", types.MaxSymmetric(), power=2, positive=True, non_negative=True),
+        Metric("min_symmetric", types.MinSymmetric(), power=2, positive=True, non_negative=True),
+        Metric("vicis_symmetric1", types.VicisSymmetric1(), power=2, positive=True,
                non_negative=True),
-        Metric("vicis_symmetric2", more.VicisSymmetric2(), power=2, positive=True,
+        Metric("vicis_symmetric2", types.VicisSymmetric2(), power=2, positive=True,
                non_negative=True),
-        Metric("vicis_wave_hedges", more.VicisWaveHedges(), positive=True, non_negative=True),
-        PrecomputedMetric("precomputed", Table(), non_negative=True),
+        Metric("vicis_wave_hedges", types.VicisWaveHedges(), positive=True, non_negative=True),
+        PrecomputedMetric("precomputed", types.Table(), non_negative=True),
     )
 }  # fmt: skip
 
@@ -93,18 +82,19 @@ _NAMED = {
 def _minkowski(p: float = 2.0) -> Metric:
     if not isinstance(p, Real) or not p > 0:
         raise ValueError(f"metric 'minkowski' needs a parameter p > 0, got {p!r}.")
-    kernel: Any = {1: Manhattan(), 2: _SQUARED, np.inf: Chebyshev()}.get(p, Minkowski(float(p)))
+    kernel: Any = {1: types.Manhattan(), 2: _SQUARED, np.inf: types.Chebyshev()}.get(
+        p, types.Minkowski(float(p))
+    )
     power = 1.0 if np.isinf(p) else max(1.0, float(p))
-    conversion = _same if np.isinf(p) else partial(units.root, p=float(p))
     params = (("p", float(p)),)
-    return Metric("minkowski", kernel, conversion=conversion, power=power, params=params)
+    return Metric("minkowski", kernel, conversion="minkowski", power=power, params=params)
 
 
 def _gaussian_metric(gamma: float = 1.0) -> Metric:
     if not isinstance(gamma, Real) or not 0 < gamma < np.inf:
         raise ValueError(f"metric 'gaussian' needs a finite parameter gamma > 0, got {gamma!r}.")
-    conversion, params = partial(units.gaussian, gamma=float(gamma)), (("gamma", float(gamma)),)
-    return Metric("gaussian", _SQUARED, conversion=conversion, power=2, params=params)
+    params = (("gamma", float(gamma)),)
+    return Metric("gaussian", _SQUARED, conversion="gaussian", power=2, params=params)
 
 
 _PARAMETRIC: dict[str, tuple[str, Callable[..., Metric]]] = {
@@ -159,7 +149,7 @@ def resolve(metric: object, params: Mapping[str, Any] | None = None) -> Metric:
     --------
     >>> from opforest.metrics import resolve
     >>> resolve("minkowski", {"p": 1}).kernel
-    Manhattan()
+    types.Manhattan()
     """
     params = dict(params or {})
     if isinstance(metric, str):
@@ -175,14 +165,16 @@ def resolve(metric: object, params: Mapping[str, Any] | None = None) -> Metric:
             f"metric {name!r} is a Python function and is called for every pair of examples; "
             "decorate it with @numba.njit to have it compiled into the kernels."
         )
-        return CallableMetric(name, Table(), function=metric, params=tuple(params.items()))
+        return CallableMetric(name, types.Table(), function=metric, params=tuple(params.items()))
     raise ValueError(f"metric must be one of {list(METRIC_NAMES)} or a callable, got {metric!r}.")
 
 
 def _resolve_name(name: str, params: dict[str, Any]) -> Metric:
     name = ALIASES.get(name, name)
-    if name in REFUSED:
-        raise ValueError(f"metric {name!r} of OPFython is not a dissimilarity: {REFUSED[name]}.")
+    if name in types.REFUSED:
+        raise ValueError(
+            f"metric {name!r} of OPFython is not a dissimilarity: {types.REFUSED[name]}."
+        )
     if name not in METRIC_NAMES:
         close = difflib.get_close_matches(name, METRIC_NAMES, n=1, cutoff=0.5)
         hint = f" Did you mean {close[0]!r}?" if close else ""

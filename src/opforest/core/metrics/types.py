@@ -3,75 +3,55 @@
 Terms of 0 / 0 count as 0. Features that could cause any other division by 0 are rejected.
 """
 
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
+Array = npt.NDArray[Any]
 
-class Topsoe(NamedTuple):
-    """Σ a ln(2a / (a + b)) + b ln(2b / (a + b))."""
+# Running totals over the features, which never decrease.
+SquaredEuclidean = namedtuple("SquaredEuclidean", ())  # Σ (a − b)²
+Manhattan = namedtuple("Manhattan", ())  # Σ |a − b|
+Chebyshev = namedtuple("Chebyshev", ())  # max |a − b|
+Canberra = namedtuple("Canberra", ())  # Σ |a − b| / (|a| + |b|)
+Hamming = namedtuple("Hamming", ())  # the number of features that differ
+ChiSquared = namedtuple("ChiSquared", ())  # Σ (a − b)² / (a + b)
+Topsoe = namedtuple("Topsoe", ())  # Σ a ln(2a / (a + b)) + b ln(2b / (a + b))
+Clark = namedtuple("Clark", ())  # Σ ((a − b) / (a + b))²
+Lorentzian = namedtuple("Lorentzian", ())  # Σ ln(1 + |a − b|)
+Hassanat = namedtuple("Hassanat", ())  # Σ 1 − (1 + min − s) / (1 + max − s), s = min(a, b, 0)
+AdditiveSymmetric = namedtuple("AdditiveSymmetric", ())  # Σ (a − b)² (a + b) / (a b)
+Jeffreys = namedtuple("Jeffreys", ())  # Σ (a − b) ln(a / b)
+VicisSymmetric1 = namedtuple("VicisSymmetric1", ())  # Σ (a − b)² / min(a, b)²
+VicisSymmetric2 = namedtuple("VicisSymmetric2", ())  # Σ (a − b)² / min(a, b)
+VicisSymmetric3 = namedtuple("VicisSymmetric3", ())  # Σ (a − b)² / max(a, b)
+VicisWaveHedges = namedtuple("VicisWaveHedges", ())  # Σ |a − b| / min(a, b)
 
-
-class Clark(NamedTuple):
-    """Σ ((a − b) / (a + b))²."""
-
-
-class Lorentzian(NamedTuple):
-    """Σ ln(1 + |a − b|)."""
-
-
-class Hassanat(NamedTuple):
-    """Σ 1 − (1 + min − s) / (1 + max − s), with s = min(a, b, 0)."""
-
-
-class AdditiveSymmetric(NamedTuple):
-    """Σ (a − b)² (a + b) / (a b)."""
-
-
-class Jeffreys(NamedTuple):
-    """Σ (a − b) ln(a / b)."""
-
-
-class VicisSymmetric1(NamedTuple):
-    """Σ (a − b)² / min(a, b)²."""
-
-
-class VicisSymmetric2(NamedTuple):
-    """Σ (a − b)² / min(a, b)."""
-
-
-class VicisSymmetric3(NamedTuple):
-    """Σ (a − b)² / max(a, b)."""
-
-
-class VicisWaveHedges(NamedTuple):
-    """Σ |a − b| / min(a, b)."""
-
-
-class Jaccard(NamedTuple):
-    """Σ (a − b)² / (Σ a² + Σ b² − Σ a b), 0 for two zero vectors."""
-
-
-class MaxSymmetric(NamedTuple):
-    """The larger of Σ (a − b)² / a and Σ (a − b)² / b."""
-
-
-class MinSymmetric(NamedTuple):
-    """The smaller of Σ (a − b)² / a and Σ (a − b)² / b."""
-
-
-class MeanCensoredEuclidean(NamedTuple):
-    """Σ (a − b)² divided by the number of features that are not 0 in both."""
-
-
-#: Running totals over the features, which never decrease.
-SUMS = (
-    Topsoe, Clark, Lorentzian, Hassanat, AdditiveSymmetric, Jeffreys, VicisSymmetric1,
-    VicisSymmetric2, VicisSymmetric3, VicisWaveHedges,
+#: Metrics that can be measured for many points side by side.
+SEPARABLE = (
+    SquaredEuclidean, Manhattan, Chebyshev, Canberra, Hamming, ChiSquared, Topsoe, Clark,
+    Lorentzian, Hassanat, AdditiveSymmetric, Jeffreys, VicisSymmetric1, VicisSymmetric2,
+    VicisSymmetric3, VicisWaveHedges,
 )  # fmt: skip
 
-#: Functions of several sums over the features.
-QUOTIENTS = (Jaccard, MaxSymmetric, MinSymmetric, MeanCensoredEuclidean)
+# Functions of several sums over the features. Those of two zero vectors are 0.
+BrayCurtis = namedtuple("BrayCurtis", ())  # Σ |a − b| / Σ |a + b|
+Jaccard = namedtuple("Jaccard", ())  # Σ (a − b)² / (Σ a² + Σ b² − Σ a b)
+MaxSymmetric = namedtuple("MaxSymmetric", ())  # the larger of Σ (a − b)² / a and Σ (a − b)² / b
+MinSymmetric = namedtuple("MinSymmetric", ())  # the smaller one
+#: Σ (a − b)² divided by the number of features that are not 0 in both.
+MeanCensoredEuclidean = namedtuple("MeanCensoredEuclidean", ())
+
+#: Distances measured beforehand: rows of a table replace coordinates.
+Table = namedtuple("Table", ())
+
+
+class Minkowski(NamedTuple):
+    """Σ |a − b|ᵖ, summed in double precision."""
+
+    p: float
+
 
 _ASYMMETRIC = "it is not symmetric: the distance from a to b is not that from b to a"
 
@@ -84,57 +64,11 @@ REFUSED = {
     "statistic": f"{_ASYMMETRIC}, and it may be negative. Choose 'squared_chi_squared'",
 }
 
-
-Array = npt.NDArray[Any]
-
-
-#: What a kernel returns where a metric is undefined, or a user's function is NaN or negative. It is
-#: smaller than any distance, so every tree and every search that it could change will find it.
+#: The result of a kernel where a metric is undefined, or a user's function is NaN or negative. It
+#: is smaller than any distance, so every tree and every search that it could change will find it.
 UNDEFINED = -1.0
 
 
-class SquaredEuclidean(NamedTuple):
-    """Σ (a − b)²."""
-
-
-class Manhattan(NamedTuple):
-    """Σ |a − b|."""
-
-
-class Chebyshev(NamedTuple):
-    """max |a − b|."""
-
-
-class Canberra(NamedTuple):
-    """Σ |a − b| / (|a| + |b|), where 0 / 0 counts as 0."""
-
-
-class Hamming(NamedTuple):
-    """The number of features that differ."""
-
-
-class ChiSquared(NamedTuple):
-    """Σ (a − b)² / (a + b), where 0 / 0 counts as 0."""
-
-
-class Minkowski(NamedTuple):
-    """Σ |a − b|ᵖ."""
-
-    p: float
-
-
-class BrayCurtis(NamedTuple):
-    """Σ |a − b| / Σ |a + b|, 0 for two zero vectors."""
-
-
-class Table(NamedTuple):
-    """Distances measured beforehand: rows of a table replace coordinates."""
-
-
-#: Metrics that add one feature after another to a running total that never falls.
-SEPARABLE = (SquaredEuclidean, Manhattan, Chebyshev, Canberra, Hamming, ChiSquared, *SUMS)
-
-
 def is_separable(kernel: Any) -> bool:
-    """Tell whether ``kernel``, a value or its Numba type, is in ``SEPARABLE``."""
+    """Return whether ``kernel``, a value or its Numba type, is in ``SEPARABLE``."""
     return getattr(kernel, "instance_class", type(kernel)) in SEPARABLE

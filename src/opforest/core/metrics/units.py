@@ -1,80 +1,29 @@
 """Convert reduced distances between examples of d features to the units of the metrics."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+#: LibOPF's logarithms of distances are multiples of this.
+LOG_SCALE = 1e5
 
-
-def sqrt(reduced: Array, d: int) -> Array:
-    """Return the square root."""
-    return np.asarray(np.sqrt(reduced))
-
-
-def times(reduced: Array, d: int, factor: float) -> Array:
-    """Return a multiple."""
-    return np.asarray(reduced * reduced.dtype.type(factor))
-
-
-def half(reduced: Array, d: int) -> Array:
-    """Return one half."""
-    return np.asarray(reduced / 2)
-
-
-def share(reduced: Array, d: int) -> Array:
-    """Return the mean over the features."""
-    return np.asarray(reduced / d)
-
-
-def root_of_share(reduced: Array, d: int) -> Array:
-    """Return the square root of the mean over the features."""
-    return np.asarray(np.sqrt(reduced / d))
-
-
-def root_of_twice(reduced: Array, d: int) -> Array:
-    """Return the square root of twice the value."""
-    return np.asarray(np.sqrt(2 * reduced))
-
-
-def log(reduced: Array, d: int) -> Array:
-    """Return LibOPF's logarithm of a squared distance."""
-    return np.asarray(1e5 * np.log1p(reduced))
-
-
-def log_of_root(reduced: Array, d: int) -> Array:
-    """Return LibOPF's logarithm of a distance."""
-    return np.asarray(1e5 * np.log1p(np.sqrt(reduced)))
-
-
-def dice(reduced: Array, d: int) -> Array:
-    """Return Dice's distance, given Jaccard's."""
-    return np.asarray(reduced / (2 - reduced))
-
-
-def soergel(reduced: Array, d: int) -> Array:
-    """Return Soergel's distance, given Bray and Curtis's."""
-    return np.asarray(2 * reduced / (1 + reduced))
-
-
-def kulczynski(reduced: Array, d: int) -> Array:
-    """Return Kulczynski's distance, given Bray and Curtis's."""
-    with np.errstate(divide="ignore"):  # nothing in common: infinite
-        return np.asarray(2 * reduced / (1 - reduced))
-
-
-def bhattacharyya(reduced: Array, d: int) -> Array:
-    """Return Bhattacharyya's distance, given the squared chord distance."""
-    with np.errstate(divide="ignore"):  # nothing in common: infinite
-        return np.asarray(-np.log1p(-np.minimum(reduced / 2, 1)))
-
-
-def gaussian(reduced: Array, d: int, gamma: float) -> Array:
-    """Return 1 minus the Gaussian kernel."""
-    return np.asarray(-np.expm1(-gamma * reduced))
-
-
-def root(reduced: Array, d: int, p: float) -> Array:
-    """Return the p-th root."""
-    return np.asarray(reduced ** (1 / p))
+#: Functions of reduced distances r, the number d of features, and the metric's parameters.
+CONVERSIONS: dict[str, Callable[..., Any]] = {
+    "same": lambda r, d, _: r,
+    "half": lambda r, d, _: r / 2,
+    "quarter": lambda r, d, _: r * r.dtype.type(0.25),
+    "twice": lambda r, d, _: r * r.dtype.type(2),
+    "mean": lambda r, d, _: r / d,
+    "root": lambda r, d, _: np.sqrt(r),
+    "root_mean": lambda r, d, _: np.sqrt(r / d),
+    "root_of_twice": lambda r, d, _: np.sqrt(2 * r),
+    "log": lambda r, d, _: LOG_SCALE * np.log1p(r),
+    "log_of_root": lambda r, d, _: LOG_SCALE * np.log1p(np.sqrt(r)),
+    "dice": lambda r, d, _: r / (2 - r),  # from Jaccard's distance
+    "soergel": lambda r, d, _: 2 * r / (1 + r),  # from Bray and Curtis's
+    "kulczynski": lambda r, d, _: 2 * r / (1 - r),  # likewise; infinite with nothing in common
+    "bhattacharyya": lambda r, d, _: -np.log1p(-np.minimum(r / 2, 1)),  # from the squared chord
+    "minkowski": lambda r, d, params: r ** (1 / params["p"]) if params["p"] < np.inf else r,
+    "gaussian": lambda r, d, params: -np.expm1(-params["gamma"] * r),
+}

@@ -7,17 +7,8 @@ is measured once. Edges are compared as in ``prim``.
 import numpy as np
 
 from opforest._utils.progress import advance
-from opforest.core.edge_order import precedes
-from opforest.core.jit import borrow, helper, kernel, specialize
+from opforest.core.jit import borrow, kernel, specialize
 from opforest.core.mst import prim
-from opforest.core.mst.prim import (
-    join,
-    least_bits,
-    make_frontier,
-    make_root,
-    offer_edges,
-    smallest_edge,
-)  # fmt: skip
 from opforest.core.records import Tree
 
 
@@ -27,9 +18,9 @@ def span_bipartite(rows, split, metric) -> Tree:
     There must be rows on both sides.
     """
     n = rows.shape[0]
-    tree = make_root(rows)
-    left = make_frontier(rows, np.arange(1, split), metric)
-    right = make_frontier(rows, np.arange(split, n), metric)
+    tree = prim.make_root(rows)
+    left = prim.make_frontier(rows, np.arange(1, split), metric)
+    right = prim.make_frontier(rows, np.arange(split, n), metric)
     outside = np.array([split - 1, n - split])
     grow = specialize(_grow, metric)
     steps = max(1, prim.WORK_PER_CALL // rows.size)
@@ -37,12 +28,6 @@ def span_bipartite(rows, split, metric) -> Tree:
         advance(begin / n)
         grow(rows, tree, left, right, outside, begin, min(begin + steps, n - 1), metric)
     return tree
-
-
-@helper
-def _precedes(a, i, b, j):
-    """Compare the edges in slot i of one frontier and in slot j of another."""
-    return precedes(a.weight[i], a.vertex[i], a.parent[i], b.weight[j], b.vertex[j], b.parent[j])
 
 
 @kernel
@@ -57,11 +42,11 @@ def _grow(rows, tree, left, right, outside, begin, end, metric):
         u = tree.order[step]
         side = 0 if u < split else 1
         own, other = (left, right) if side == 0 else (right, left)
-        offer_edges(rows, u, other, outside[1 - side], own, outside[side], metric)
-        a, b = least_bits(left, outside[0]), least_bits(right, outside[1])
-        i = smallest_edge(left, outside[0], a) if a <= b else -1
-        j = smallest_edge(right, outside[1], b) if b <= a else -1
-        side = 0 if j < 0 or (i >= 0 and _precedes(left, i, right, j)) else 1
+        prim.offer_edges(rows, u, other, outside[1 - side], own, outside[side], metric)
+        a, b = prim.least_bits(left, outside[0]), prim.least_bits(right, outside[1])
+        i = prim.smallest_edge(left, outside[0], a) if a <= b else -1
+        j = prim.smallest_edge(right, outside[1], b) if b <= a else -1
+        side = 0 if j < 0 or (i >= 0 and prim.is_before(left, i, right, j)) else 1
         outside[side] -= 1
         own, slot = (left, i) if side == 0 else (right, j)
-        join(tree, step + 1, own, slot, outside[side])
+        prim.join(tree, step + 1, own, slot, outside[side])

@@ -117,21 +117,21 @@ def least_bits(frontier, m):
 
 
 @helper
+def is_before(a, i, b, j):
+    """Compare the edges in slot i of one frontier and in slot j of another."""
+    return precedes(a.weight[i], a.vertex[i], a.parent[i], b.weight[j], b.vertex[j], b.parent[j])
+
+
+@helper
 def smallest_edge(frontier, m, least):
     """Return the slot of the first edge of those whose weights have the ``least`` bits."""
-    weight, vertex, parent = frontier.weight, frontier.vertex, frontier.parent
     best = -1
     for tile in range(count_tiles(m)):
         if frontier.lowest[tile] != least:
             continue
         for slot in range(tile * TILE, min(tile * TILE + TILE, m)):
-            if frontier.bits[slot] == least and (
-                best < 0
-                or precedes(
-                    weight[slot], vertex[slot], parent[slot],
-                    weight[best], vertex[best], parent[best],
-                )
-            ):  # fmt: skip
+            is_least = frontier.bits[slot] == least
+            if is_least and (best < 0 or is_before(frontier, slot, frontier, best)):
                 best = slot
     return best
 

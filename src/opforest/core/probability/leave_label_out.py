@@ -3,10 +3,10 @@
 import numpy as np
 
 from opforest.core.edge_order import precedes
-from opforest.core.heap import append
 from opforest.core.jit import borrow, kernel
 from opforest.core.metrics.distances import between
 from opforest.core.rooted_tree import edge_weight, first_neighbor, next_neighbor
+from opforest.core.vertex_list import add, new_list
 
 
 @kernel
@@ -30,21 +30,18 @@ def relabel_seeds(arrays, seeds, seed_of, label, cost):
     """
     arrays = borrow(arrays)
     vertices, seed_parent = arrays.vertices, arrays.seed_parent
-    member = np.empty(16, np.int64)
     for i in range(seeds.shape[0]):
-        member[0] = seeds[i]
-        m, n_visited = 1, 0
+        found, n_visited = add(new_list(), seeds[i]), 0
         inner, outer = np.int64(-1), np.int64(-1)
-        while n_visited < m:
-            v = member[n_visited]
+        while n_visited < found[0]:
             n_visited += 1
+            v = found[n_visited]
             seed_of[v] = i
             u = first_neighbor(vertices, v)
             while u >= 0:
                 weight = edge_weight(vertices, v, u)
                 if seed_parent[u] == v:
-                    member = append(member, m, u)
-                    m += 1
+                    found = add(found, u)
                 elif seed_parent[v] != u and precedes(weight, v, u, cost[i], inner, outer):
                     inner, outer, cost[i] = v, u, weight
                     label[i] = vertices[u].label

@@ -1,5 +1,7 @@
 """Find the nearest neighbors of every example by the fastest algorithm."""
 
+from typing import Any
+
 import numpy as np
 from joblib import effective_n_jobs
 
@@ -7,6 +9,7 @@ from opforest._utils.chunks import parts_of, share
 from opforest.core.jit import specialize
 from opforest.core.kdtree.all_knn import find_nearest, transpose_points
 from opforest.core.kdtree.query_knn import scan_for_nearest
+from opforest.core.kdtree.static import StaticKDTree
 from opforest.core.metrics.distances import make_tiles, measure_pairs
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
@@ -56,26 +59,36 @@ def nearest_neighbors(
     probed, jobs = probe(rows, metric, algorithm), effective_n_jobs(n_jobs)
     near, distance = np.empty((n, k), np.int64), np.empty((n, k), rows.dtype)
     if probed.kdtree is not None and probed.visited_fraction < SEARCH_FRACTION:
-        kdtree, lower_bound = probed.kdtree, np.empty(n, rows.dtype)
-        at, columns = np.empty((n, k), np.int32), transpose_points(kdtree)
+        _search(rows, near, distance, metric.kernel, probed.kdtree, jobs)
+    else:
+        _scan(rows, near, distance, metric.kernel, jobs)
+        metric.check_defined(distance.ravel(), lambda i: f"example {i // k} and another one")
+    return near, distance
 
-        def search(leaves: Array) -> None:
-            find_nearest(kdtree, columns, leaves, at, lower_bound, metric.kernel)
 
-        leaves = np.flatnonzero(kdtree.nodes["child"] < 0)
-        size = min(LEAVES_PER_CALL, -(-len(leaves) // (4 * jobs)))
-        share(search, parts_of(leaves, size), jobs)
-        near[kdtree.vertex] = kdtree.vertex[at]
-        measure_pairs(rows, near, distance, metric.kernel)
-        return near, distance
-    tiles = make_tiles(rows, np.arange(n), metric.kernel)
-    kernel = specialize(scan_for_nearest, metric.kernel)
+def _search(
+    rows: Array, near: Array, distance: Array, kernel: Any, kdtree: StaticKDTree, jobs: int
+) -> None:
+    lower_bound, columns = np.empty(len(rows), rows.dtype), transpose_points(kdtree)
+    found = np.empty(near.shape, np.int32)
+
+    def search(leaves: Array) -> None:
+        find_nearest(kdtree, columns, leaves, found, lower_bound, kernel)
+
+    leaves = np.flatnonzero(kdtree.nodes["child"] < 0)
+    size = min(LEAVES_PER_CALL, -(-len(leaves) // (4 * jobs)))
+    share(search, parts_of(leaves, size), jobs)
+    near[kdtree.vertex] = kdtree.vertex[found]
+    measure_pairs(rows, near, distance, kernel)
+
+
+def _scan(rows: Array, near: Array, distance: Array, kernel: Any, jobs: int) -> None:
+    n, tiles = len(rows), make_tiles(rows, np.arange(len(rows)), kernel)
+    scan_some = specialize(scan_for_nearest, kernel)
 
     def scan(part: Array) -> None:
         chosen = slice(part[0], part[-1] + 1)
-        kernel(rows[chosen], part[0], rows, tiles, near[chosen], distance[chosen], metric.kernel)
+        scan_some(rows[chosen], part[0], rows, tiles, near[chosen], distance[chosen], kernel)
 
     size = min(WORK_PER_CALL // max(1, rows.size), -(-n // jobs))
     share(scan, parts_of(np.arange(n), max(1, size)), jobs)
-    metric.check_defined(distance.ravel(), lambda i: f"example {i // k} and another one")
-    return near, distance

@@ -1,7 +1,7 @@
 """Select how to find conquerors: by a scan, a k-d tree, or matrix products."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 from opforest._utils.blas import one_blas_thread
 from opforest._utils.chunks import concatenated, parts_of, share
@@ -22,27 +22,32 @@ FEATURES_FOR_MATMUL, WORTH_MATMUL = 24, 2**14
 QUERIES_PER_CALL = 8192
 
 
-class Searcher(Protocol):
+@dataclass(frozen=True)
+class Searcher(ABC):
     """Finds conquerors."""
 
+    arrays: ForestArrays
+    metric: Metric
+
+    @abstractmethod
     def find(self, queries: Array) -> tuple[Array, Array]:
         """Return the conqueror of each query, a vertex, and its offer in reduced units.
 
-        The offer is −1 if a distance is undefined. Without any vertex, −1 and infinity are
-        returned.
+        The offer is −1 if a distance is undefined. If no vertex is searched, the conqueror is −1
+        and the offer infinite.
         """
 
     def queries_per_call(self, n_queries: int) -> int:
         """Return how many queries to search in one call: few enough for Ctrl-C to be noticed."""
+        calls = max(1, -(-n_queries // QUERIES_PER_CALL))
+        return -(-n_queries // calls)
 
 
 @dataclass(frozen=True)
-class ScanSearch:
+class ScanSearch(Searcher):
     """Scans the vertices, by rising cost if they are ranked."""
 
-    arrays: ForestArrays
     ranking: Ranking
-    metric: Metric
 
     def find(self, queries: Array) -> tuple[Array, Array]:
         """Return the conqueror of each query and its offer."""
@@ -56,22 +61,11 @@ class ScanSearch:
         return int(max(GROUP, prim.WORK_PER_CALL // max(1, work)))
 
 
-class _FastSearch:
-    """Searches in calls of nearly equal size."""
-
-    def queries_per_call(self, n_queries: int) -> int:
-        """Return how many queries to search in one call."""
-        calls = max(1, -(-n_queries // QUERIES_PER_CALL))
-        return -(-n_queries // calls)
-
-
 @dataclass(frozen=True)
-class MatmulSearch(_FastSearch):
+class MatmulSearch(Searcher):
     """Estimates many distances at once, and measures those whose estimates do not decide."""
 
-    arrays: ForestArrays
     ranking: Ranking
-    metric: Metric
 
     def find(self, queries: Array) -> tuple[Array, Array]:
         """Return the conqueror of each query and its offer."""
@@ -82,12 +76,10 @@ class MatmulSearch(_FastSearch):
 
 
 @dataclass(frozen=True)
-class KDTreeSearch(_FastSearch):
+class KDTreeSearch(Searcher):
     """Searches a k-d tree, among all vertices or among those of one class."""
 
-    arrays: ForestArrays
     index: DynamicKDTree
-    metric: Metric
     wanted: int = ANY
 
     def find(self, queries: Array) -> tuple[Array, Array]:
@@ -109,7 +101,7 @@ def search_ranking(
         and n_features >= FEATURES_FOR_MATMUL
         and n_features * n_queries >= WORTH_MATMUL
     )
-    return (MatmulSearch if use_matmul else ScanSearch)(arrays, ranking, metric)
+    return (MatmulSearch if use_matmul else ScanSearch)(arrays, metric, ranking)
 
 
 def find_in_parts(searcher: Searcher, queries: Array, jobs: int) -> tuple[Array, Array]:
