@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from opforest._utils.lazy import lazy
+from opforest._utils.lazy import make_lazy_getattr
 from opforest._utils.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ __all__ = [
     "save",
 ]
 
-__getattr__ = lazy(
+__getattr__ = make_lazy_getattr(
     __name__,
     {
         "Explanation": "opforest.forest.explanation",

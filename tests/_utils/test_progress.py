@@ -5,7 +5,7 @@ import pytest
 
 from opforest import OPFClassifier
 from opforest._utils import progress as _progress
-from opforest._utils.progress import listening
+from opforest._utils.progress import report_to
 from opforest.core.mst import prim
 
 
@@ -27,7 +27,7 @@ def test_a_listener_hears_of_phases_and_of_rising_shares(algorithm, monkeypatch)
     monkeypatch.setattr(prim, "WORK_PER_CALL", 600)
     X = np.random.default_rng(0).normal(size=(300, 2))
     listener = Listener()
-    with listening(listener):
+    with report_to(listener):
         OPFClassifier(algorithm=algorithm).fit(X, X[:, 0] > 0)
     assert listener.phases == [("spanning tree", 300), ("index", 300)]
     assert len(listener.shares) > 2

@@ -13,20 +13,20 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 
-def parts_of(items: Array, size: int) -> list[Array]:
+def split_chunks(items: Array, size: int) -> list[Array]:
     """Split an array into parts of at most this size."""
     return [items[begin : begin + size] for begin in range(0, len(items), size)]
 
 
-def share(call: Callable[[Array], Any], parts: Sequence[Array], n_jobs: int) -> list[Any]:
+def map_chunks(call: Callable[[Array], Any], parts: Sequence[Array], n_jobs: int) -> list[Any]:
     """Return what a function returns for each part, called by this many threads.
 
     They are threads whatever backend ``joblib.parallel_config`` names: functions may fill arrays.
     """
-    return call_together(*(partial(call, part) for part in parts), n_jobs=n_jobs)
+    return run_parallel(*(partial(call, part) for part in parts), n_jobs=n_jobs)
 
 
-def call_together(*calls: Callable[[], Any], n_jobs: int = 2) -> list[Any]:
+def run_parallel(*calls: Callable[[], Any], n_jobs: int = 2) -> list[Any]:
     """Return what functions return that are called by this thread and by others that help it.
 
     Without memory a thread may not start, or die before it runs any code of ours; whoever waits for
@@ -98,6 +98,6 @@ class _Work:
         return self.found
 
 
-def concatenated(found: list[tuple[Array, ...]]) -> tuple[Array, ...]:
+def concatenate_results(found: list[tuple[Array, ...]]) -> tuple[Array, ...]:
     """Concatenate the arrays of all parts: first with first, second with second, and so on."""
     return tuple(np.concatenate(arrays) for arrays in zip(*found, strict=True))

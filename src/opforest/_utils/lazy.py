@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 
-def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+def make_lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a package whose names live in, or are, these modules."""
 
     def find(name: str) -> Any:

@@ -24,7 +24,7 @@ class Listener(Protocol):
 _listener: ContextVar[Listener | None] = ContextVar("opforest_progress", default=None)
 
 
-def phase(name: str, size: int | None = None) -> None:
+def begin_phase(name: str, size: int | None = None) -> None:
     """Tell the listener, if there is one, that a phase begins, and for how many examples."""
     listener = _listener.get()
     if listener is not None:
@@ -39,7 +39,7 @@ def advance(share: float) -> None:
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
+def report_to(listener: Listener) -> Iterator[None]:
     """Report phases to ``listener`` within this context."""
     before = _listener.set(listener)
     try:
@@ -77,12 +77,12 @@ class _Printer:
 
 
 @contextmanager
-def printing(name: str, wanted: object) -> Iterator[None]:
+def print_progress(name: str, wanted: object) -> Iterator[None]:
     """Print phases and the time they take, as scikit-learn does for ``verbose``."""
     if not wanted:
         yield
         return
     printer = _Printer(name)
-    with listening(printer):
+    with report_to(printer):
         yield
     printer.end()

@@ -21,10 +21,10 @@ from typing import NoReturn
 PAUSE, LONG_PAUSE = 2e-5, 1e-3
 
 #: Any object that can be entered and exited, and asked whether it was: see ``_is_held``.
-Holder = memoryview
+LockToken = memoryview
 
 
-class _Name(weakref.ref[Holder]):
+class _Name(weakref.ref[LockToken]):
     """A weak reference to a holder, compared by identity."""
 
     __slots__ = ()
@@ -106,7 +106,7 @@ class ReadWriteLock:
         """Copy to a new lock, which nobody holds."""
         return type(self), ()
 
-    def read(self) -> Holder:
+    def read(self) -> LockToken:
         """Return a context in which nothing changes."""
         if self._is_broken:
             self._refuse()
@@ -134,7 +134,7 @@ class ReadWriteLock:
             self.readers[name] = thread
         self.waiting.pop(name, None)
 
-    def write(self) -> Holder:
+    def write(self) -> LockToken:
         """Return a context without readers and other writers; earlier readers go first."""
         if self._is_broken:
             self._refuse()

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from opforest._utils.progress import phase, printing
+from opforest._utils.progress import begin_phase, print_progress
 from opforest.core.metrics.types import Array
 from opforest.estimators.base import ForestEstimator, tells_of_memory
 from opforest.estimators.validation import check_ids, encode, warn_of_spreads
@@ -190,8 +190,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         ):  # a copy: the old forest belongs to the old classes
             forest = forest.relabeled(np.searchsorted(all_classes, self.classes_))
         steps = update.grow(forest, X, label, counts)
-        with printing(type(self).__name__, self.verbose):
-            phase("learning", len(X))
+        with print_progress(type(self).__name__, self.verbose):
+            begin_phase("learning", len(X))
             return self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
 
     @tells_of_memory
@@ -422,7 +422,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         X, y = fresh._check_examples(X, y)
         all_classes, label = encode(y, y[:0], classes)
         warn_of_spreads(X, metric.name, getattr(fresh, "feature_names_in_", None))
-        with printing(type(self).__name__, self.verbose):
+        with print_progress(type(self).__name__, self.verbose):
             forest = Forest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
         fresh._keep(forest, all_classes)
         return fresh

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClusterMixin
 
-from opforest._utils.progress import phase
+from opforest._utils.progress import begin_phase
 from opforest.core.metrics.types import Array
 from opforest.estimators.density_base import DensityEstimator, require_count, require_share
 from opforest.forest.density import FILTERS, DensityForest, grow, grow_filtered, judge_cuts
@@ -139,7 +139,7 @@ class OPFClustering(ClusterMixin, DensityEstimator):
         with self._learning(examples, metric) as measured:
             graph, k, cuts = measured.graph, 0, np.empty(0)
             if graph.k_max:
-                phase("choosing k", len(examples))
+                begin_phase("choosing k", len(examples))
                 k_min = min(int(self.k_min), graph.k_max)
                 k, cuts = judge_cuts(graph, k_min, self.allow_single_cluster, self.n_jobs)
             if self.merge_by is not None and self.threshold > 0 and k > 0:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from opforest._utils.progress import phase, printing
+from opforest._utils.progress import begin_phase, print_progress
 from opforest._utils.text import count
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
@@ -90,12 +90,12 @@ class DensityEstimator(MetricEstimator):
     @contextmanager
     def _learning(self, X: Array, metric: Metric) -> Iterator[NeighborGraph]:
         """Measure examples, and say what is being done if ``verbose`` asks for it."""
-        with printing(type(self).__name__, self.verbose):
+        with print_progress(type(self).__name__, self.verbose):
             yield self._measured(X, metric)
 
     def _measured(self, X: Array, metric: Metric) -> NeighborGraph:
         """Find the ``k_max`` nearest neighbors of all examples, or as many as there are."""
-        phase("nearest neighbors", len(X))
+        begin_phase("nearest neighbors", len(X))
         points = metric.embed(X)
         rows = metric.training_rows(points)
         k = min(int(self.k_max), len(X) - 1)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import OutlierMixin
 
-from opforest._utils.progress import phase
+from opforest._utils.progress import begin_phase
 from opforest.core.density.forest import UNIT
 from opforest.core.metrics.types import Array
 from opforest.estimators.density_base import DensityEstimator, require_share
@@ -99,7 +99,7 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
         metric = self._find_metric()
         examples = self._check_training(X, ensure_min_samples=2)
         with self._learning(examples, metric) as measured:
-            phase("choosing k", len(examples))
+            begin_phase("choosing k", len(examples))
             k, _ = judge_cuts(measured.graph, 1, True, self.n_jobs)
         grown = densities(measured.graph, k)
         distance = np.ascontiguousarray(measured.graph.distance[:k].T)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from opforest._utils.progress import phase, printing
+from opforest._utils.progress import begin_phase, print_progress
 from opforest.core.label_spread.batch import UNLabeled, spread_labels
 from opforest.core.metrics.types import Array
 from opforest.core.tree_costs import as_tree
@@ -218,8 +218,8 @@ class OPFSemiSupervised(OPFClassifier):
         all_classes, label = _encode(labels, missing, self.classes_, classes)
         counts = no_counts()
         forest = self._renamed(self._seeded(), all_classes)
-        with printing(type(self).__name__, self.verbose):
-            phase("learning", len(X))
+        with print_progress(type(self).__name__, self.verbose):
+            begin_phase("learning", len(X))
             if self.seeds == "labeled":
                 steps = grow(forest, X, label, counts)
                 return self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
@@ -376,7 +376,7 @@ class OPFSemiSupervised(OPFClassifier):
         all_classes, label = _encode(labels, missing, labels[:0], classes)
         names = getattr(fresh, "feature_names_in_", None)
         warn_of_spreads(X, metric.name, names, scaled("OPFSemiSupervised"))
-        with printing(type(self).__name__, self.verbose):
+        with print_progress(type(self).__name__, self.verbose):
             forest = SeededForest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
             fresh._keep(forest, all_classes)
         return fresh

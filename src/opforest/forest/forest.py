@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 
-from opforest._utils.progress import phase
+from opforest._utils.progress import begin_phase
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.core.records import Tree
@@ -392,7 +392,7 @@ class Forest(BaseForest):
         probed = probe(rows, metric, parts.algorithm)
         if len(label):
             if tree is None:
-                phase("spanning tree", len(label))
+                begin_phase("spanning tree", len(label))
                 tree = span_best(rows, metric, probed, effective_n_jobs(parts.n_jobs))
             metric.check_defined(
                 tree.weight,
@@ -401,7 +401,7 @@ class Forest(BaseForest):
                 ),
             )
             parts = cls.conquered(parts, tree)
-        phase("index", len(label))
+        begin_phase("index", len(label))
         return cls(ForestStorage.from_parts(parts._replace(share=probed.share), probed.tree))
 
     @staticmethod

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from joblib import effective_n_jobs
 
-from opforest._utils.chunks import parts_of, share
+from opforest._utils.chunks import map_chunks, split_chunks
 from opforest._utils.rwlock import ReadWriteLock
 from opforest.core.conquest.kdtree import ANY
 from opforest.core.conquest.scan import Ranking, find_conquerors, rank, scan_for_classes, unranked
@@ -239,7 +239,7 @@ class ForestQueries:
         jobs = effective_n_jobs(n_jobs)
         size = max(1, min(prim.WORK_PER_CALL // work, -(-len(queries) // jobs)))
         winner[:] = -1
-        share(look, parts_of(np.arange(len(queries)), size), jobs)
+        map_chunks(look, split_chunks(np.arange(len(queries)), size), jobs)
         known = offer[:, classes]
         self.metric.check_defined(
             known.ravel(), lambda i: f"query {i // len(classes)} and a training example"

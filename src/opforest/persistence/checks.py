@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opforest._utils.chunks import call_together
+from opforest._utils.chunks import run_parallel
 from opforest.core.jit import is_jitted, specialize
 from opforest.core.kdtree.static import build_kdtree
 from opforest.core.metrics.distances import measure_edges
@@ -50,7 +50,7 @@ def build_checked(parts: ForestState, n_classes: int) -> BaseForest:
         return build_kdtree(parts.rows, np.arange(n))
 
     if n > MANY_POINTS and parts.share < SHARE_FOR_SEARCH:
-        _, tree = call_together(check, grow)
+        _, tree = run_parallel(check, grow)
         parts = parts._replace(tree=tree)
     else:
         check()

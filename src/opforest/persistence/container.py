@@ -27,7 +27,7 @@ from typing import IO, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from opforest._utils.atomic import replacing
+from opforest._utils.atomic import open_atomic
 from opforest.errors import ModelFileError
 
 Array = npt.NDArray[Any]
@@ -57,7 +57,7 @@ def write_container(
     text += b" " * (-len(text) % ALIGNMENT)
     begin = MAGIC + len(text).to_bytes(8, "little") + text
     digest = hashlib.sha256()
-    with replacing(path) if isinstance(path, str | os.PathLike) else nullcontext(path) as stream:
+    with open_atomic(path) if isinstance(path, str | os.PathLike) else nullcontext(path) as stream:
         stream.write(begin)
         digest.update(begin)
         for part in chain.from_iterable(map(_padded, little.values())):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from opforest._utils.rwlock import Holder, ReadWriteLock
+from opforest._utils.rwlock import LockToken, ReadWriteLock
 from opforest.core.label_spread.batch import UNLabeled
 from opforest.core.metrics.types import Array
 from opforest.estimators.validation import check_ids
@@ -168,7 +168,7 @@ class OPFClassifier(MiniBatchClassifier):
         forest = self.forest
         return None if forest is None else forest.parts()._replace(calibration=self._calibration)
 
-    def alone(self) -> Holder:
+    def alone(self) -> LockToken:
         """Return a context in which no other thread can use the model."""
         return self._lock.write()
 

@@ -98,7 +98,7 @@ def counting(what: str, wanted: bool = True) -> Iterator[Callable[[int], None]]:
 @contextmanager
 def phases(wanted: bool = True) -> Iterator[Callable[[str], None]]:
     """Show what is being done, on a terminal: reading, preparing, spanning tree, index, saving."""
-    from opforest._utils.progress import listening
+    from opforest._utils.progress import report_to
 
     if not (wanted and sys.stderr.isatty()):
         yield lambda name: None
@@ -132,5 +132,5 @@ def phases(wanted: bool = True) -> Iterator[Callable[[str], None]]:
                 bar.update(self.task, total=1, completed=share)
 
         bars = Bars()
-        with listening(bars):
+        with report_to(bars):
             yield bars.begin

@@ -5,11 +5,11 @@
 
 from typing import TYPE_CHECKING
 
-from opforest._utils.lazy import lazy
+from opforest._utils.lazy import make_lazy_getattr
 
 if TYPE_CHECKING:
     from opforest.apps.reproduce.runner import Progress, Settings, run
 
 __all__ = ["Progress", "Settings", "run"]
 
-__getattr__ = lazy(__name__, dict.fromkeys(__all__, "opforest.apps.reproduce.runner"))
+__getattr__ = make_lazy_getattr(__name__, dict.fromkeys(__all__, "opforest.apps.reproduce.runner"))

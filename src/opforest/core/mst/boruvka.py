@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opforest._utils.chunks import parts_of, share
+from opforest._utils.chunks import map_chunks, split_chunks
 from opforest._utils.progress import advance
 from opforest.core.disjoint_set import find_group
 from opforest.core.jit import borrow, helper, kernel
@@ -109,7 +109,7 @@ def _span_distinct(tree, metric, n_jobs):
         _search(tree, rounds, places, metric)
 
     columns = columns_of(tree)
-    leaves = parts_of(np.flatnonzero(tree.nodes["child"] < 0), LEAVES_PER_CALL)
+    leaves = split_chunks(np.flatnonzero(tree.nodes["child"] < 0), LEAVES_PER_CALL)
     k = max(FEW_NeighborS, min(MANY_NeighborS, 12 - 2 * len(columns)))
     return join_all(tree, k, list_near, leaves, search, PLACES_PER_CALL, metric, n_jobs)
 
@@ -142,10 +142,10 @@ def join_all(tree, k, list_near, parts, search, per_call, metric, n_jobs):
     u, v = np.empty(max(n - 1, 0), np.int64), np.empty(max(n - 1, 0), np.int64)
     weight = np.empty(max(n - 1, 0), dtype)
     m = 0
-    share(partial(list_near, rounds), parts, n_jobs)
+    map_chunks(partial(list_near, rounds), parts, n_jobs)
     while m < n - 1:
-        waiting = parts_of(_who_must_search(tree.points, rounds, metric), per_call)
-        share(partial(search, rounds), waiting, n_jobs)
+        waiting = split_chunks(_who_must_search(tree.points, rounds, metric), per_call)
+        map_chunks(partial(search, rounds), waiting, n_jobs)
         m = _join(tree, rounds, group, u, v, weight, m)
         advance(m / (n - 1))
     return u, v, weight

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opforest._utils.blas import one_blas_thread
-from opforest._utils.chunks import parts_of
+from opforest._utils.chunks import split_chunks
 from opforest.core.jit import borrow, helper, kernel
 from opforest.core.kdtree.all_knn import keep
 from opforest.core.kdtree.static import NODE, StaticKDTree
@@ -80,7 +80,7 @@ def span_by_products(rows, metric, n_jobs=1) -> Tree | None:
             rounds.alien[places[found]] = near[found, 0]
             np.minimum.at(rounds.best, rounds.component[places], gaps[:, 0])
 
-        blocks = parts_of(np.arange(n), BLOCK)
+        blocks = split_chunks(np.arange(n), BLOCK)
         try:
             edges = join_all(
                 _one_leaf(rows), MANY_NeighborS, list_near, blocks, search, BLOCK, metric, n_jobs

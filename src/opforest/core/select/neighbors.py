@@ -3,7 +3,7 @@
 import numpy as np
 from joblib import effective_n_jobs
 
-from opforest._utils.chunks import parts_of, share
+from opforest._utils.chunks import map_chunks, split_chunks
 from opforest.core.jit import specialize
 from opforest.core.kdtree.all_knn import columns_of, find_nearest, scan_for_nearest
 from opforest.core.metrics.distances import make_tiles, measure_pairs
@@ -63,7 +63,7 @@ def nearest_neighbors(
 
         leaves = np.flatnonzero(tree.nodes["child"] < 0)
         size = min(LEAVES_PER_CALL, -(-len(leaves) // (4 * jobs)))
-        share(search, parts_of(leaves, size), jobs)
+        map_chunks(search, split_chunks(leaves, size), jobs)
         near[tree.vertex] = tree.vertex[at]
         measure_pairs(rows, near, distance, metric.kernel)
         return near, distance
@@ -74,6 +74,6 @@ def nearest_neighbors(
         scan(rows, tiles, names, part, near, distance, metric.kernel)
 
     size = min(WORK_PER_CALL // max(1, rows.size), -(-n // jobs))
-    share(look, parts_of(names, max(1, size)), jobs)
+    map_chunks(look, split_chunks(names, max(1, size)), jobs)
     metric.check_defined(distance.ravel(), lambda i: f"example {i // k} and another one")
     return near, distance

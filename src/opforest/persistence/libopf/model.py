@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from opforest._utils.atomic import replacing
+from opforest._utils.atomic import open_atomic
 from opforest.core.metrics.distances import measure_edges
 from opforest.core.metrics.registry import resolve
 from opforest.core.metrics.types import Array, SquaredEuclidean
@@ -144,7 +144,7 @@ def write_model(
     else:
         density = np.zeros((len(X), 1), "<i4")
         content = counts + bytes(20) + np.hstack((numbers, density, features)).tobytes()
-    with replacing(path) as stream:
+    with open_atomic(path) as stream:
         stream.write(content + order.astype("<i4").tobytes())
 
 
