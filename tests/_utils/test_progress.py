@@ -36,7 +36,7 @@ def test_a_listener_hears_of_phases_and_of_rising_shares(algorithm, monkeypatch)
 
 
 def test_verbose_prints_phases_and_how_far_they_are(monkeypatch, capsys):
-    monkeypatch.setattr(_progress, "SOME_TIME", 0.0)
+    monkeypatch.setattr(_progress, "PRINT_INTERVAL", 0.0)
     OPFClassifier(verbose=1).fit([[0.0], [1], [3]], [0, 0, 1])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("[OPFClassifier] spanning tree, 3 examples: 0 % after 0.0 s")

@@ -9,15 +9,15 @@ from importlib import import_module
 from typing import Any
 
 
-def make_lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package whose names live in, or are, these modules."""
+def make_lazy_getattr(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return a ``__getattr__`` for a package that finds each name in its module."""
 
-    def find(name: str) -> Any:
-        if name not in homes:
+    def getattr_lazily(name: str) -> Any:
+        if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = import_module(homes[name])
-        value = home if homes[name] == f"{package}.{name}" else getattr(home, name)
+        module = import_module(modules[name])
+        value = module if modules[name] == f"{package}.{name}" else getattr(module, name)
         setattr(sys.modules[package], name, value)
         return value
 
-    return find
+    return getattr_lazily

@@ -128,8 +128,8 @@ def phases(wanted: bool = True) -> Iterator[Callable[[str], None]]:
                 shown = name if size is None else f"{name}, {size:,} examples"
                 self.task = bar.add_task(shown, total=None)
 
-            def advance(self, share: float) -> None:
-                bar.update(self.task, total=1, completed=share)
+            def advance(self, fraction: float) -> None:
+                bar.update(self.task, total=1, completed=fraction)
 
         bars = Bars()
         with report_to(bars):

@@ -33,7 +33,8 @@ def plot(
         from opforest.apps.cli.models import classifier_of, load_to_predict, reading_for
         from opforest.apps.cli.output import print_facts
         from opforest.display.clusters import ClusterDisplay
-        from opforest.display.forest import ForestDisplay, require_matplotlib
+        from opforest.display.drawing import require_matplotlib
+        from opforest.display.forest import ForestDisplay
         from opforest.io.tables import read_table
 
         require_matplotlib()
