@@ -60,7 +60,7 @@ def test_turning_branches_apart_fills_the_plane_and_crosses_hardly_ever():
         opened = make_layout(60, edges, length)
         crossed += crossings(opened, edges)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_layout, "MOST_TO_OPEN", 0)
+            patch.setattr(_layout, "MAX_SPREAD", 0)
             closed = make_layout(60, edges, length)
         fuller += nearest(opened) > nearest(closed)
     assert crossed <= 10  # of 17,000 pairs

@@ -176,7 +176,7 @@ def forged(saved, name, place, value):
         ("opfi", "cost", slice(None), 0.5, "a prototype costs something"),
         ("precomputed", "rows", (0, 1), 2, "not symmetric"),
         ("precomputed", "rows", slice(None), -1, "a distance is negative"),
-        ("precomputed", "rows", (0, 0), 1, "a distance to itself"),
+        ("precomputed", "rows", (0, 0), 1, "distance of an example to itself"),
     ],
 )
 def test_forged_arrays_are_refused_for_what_they_are(path, kind, name, place, value, message):

@@ -4,20 +4,28 @@
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 
-def make_lazy_getattr(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a ``__getattr__`` for a package that finds each name in its module."""
+def attach(
+    package: str, attributes: Mapping[str, Sequence[str]], submodules: Sequence[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package, as ``lazy_loader`` does.
 
-    def getattr_lazily(name: str) -> Any:
-        if name not in modules:
+    ``attributes`` has the names to import from each module of the package.
+    """
+    module_of = {name: module for module, names in attributes.items() for name in names}
+    public = sorted([*module_of, *submodules])
+
+    def getattr_(name: str) -> Any:
+        if name in submodules:
+            return import_module(f"{package}.{name}")
+        if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = import_module(modules[name])
-        value = module if modules[name] == f"{package}.{name}" else getattr(module, name)
+        value = getattr(import_module(f"{package}.{module_of[name]}"), name)
         setattr(sys.modules[package], name, value)
         return value
 
-    return getattr_lazily
+    return getattr_, lambda: sorted({*vars(sys.modules[package]), *public}), public

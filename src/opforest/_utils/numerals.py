@@ -186,14 +186,9 @@ class Cells:
 
     def to_data(self) -> dict[str, Any]:
         """Return a dict for JSON, with the fields that are not empty."""
-        data: dict[str, Any] = {}
-        if self.affixes:
-            data["affixes"] = {str(place): list(affix) for place, affix in self.affixes.items()}
-        if self.decimal:
-            data["decimal"] = self.decimal
-        if self.missing:
-            data["missing"] = list(self.missing)
-        return data
+        affixes = {str(place): list(affix) for place, affix in self.affixes.items()}
+        data = {"affixes": affixes, "decimal": self.decimal, "missing": list(self.missing)}
+        return {name: value for name, value in data.items() if value}
 
     @classmethod
     def from_data(cls, data: Any, n_features: int | None = None) -> Self:

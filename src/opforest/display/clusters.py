@@ -4,20 +4,11 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from opforest.core.metrics.types import Array
-from opforest.display.drawing import (
-    dot_size,
-    draw_dots,
-    draw_lines,
-    draw_stars,
-    new_axes,
-    require_matplotlib,
-)
+from opforest.display import drawing
 from opforest.display.palette import colors_of
-from opforest.display.plane import Plane, choose_plane, make_title
+from opforest.display.plane import Plane, check_points, choose_plane, make_title
 from opforest.estimators.clustering import OPFClustering
 
 if TYPE_CHECKING:
@@ -65,12 +56,7 @@ class ClusterDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: OPFClustering,
-        X: npt.ArrayLike,
-        *,
-        eps: float = 0.05,
-        ax: "Axes | None" = None,
+        cls, estimator: OPFClustering, X: npt.ArrayLike, *, eps: float = 0.05, ax: "Axes | None" = None
     ) -> Self:
         """Draw the clusters of an estimator and return the display.
 
@@ -81,44 +67,35 @@ class ClusterDisplay:
         X : array-like of shape (n_samples, n_features)
             The examples it was fitted on, in the same order. More than two features are reduced
             to two principal components. If the metric is ``"precomputed"``, any coordinates.
-        eps : float, default=0.05
-            The margin around the examples, as a fraction of their range.
-        ax : Axes, default=None
-            Where to draw, by default in a new figure.
+        eps, ax
+            As for ``ForestDisplay.from_estimator``.
         """
-        require_matplotlib()
+        drawing.require_matplotlib()
         if not isinstance(estimator, OPFClustering):
             name = type(estimator).__name__
             raise ValueError(f"estimator must be an OPFClustering, got {name}.")
         check_is_fitted(estimator, "_forest_")
-        points: Array = check_array(X, dtype=np.float64, input_name="X")
-        n, d = len(estimator.labels_), estimator.n_features_in_
-        is_pairwise = get_tags(estimator).input_tags.pairwise
-        if len(points) != n or (points.shape[1] != d and not is_pairwise):
-            raise ValueError(
-                f"X must hold the {n} examples that were clustered, in the same order, with {d} "
-                f"features, got shape {points.shape}."
-            )
+        n, n_clusters = len(estimator.labels_), len(estimator.roots_)
+        points = check_points(estimator, X, n, "of the clustering, in the same order")
         plane = choose_plane(estimator, points, eps)
-        count = len(estimator.roots_)
-        title = f"Optimum-path clusters: {n} examples, {count} clusters, k = {estimator.k_}"
+        title = f"Optimum-path clusters: {n} examples, {n_clusters} clusters, k = {estimator.k_}"
         return cls(plane, estimator, make_title(title, plane.description)).plot(ax)
 
     def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw the clusters into ``ax``, or a new figure, and return the display itself."""
-        self.ax_ = ax = new_axes(ax)
+        self.ax_ = ax = drawing.new_axes(ax)
         self.figure_ = ax.figure
         clustering, points = self.clustering, self.plane.points
         predecessor, roots = clustering.predecessor_, clustering.roots_
         color = colors_of(len(roots))[clustering.labels_]
-        size = dot_size(len(points))
+        size = drawing.dot_size(len(points))
         conquered = np.flatnonzero(predecessor >= 0)
         arcs = points[np.column_stack((predecessor[conquered], conquered))]
         dark = 0.85 * color[conquered]
-        self.arcs_ = draw_lines(ax, arcs, 0.12 * size**0.5, False, colors=dark, alpha=0.6)
+        self.arcs_ = drawing.draw_lines(ax, arcs, 0.12 * size**0.5, False, colors=dark, alpha=0.6)
         strength = (0.3 + 0.7 * clustering.density_ / 1000)[:, None]
-        self.points_ = draw_dots(ax, points, size, 1 - strength * (1 - color))
-        self.roots_ = draw_stars(ax, points[roots], 3 * size + 40, color[roots], 0.8)
+        self.points_ = drawing.draw_dots(ax, points, size, 1 - strength * (1 - color))
+        self.roots_ = drawing.draw_stars(ax, points[roots], 3 * size + 40, color[roots], 0.8)
         self.roots_.set_label("root")
         self.plane.finish(ax, self.title)
         return self

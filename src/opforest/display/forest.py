@@ -8,21 +8,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, get_tags
 
 from opforest.core.metrics.types import Array
-from opforest.display.drawing import (
-    DASHED,
-    INK,
-    MARKERS,
-    classifier_of,
-    dot_size,
-    draw_dots,
-    draw_legend,
-    draw_lines,
-    draw_stars,
-    new_axes,
-    require_matplotlib,
-)
+from opforest.display import drawing
 from opforest.display.palette import colors_of
-from opforest.display.plane import Plane, choose_plane, make_title, predict_grid
+from opforest.display.plane import Plane, check_points, choose_plane, make_title, predict_grid
 from opforest.estimators.classifier import OPFClassifier
 from opforest.forest.forest import BaseForest
 from opforest.forest.seeded import SeededForest
@@ -115,12 +103,13 @@ class ForestDisplay:
         ax : Axes, default=None
             Where to draw, by default in a new figure.
         """
-        require_matplotlib()
+        drawing.require_matplotlib()
         if grid_resolution < 0 or not eps >= 0:
             raise ValueError(f"grid_resolution and eps must be >= 0, got {grid_resolution}, {eps}.")
         classifier, predictor, X = _unwrap(estimator, X)
-        plane = choose_plane(predictor, _check_examples(classifier.forest_, predictor, X), eps)
         forest, predicted, note = classifier.forest_, None, ""
+        order = "of the forest, in the order of forest_.ids (X[forest_.ids] if some were forgotten)"
+        plane = choose_plane(predictor, check_points(predictor, X, len(forest), order), eps)
         if grid_resolution and get_tags(predictor).input_tags.pairwise:
             note = "no regions: distances are precomputed"
         elif grid_resolution:
@@ -133,13 +122,13 @@ class ForestDisplay:
 
     def plot(self, ax: "Axes | None" = None, *, legend: bool = True) -> Self:
         """Draw the forest into ``ax``, or a new figure, and return the display itself."""
-        self.ax_ = ax = new_axes(ax)
+        self.ax_ = ax = drawing.new_axes(ax)
         self.figure_ = ax.figure
-        color, size = colors_of(len(self.classes)), dot_size(len(self.forest))
+        color, size = colors_of(len(self.classes)), drawing.dot_size(len(self.forest))
         self._draw_regions(color)
         self._draw_lines(color, width=0.16 * size**0.5)
         self._draw_points(color, size)
-        self.legend_ = draw_legend(self, color) if legend else None
+        self.legend_ = drawing.draw_legend(self, color) if legend else None
         self.plane.finish(ax, self.title)
         return self
 
@@ -158,8 +147,8 @@ class ForestDisplay:
         arcs = self.plane.points[np.column_stack((predecessor[conquered], conquered))]
         cuts = self.plane.points[edges[label[edges[:, 0]] != label[edges[:, 1]]]]
         dark = 0.85 * color[label[conquered]]
-        self.arcs_ = draw_lines(self.ax_, arcs, width, False, colors=dark, alpha=0.8)
-        self.cuts_ = draw_lines(self.ax_, cuts, width, False, colors=INK, linestyles=[DASHED])
+        self.arcs_ = drawing.draw_lines(self.ax_, arcs, width, False, colors=dark, alpha=0.8)
+        self.cuts_ = drawing.draw_lines(self.ax_, cuts, width, False, colors=drawing.INK, linestyles=[drawing.DASHED])
 
     def _draw_points(self, color: Array, size: float) -> None:
         label, prototypes, points = self.forest.label, self.forest.prototypes, self.plane.points
@@ -167,16 +156,16 @@ class ForestDisplay:
         self.points_ = []
         for k in range(len(self.classes)):
             own = points[conquered[label[conquered] == k]]
-            marker = MARKERS[k % len(MARKERS)]
-            self.points_.append(draw_dots(self.ax_, own, size, [color[k]], marker))
-        self.prototypes_ = draw_stars(
+            marker = drawing.MARKERS[k % len(drawing.MARKERS)]
+            self.points_.append(drawing.draw_dots(self.ax_, own, size, [color[k]], marker))
+        self.prototypes_ = drawing.draw_stars(
             self.ax_, points[prototypes], 2.5 * size + 30, color[label[prototypes]], 0.7
         )
 
 
 def _unwrap(estimator: Any, X: Any) -> tuple[OPFClassifier, Any, Any]:
     """Return the classifier, the estimator that predicts in the plane, and the examples to draw."""
-    classifier = classifier_of(estimator)
+    classifier = drawing.classifier_of(estimator)
     is_pairwise = get_tags(classifier).input_tags.pairwise
     if classifier is estimator or is_pairwise or _are_few_numbers(X):
         return classifier, estimator, X
@@ -191,16 +180,3 @@ def _are_few_numbers(X: Any) -> bool:
         return bool(check_array(X, dtype=np.float64).shape[1] <= 2)
     except (TypeError, ValueError):  # text, or missing cells
         return False
-
-
-def _check_examples(forest: BaseForest, predictor: Any, X: npt.ArrayLike) -> Array:
-    points: Array = check_array(X, dtype=np.float64, input_name="X")
-    is_pairwise = get_tags(predictor).input_tags.pairwise
-    n, d = len(forest), points.shape[1] if is_pairwise else predictor.n_features_in_
-    if points.shape != (n, d):
-        raise ValueError(
-            f"X must hold the {n} examples of the forest, in the order of forest_.ids, with {d} "
-            f"features, got shape {points.shape}. If examples have been forgotten, pass "
-            "X[forest_.ids]."
-        )
-    return points

@@ -59,22 +59,15 @@ def _classes(forest: Any, label: Any, prototypes: Any) -> str:
     n = int(label.max()) + 1
     examples = np.bincount(label, minlength=n)
     seeds = np.bincount(label[prototypes], minlength=n)
-    cost = np.bincount(label, forest.cost, minlength=n)
-    shown = np.flatnonzero(examples)
+    mean = np.bincount(label, forest.cost, minlength=n) / np.maximum(examples, 1)
+    shown, rest = np.split(np.flatnonzero(examples), [MAX_CLASSES])
     rows = [
-        (
-            html.chip(k, hex_of(k)),
-            f"{examples[k]:,}",
-            f"{seeds[k]:,}",
-            f"{cost[k] / examples[k]:.4g}",
-        )
-        for k in shown[:MAX_CLASSES].tolist()
+        (html.chip(k, hex_of(k)), f"{examples[k]:,}", f"{seeds[k]:,}", f"{mean[k]:.4g}")
+        for k in shown.tolist()
     ]
-    if len(shown) > MAX_CLASSES:
-        rest = shown[MAX_CLASSES:]
-        rows.append(
-            (f"… {len(rest)} more", f"{examples[rest].sum():,}", f"{seeds[rest].sum():,}", "")
-        )
+    if len(rest):
+        sums = f"{examples[rest].sum():,}", f"{seeds[rest].sum():,}"
+        rows.append((f"… {len(rest)} more", *sums, ""))
     return html.table(("class", "examples", f"{forest.seed_name}s", "mean cost"), rows)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.decomposition import PCA
-from sklearn.utils import get_tags
+from sklearn.utils import check_array, get_tags
 
 from opforest.core.metrics.types import Array
 
@@ -46,6 +47,18 @@ def escape_math(text: object) -> str:
 def make_title(title: str, *remarks: str) -> str:
     """Return a title above its remarks."""
     return "\n".join((title, *textwrap.wrap("; ".join(filter(None, remarks)), 60)))
+
+
+def check_points(estimator: Any, X: npt.ArrayLike, n: int, order: str) -> Array:
+    """Return the examples to draw; raise an error unless there are n with all features."""
+    points: Array = check_array(X, dtype=np.float64, input_name="X")
+    is_pairwise = get_tags(estimator).input_tags.pairwise
+    d = points.shape[1] if is_pairwise else estimator.n_features_in_
+    if points.shape != (n, d):
+        raise ValueError(
+            f"X must hold the {n} examples {order}, with {d} features, got shape {points.shape}."
+        )
+    return points
 
 
 def choose_plane(estimator: Any, X: Array, eps: float) -> Plane:

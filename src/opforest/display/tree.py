@@ -7,18 +7,7 @@ from sklearn.pipeline import Pipeline
 
 from opforest._utils.text import count
 from opforest.core.metrics.types import Array
-from opforest.display.drawing import (
-    DASHED,
-    INK,
-    classifier_of,
-    dot_size,
-    draw_dots,
-    draw_legend,
-    draw_lines,
-    draw_stars,
-    new_axes,
-    require_matplotlib,
-)
+from opforest.display import drawing
 from opforest.display.layout import make_layout
 from opforest.display.palette import colors_of
 from opforest.estimators.classifier import OPFClassifier
@@ -74,11 +63,7 @@ class TreeDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: OPFClassifier | Pipeline,
-        *,
-        legend: bool = True,
-        ax: "Axes | None" = None,
+        cls, estimator: OPFClassifier | Pipeline, *, legend: bool = True, ax: "Axes | None" = None
     ) -> Self:
         """Draw the tree of a classifier and return the display.
 
@@ -87,13 +72,11 @@ class TreeDisplay:
         estimator : OPFClassifier or Pipeline
             A fitted classifier, or a fitted scikit-learn pipeline that ends in one. 10,000 examples
             take seconds; larger trees get a simpler layout.
-        legend : bool, default=True
-            Whether to draw a legend, right of the axes.
-        ax : Axes, default=None
-            Where to draw, by default in a new figure.
+        legend, ax
+            As for ``ForestDisplay.from_estimator``.
         """
-        require_matplotlib()
-        classifier = classifier_of(estimator)
+        drawing.require_matplotlib()
+        classifier = drawing.classifier_of(estimator)
         forest = classifier.forest_
         with forest.examples.lock.read():
             length = forest.edge_lengths().astype(np.float64)
@@ -104,22 +87,22 @@ class TreeDisplay:
 
     def plot(self, ax: "Axes | None" = None, *, legend: bool = True) -> Self:
         """Draw the tree into ``ax``, or a new figure, and return the display itself."""
-        self.ax_ = ax = new_axes(ax)
+        self.ax_ = ax = drawing.new_axes(ax)
         self.figure_ = ax.figure
         forest, places, color = self.forest, self.places, colors_of(len(self.classes))
         label, edges, prototypes = forest.label, forest.edges, forest.prototypes
         is_cut = label[edges[:, 0]] != label[edges[:, 1]]
         inside, cut = edges[~is_cut], edges[is_cut]
-        size = dot_size(len(forest), 2.0)
+        size = drawing.dot_size(len(forest), 2.0)
         width, dark = 0.25 * size**0.5, 0.85 * color[label[inside[:, 0]]]
-        self.edges_ = draw_lines(ax, places[inside], width, True, colors=dark)
-        self.cuts_ = draw_lines(ax, places[cut], width, True, colors=INK, linestyles=[DASHED])
+        self.edges_ = drawing.draw_lines(ax, places[inside], width, True, colors=dark)
+        self.cuts_ = drawing.draw_lines(ax, places[cut], width, True, colors=drawing.INK, linestyles=[drawing.DASHED])
         rest = np.setdiff1d(np.arange(len(forest)), prototypes)
-        self.points_ = draw_dots(ax, places[rest], size, color[label[rest]])
-        self.prototypes_ = draw_stars(
+        self.points_ = drawing.draw_dots(ax, places[rest], size, color[label[rest]])
+        self.prototypes_ = drawing.draw_stars(
             ax, places[prototypes], 2 * size + 25, color[label[prototypes]], 0.6
         )
-        self.legend_ = draw_legend(self, color) if legend else None
+        self.legend_ = drawing.draw_legend(self, color) if legend else None
         ax.set_aspect("equal", adjustable="datalim")
         ax.margins(0.03)
         ax.set_axis_off()

@@ -90,7 +90,7 @@ def _check_arrays(parts: ForestState) -> None:
     check_numbers(metric, rows, parts.vectors)
     if metric.is_table and rows.size:
         require(np.array_equal(rows, rows.T), "its table of distances is not symmetric.")
-        require(not rows.diagonal().any(), "an example has a distance to itself.")
+        require(not rows.diagonal().any(), "the distance of an example to itself is not 0.")
 
 
 def check_numbers(metric: Metric, rows: Array, vectors: Array | None) -> None:

@@ -17,47 +17,43 @@ from opforest.persistence.header import (
     check_metric_unchanged,
     dump_classes,
     dump_feature_names,
-    pop_array,
     resolve_silently,
-    restore_classes,
-    restore_feature_names,
     to_json,
 )
+
+#: The arrays of ``Hills`` in files.
+ARRAYS = ("density", "value", "root", "predecessor")
 
 
 def _dump(model: Any, entries: dict[str, Any], arrays: dict[str, Array]) -> EstimatorState:
     forest: DensityForest = model._forest_
     check_metric_unchanged(model, forest.metric)
     k, hills, scale = forest.grown
-    own = {"rows": forest.rows, **hills._asdict(), "scale": scale}
+    own = {"rows": forest.rows, **dict(zip(ARRAYS, hills, strict=True)), "scale": scale}
     if forest.vectors is not None:
         own["vectors"] = forest.vectors
-    entries = {**dump_feature_names(model), "k": k, **entries}
-    return EstimatorState(None, entries, {**own, **arrays})
+    return EstimatorState({**dump_feature_names(model), "k": k, **entries}, own | arrays)
 
 
-def _restore(model: Any, header: Reader, arrays: dict[str, Array]) -> DensityForest:
+def _restore(model: Any, file: Reader) -> DensityForest:
     metric = resolve_silently(model.metric, model.metric_params)
     check_algorithm(model.algorithm, metric)
-    rows, vectors = pop_array(arrays, "rows"), arrays.pop("vectors", None)
-    n, k = len(rows), header.get("k", int)
+    rows, vectors = file.pop("rows"), file.arrays.pop("vectors", None)
+    n, k = len(rows), file.get("k", int)
     check_numbers(metric, rows, vectors)
     require(n, "it has no examples.")
-    hills = Hills(*(pop_array(arrays, name) for name in Hills._fields))
-    scale = pop_array(arrays, "scale")
+    hills, scale = Hills(*map(file.pop, ARRAYS)), file.pop("scale")
     check_hills(hills, scale, n, k)
     model.n_features_in_ = (rows if vectors is None else vectors).shape[1]
-    restore_feature_names(model, header)
-    own = tuple(np.require(array, requirements=("C", "W")) for array in hills)
-    rows = np.require(rows, requirements=("C", "W"))
-    return DensityForest(
-        metric, rows, vectors, model.algorithm, DensityForestState(k, Hills(*own), scale)
-    )
+    file.restore_feature_names(model)
+    rows, *own = (np.require(array, requirements=("C", "W")) for array in (rows, *hills))
+    state = DensityForestState(k, Hills(*own), scale)
+    return DensityForest(metric, rows, vectors, model.algorithm, state)
 
 
 def check_hills(hills: Hills, scale: Array, n: int, k: int) -> None:
     """Raise a ``ModelFileError`` unless these can be the trees of n examples."""
-    for name, array in hills._asdict().items():
+    for name, array in zip(ARRAYS, hills, strict=True):
         expected = np.int64 if name in ("root", "predecessor") else np.float64
         is_valid = array.shape == (n,) and array.dtype == expected
         require(is_valid, f"array {name!r} has the wrong shape or dtype.")
@@ -81,25 +77,25 @@ def dump_clustering(model: Any) -> EstimatorState:
     return _dump(model, {}, {"cuts": model.normalized_cuts_})
 
 
-def restore_clustering(model: Any, header: Reader, arrays: dict[str, Array], _: Any) -> None:
-    """Give a clustering the state of a file."""
-    cuts = pop_array(arrays, "cuts")
+def restore_clustering(model: Any, file: Reader) -> None:
+    """Give a clustering the state in a file."""
+    cuts = file.pop("cuts")
     require(cuts.ndim == 1 and cuts.dtype == np.float64, "its cuts are not numbers.")
-    model._accept(_restore(model, header, arrays), cuts)
+    model._accept(_restore(model, file), cuts)
 
 
 def dump_knn(model: Any) -> EstimatorState:
     """Return the fitted state of a classifier by densities."""
     check_is_fitted(model, "_forest_")
     entries, arrays = dump_classes(model.classes_)
-    return _dump(model, entries, {**arrays, "code": model._code_, "accuracies": model.accuracies_})
+    own = {"code": model._code_, "accuracies": model.accuracies_}
+    return _dump(model, entries, arrays | own)
 
 
-def restore_knn(model: Any, header: Reader, arrays: dict[str, Array], _: Any) -> None:
-    """Give a classifier by densities the state of a file."""
-    classes = restore_classes(header, arrays)
-    code, accuracies = pop_array(arrays, "code"), pop_array(arrays, "accuracies")
-    forest = _restore(model, header, arrays)
+def restore_knn(model: Any, file: Reader) -> None:
+    """Give a classifier by densities the state in a file."""
+    classes, code, accuracies = file.classes(), file.pop("code"), file.pop("accuracies")
+    forest = _restore(model, file)
     require(code.shape == (len(forest),) and code.dtype == np.int64, "its labels are invalid.")
     require(((code >= 0) & (code < len(classes))).all(), "the class of an example is unknown.")
     require(accuracies.ndim == 1 and accuracies.dtype == np.float64, "its accuracies are invalid.")
@@ -112,8 +108,7 @@ def dump_outlier(model: Any) -> EstimatorState:
     return _dump(model, {"offset": to_json(model.offset_, "offset")}, {})
 
 
-def restore_outlier(model: Any, header: Reader, arrays: dict[str, Array], _: Any) -> None:
-    """Give an outlier detector the state of a file."""
-    offset = header.get("offset", int, float)
-    fitted = {"_forest_": _restore(model, header, arrays), "offset_": float(offset)}
-    model.__dict__ = {**vars(model), **fitted}
+def restore_outlier(model: Any, file: Reader) -> None:
+    """Give an outlier detector the state in a file."""
+    offset = float(file.get("offset", int, float))
+    model.__dict__ = {**vars(model), "_forest_": _restore(model, file), "offset_": offset}

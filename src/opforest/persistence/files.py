@@ -7,27 +7,11 @@ import os
 from collections.abc import Callable
 from typing import IO, Any
 
-from opforest.core.metrics.metric import Metric
-from opforest.core.metrics.types import Array
-from opforest.core.records import PrototypeTrees
 from opforest.errors import ModelFileError
-from opforest.estimators.classifier import OPFClassifier
-from opforest.forest.forest import BaseForest
-from opforest.forest.state import ForestState, TreeModel
-from opforest.forest.updates import UPDATES
-from opforest.persistence.checks import build_checked
 from opforest.persistence.container import read_container, require, write_container
-from opforest.persistence.header import (
-    Reader,
-    check_jobs,
-    check_metric_unchanged,
-    dump_parameters,
-    pop_array,
-    restore_parameters,
-    to_json,
-)
+from opforest.persistence.header import Reader, dump_parameters, restore_parameters
 from opforest.persistence.pipelines import restore_pipeline, split_pipeline
-from opforest.persistence.registry import SERIALIZERS, find_serializer, restore_calibration
+from opforest.persistence.registry import SERIALIZERS, find_serializer
 
 #: The versions of the format: of a model alone, and of a pipeline.
 FORMAT, PIPELINE_FORMAT = 1, 2
@@ -67,7 +51,7 @@ def save(model: Any, path: str | os.PathLike[str] | IO[bytes]) -> None:
 
     model, preparation = split_pipeline(model)
     serializer = find_serializer(model)
-    parts, entries, arrays = serializer.dump(model)
+    entries, arrays = serializer.dump(model)
     version = FORMAT if preparation is None else PIPELINE_FORMAT
     header = {"format": version, "opforest": __version__, "kind": serializer.name, "forest": None}
     header |= entries
@@ -76,10 +60,6 @@ def save(model: Any, path: str | os.PathLike[str] | IO[bytes]) -> None:
     if hasattr(model, "columns_"):
         header["columns"] = model.columns_
     header["parameters"] = dump_parameters(model, serializer.parameters)
-    if parts is not None:
-        check_metric_unchanged(model, parts.metric)
-        header["forest"] = _dump_facts(parts)
-        arrays = arrays | _dump_arrays(parts)
     write_container(path, header, arrays)
 
 
@@ -127,15 +107,11 @@ def load(
     try:
         header, arrays = read_container(path)
         _check_format(header)
-        reader = Reader(header)
-        serializer = SERIALIZERS[reader.choice("kind", SERIALIZERS)]
-        parameters = reader.part("parameters")
+        file = Reader(header, arrays)
+        serializer = SERIALIZERS[file.choice("kind", SERIALIZERS)]
+        parameters = file.part("parameters")
         model = serializer.new(**restore_parameters(parameters, serializer.parameters, metric))
-
-        def read_forest(metric: Metric, n_classes: int) -> BaseForest:
-            return _restore_forest(reader.part("forest"), arrays, metric, n_classes)
-
-        serializer.restore(model, reader, arrays, read_forest)
+        serializer.restore(model, file)
         require(not arrays, f"it has unknown arrays: {str([*arrays])[:100]}.")
         return restore_pipeline(model, header)
     except (ImportError, OSError):
@@ -157,59 +133,10 @@ def _name_of(path: str | os.PathLike[str] | IO[bytes]) -> str:
 
 
 def _check_format(header: dict[str, Any]) -> None:
-    found, _ = Reader(header).get("format", int), Reader(header).get("opforest", str)
+    file = Reader(header, {})
+    found, version = file.get("format", int), file.get("opforest", str)
     require(
         found in (FORMAT, PIPELINE_FORMAT),
         f"it is of format {found}, and this version of opforest reads formats {FORMAT} and "
-        f"{PIPELINE_FORMAT}. It was written by version {str(header.get('opforest'))[:20]!r}.",
+        f"{PIPELINE_FORMAT}. It was written by version {version[:20]!r}.",
     )
-
-
-def make_classifier(forest: BaseForest, classes: Array, **parameters: Any) -> OPFClassifier:
-    """Return a classifier with this forest."""
-    model = OPFClassifier(**parameters)
-    model._keep(forest, classes)
-    return model
-
-
-def _dump_facts(parts: ForestState) -> dict[str, Any]:
-    return {
-        "removed": parts.removed,
-        "share": parts.share,
-        "grown_by": parts.grown_by,
-        "algorithm": parts.algorithm,
-        "n_jobs": check_jobs(to_json(parts.n_jobs, "n_jobs")),
-        "sharpness": None if parts.calibration is None else list(parts.calibration),
-    }
-
-
-def _dump_arrays(parts: ForestState) -> dict[str, Array]:
-    arrays = {"rows": parts.rows, **parts.model._asdict(), "arrival": parts.arrival}
-    if parts.vectors is not None:
-        arrays["vectors"] = parts.vectors
-    if parts.lines is not None:
-        arrays |= parts.lines._asdict()
-    return arrays
-
-
-def _restore_forest(
-    facts: Reader, arrays: dict[str, Array], metric: Metric, n_classes: int
-) -> BaseForest:
-    grown_by = facts.get("grown_by", str)
-    parts = ForestState(
-        metric,
-        pop_array(arrays, "rows"),
-        TreeModel(*(pop_array(arrays, name) for name in TreeModel._fields)),
-        pop_array(arrays, "arrival"),
-        facts.get("removed", int),
-        arrays.pop("vectors", None),
-        PrototypeTrees(*(pop_array(arrays, name) for name in PrototypeTrees._fields))
-        if grown_by in UPDATES
-        else None,
-        grown_by,
-        facts.get("algorithm", str),
-        check_jobs(facts.get("n_jobs", int, type(None))),
-        facts.get("share", int, float),
-        restore_calibration(facts),
-    )
-    return build_checked(parts, n_classes)

@@ -13,7 +13,6 @@ from opforest.core.metrics.types import Array
 from opforest.errors import ModelFileError
 from opforest.estimators.semi_supervised import SEEDS
 from opforest.estimators.validation import ALGORITHMS
-from opforest.forest.state import ForestState
 from opforest.forest.updates import UPDATES
 from opforest.persistence.container import require
 
@@ -38,19 +37,18 @@ FORMER_NAMES = {"merge_by": "filter", "threshold": "amount", "validation_fractio
 
 
 class EstimatorState(NamedTuple):
-    """The fitted state of a model, ready to be written."""
+    """The fitted state of a model, as entries of the header and arrays."""
 
-    parts: ForestState | None  #: of its forest, if it has one
-    entries: dict[str, Any]  #: more entries of the header
+    entries: dict[str, Any]
     arrays: dict[str, Array]
 
 
 class Reader:
-    """A JSON object whose entries are checked when they are read."""
+    """The header, or an object in it, and the arrays of a file, checked when they are read."""
 
-    def __init__(self, entries: Any, name: str = "header") -> None:
+    def __init__(self, entries: Any, arrays: dict[str, Array], name: str = "header") -> None:
         require(isinstance(entries, dict), f"its {name} is not an object.")
-        self._entries = entries
+        self._entries, self.arrays = entries, arrays
 
     def has(self, name: str) -> bool:
         """Return whether there is an entry of this name."""
@@ -71,18 +69,41 @@ class Reader:
 
     def part(self, name: str) -> "Reader":
         """Return the reader of an entry that is an object."""
-        return Reader(self._entries.get(name), name)
+        return Reader(self._entries.get(name), self.arrays, name)
 
     def names(self, entry: str) -> list[Any] | None:
         """Return an entry that is a list of names."""
         names = self.get(entry, list, NONE)
         return None if names is None else [from_json(name) for name in names]
 
+    def pop(self, name: str) -> Array:
+        """Remove an array and return it."""
+        require(name in self.arrays, f"it has no array {name!r}.")
+        return self.arrays.pop(name)
 
-def pop_array(arrays: dict[str, Array], name: str) -> Array:
-    """Remove an array of a file from ``arrays`` and return it."""
-    require(name in arrays, f"it has no array {name!r}.")
-    return arrays.pop(name)
+    def classes(self) -> Array:
+        """Return the labels, which must be in ascending order."""
+        labels = self.names("classes")
+        if labels is None:
+            classes = self.pop("classes")
+        else:
+            classes = np.empty(len(labels), object)
+            classes[:] = labels
+        try:
+            is_sorted = classes.ndim == 1 and (classes[:-1] < classes[1:]).all()
+        except TypeError:
+            is_sorted = False
+        is_nan = classes.dtype.kind == "f" and np.isnan(classes).any()
+        require(is_sorted and not is_nan, "its labels are not in order.")
+        return classes
+
+    def restore_feature_names(self, model: Any) -> None:
+        """Set the feature names of a model, if the file has any."""
+        names = self.names("feature_names")
+        if names is not None:
+            is_valid = len(names) == model.n_features_in_ and {*map(type, names)} <= {str}
+            require(is_valid, "its feature names must be one string for each feature.")
+            model.feature_names_in_ = np.array(names, object)
 
 
 def to_json(value: Any, what: str) -> Any:
@@ -112,30 +133,13 @@ def is_json_scalar(value: Any) -> bool:
     return value is None or type(value) in (bool, int, float, str)
 
 
-def dump_classes(classes: Array) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return labels as entries and arrays of a file."""
+def dump_classes(classes: Array) -> EstimatorState:
+    """Return labels as an entry or an array of a file."""
     if classes.dtype.kind in PLAIN_LABELS and classes.dtype.char != "g":
-        return {"classes": None}, {"classes": classes}
+        return EstimatorState({"classes": None}, {"classes": classes})
     if classes.dtype == object:
-        return {"classes": [to_json(label, "labels") for label in classes]}, {}
+        return EstimatorState({"classes": [to_json(label, "labels") for label in classes]}, {})
     raise ValueError(f"labels of type {classes.dtype} cannot be saved. Convert them first.")
-
-
-def restore_classes(header: Reader, arrays: dict[str, Array]) -> Array:
-    """Return the labels, which must be in ascending order."""
-    labels = header.names("classes")
-    if labels is None:
-        classes = pop_array(arrays, "classes")
-    else:
-        classes = np.empty(len(labels), object)
-        classes[:] = labels
-    try:
-        is_sorted = classes.ndim == 1 and (classes[:-1] < classes[1:]).all()
-    except TypeError:
-        is_sorted = False
-    is_nan = classes.dtype.kind == "f" and np.isnan(classes).any()
-    require(is_sorted and not is_nan, "its labels are not in order.")
-    return classes
 
 
 def dump_feature_names(model: Any) -> dict[str, Any]:
@@ -144,15 +148,6 @@ def dump_feature_names(model: Any) -> dict[str, Any]:
     if names is not None:
         names = [to_json(name, "feature names") for name in names]
     return {"feature_names": names}
-
-
-def restore_feature_names(model: Any, header: Reader) -> None:
-    """Set the feature names of a model to those of a file."""
-    names = header.names("feature_names")
-    if names is not None:
-        is_valid = len(names) == model.n_features_in_ and all(type(name) is str for name in names)
-        require(is_valid, "its feature names must be one string for each feature.")
-        model.feature_names_in_ = np.array(names, object)
 
 
 def check_jobs(n_jobs: Any) -> Any:
@@ -199,7 +194,7 @@ def _choose_metric(saved: str | dict[str, Any], given: Any) -> Any:
         require(given is None or given == saved, f"its metric is {saved!r}, not {given!r}.")
         return saved
     if given is None or isinstance(given, str):
-        name = Reader(saved).get("function", str)
+        name = Reader(saved, {}).get("function", str)
         raise ModelFileError(
             f"its metric is the function {name[:100]!r}, which is not saved in files. Pass it "
             "again: opforest.load(path, metric=...)."

@@ -9,39 +9,17 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.estimators.base import ForestEstimator
 from opforest.estimators.validation import check_algorithm
 from opforest.forest.forest import BaseForest
-from opforest.forest.probabilities import LEAST, MOST, CostCalibration
 from opforest.forest.updates.report import UpdateReport
+from opforest.persistence import density, header
 from opforest.persistence.container import require
-from opforest.persistence.density import (
-    dump_clustering,
-    dump_knn,
-    dump_outlier,
-    restore_clustering,
-    restore_knn,
-    restore_outlier,
-)
-from opforest.persistence.header import (
-    NONE,
-    EstimatorState,
-    Reader,
-    dump_classes,
-    dump_feature_names,
-    resolve_silently,
-    restore_classes,
-    restore_feature_names,
-    to_json,
-)
-
-#: Reads the forest of a file, given its metric and the number of classes.
-ReadForest = Callable[[Metric, int], BaseForest]
+from opforest.persistence.forests import dump_forest, restore_forest
+from opforest.persistence.header import NONE, EstimatorState, Reader, resolve_silently, to_json
 
 
 @dataclass(frozen=True)
@@ -59,14 +37,14 @@ class Serializer:
     dump : callable
         ``dump(model)`` returns the fitted state.
     restore : callable
-        ``restore(model, header, arrays, read_forest)`` gives that state to a new model.
+        ``restore(model, file)`` gives that state to a new model.
     """
 
     name: str
     module: str
     parameters: tuple[str, ...]
     dump: Callable[[Any], EstimatorState]
-    restore: Callable[[Any, Reader, dict[str, Array], ReadForest], None]
+    restore: Callable[[Any, Reader], None]
 
     @property
     def class_name(self) -> str:
@@ -83,28 +61,26 @@ def _dump_estimator(model: ForestEstimator) -> EstimatorState:
     learned = model._learned()
     with learned.read():
         forest, classes = learned
-        entries, arrays = dump_classes(classes)
-        entries |= {**dump_feature_names(model), "update_report": None}
-        if hasattr(model, "update_report_"):
-            entries["update_report"] = {**vars(model.update_report_)}
+        state = header.dump_classes(classes)
+        report = vars(model.update_report_) if hasattr(model, "update_report_") else None
         # The other forests of a model can be made from that of the labeled examples.
         whole: BaseForest = vars(model).get("labeled_forest_", forest)
-        return EstimatorState(whole.parts(), entries, arrays)
+        own = dump_forest(model, whole.parts())
+        entries = {**own.entries, **state.entries, **header.dump_feature_names(model)}
+        return EstimatorState({**entries, "update_report": report}, state.arrays | own.arrays)
 
 
-def _restore_estimator(
-    model: ForestEstimator, header: Reader, arrays: dict[str, Array], read_forest: ReadForest
-) -> None:
-    classes = restore_classes(header, arrays)
+def _restore_estimator(model: ForestEstimator, file: Reader) -> None:
+    classes = file.classes()
     require(len(classes) or hasattr(model, "seeds"), "it has no labels.")
     metric = resolve_silently(model.metric, model.metric_params)
     check_algorithm(model.algorithm, metric)
-    model._keep(read_forest(metric, len(classes)), classes, _restore_report(header))
-    restore_feature_names(model, header)
+    model._keep(restore_forest(file, metric, len(classes)), classes, _restore_report(file))
+    file.restore_feature_names(model)
 
 
-def _restore_report(header: Reader) -> Array | None:
-    report = header.get("update_report", dict, NONE)
+def _restore_report(file: Reader) -> Array | None:
+    report = file.get("update_report", dict, NONE)
     if report is None:
         return None
     is_valid = set(report) == set(vars(UpdateReport())) and {*map(type, report.values())} == {int}
@@ -112,38 +88,26 @@ def _restore_report(header: Reader) -> Array | None:
     return UpdateReport(**report).as_counts()
 
 
-def restore_calibration(facts: Reader) -> CostCalibration | None:
-    """Return the calibration of a forest, if the file has one."""
-    values = facts.get("sharpness", list, NONE)
-    if values is None:
-        return None
-    require([*map(type, values)] == [float, float, int, int], "its calibration is invalid.")
-    found = CostCalibration(*values)
-    is_valid = LEAST <= found.exponent <= MOST and 0 <= found.floor < np.inf
-    require(is_valid and 0 <= found.size <= found.changes < 2**63, "its calibration is invalid.")
-    return found
-
-
 def _dump_stream(model: Any) -> EstimatorState:
     with model.lock():
-        entries = {
+        parts = model.parts()
+        forest = EstimatorState({}, {}) if parts is None else dump_forest(model, parts)
+        names = {
             "classes": [to_json(label, "labels") for label in model.labels],
             "feature_names": [to_json(name, "feature names") for name in model.features],
         }
-        return EstimatorState(model.parts(), entries, {})
+        return EstimatorState({**forest.entries, **names}, forest.arrays)
 
 
-def _restore_stream(
-    model: Any, header: Reader, arrays: dict[str, Array], read_forest: ReadForest
-) -> None:
+def _restore_stream(model: Any, file: Reader) -> None:
     from opforest.river.features import resolve_for_streams
 
-    labels, features = header.names("classes"), header.names("feature_names")
+    labels, features = file.names("classes") or [], file.names("feature_names") or []
     forest = None
-    if header.get("forest", dict, NONE) is not None:
+    if file.get("forest", dict, NONE) is not None:
         metric = resolve_silently(model.metric, model.metric_params, resolve_for_streams)
-        forest = read_forest(metric, len(labels or ()))
-    model.restore(forest, features or [], labels or [])
+        forest = restore_forest(file, metric, len(labels))
+    model.restore(forest, features, labels)
 
 
 DENSITY = ("algorithm", "n_jobs")
@@ -163,15 +127,15 @@ SERIALIZERS = {
         Serializer(
             "OPFClustering", "opforest.estimators.clustering",
             ("k_max", "k_min", "merge_by", "threshold", "allow_single_cluster", *DENSITY),
-            dump_clustering, restore_clustering,
+            density.dump_clustering, density.restore_clustering,
         ),
         Serializer(
             "OPFKNNClassifier", "opforest.estimators.knn_classifier",
-            ("k_max", "validation_fraction", "random_state", *DENSITY), dump_knn, restore_knn,
+            ("k_max", "validation_fraction", "random_state", *DENSITY), density.dump_knn, density.restore_knn,
         ),
         Serializer(
             "OPFOutlier", "opforest.estimators.outlier",
-            ("k_max", "contamination", *DENSITY), dump_outlier, restore_outlier,
+            ("k_max", "contamination", *DENSITY), density.dump_outlier, density.restore_outlier,
         ),
         Serializer(
             "river.OPFClassifier", "opforest.river.classifier",

@@ -18,7 +18,6 @@ from opforest.forest.approximate import as_approximate
 from opforest.forest.forest import BaseForest
 from opforest.forest.state import ForestState, TreeModel
 from opforest.persistence.checks import build_checked, find_roots
-from opforest.persistence.files import make_classifier
 from opforest.persistence.libopf.density import make_density_model
 from opforest.persistence.libopf.nodes import Nodes, read_nodes
 from opforest.persistence.libopf.source import kind_of_binary, open_source
@@ -75,7 +74,7 @@ def read_model(
     opened = open_source(source)
     kind = kind_of_binary(opened)
     if kind not in ("model", "incremental model"):
-        found = f"it is a LibOPF file of {kind}" if kind else opened.explain_size()
+        found = f"it is a LibOPF {kind} file" if kind else opened.explain_size()
         raise opened.error(f"it is not a LibOPF model: {found}.")
     nodes = read_nodes(opened, kind)
     header = opened.head[12:32]
@@ -232,5 +231,6 @@ def _keep_paths(nodes: Nodes) -> OPFClassifier:
     cuts, lines = np.zeros(len(rows), np.int64), PrototypeTrees(root, nodes.pair)
     model = TreeModel(label, nodes.pred, weight, cuts, _costs_along(nodes.pred, weight))
     parts = ForestState(metric, rows, model, np.arange(len(rows)), 0, lines=lines, grown_by="opfi")
-    forest = build_checked(parts, len(classes))
-    return make_classifier(forest, classes, metric=METRIC, update="opfi")
+    classifier = OPFClassifier(METRIC, update="opfi")
+    classifier._keep(build_checked(parts, len(classes)), classes)
+    return classifier
