@@ -31,24 +31,12 @@ _BLANKS = " \u00a0\u202f'’"
 
 
 class Style(NamedTuple):
-    """Decimal and thousands separators.
+    """Decimal and thousands separators."""
 
-    Attributes
-    ----------
-    description : str
-        Its name in notes.
-    decimal : str
-        The decimal mark.
-    groups : str
-        The characters that may separate groups of three digits.
-    pattern : str
-        A regular expression for unsigned numbers, for Python and for polars.
-    """
-
-    description: str
-    decimal: str
-    groups: str
-    pattern: str
+    description: str  #: its name in notes
+    decimal: str  #: the decimal mark
+    groups: str  #: characters that may separate groups of three digits
+    pattern: str  #: a regular expression for unsigned numbers, for Python and for polars
 
     def to_plain(self, number: str) -> str:
         """Return a number of this style in Python's notation."""
@@ -168,21 +156,11 @@ def affix_of(cell: str) -> Affix | None:
 
 @dataclass(frozen=True)
 class Cells:
-    """The notation of cells that a model or a store remembers.
+    """The notation of cells that a model or a store remembers."""
 
-    Attributes
-    ----------
-    affixes : dict of int to Affix
-        The affixes of features, counted from 1, that have any.
-    decimal : str
-        The decimal mark, if known; it decides between two readings of a cell.
-    missing : tuple of str
-        Cells that mean a missing value, in addition to the usual ones.
-    """
-
-    affixes: Mapping[int, Affix] = field(default_factory=dict)
-    decimal: str = ""
-    missing: tuple[str, ...] = ()
+    affixes: Mapping[int, Affix] = field(default_factory=dict)  #: by feature, counted from 1
+    decimal: str = ""  #: the decimal mark, if known; it decides between two readings of a cell
+    missing: tuple[str, ...] = ()  #: cells that mean a missing value, beside the usual ones
 
     def to_data(self) -> dict[str, Any]:
         """Return a dict for JSON, with the fields that are not empty."""

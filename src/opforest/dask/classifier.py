@@ -108,7 +108,7 @@ class DaskOPFClassifier(OPFClassifier):
         return self.client if self.client is not None else distributed.default_client()
 
     def fit(self, X: Collection, y: Collection) -> Self:
-        """Learn the optimum-path forest of the examples.
+        """Learn the forest of the examples, and return the classifier itself.
 
         Parameters
         ----------
@@ -116,11 +116,6 @@ class DaskOPFClassifier(OPFClassifier):
             The examples, in blocks of any size, known or not.
         y : dask array or series of shape (n_samples,), or array-like
             Their labels, of any type that can be sorted.
-
-        Returns
-        -------
-        DaskOPFClassifier
-            The fitted classifier itself.
         """
         local = self._make_local()
         _train(local, X, y, current_client(self.client))
@@ -224,21 +219,12 @@ class DaskOPFClassifier(OPFClassifier):
         """Return the lazy array of the results of a method for the blocks of X."""
         matrix = _to_matrix(X)
         validate_data(self, _empty_table(X, matrix), reset=False, skip_check_array=True)
-        shape: dict[str, Any] = {"drop_axis": 1}
-        if n_columns is not None:
-            shape = {"chunks": (matrix.chunks[0], (n_columns,))}
-        empty = np.empty((0,) if n_columns is None else (0, n_columns), dtype)
-        answer: da.Array = da.map_blocks(
-            opforest_answer,
-            matrix,
-            self._send_model(),
-            method,
-            empty,
-            arguments,
-            meta=empty,
-            **shape,
-        )
-        return answer
+        if n_columns is None:
+            empty, shape = np.empty(0, dtype), {"drop_axis": 1}
+        else:
+            empty, shape = np.empty((0, n_columns), dtype), {"chunks": (matrix.chunks[0], n_columns)}
+        shared = self._send_model(), method, empty, arguments
+        return da.map_blocks(opforest_answer, matrix, *shared, meta=empty, **shape)
 
     def _send_model(self) -> Any:
         """Return a task whose result is the current model."""

@@ -24,27 +24,13 @@ from opforest.persistence.header import NONE, EstimatorState, Reader, resolve_si
 
 @dataclass(frozen=True)
 class Serializer:
-    """How models of one class are saved and loaded.
+    """How models of one class are saved and loaded."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the class in files.
-    module : str
-        The module of the class, which is imported when a model is loaded.
-    parameters : tuple of str
-        The parameters of the constructor, except ``metric`` and ``metric_params``.
-    dump : callable
-        ``dump(model)`` returns the fitted state.
-    restore : callable
-        ``restore(model, file)`` gives that state to a new model.
-    """
-
-    name: str
-    module: str
-    parameters: tuple[str, ...]
-    dump: Callable[[Any], EstimatorState]
-    restore: Callable[[Any, Reader], None]
+    name: str  #: the name of the class in files
+    module: str  #: the module of the class, which is imported when a model is loaded
+    parameters: tuple[str, ...]  #: of the constructor, except ``metric`` and ``metric_params``
+    dump: Callable[[Any], EstimatorState]  #: returns the fitted state of a model
+    restore: Callable[[Any, Reader], None]  #: gives the state in a file to a new model
 
     @property
     def class_name(self) -> str:
