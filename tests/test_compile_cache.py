@@ -13,7 +13,7 @@ from tests.support import compile_cache
 #: What kernels are made of: themselves, and what they import, directly or not, at the top or later.
 CODE = {
     "core/__init__.py": "",
-    "core/jit.py": "from opforest._utils.interrupts import undisturbed",
+    "core/jit.py": "from opforest._utils.interrupts import defer_interrupts",
     "_utils/interrupts.py": "",
     "core/heap.py": "import numba",
     "core/mst/prim.py": """

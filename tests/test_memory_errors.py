@@ -157,12 +157,12 @@ class TestSharing:
             return -part[0]
 
         for jobs in (1, 2, 5):
-            assert _threads.share(work, parts, jobs) == [-k for k in range(40)]
+            assert _threads.map_chunks(work, parts, jobs) == [-k for k in range(40)]
         assert sorted(done) == sorted([*range(40)] * 3)
 
     def test_threads_really_share(self):
         barrier = threading.Barrier(3)  # three threads must be inside at once
-        names = _threads.share(lambda _: (barrier.wait(60), threading.get_ident())[1],
+        names = _threads.map_chunks(lambda _: (barrier.wait(60), threading.get_ident())[1],
                                [np.zeros(1)] * 3, 3)  # fmt: skip
         assert len(set(names)) == 3
 
@@ -180,7 +180,7 @@ class TestSharing:
 
         for _ in range(50):
             with pytest.raises(ValueError, match=r"part [12]"):
-                _threads.share(work, [np.array([k]) for k in range(6)], jobs)
+                _threads.map_chunks(work, [np.array([k]) for k in range(6)], jobs)
             assert not running
 
     def test_an_interrupt_stops_the_others(self):
@@ -195,7 +195,7 @@ class TestSharing:
             done.append(part[0])
 
         with pytest.raises(KeyboardInterrupt):
-            _threads.share(work, [np.array([k]) for k in range(2)], 2)
+            _threads.map_chunks(work, [np.array([k]) for k in range(2)], 2)
         assert len(done) == 1
 
 

@@ -2,77 +2,50 @@
 
 from typing import TYPE_CHECKING
 
-from opforest._utils.lazy import lazy
+from opforest._utils.lazy import attach
 from opforest._utils.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from opforest import active
-    from opforest.errors import ModelFileError
-    from opforest.estimators.classifier import OPFClassifier
-    from opforest.estimators.clustering import OPFClustering
-    from opforest.estimators.knn_classifier import OPFKNNClassifier
-    from opforest.estimators.model_selection import PruningStep, learn_from_errors, prune
-    from opforest.estimators.outlier import OPFOutlier
-    from opforest.estimators.pipeline import Pipeline, make_pipeline
-    from opforest.estimators.preparation import Preparation
-    from opforest.estimators.semi_supervised import OPFSemiSupervised
-    from opforest.forest.explanation import Explanation, Step
-    from opforest.forest.forest import Forest
-    from opforest.forest.updates.report import UpdateReport
-    from opforest.learner import Learner, StoreError
-    from opforest.persistence.files import load, save
+    from opforest import active as active
+    from opforest.errors import ModelFileError as ModelFileError
+    from opforest.estimators.classifier import OPFClassifier as OPFClassifier
+    from opforest.estimators.clustering import OPFClustering as OPFClustering
+    from opforest.estimators.knn_classifier import OPFKNNClassifier as OPFKNNClassifier
+    from opforest.estimators.model_selection import PruningStep as PruningStep
+    from opforest.estimators.model_selection import learn_from_errors as learn_from_errors
+    from opforest.estimators.model_selection import prune as prune
+    from opforest.estimators.outlier import OPFOutlier as OPFOutlier
+    from opforest.estimators.pipeline import Pipeline as Pipeline
+    from opforest.estimators.pipeline import make_pipeline as make_pipeline
+    from opforest.estimators.preparation import Preparation as Preparation
+    from opforest.estimators.semi_supervised import OPFSemiSupervised as OPFSemiSupervised
+    from opforest.forest.explanation import Explanation as Explanation
+    from opforest.forest.explanation import Step as Step
+    from opforest.forest.forest import Forest as Forest
+    from opforest.forest.updates.report import UpdateReport as UpdateReport
+    from opforest.learner import Learner as Learner
+    from opforest.learner import StoreError as StoreError
+    from opforest.persistence.files import load as load
+    from opforest.persistence.files import save as save
 
-__all__ = [
-    "Explanation",
-    "Forest",
-    "Learner",
-    "ModelFileError",
-    "OPFClassifier",
-    "OPFClustering",
-    "OPFKNNClassifier",
-    "OPFOutlier",
-    "OPFSemiSupervised",
-    "Pipeline",
-    "Preparation",
-    "PruningStep",
-    "Step",
-    "StoreError",
-    "UpdateReport",
-    "active",
-    "learn_from_errors",
-    "load",
-    "make_pipeline",
-    "prune",
-    "save",
-]
-
-__getattr__ = lazy(
+__getattr__, __dir__, __all__ = attach(
     __name__,
     {
-        "Explanation": "opforest.forest.explanation",
-        "Forest": "opforest.forest.forest",
-        "Learner": "opforest.learner.learner",
-        "ModelFileError": "opforest.errors",
-        "OPFClassifier": "opforest.estimators.classifier",
-        "OPFClustering": "opforest.estimators.clustering",
-        "OPFKNNClassifier": "opforest.estimators.knn_classifier",
-        "OPFOutlier": "opforest.estimators.outlier",
-        "OPFSemiSupervised": "opforest.estimators.semi_supervised",
-        "PruningStep": "opforest.estimators.model_selection",
-        "Pipeline": "opforest.estimators.pipeline",
-        "Preparation": "opforest.estimators.preparation",
-        "Step": "opforest.forest.explanation",
-        "StoreError": "opforest.learner.errors",
-        "UpdateReport": "opforest.forest.updates.report",
-        "active": "opforest.active",
-        "learn_from_errors": "opforest.estimators.model_selection",
-        "load": "opforest.persistence.files",
-        "make_pipeline": "opforest.estimators.pipeline",
-        "prune": "opforest.estimators.model_selection",
-        "save": "opforest.persistence.files",
+        "errors": ["ModelFileError"],
+        "estimators.classifier": ["OPFClassifier"],
+        "estimators.clustering": ["OPFClustering"],
+        "estimators.knn_classifier": ["OPFKNNClassifier"],
+        "estimators.model_selection": ["PruningStep", "learn_from_errors", "prune"],
+        "estimators.outlier": ["OPFOutlier"],
+        "estimators.pipeline": ["Pipeline", "make_pipeline"],
+        "estimators.preparation": ["Preparation"],
+        "estimators.semi_supervised": ["OPFSemiSupervised"],
+        "forest.explanation": ["Explanation", "Step"],
+        "forest.forest": ["Forest"],
+        "forest.updates.report": ["UpdateReport"],
+        "learner.errors": ["StoreError"],
+        "learner.learner": ["Learner"],
+        "persistence.files": ["load", "save"],
     },
+    submodules=["active"],
 )
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])

@@ -1,4 +1,4 @@
-"""The command line: ``python -m opforest`` is ``opforest``, for where that is not on the path."""
+"""The command line: ``python -m opforest`` is the same as ``opforest``."""
 
 from opforest.apps.cli.main import main
 

@@ -1,7 +1,7 @@
-"""Layer 3: active learning: choosing the examples that are worth a label.
+"""Active learning: choose the examples to label next.
 
-With ``OPFSemiSupervised``, an answer passed to ``label`` costs little more than a walk
-along a path.
+With ``OPFSemiSupervised``, learning an answer by ``label`` takes little more time than following a
+path.
 
 Examples
 --------
@@ -24,10 +24,10 @@ __all__ = ["margin", "query"]
 
 
 def margin(clf: OPFClassifier, X: npt.ArrayLike) -> Array:
-    """Return how sure a classifier is about each example: 0 if undecided, 1 if certain.
+    """Return the margin of a classifier for each example: 0 if undecided, 1 if certain.
 
-    With a ≤ b the offers of the two cheapest classes, the margin is (b − a) / (b + a). It is 0 if
-    both are 0, or if there is only one class.
+    If a ≤ b are the offers of the two cheapest classes, the margin is (b − a) / (b + a). It is 0
+    if both are 0, or if there is only one class.
 
     Parameters
     ----------
@@ -58,25 +58,25 @@ def margin(clf: OPFClassifier, X: npt.ArrayLike) -> Array:
         return np.zeros(len(cost))
     first, second = np.sort(cost, axis=1)[:, :2].T
     total = first + second
-    sure = np.isfinite(first) & np.isinf(second)  # Nobody of another class has been seen.
-    margins: Array = sure.astype(np.float64)
-    told = np.isfinite(total) & (total > 0)  # A metric may be infinite for both.
-    margins[told] = (second[told] - first[told]) / total[told]
+    is_certain = np.isfinite(first) & np.isinf(second)  # no examples of other classes are known
+    margins: Array = is_certain.astype(np.float64)
+    is_defined = np.isfinite(total) & (total > 0)  # a metric may be infinite for both
+    margins[is_defined] = (second - first)[is_defined] / total[is_defined]
     return margins
 
 
 def query(
     clf: OPFClassifier, X: npt.ArrayLike, n_instances: int = 1, *, diverse: bool = False
 ) -> Array:
-    """Return which examples to ask about, those with the smallest margins first.
+    """Return the examples to ask about, smallest margin first.
 
-    This does not always beat asking at random: compare on data of your kind.
+    This is not always better than random choice: compare on your kind of data.
 
     Parameters
     ----------
     clf : OPFClassifier or OPFSemiSupervised
         A fitted classifier. The labeled examples of an ``OPFSemiSupervised`` have a margin of 1,
-        or of 0 if a copy has another label; leave them out of X.
+        or of 0 if a duplicate has another label; leave them out of X.
     X : array-like of shape (n_samples, n_features)
         The examples to choose from, as for ``predict``.
     n_instances : int, default=1
@@ -87,9 +87,9 @@ def query(
     Returns
     -------
     array of shape (n_instances,)
-        Which rows of X, as indices: X may hold any examples, known or not. Ties go to the smaller
-        index. If X are the known examples, in the order of ``clf.forest_.ids``, their ids are
-        ``clf.forest_.ids[query(clf, X)]``, which is what ``label`` and ``forget`` take.
+        Indices of rows of X, which may have any examples, known or not. Ties go to the smaller
+        index. If X are the known examples, in the order of ``clf.forest_.ids``, their ids for
+        ``label`` and ``forget`` are ``clf.forest_.ids[query(clf, X)]``.
 
     Examples
     --------

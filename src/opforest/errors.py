@@ -1,6 +1,6 @@
-"""Errors about the contents of files.
+"""Errors in the content of files.
 
-Both are a ``ValueError``. A file that does not exist, or may not be read, raises an ``OSError``.
+Both are a ``ValueError``. A file that does not exist, or cannot be opened, raises an ``OSError``.
 """
 
 import os
@@ -9,16 +9,16 @@ Path = str | os.PathLike[str]
 
 
 class DataFileError(ValueError):
-    """A file of data, of distances or of another program's model cannot be read.
+    """A file of data, of distances or of another program's model is invalid.
 
     Parameters
     ----------
     reason : str
-        What is wrong.
+        The reason.
     path : path, default=None
         The file.
     line, column : int, default=None
-        The place in a text file, counted from 1.
+        The position in a text file, counted from 1.
 
     Attributes
     ----------
@@ -40,15 +40,15 @@ class DataFileError(ValueError):
         column: int | None = None,
     ) -> None:
         self.reason, self.path, self.line, self.column = reason, path, line, column
-        place = ["" if path is None else os.fspath(path)]
-        place += [] if line is None else [f"line {line}"]
-        place += [] if column is None else [f"column {column}"]
-        where = ", ".join(part for part in place if part)
-        super().__init__(f"{where}: {reason}" if where else reason)
+        place = "" if path is None else os.fspath(path)
+        place += "" if line is None else f", line {line}"
+        place += "" if column is None else f", column {column}"
+        place = place.removeprefix(", ")
+        super().__init__(f"{place}: {reason}" if place else reason)
 
 
 class ModelFileError(ValueError):
-    """A file is not a model that ``opforest.save`` has written, or it is damaged.
+    """A file is not a model written by ``opforest.save``, or it is damaged.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Scores that the optimum-path forest literature reports."""
+"""Scores in the literature on optimum-path forests."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -13,10 +13,10 @@ from sklearn.utils.validation import column_or_1d
 def _confusion(
     y_true: npt.ArrayLike, y_pred: npt.ArrayLike
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """Return all labels, and how often each was taken for each."""
+    """Return all labels, and the confusion matrix."""
     check_consistent_length(y_true, y_pred)
     if column_or_1d(y_true).size == 0 or column_or_1d(y_pred).size == 0:
-        raise ValueError("y_true must hold at least one label, got none.")
+        raise ValueError("y_true must have at least one label, got none.")
     labels = unique_labels(y_true, y_pred)
     matrix = np.zeros((len(labels), len(labels)), np.int64)
     np.add.at(matrix, (np.searchsorted(labels, y_true), np.searchsorted(labels, y_pred)), 1)
@@ -24,12 +24,11 @@ def _confusion(
 
 
 def opf_accuracy(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
-    """Return the accuracy that LibOPF and the papers on optimum-path forests report.
+    """Return the accuracy reported by LibOPF and by papers on optimum-path forests.
 
-    For each of the c classes in ``y_true``, the share of the other examples that were taken for
-    this class and the share of its own that were not are averaged; the accuracy is 1 minus the
-    mean of that. A share of nothing counts as 0. With two classes it is scikit-learn's balanced
-    accuracy; with more it is not.
+    It is 1 minus the mean, over the c classes in ``y_true``, of the average of the false positive
+    rate and the false negative rate; a rate of no examples counts as 0. With two classes it equals
+    scikit-learn's balanced accuracy.
 
     Parameters
     ----------
@@ -53,14 +52,14 @@ def opf_accuracy(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     own = matrix.sum(axis=1)
     others = own.sum() - own
     missed = own - np.diag(matrix)
-    taken = matrix.sum(axis=0) - np.diag(matrix)
-    present = own > 0
-    errors = missed[present] / own[present] + taken[present] / np.maximum(others[present], 1)
-    return float(1 - errors.sum() / (2 * present.sum()))
+    false_positives = matrix.sum(axis=0) - np.diag(matrix)
+    is_present = own > 0
+    rates = missed / np.maximum(own, 1) + false_positives / np.maximum(others, 1)
+    return float(1 - rates[is_present].sum() / (2 * is_present.sum()))
 
 
 def class_recall(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> dict[Hashable, float]:
-    """Return, for each class in ``y_true``, the share of its examples that were recognized.
+    """Return the recall of each class in ``y_true``.
 
     Parameters
     ----------

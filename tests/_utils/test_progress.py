@@ -5,7 +5,7 @@ import pytest
 
 from opforest import OPFClassifier
 from opforest._utils import progress as _progress
-from opforest._utils.progress import listening
+from opforest._utils.progress import report_to
 from opforest.core.mst import prim
 
 
@@ -27,7 +27,7 @@ def test_a_listener_hears_of_phases_and_of_rising_shares(algorithm, monkeypatch)
     monkeypatch.setattr(prim, "WORK_PER_CALL", 600)
     X = np.random.default_rng(0).normal(size=(300, 2))
     listener = Listener()
-    with listening(listener):
+    with report_to(listener):
         OPFClassifier(algorithm=algorithm).fit(X, X[:, 0] > 0)
     assert listener.phases == [("spanning tree", 300), ("index", 300)]
     assert len(listener.shares) > 2
@@ -36,7 +36,7 @@ def test_a_listener_hears_of_phases_and_of_rising_shares(algorithm, monkeypatch)
 
 
 def test_verbose_prints_phases_and_how_far_they_are(monkeypatch, capsys):
-    monkeypatch.setattr(_progress, "SOME_TIME", 0.0)
+    monkeypatch.setattr(_progress, "PRINT_INTERVAL", 0.0)
     OPFClassifier(verbose=1).fit([[0.0], [1], [3]], [0, 0, 1])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("[OPFClassifier] spanning tree, 3 examples: 0 % after 0.0 s")

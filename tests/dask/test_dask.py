@@ -194,7 +194,7 @@ def test_bad_input():
         clf.fit(blocks[:0], y[:0])
     with pytest.raises(ValueError, match="Unknown label type"):
         clf.fit(blocks, y + 0.5)
-    with pytest.raises(ValueError, match=r"'precomputed' means a table .*OPFClassifier"):
+    with pytest.raises(ValueError, match=r"'precomputed' needs a table .*OPFClassifier"):
         DaskOPFClassifier("precomputed").fit(blocks, y)
     with pytest.raises(ValueError, match=r"Decorate the function with @numba.njit"):
         DaskOPFClassifier(lambda x, y: 0.0).fit(blocks, y)

@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from tests.support.plots import blobs, legend_texts
 
 from opforest import OPFClassifier, Pipeline, Preparation
-from opforest.display.forest import MARKERS
+from opforest.display.drawing import MARKERS
 from opforest.display.palette import colors_of
 from opforest.plotting import ForestDisplay
 
@@ -151,7 +151,7 @@ def test_more_features_are_reduced_by_pca():
 
 def test_large_grids_are_predicted_in_parts(monkeypatch):
     _, whole = draw(*blobs(d=5))
-    monkeypatch.setattr("opforest.display.forest.FEATURES_PER_CALL", 37)
+    monkeypatch.setattr("opforest.display.plane.FEATURES_PER_CALL", 37)
     _, parts = draw(*blobs(d=5))
     np.testing.assert_array_equal(whole.regions, parts.regions)
 
@@ -188,7 +188,7 @@ def test_the_picture_stays_where_features_are_not_negative(metric):
     X, y = blobs(d=6)
     _, display = draw(X - X.min(axis=0), y, metric=metric)
     title = display.ax_.get_title()
-    assert "regions on its plane, negative features taken for 0" in title.replace("\n", " ")
+    assert "regions on its plane, negative features set to 0" in title.replace("\n", " ")
     assert max(map(len, title.splitlines())) <= 60
     assert (display.regions >= 0).all()
 
@@ -239,7 +239,7 @@ def test_single_precision():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda X: X[:-1], r"the 40 examples that the forest knows.* got shape \(39, 2\)"),
+        (lambda X: X[:-1], r"the 40 examples of the forest.* got shape \(39, 2\)"),
         (lambda X: X[:, :1], r"with 2 features, got shape \(40, 1\)"),
         (lambda X: X[:, 0], "Expected 2D array"),
         (lambda X: np.full(X.shape, "a"), "could not convert string"),

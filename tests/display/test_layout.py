@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opforest.display import layout as _layout
-from opforest.display.layout import lay_out
+from opforest.display.layout import make_layout
 
 
 def random_forest(n, seed, n_trees=1):
@@ -39,10 +39,10 @@ def crossings(place, edges):
 @given(st.integers(1, 60), st.integers(0, 2**32), st.integers(1, 5))
 def test_edges_have_their_lengths_and_all_is_repeatable(n, seed, n_trees):
     edges, length = random_forest(n, seed, n_trees)
-    place = lay_out(n, edges, length)
+    place = make_layout(n, edges, length)
     assert place.shape == (n, 2)
     np.testing.assert_allclose(drawn_lengths(place, edges), length, rtol=1e-9)
-    np.testing.assert_array_equal(place, lay_out(n, edges, length))
+    np.testing.assert_array_equal(place, make_layout(n, edges, length))
 
 
 @given(st.integers(2, 30), st.integers(0, 2**32))
@@ -50,18 +50,18 @@ def test_sectors_keep_edges_from_crossing(n, seed):
     edges, length = random_forest(n, seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_layout, "ROUNDS", 0)
-        assert crossings(lay_out(n, edges, length), edges) == 0
+        assert crossings(make_layout(n, edges, length), edges) == 0
 
 
 def test_turning_branches_apart_fills_the_plane_and_crosses_hardly_ever():
     crossed, fuller = 0, 0
     for seed in range(10):
         edges, length = random_forest(60, seed)
-        opened = lay_out(60, edges, length)
+        opened = make_layout(60, edges, length)
         crossed += crossings(opened, edges)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_layout, "MOST_TO_OPEN", 0)
-            closed = lay_out(60, edges, length)
+            patch.setattr(_layout, "MAX_SPREAD", 0)
+            closed = make_layout(60, edges, length)
         fuller += nearest(opened) > nearest(closed)
     assert crossed <= 10  # of 17,000 pairs
     assert fuller >= 8
@@ -75,13 +75,13 @@ def nearest(place):
 
 def test_nothing_one_vertex_and_copies():
     none = np.empty((0, 2), int)
-    assert lay_out(0, none, np.empty(0)).shape == (0, 2)
-    np.testing.assert_array_equal(lay_out(1, none, np.empty(0)), [[0, 0]])
+    assert make_layout(0, none, np.empty(0)).shape == (0, 2)
+    np.testing.assert_array_equal(make_layout(1, none, np.empty(0)), [[0, 0]])
     path = np.array([[0, 1], [1, 2]])
-    np.testing.assert_array_equal(lay_out(3, path, np.zeros(2)), np.zeros((3, 2)))
+    np.testing.assert_array_equal(make_layout(3, path, np.zeros(2)), np.zeros((3, 2)))
 
 
 def test_long_paths_do_not_overflow_the_stack():
     path = np.column_stack((np.arange(4999), np.arange(1, 5000)))
-    place = lay_out(5000, path, np.ones(4999))
+    place = make_layout(5000, path, np.ones(4999))
     np.testing.assert_allclose(drawn_lengths(place, path), 1)

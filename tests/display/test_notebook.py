@@ -11,7 +11,7 @@ from tests.support.notebooks import HOSTILE, read, squares
 
 import opforest
 from opforest import OPFClassifier, OPFClustering, OPFKNNClassifier, OPFOutlier, OPFSemiSupervised
-from opforest.display.notebook import MOST_TO_DRAW
+from opforest.display.notebook import MAX_DRAWN
 
 HAS_ATTRIBUTES = hasattr(BaseEstimator, "_get_fitted_attr_html")  # since scikit-learn 1.9
 
@@ -125,7 +125,7 @@ def test_many_classes_are_summed_up():
 
 
 def test_large_forests_are_not_drawn():
-    X = np.arange(2.0 * (MOST_TO_DRAW + 1)).reshape(-1, 2)
+    X = np.arange(2.0 * (MAX_DRAWN + 1)).reshape(-1, 2)
     html = OPFClassifier().fit(X, X[:, 0] > 9).forest_._repr_html_()
     assert "<svg" not in html
     assert "1,001 examples" in html

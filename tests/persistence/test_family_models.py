@@ -94,7 +94,7 @@ def test_a_function_must_be_passed_again(tmp_path):
 
     with pytest.warns(UserWarning, match="njit"):
         model = OPFClustering(4, metric=apart).fit(X)
-    with pytest.raises(opforest.ModelFileError, match="which no file holds"):
+    with pytest.raises(opforest.ModelFileError, match="which is not saved in files"):
         again(model, tmp_path)
     twin = again(model, tmp_path, metric=apart)
     assert np.array_equal(model.predict(Q), twin.predict(Q))
@@ -129,10 +129,10 @@ def test_forged_clusterings_are_refused(tmp_path, name, change, message):
     ("name", "change", "message"),
     [
         ("label", lambda a: np.roll(a, 1), "label"),
-        ("label", lambda a: a - 1, "no class"),
+        ("label", lambda a: a - 1, "class of an example"),
         ("cost", lambda a: a + 1, "a cost"),
         ("cuts", lambda a: a * 2, "seeds are miscounted"),
-        ("parent", lambda a: np.where(a < 0, 0, -1), "root|circle|tree|weight|edge|apart"),
+        ("parent", lambda a: np.where(a < 0, 0, -1), "root|cycle|tree|weight|edge|apart"),
     ],
 )
 def test_forged_forests_of_seeds_are_refused(tmp_path, name, change, message):

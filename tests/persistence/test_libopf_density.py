@@ -70,14 +70,14 @@ def test_more_classes_than_clusters(tmp_path):
 @pytest.mark.parametrize(
     ("place", "form", "value", "message"),
     [
-        (16, "i", 0, "by 0 neighbors"),
-        (16, "i", -3, "by -3 neighbors"),
+        (16, "i", 0, "neighbors cannot be 0"),
+        (16, "i", -3, "neighbors cannot be -3"),
         (16, "i", 10**6, "neighbors"),
         (20, "f", float("nan"), "its scale"),
         (24, "f", 5.0, "its scale"),
-        (HEADER.size + 8, "i", 0, "circle"),
+        (HEADER.size + 8, "i", 0, "cycle"),
         (HEADER.size + 8, "i", 10**6, "predecessor is not a node"),
-        (HEADER.size + 12, "i", 5, "label is not that of its root"),
+        (HEADER.size + 12, "i", 5, "label differs from that of its root"),
         (HEADER.size + 16, "f", 2000.0, "a value is out of range"),
         (HEADER.size + 24, "f", 0.0, "a density is not"),
         (HEADER.size + 24, "f", float("nan"), "a density is not"),

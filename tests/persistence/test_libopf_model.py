@@ -50,7 +50,7 @@ def test_golden_models_predict_what_libopf_predicts(golden):
 
 
 def test_the_paths_of_golden_models_predict_the_same(golden, monkeypatch):
-    monkeypatch.setattr("opforest.persistence.libopf.model._is_that_of", lambda *_: False)
+    monkeypatch.setattr("opforest.persistence.libopf.model._is_same_model", lambda *_: False)
     clf = read_model(golden / "classifier.opf")
     assert clf.update == "opfi"
     clf.forest_.check()
@@ -122,8 +122,8 @@ def test_models_that_lie_are_refused(tmp_path, incremental):
             read_model(content[:length])
     first = 28 if incremental else 32
     for place, value, message in [
-        (first + 8, 0, "circle|costs are not"), (first + 8, 99, "predecessor is not a node"),
-        (first + 8, -2, "predecessor is not a node"), (first + 12, 0, "contradicts|invalid"),
+        (first + 8, 0, "cycle|costs are not"), (first + 8, 99, "predecessor is not a node"),
+        (first + 8, -2, "predecessor is not a node"), (first + 12, 0, "inconsistent"),
         (first + 12, -1, "sample 0 has the label"), (first + 16, 0x7FC00000, "a cost is"),
         (first + 16, 0x49000000, "not by cost"), (len(content) - 4, 0, "order by cost|not by cost"),
         (0, 10**9, "not a LibOPF model"), (8, 10**9, "not a LibOPF model"), (4, 0, "label"),

@@ -202,7 +202,7 @@ def test_a_function_must_be_passed_again(path):
         opforest.load(path, "euclidean")
     with pytest.raises(ModelFileError, match="fails on its examples"):
         opforest.load(path, wobbly)
-    with pytest.raises(ModelFileError, match="is not what it was learned with"):
+    with pytest.raises(ModelFileError, match="is not the one it was learned with"):
         opforest.load(path, lambda x, y, weight: wobbly(x, y))
     twin = opforest.load(path, weighted)
     assert_same(clf, twin)
@@ -215,7 +215,7 @@ def test_so_must_a_compiled_function(path):
     assert_same(clf.partial_fit(*some(9, 1)), twin.partial_fit(*some(9, 1)))
     with pytest.raises(ModelFileError, match="Pass it again"):
         opforest.load(path)
-    with pytest.raises(ModelFileError, match="is not what it was learned with"):
+    with pytest.raises(ModelFileError, match="is not the one it was learned with"):
         opforest.load(path, compiled_otherwise)
 
 

@@ -52,7 +52,7 @@ def test_labels_that_are_missing_and_come_late(window):
     late = len(X) - 6
     with pytest.raises(ValueError, match="has the label"):
         model.learn_label(int(np.flatnonzero(known != None)[-1]), "c")  # noqa: E711
-    with pytest.raises(ValueError, match="number must be that of an example"):
+    with pytest.raises(ValueError, match="number must be the id"):
         model.learn_label(len(X), "a")
 
 
@@ -75,5 +75,5 @@ def test_what_makes_no_sense_is_refused():
         OPFClassifier().learn_one({"u": 1.0}, None)
     with pytest.raises(ValueError, match="needs update='exact'"):
         OPFClassifier(update="opfi", semi_supervised=True).learn_one({"u": 1.0}, None)
-    with pytest.raises(ValueError, match="only with semi_supervised=True"):
+    with pytest.raises(ValueError, match="needs semi_supervised=True"):
         OPFClassifier().learn_label(0, 1)

@@ -70,7 +70,7 @@ def test_the_conqueror_is_forgotten_within_a_window(semi_supervised):
 
 def test_forgetting_by_id_is_checked_first():
     model = OPFClassifier()
-    with pytest.raises(ValueError, match="nothing has been learned"):
+    with pytest.raises(ValueError, match="has not learned any examples"):
         model.forget([0])
     for i in range(5):
         model.learn_one({"u": float(i)}, i % 2)

@@ -1,1 +1,1 @@
-"""Locks, interrupts, atomic files, progress: helpers that know nothing of forests."""
+"""Locks, interrupts, atomic files, progress: helpers that do not depend on forests."""

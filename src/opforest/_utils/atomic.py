@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writes: a file is replaced completely or not at all."""
 
 import errno
 import os
@@ -9,41 +9,31 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-#: What it is called that there is no more room.
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+#: Error codes that mean the disk is full.
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file for writing that takes the place of ``path`` when all has been written.
+def open_atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Yield a binary stream whose content replaces the file when the context ends without error.
 
-    Until then there is what was there before, whatever happens: an error, a kill, a power cut.
-    The new file grows beside the old one, under a name that begins with a dot, and is synced and
-    then renamed. An error removes it; a kill leaves it behind, and it is safe to delete.
-
-    Parameters
-    ----------
-    path : path
-        The file. If it is a link, what it leads to is replaced; a device such as /dev/null
-        is written to.
-
-    Yields
-    ------
-    file
-        A binary stream.
+    Until then the old file stays, whatever happens: an error, a kill, a power cut. The new file is
+    written beside it, under a name that begins with a dot, synced, and renamed. An error removes
+    it; after a kill it remains, and can be deleted. If ``path`` is a link, its target is replaced;
+    a device such as /dev/null is written to directly.
     """
     try:
-        with _beside(path) as stream:
+        with _open_beside(path) as stream:
             yield stream
-    except Exception as error:  # polars has errors of its own
-        for code in FULL:
+    except Exception as error:  # polars raises errors of its own when the disk is full
+        for code in DISK_FULL:
             if os.strerror(code) in str(error):
                 raise OSError(code, os.strerror(code), os.fspath(path)) from error
         raise
 
 
 @contextmanager
-def _beside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def _open_beside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     target = Path(os.path.realpath(path))
     if target.is_char_device():
         with target.open("wb") as stream:
@@ -62,14 +52,9 @@ def _beside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         os.replace(partial, target)
     finally:
         partial.unlink(missing_ok=True)
-    _sync_folder(target.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make sure that a new name in a folder lasts, where the system lets us."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
+    with suppress(OSError):  # not every system can sync a folder, which makes the new name durable
+        folder = os.open(target.parent, os.O_RDONLY)
         try:
-            os.fsync(handle)
+            os.fsync(folder)
         finally:
-            os.close(handle)
+            os.close(folder)

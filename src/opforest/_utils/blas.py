@@ -1,4 +1,4 @@
-"""One thread for matrix products: we split the work ourselves."""
+"""Limit matrix products to one thread: we split the work ourselves."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,23 +12,22 @@ _limited = Lock()
 
 
 @cache
-def _libraries() -> Any:
-    """Return the BLAS libraries in this process; looking for them takes milliseconds."""
+def _blas_libraries() -> Any:  # finding them takes milliseconds
     return ThreadpoolController().select(user_api="blas")
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread, unless another caller does, and restore the user's setting.
+    """Limit BLAS to one thread, unless another caller has done so, and restore the user's setting.
 
-    The setting is shared by all threads of the process. If each caller restored what it had found,
-    one that came second and left last would restore the first one's limit of 1, for good.
+    The setting is global. If each caller restored the value it found, one that starts second and
+    ends last would restore the first caller's limit of 1, forever.
     """
     if not _limited.acquire(blocking=False):
         yield
         return
     try:
-        with _libraries().limit(limits=1):
+        with _blas_libraries().limit(limits=1):
             yield
     finally:
         _limited.release()

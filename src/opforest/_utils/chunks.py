@@ -1,4 +1,4 @@
-"""Work in parts, so that threads can share it and Ctrl-C is heard in between."""
+"""Split work into chunks, so that threads can work in parallel and Ctrl-C is handled in between."""
 
 from _thread import allocate_lock, start_new_thread
 from collections import deque
@@ -13,91 +13,88 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 
-def parts_of(items: Array, size: int) -> list[Array]:
-    """Split an array into parts of at most this size."""
+def split_chunks(items: Array, size: int) -> list[Array]:
+    """Split an array into chunks of at most this size."""
     return [items[begin : begin + size] for begin in range(0, len(items), size)]
 
 
-def share(call: Callable[[Array], Any], parts: Sequence[Array], n_jobs: int) -> list[Any]:
-    """Return what a function returns for each part, called by this many threads.
+def map_chunks(call: Callable[[Array], Any], chunks: Sequence[Array], n_jobs: int) -> list[Any]:
+    """Return the results of a function for all chunks, called from ``n_jobs`` threads.
 
-    They are threads whatever backend ``joblib.parallel_config`` names: functions may fill arrays.
+    It uses threads whatever backend ``joblib.parallel_config`` sets: functions may fill arrays.
     """
-    return call_together(*(partial(call, part) for part in parts), n_jobs=n_jobs)
+    return run_parallel(*(partial(call, chunk) for chunk in chunks), n_jobs=n_jobs)
 
 
-def call_together(*calls: Callable[[], Any], n_jobs: int = 2) -> list[Any]:
-    """Return what functions return that are called by this thread and by others that help it.
+def run_parallel(*calls: Callable[[], Any], n_jobs: int = 2) -> list[Any]:
+    """Call functions from this thread and ``n_jobs - 1`` helpers, and return their results.
 
-    Without memory a thread may not start, or die before it runs any code of ours; whoever waits for
-    it, as ``threading.Thread.start`` does, waits forever. So this thread waits only for those that
-    have begun, and does all that is left itself. It returns or raises when all of them have ended;
-    of several errors, it raises that of the first function.
+    When memory is short, a thread may fail to start, or die before it runs any Python code, and
+    waiting for it (as ``threading.Thread.start`` does) never ends. So this thread waits only for
+    helpers that have begun, and does the remaining work itself. It returns or raises when all of
+    them have ended; of several errors, it raises that of the first function.
     """
     if n_jobs == 1 or len(calls) <= 1:
         return [call() for call in calls]
-    work = _Work(calls)
-    helpers = min(n_jobs, len(calls)) - 1
-    ended = [allocate_lock() for _ in range(helpers)]
-    begun = [False] * helpers
+    queue = _WorkQueue(calls, min(n_jobs, len(calls)) - 1)
     try:
-        with suppress(RuntimeError, MemoryError):  # those that have started will do
-            for k in range(helpers):
-                ended[k].acquire()
-                start_new_thread(work.help, (begun, ended, k))
-        work.do()
-        work.stop(begun, ended)
-    except BaseException:  # Ctrl-C, which may have come while it waited for them
-        work.stop(begun, ended)
+        with suppress(RuntimeError, MemoryError):  # the helpers that did start are enough
+            queue.start_helpers()
+        queue.work()
+        queue.stop()
+    except BaseException:  # Ctrl-C, perhaps while waiting for helpers
+        queue.stop()
         raise
-    return work.results()
+    for error in queue.errors:
+        if error is not None:
+            raise error
+    return queue.results
 
 
-class _Work:
-    """Functions to call, and what came of it; nothing is allocated where an error is noted."""
+class _WorkQueue:
+    """Calls, results and errors. Recording an error allocates nothing: memory may be short."""
 
-    def __init__(self, calls: Sequence[Callable[[], Any]]) -> None:
-        self.calls, self.left = calls, deque(range(len(calls)))
-        self.found: list[Any] = [None] * len(calls)
-        self.failed: list[BaseException | None] = [None] * len(calls)
+    def __init__(self, calls: Sequence[Callable[[], Any]], n_helpers: int) -> None:
+        self.calls, self.pending = calls, deque(range(len(calls)))
+        self.results: list[Any] = [None] * len(calls)
+        self.errors: list[BaseException | None] = [None] * len(calls)
+        self.has_begun = [False] * n_helpers
+        self.running = [allocate_lock() for _ in range(n_helpers)]  # released at the end
 
-    def do(self) -> None:
-        """Call what nobody has called, one after another, until nothing is left or one fails."""
-        while self.left:
+    def start_helpers(self) -> None:
+        for k, lock in enumerate(self.running):
+            lock.acquire()
+            start_new_thread(self._help, (k,))
+
+    def work(self) -> None:
+        """Make pending calls until none is left or one fails."""
+        while self.pending:
             try:
-                place = self.left.popleft()
+                place = self.pending.popleft()
             except IndexError:  # another thread was faster
                 return
             try:
-                self.found[place] = self.calls[place]()
+                self.results[place] = self.calls[place]()
             except BaseException as error:
-                self.failed[place] = error
-                self.left.clear()
+                self.errors[place] = error
+                self.pending.clear()
 
-    def help(self, begun: list[bool], ended: list[Any], k: int) -> None:
-        """Do the same in another thread, which says that it has begun before it takes anything."""
-        begun[k] = True
+    def _help(self, k: int) -> None:
+        self.has_begun[k] = True  # before it takes a call
         try:
-            self.do()
+            self.work()
         finally:
-            ended[k].release()
+            self.running[k].release()
 
-    def stop(self, begun: list[bool], ended: list[Any]) -> None:
-        """Leave nothing for those to do that begin later, and wait for the others."""
-        self.left.clear()
-        for has_begun, lock in zip(begun, ended, strict=True):
+    def stop(self) -> None:
+        """Discard pending calls, and wait for the helpers that have begun."""
+        self.pending.clear()
+        for has_begun, lock in zip(self.has_begun, self.running, strict=True):
             if has_begun:
                 with lock:
                     pass
 
-    def results(self) -> list[Any]:
-        """Return what was found, or raise the first error."""
-        for error in self.failed:
-            if error is not None:
-                raise error
-        return self.found
 
-
-def concatenated(found: list[tuple[Array, ...]]) -> tuple[Array, ...]:
-    """Concatenate the arrays of all parts: first with first, second with second, and so on."""
-    return tuple(np.concatenate(arrays) for arrays in zip(*found, strict=True))
+def concatenate_results(results: list[tuple[Array, ...]]) -> tuple[Array, ...]:
+    """Concatenate the arrays of all results: first with first, second with second, and so on."""
+    return tuple(np.concatenate(arrays) for arrays in zip(*results, strict=True))

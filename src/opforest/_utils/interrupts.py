@@ -1,4 +1,4 @@
-"""Delaying Ctrl-C while something runs that must not be interrupted."""
+"""Delay Ctrl-C while a function runs that must not be interrupted."""
 
 import signal
 import threading
@@ -13,8 +13,8 @@ R = TypeVar("R")
 def defer_interrupts(function: Callable[P, R]) -> Callable[P, R]:
     """Delay Ctrl-C until a function has returned.
 
-    Libraries that are not written in Python may swallow an interrupt, mistake it for an error in
-    the data, or stop half way. Functions that take long should not be decorated.
+    Compiled libraries may ignore an interrupt, report it as an error in the data, or stop half
+    way. Do not decorate functions that take long.
     """
 
     @wraps(function)
@@ -22,16 +22,16 @@ def defer_interrupts(function: Callable[P, R]) -> Callable[P, R]:
         before = signal.getsignal(signal.SIGINT)
         if threading.current_thread() is not threading.main_thread() or not callable(before):
             return function(*args, **kwargs)
-        heard: list[tuple[int, Any]] = []
+        pending: list[tuple[int, Any]] = []
         try:
             try:
-                signal.signal(signal.SIGINT, lambda *signal_: heard.append(signal_))
+                signal.signal(signal.SIGINT, lambda *received: pending.append(received))
                 return function(*args, **kwargs)
             finally:
                 signal.signal(signal.SIGINT, before)
         finally:
             signal.signal(signal.SIGINT, before)  # again, in case the first attempt was interrupted
-            if heard:
-                before(*heard[0])
+            if pending:
+                before(*pending[0])
 
     return call

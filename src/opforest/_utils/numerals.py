@@ -1,7 +1,7 @@
-"""How a number may be written in a cell: what stands around it, and which marks stand within it.
+"""Notations of numbers in cells: affixes around a number, and separators inside it.
 
-Both are ordered lists of small rules. What stands around a number (a currency, a unit, a percent
-sign) says what it means, so a model remembers it; the marks within it belong to a file.
+Affixes (a currency, a unit, a percent sign) give a number its meaning, so a model remembers them;
+separators may differ from file to file.
 """
 
 import re
@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
-#: Marks of currencies, before or after an amount.
+#: Currency symbols and codes, before or after an amount.
 CURRENCIES = (
     "US$", "R$", "A$", "C$", "$", "€", "£", "¥", "₹", "₩", "₽",
     "USD", "EUR", "GBP", "JPY", "CHF", "CNY", "INR", "CAD", "AUD",
 )  # fmt: skip
 
-#: Units that are known as such even where a column has several of them.
+#: Units that are recognized even if a column has several of them.
 UNITS = (
     "%", "‰", "mm", "cm", "dm", "km", "in", "inch", "ft", "yd", "mi", "µm", "nm",
     "mg", "kg", "lb", "lbs", "oz", "ml", "cl", "dl", "ms", "sec", "min", "hr", "hrs",
@@ -31,27 +31,15 @@ _BLANKS = " \u00a0\u202f'’"
 
 
 class Style(NamedTuple):
-    """Which marks stand within numbers.
+    """Decimal and thousands separators."""
 
-    Attributes
-    ----------
-    told : str
-        What a note calls it.
-    decimal : str
-        The mark before the fraction.
-    groups : str
-        The marks between groups of three digits, each of which may be used.
-    pattern : str
-        What a number without its sign looks like, for Python and for polars.
-    """
-
-    told: str
-    decimal: str
-    groups: str
-    pattern: str
+    description: str  #: its name in notes
+    decimal: str  #: the decimal mark
+    groups: str  #: characters that may separate groups of three digits
+    pattern: str  #: a regular expression for unsigned numbers, for Python and for polars
 
     def to_plain(self, number: str) -> str:
-        """Return a number in this style as Python writes it."""
+        """Return a number of this style in Python's notation."""
         bare = number.translate({ord(mark): None for mark in self.groups})
         return re.sub("[dD]", "e", bare.replace(self.decimal, "."))
 
@@ -81,17 +69,17 @@ def _any_of(words: Iterable[str]) -> str:
 
 _NUMBER = "|".join(style.pattern for style in STYLES.values())
 
-#: A cell that is a number for a person, whatever the rest of its column is.
+#: Cells that a person would read as a number, whatever the rest of the column.
 NUMBER_LIKE = (
     rf"^[+-]?({_any_of(CURRENCIES)})?\s*[+-]?({_NUMBER})\s*"
     rf"({_any_of((*CURRENCIES, *UNITS))})?$"
 )
 _NUMBER_LIKE = re.compile(NUMBER_LIKE)
 
-#: Characters of a cell that can be a number; what is longer is not looked at.
-LONGEST = 100
+#: Longer cells are never numbers.
+MAX_LENGTH = 100
 
-#: A number between anything that may stand around it: a unit that all cells share may be any word.
+#: A number with any affixes: a unit that all cells share may be any word.
 _SHAPE = re.compile(
     rf"[+-]?(?P<prefix>{_any_of(CURRENCIES)})?\s*[+-]?(?:{_NUMBER})\s*"
     r"(?P<suffix>(?:[^\W\d_]|[%‰°$€£¥₹₩₽/²³·]){1,15}(?:\^?[23])?)?"
@@ -99,14 +87,14 @@ _SHAPE = re.compile(
 
 
 class Affix(NamedTuple):
-    """What stands before and after each number of a column."""
+    """The texts before and after each number of a column."""
 
     prefix: str = ""
     suffix: str = ""
 
     @property
-    def told(self) -> str:
-        """What a note calls it."""
+    def description(self) -> str:
+        """Its name in notes."""
         if self.suffix in ("%", "‰"):
             return "percentages" if self.suffix == "%" else "per mille"
         if self.prefix or self.suffix in CURRENCIES:
@@ -115,7 +103,7 @@ class Affix(NamedTuple):
 
 
 class Form(NamedTuple):
-    """How the numbers of a column are written.
+    """The notation of the numbers of a column.
 
     Examples
     --------
@@ -129,13 +117,13 @@ class Form(NamedTuple):
     style: str = "plain"
 
     @property
-    def told(self) -> str:
-        """What a note calls it."""
-        return ", ".join(filter(None, (self.affix.told, STYLES[self.style].told)))
+    def description(self) -> str:
+        """Its name in notes."""
+        return ", ".join(filter(None, (self.affix.description, STYLES[self.style].description)))
 
     @property
     def pattern(self) -> str:
-        """What cells look like, for Python and for polars: sign, sign and number are groups."""
+        """A regular expression for cells, for Python and for polars."""
         before, after = re.escape(self.affix.prefix), re.escape(self.affix.suffix)
         return (
             rf"^(?P<sign>[+-]?){before}\s*(?P<inner>[+-]?)"
@@ -143,7 +131,7 @@ class Form(NamedTuple):
         )
 
     def to_plain(self, cell: str) -> str | None:
-        """Return a cell as Python writes numbers; None if it is not written in this form."""
+        """Return a cell in Python's notation, or None if it does not have this form."""
         found = re.match(self.pattern, cell)
         if found is None or (found["sign"] and found["inner"]):
             return None
@@ -151,75 +139,60 @@ class Form(NamedTuple):
         return f"{found['sign']}{found['inner']}{number}"
 
 
-#: Numbers as Python writes them.
+#: Python's notation.
 PLAIN = Form()
 
 
 def looks_like_number(cell: str) -> bool:
-    """Tell whether a cell is a number for a person: with a sign, a unit or other marks."""
-    return len(cell) <= LONGEST and bool(_NUMBER_LIKE.match(cell.strip()))
+    """Return whether a person would read a cell as a number, perhaps with a unit or separators."""
+    return len(cell) <= MAX_LENGTH and bool(_NUMBER_LIKE.match(cell.strip()))
 
 
 def affix_of(cell: str) -> Affix | None:
-    """Return what stands around the number in a cell; None if there is no number."""
-    found = _SHAPE.fullmatch(cell) if len(cell) <= LONGEST else None
+    """Return the affixes of the number in a cell, or None if it is not a number."""
+    found = _SHAPE.fullmatch(cell) if len(cell) <= MAX_LENGTH else None
     return None if found is None else Affix(found["prefix"] or "", found["suffix"] or "")
 
 
 @dataclass(frozen=True)
 class Cells:
-    """What a model or a store remembers of how the cells of its data are read.
+    """The notation of cells that a model or a store remembers."""
 
-    Attributes
-    ----------
-    affixes : dict of int to Affix
-        What stands around the numbers of a feature, counted from 1, where anything does.
-    decimal : str
-        The decimal mark of its data, where that is known; it decides what could be read two ways.
-    missing : tuple of str
-        Cells that mean a missing value, beside those that always do.
-    """
-
-    affixes: Mapping[int, Affix] = field(default_factory=dict)
-    decimal: str = ""
-    missing: tuple[str, ...] = ()
+    affixes: Mapping[int, Affix] = field(default_factory=dict)  #: by feature, counted from 1
+    decimal: str = ""  #: the decimal mark, if known; it decides between two readings of a cell
+    missing: tuple[str, ...] = ()  #: cells that mean a missing value, beside the usual ones
 
     def to_data(self) -> dict[str, Any]:
-        """Return it as data that JSON can hold; empty if there is nothing to remember."""
-        data: dict[str, Any] = {}
-        if self.affixes:
-            data["affixes"] = {str(place): list(affix) for place, affix in self.affixes.items()}
-        if self.decimal:
-            data["decimal"] = self.decimal
-        if self.missing:
-            data["missing"] = list(self.missing)
-        return data
+        """Return a dict for JSON, with the fields that are not empty."""
+        affixes = {str(place): list(affix) for place, affix in self.affixes.items()}
+        data = {"affixes": affixes, "decimal": self.decimal, "missing": list(self.missing)}
+        return {name: value for name, value in data.items() if value}
 
     @classmethod
     def from_data(cls, data: Any, n_features: int | None = None) -> Self:
-        """Return what ``to_data`` was called of, or say in a ``ValueError`` what is wrong."""
-        known = {"affixes": {}, "decimal": "", "missing": []}
-        if not isinstance(data, dict) or not set(data) <= set(known):
-            raise ValueError("what it says of cells cannot be.")
-        told = {**known, **data}
-        affixes, missing = told["affixes"], told["missing"]
-        most = 10**6 if n_features is None else n_features
-        proper = (
-            isinstance(affixes, dict)
-            and all(_is_place(place, most) and _is_affix(a) for place, a in affixes.items())
-            and told["decimal"] in ("", ".", ",")
+        """Restore the result of ``to_data``; raise a ValueError if it is invalid."""
+        defaults = {"affixes": {}, "decimal": "", "missing": []}
+        fields = {**defaults, **data} if isinstance(data, dict) else {}
+        affixes: Any = fields.get("affixes")
+        missing: Any = fields.get("missing")
+        is_valid = (
+            set(fields) == set(defaults)
+            and isinstance(affixes, dict)
+            and all(_is_place(k, n_features) and _is_affix(a) for k, a in affixes.items())
+            and fields["decimal"] in ("", ".", ",")
             and isinstance(missing, list)
             and all(type(mark) is str and 0 < len(mark) <= 1000 for mark in missing)
         )
-        if not proper:
-            raise ValueError("what it says of cells cannot be.")
+        if not is_valid:
+            raise ValueError("its notation of cells is invalid.")
         return cls({int(place): Affix(*affix) for place, affix in affixes.items()},
-                   told["decimal"], tuple(missing))  # fmt: skip
+                   fields["decimal"], tuple(missing))  # fmt: skip
 
 
-def _is_place(place: Any, most: int) -> bool:
-    proper = type(place) is str and re.fullmatch("[1-9][0-9]{0,6}", place) is not None
-    return proper and int(place) <= most
+def _is_place(place: Any, n_features: int | None) -> bool:
+    if type(place) is not str or not re.fullmatch("[1-9][0-9]{0,6}", place):
+        return False
+    return int(place) <= (10**6 if n_features is None else n_features)
 
 
 def _is_affix(affix: Any) -> bool:

@@ -17,7 +17,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import opforest
 from opforest import OPFClassifier
-from opforest.display.forest import ForestDisplay, require_matplotlib
+from opforest.display.drawing import require_matplotlib
+from opforest.display.forest import ForestDisplay
 
 Array = npt.NDArray[Any]
 Result = TypeVar("Result")

@@ -7,7 +7,7 @@ except ModuleNotFoundError as error:
     if (error.name or "").startswith("opforest"):
         raise
     raise ImportError(
-        f"opforest.dask needs Dask: pip install 'opforest[dask]'. There is no {error.name}."
+        f"opforest.dask needs Dask: pip install 'opforest[dask]' (no module {error.name})."
     ) from error
 
 __all__ = ["DaskOPFClassifier", "progress"]

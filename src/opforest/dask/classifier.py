@@ -26,15 +26,15 @@ from opforest.estimators.validation import check_labels, encode
 from opforest.forest.forest import Forest
 from opforest.forest.updates import find_update
 
-#: What Dask calls a collection: an array, a data frame or a column of one.
+#: A Dask collection: an array, a data frame or a series.
 Collection = Any
 
 
 class DaskOPFClassifier(OPFClassifier):
     """Optimum-path forest classifier on Dask: exactly the model of ``OPFClassifier``.
 
-    ``fit`` spans each block of examples, and each pair of blocks, in a separate task, on any
-    worker, and merges the forests into the minimum spanning tree of the whole set. The model is
+    ``fit`` computes a spanning forest of each block of examples, and of each pair of blocks, in
+    separate tasks, and merges them into the minimum spanning tree of all examples. The model is
     identical to that of ``OPFClassifier.fit`` on the same examples, including ties, for any blocks
     and any number of workers.
 
@@ -43,45 +43,32 @@ class DaskOPFClassifier(OPFClassifier):
     metric : str or callable, default="euclidean"
         As for ``OPFClassifier``, except ``"precomputed"`` and Python callables, whose models are
         tables of all pairs. ``@numba.njit`` functions are supported.
-    metric_params : dict, default=None
-        As for ``OPFClassifier``.
-    update : {"exact", "opfi", "dift"}, default="exact"
-        As for ``OPFClassifier``.
-    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        As for ``OPFClassifier``; ``"auto"`` decides for each pair of blocks.
-    n_jobs : int, default=None
-        As for ``OPFClassifier``, for what is computed on this machine. A task on a worker uses
-        one thread; workers with several threads run several tasks.
+    metric_params, update, algorithm, n_jobs
+        As for ``OPFClassifier``. ``algorithm="auto"`` decides for each pair of blocks. ``n_jobs``
+        is for computations on this machine; a task on a worker uses one thread.
     client : distributed.Client, default=None
-        Where to compute. By default it is the current client; without one, or if ``dask.config``
-        names another scheduler, Dask's local scheduler. No cluster is ever started.
+        The client to compute with, by default the current one; without one, or if ``dask.config``
+        names another scheduler, Dask's local scheduler. It never starts a cluster.
 
     Attributes
     ----------
     client_ : distributed.Client
-        The client that a fitted classifier uses. Pickles leave it out.
-    classes_ : array of shape (n_classes,)
-        The labels.
-    forest_ : Forest
-        What was learned, on this machine.
-    n_features_in_ : int
-        The number of features seen by ``fit``.
-    feature_names_in_ : array of shape (n_features,)
-        Their names, where ``fit`` was given a data frame whose column names are all strings.
+        The client that a fitted classifier uses. It is not pickled.
+    classes_, forest_, n_features_in_, feature_names_in_
+        As for ``OPFClassifier``; the forest is in the memory of this machine.
 
     Notes
     -----
-    The work of ``fit`` grows with the square of the number of examples, as it does on one machine,
-    and is shared by all workers. A task holds two blocks, two copies of them, and the edges it
-    finds; the finished model must fit into the memory of this machine and of each worker that
-    predicts. Blocks of 10,000 to 20,000 examples, at least two for each thread of the cluster, work
-    well. ``docs/scaling.md`` has the details.
+    The work of ``fit`` grows with the square of the number of examples, as on one machine, and is
+    distributed to all workers. A task holds two blocks, two copies of them, and the edges it finds;
+    the model must fit into the memory of this machine and of each worker that predicts. Blocks of
+    10,000 to 20,000 examples, at least two for each thread of the cluster, work well. See
+    ``docs/scaling.md``.
 
     If a worker dies, Dask recomputes its results. If there are no workers for 30 seconds, ``fit``
     raises a ``TimeoutError``. If it fails or is interrupted, the model does not change.
 
-    Inputs that are not Dask collections are handled on this machine, as by ``OPFClassifier``; only
-    ``fit`` refuses them.
+    Only ``fit`` requires Dask collections; other methods process other inputs on this machine.
 
     Examples
     --------
@@ -96,8 +83,8 @@ class DaskOPFClassifier(OPFClassifier):
     0.96
     """
 
-    #: The model as tasks find it.
-    _shipped: Delayed | None = None
+    #: The task whose result is the model, for other tasks.
+    _model_task: Delayed | None = None
 
     def __init__(
         self,
@@ -110,11 +97,7 @@ class DaskOPFClassifier(OPFClassifier):
         client: distributed.Client | None = None,
     ) -> None:
         super().__init__(
-            metric,
-            metric_params=metric_params,
-            update=update,
-            algorithm=algorithm,
-            n_jobs=n_jobs,
+            metric, metric_params=metric_params, update=update, algorithm=algorithm, n_jobs=n_jobs
         )
         self.client = client
 
@@ -125,187 +108,107 @@ class DaskOPFClassifier(OPFClassifier):
         return self.client if self.client is not None else distributed.default_client()
 
     def fit(self, X: Collection, y: Collection) -> Self:
-        """Learn the optimum-path forest of the examples.
+        """Learn the forest of the examples, and return the classifier itself.
 
         Parameters
         ----------
         X : dask array or data frame of shape (n_samples, n_features)
             The examples, in blocks of any size, known or not.
         y : dask array or series of shape (n_samples,), or array-like
-            Their labels, of any kind that can be sorted.
-
-        Returns
-        -------
-        DaskOPFClassifier
-            The fitted classifier itself.
+            Their labels, of any type that can be sorted.
         """
-        local = self._as_local()
+        local = self._make_local()
         _train(local, X, y, current_client(self.client))
-        self.__dict__ = {**vars(local), **vars(self.copy_unfitted()), "_shipped": None}
+        self.__dict__ = {**vars(local), **self._not_learned(), "_model_task": None}
         return self
 
     def partial_fit(
         self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
     ) -> Self:
-        """Learn more examples on this machine, as ``OPFClassifier.partial_fit`` does.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The examples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        classes : array-like, default=None
-            Labels to announce.
-
-        Returns
-        -------
-        DaskOPFClassifier
-            The classifier itself.
-        """
-        self._shipped = None
+        """Learn more examples on this machine; see :meth:`opforest.OPFClassifier.partial_fit`."""
+        self._model_task = None
         return super().partial_fit(X, y, classes)
 
     def forget(self, ids: npt.ArrayLike) -> Self:
-        """Forget examples on this machine, as ``OPFClassifier.forget`` does.
+        """Forget examples on this machine; see :meth:`opforest.OPFClassifier.forget`.
 
-        Parameters
-        ----------
-        ids : int or array-like of int
-            The ids of the examples to forget: the first row of the first block is 0.
-
-        Returns
-        -------
-        DaskOPFClassifier
-            The classifier itself.
+        The ids begin with 0 for the first row of the first block.
         """
-        self._shipped = None
+        self._model_task = None
         return super().forget(ids)
 
     def predict(self, X: Any) -> Any:
-        """Return the label of each example's conqueror.
+        """Return predicted labels; see :meth:`opforest.OPFClassifier.predict`.
 
-        Parameters
-        ----------
-        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        dask array, or array, of shape (n_samples,)
-            The labels: lazy, one block for each block of examples, if X is a Dask collection.
+        For a Dask collection, the result is a lazy Dask array, with a block for each block of X.
         """
         if not is_dask_collection(X):
             return super().predict(X)
         check_is_fitted(self, "forest_")
-        return self._answer("predict", X, self.classes_.dtype)
+        return self._map_blocks("predict", X, self.classes_.dtype)
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the probability of each class, as its cost and ``exponent_`` tell.
+        """Return class probabilities; see :meth:`opforest.OPFClassifier.predict_proba`.
 
-        The calibration is found on this machine, once for each change, when this is called.
-
-        Parameters
-        ----------
-        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        dask array, or array, of shape (n_samples, n_classes)
-            The probabilities: lazy if X is a Dask collection.
+        For a Dask collection, the result is a lazy Dask array. The calibration is computed on this
+        machine, when this method is called, and once for each change of the model.
         """
-        return self._lazy_proba(X) if is_dask_collection(X) else super().predict_proba(X)
+        if not is_dask_collection(X):
+            return super().predict_proba(X)
+        return self._map_probabilities(X, log=False)
 
     def predict_log_proba(self, X: Any) -> Any:
-        """Return the logarithms of the probabilities.
+        """Return logarithms of probabilities, lazily for a Dask collection.
 
-        Parameters
-        ----------
-        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        dask array, or array, of shape (n_samples, n_classes)
-            Natural logarithms: lazy if X is a Dask collection.
+        See :meth:`opforest.OPFClassifier.predict_log_proba`.
         """
-        return self._lazy_proba(X, True) if is_dask_collection(X) else super().predict_log_proba(X)
+        if not is_dask_collection(X):
+            return super().predict_log_proba(X)
+        return self._map_probabilities(X, log=True)
 
     def class_costs(self, X: Any) -> Any:
-        """Return the cheapest offer of each class, in the metric's own units.
+        """Return the cheapest offer of each class, lazily for a Dask collection.
 
-        Parameters
-        ----------
-        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        dask array, or array, of shape (n_samples, n_classes)
-            The offers: lazy if X is a Dask collection.
+        See :meth:`opforest.OPFClassifier.class_costs`.
         """
         if not is_dask_collection(X):
             return super().class_costs(X)
         check_is_fitted(self, "forest_")
-        return self._answer("class_costs", X, self.forest_.cost.dtype, len(self.classes_))
+        return self._map_blocks("class_costs", X, self.forest_.cost.dtype, len(self.classes_))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of examples whose label is predicted.
+        """Return the accuracy, computed at once; see ``sklearn.base.ClassifierMixin.score``.
 
-        Parameters
-        ----------
-        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
-            The examples.
-        y : dask array or series, or array-like, of shape (n_samples,)
-            Their labels.
-        sample_weight : dask array or series, or array-like, of shape (n_samples,), default=None
-            How much each example counts.
-
-        Returns
-        -------
-        float
-            The accuracy, at once.
+        The arguments may be Dask collections or array-like.
         """
         values = y, self.predict(X), sample_weight
         tasks = [delayed(value) if is_dask_collection(value) else value for value in values]
-        y, guess, weight = compute(tasks, current_client(self.client))
-        return float(accuracy_score(y, guess, sample_weight=weight))
+        y, predicted, weight = compute(tasks, current_client(self.client))
+        return float(accuracy_score(y, predicted, sample_weight=weight))
 
     def to_local(self) -> OPFClassifier:
-        """Return the model as a plain ``OPFClassifier`` of its own.
-
-        Returns
-        -------
-        OPFClassifier
-            Fitted, and ready to predict and to learn more; what it learns does not change this
-            classifier.
-        """
+        """Return an independent, fitted ``opforest.OPFClassifier`` with the same model."""
         check_is_fitted(self, "forest_")
-        local = self._as_local()
-        left_out = (*self.get_params(deep=False), "_shipped", "forest_")
-        fitted = {name: value for name, value in vars(self).items() if name not in left_out}
+        local = self._make_local()
+        excluded = (*self.get_params(deep=False), "_model_task", "forest_")
+        fitted = {name: value for name, value in vars(self).items() if name not in excluded}
         local.__dict__.update(fitted, forest_=copy.deepcopy(self.forest_))
         return local
 
-    def _as_local(self) -> OPFClassifier:
-        """Return a plain classifier with the same parameters, which has learned nothing."""
+    def _make_local(self) -> OPFClassifier:
+        """Return an unfitted ``OPFClassifier`` with the same parameters."""
         names = OPFClassifier._get_param_names()
         return OPFClassifier(**{name: getattr(self, name) for name in names})
 
-    def _lazy_proba(self, X: Collection, log: bool = False) -> da.Array:
+    def _map_probabilities(self, X: Collection, log: bool) -> da.Array:
         check_is_fitted(self, "forest_")
         learned = self.fitted_forest()
         with learned.read():
-            calibration = learned.forest.calibration(
-                self.n_jobs
-            )  # so that workers need not find it
+            calibration = learned.forest.calibration(self.n_jobs)  # here, not on each worker
             n_classes = len(learned.classes)
-            return self._answer(
-                "_probabilities", X, np.dtype(np.float64), n_classes, log, calibration
-            )
+            return self._map_blocks("_shares", X, np.dtype(np.float64), n_classes, log, calibration)
 
-    def _answer(
+    def _map_blocks(
         self,
         method: str,
         X: Collection,
@@ -313,30 +216,28 @@ class DaskOPFClassifier(OPFClassifier):
         n_columns: int | None = None,
         *arguments: Any,
     ) -> da.Array:
-        """Return the lazy array of a method's answers to the blocks of X."""
-        matrix = _as_matrix(X)
-        validate_data(self, _features_of(X, matrix), reset=False, skip_check_array=True)
-        shape: dict[str, Any] = {"drop_axis": 1}
-        if n_columns is not None:
-            shape = {"chunks": (matrix.chunks[0], (n_columns,))}
-        empty = np.empty((0,) if n_columns is None else (0, n_columns), dtype)
-        answer: da.Array = da.map_blocks(
-            opforest_answer, matrix, self._ship(), method, empty, arguments, meta=empty, **shape
-        )
-        return answer
+        """Return the lazy array of the results of a method for the blocks of X."""
+        matrix = _to_matrix(X)
+        validate_data(self, _empty_table(X, matrix), reset=False, skip_check_array=True)
+        if n_columns is None:
+            empty, shape = np.empty(0, dtype), {"drop_axis": 1}
+        else:
+            empty, shape = np.empty((0, n_columns), dtype), {"chunks": (matrix.chunks[0], n_columns)}
+        shared = self._send_model(), method, empty, arguments
+        return da.map_blocks(opforest_answer, matrix, *shared, meta=empty, **shape)
 
-    def _ship(self) -> Any:
-        """Return the model as it is now, for tasks."""
-        if self._shipped is None:
+    def _send_model(self) -> Any:
+        """Return a task whose result is the current model."""
+        if self._model_task is None:
             model = self.to_local().set_params(n_jobs=None)  # a worker has its own threads
-            model.__dict__.pop("feature_names_in_", None)  # they are checked; blocks have none
-            self._shipped = send(model)
-        return self._shipped
+            model.__dict__.pop("feature_names_in_", None)  # checked before; blocks have no names
+            self._model_task = send(model)
+        return self._model_task
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is bound to a cluster."""
+        """Leave out the client and its task."""
         state: dict[str, Any] = super().__getstate__() | {"client": None}
-        state.pop("_shipped", None)
+        state.pop("_model_task", None)
         return state
 
     def __sklearn_clone__(self) -> Self:
@@ -354,11 +255,10 @@ class DaskOPFClassifier(OPFClassifier):
 def opforest_answer(
     block: Array, model: OPFClassifier, method: str, empty: Array, arguments: tuple[Any, ...]
 ) -> Array:
-    """Return what a method of the model says about a block; ``empty`` if nothing is in it."""
+    """Return the result of a method for a block; ``empty`` if the block is empty."""
     if len(block) == 0:
         return empty
-    answer: Array = getattr(model, method)(block, *arguments)
-    return answer
+    return np.asarray(getattr(model, method)(block, *arguments))
 
 
 def _train(
@@ -366,9 +266,9 @@ def _train(
 ) -> None:
     """Fit a new classifier to blocks."""
     metric = _check_parameters(local)
-    matrix = _as_matrix(X)
-    validate_data(local, _features_of(X, matrix), skip_check_array=True)
-    points, sizes, y = _load(embed_blocks(matrix, metric), y, client)
+    matrix = _to_matrix(X)
+    validate_data(local, _empty_table(X, matrix), skip_check_array=True)
+    points, sizes, y = _load_blocks(embed_blocks(matrix, metric), y, client)
     check_labels(y)
     classes, label = encode(y, y[:0], None)
     spanned = persist([span_blocks(points, sizes, metric, local.algorithm)], client)
@@ -379,10 +279,10 @@ def _train(
     local.set_forest(forest, classes)
 
 
-def _load(
+def _load_blocks(
     points: list[Delayed], y: Collection, client: distributed.Client | None
 ) -> tuple[list[Delayed], list[int], Array]:
-    """Return blocks of points, computed by now, their sizes, and the labels, fetched to here."""
+    """Return the computed blocks of points, their sizes, and the labels on this machine."""
     labels = [delayed(y)] if is_dask_collection(y) else []
     kept = persist([*points, *labels], client)  # together: both may be read from one file
     points, labels = kept[: len(points)], kept[len(points) :]
@@ -404,14 +304,14 @@ def _check_parameters(local: OPFClassifier) -> Metric:
     metric = local.resolve_metric()
     if metric.is_precomputed:
         raise ValueError(
-            "metric='precomputed' means a table of all pairs, which does not scale. Use "
-            "opforest.OPFClassifier for it."
+            "metric='precomputed' needs a table of all pairs, which does not scale. Use "
+            "opforest.OPFClassifier instead."
         )
     return metric
 
 
-def _as_matrix(X: Collection) -> da.Array:
-    """Return a collection as an array of two dimensions whose blocks hold whole rows."""
+def _to_matrix(X: Collection) -> da.Array:
+    """Return a collection as a matrix whose blocks contain whole rows."""
     matrix = X.to_dask_array() if hasattr(X, "to_dask_array") else X
     if not isinstance(matrix, da.Array):
         raise TypeError(
@@ -425,7 +325,7 @@ def _as_matrix(X: Collection) -> da.Array:
     return matrix.rechunk({1: -1})  # type: ignore[no-any-return]
 
 
-def _features_of(X: Collection, matrix: da.Array) -> Any:
+def _empty_table(X: Collection, matrix: da.Array) -> Any:
     """Return an empty table with the features of X and their names."""
     return X._meta if hasattr(X, "columns") else np.empty((0, matrix.shape[1]))
 

@@ -1,8 +1,8 @@
-"""Execution of tasks on a cluster or, without one, on a local scheduler."""
+"""Run tasks on a cluster or, without one, on a local scheduler."""
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from threading import Thread
 from typing import Any
@@ -13,7 +13,7 @@ import distributed
 from dask.delayed import delayed
 from dask.diagnostics.progress import ProgressBar
 
-#: Seconds after which to give up on a cluster that has no workers.
+#: Seconds to wait for workers of a cluster that has none.
 PATIENCE = 30.0
 
 #: Seconds between two checks whether there are workers.
@@ -26,8 +26,8 @@ _shows_progress: ContextVar[bool] = ContextVar("_shows_progress", default=False)
 def progress() -> Iterator[None]:
     """Show a progress bar while tasks run in this context.
 
-    On a cluster it is the bar of ``distributed.progress``, otherwise that of
-    ``dask.diagnostics.ProgressBar``. There is one for each of the stages of a ``fit``.
+    It is the bar of ``distributed.progress`` on a cluster, otherwise that of
+    ``dask.diagnostics.ProgressBar``. Each stage of ``fit`` has its own bar.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def progress() -> Iterator[None]:
 
 
 def current_client(client: distributed.Client | None) -> distributed.Client | None:
-    """Return this client or the current one; None where Dask would use a local scheduler."""
+    """Return this client or the current one; None if Dask would use a local scheduler."""
     if client is not None:
         return client
     if dask.config.get("scheduler", None) not in (None, "distributed", "dask.distributed"):
@@ -58,7 +58,7 @@ def current_client(client: distributed.Client | None) -> distributed.Client | No
 
 
 def compute(tasks: Sequence[Any], client: distributed.Client | None) -> list[Any]:
-    """Return the results of short tasks; anything else is returned as it is."""
+    """Return the results of short tasks; other objects are returned unchanged."""
     if client is None:
         return list(dask.base.compute(*tasks))
     with client.as_current():
@@ -69,9 +69,9 @@ def compute(tasks: Sequence[Any], client: distributed.Client | None) -> list[Any
 
 
 def persist(tasks: Sequence[Any], client: distributed.Client | None) -> list[Any]:
-    """Compute tasks where their results will stay, and return them; show progress."""
+    """Compute tasks, leave the results on the workers, and show progress."""
     if client is None:
-        with _local_bar():
+        with ProgressBar() if _shows_progress.get() else nullcontext():
             return list(dask.base.persist(*tasks))
     with client.as_current():
         kept: list[Any] = client.persist(tasks)
@@ -81,7 +81,7 @@ def persist(tasks: Sequence[Any], client: distributed.Client | None) -> list[Any
             bar.start()
         _wait(futures, client)
         if bar.is_alive():
-            bar.join(PATIENCE)  # else its last line would stand among later output
+            bar.join(PATIENCE)  # so that its last line does not mix with later output
         return kept
 
 
@@ -103,22 +103,10 @@ def opforest_model(model: Any) -> Any:
     return model
 
 
-def _no_workers(client: distributed.Client) -> TimeoutError:
-    address = client.scheduler.address if client.scheduler else "?"
-    return TimeoutError(
-        f"the Dask cluster at {address} has had no workers for {PATIENCE:g} seconds. Start some "
-        "(its dashboard and logs may help), or use opforest.OPFClassifier on this machine."
-    )
-
-
-def _local_bar() -> AbstractContextManager[Any]:
-    return ProgressBar() if _shows_progress.get() else nullcontext()
-
-
 def _wait(futures: list[Any], client: distributed.Client) -> None:
-    """Wait until all is done; if something fails or there are no workers, cancel and raise."""
+    """Wait for all tasks; if one fails or there are no workers, cancel them and raise an error."""
     try:
-        _wait_with_patience(futures, client)
+        _wait_for_workers(futures, client)
         for future in futures:
             if future.status != "finished":
                 future.result()  # raises the error of the task
@@ -127,7 +115,7 @@ def _wait(futures: list[Any], client: distributed.Client) -> None:
         raise
 
 
-def _wait_with_patience(futures: list[Any], client: distributed.Client) -> None:
+def _wait_for_workers(futures: list[Any], client: distributed.Client) -> None:
     last_seen = time.monotonic()
     while True:
         try:
@@ -138,4 +126,9 @@ def _wait_with_patience(futures: list[Any], client: distributed.Client) -> None:
         if client.nthreads():
             last_seen = now
         elif now - last_seen > PATIENCE:
-            raise _no_workers(client)
+            address = client.scheduler.address if client.scheduler else "?"
+            raise TimeoutError(
+                f"the Dask cluster at {address} has had no workers for {PATIENCE:g} seconds. Start "
+                "some (its dashboard and logs may help), or use opforest.OPFClassifier on this "
+                "machine."
+            )

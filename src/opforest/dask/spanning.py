@@ -1,9 +1,8 @@
 """Minimum spanning tree of examples that are distributed in blocks.
 
 An edge of the tree of all examples is in the minimum spanning forest of any set of edges that
-contains it. It is therefore enough to span each block, and the edges between each pair of blocks,
-and then to merge these forests, four at a time. Tasks are plain functions; the dashboard shows
-their names.
+contains it. So it is enough to span each block, and the edges between each pair of blocks, and then
+to merge these forests, four at a time. The dashboard shows the names of the task functions.
 """
 
 from collections import defaultdict
@@ -27,12 +26,12 @@ def embed_blocks(X: DaskArray, metric: Metric) -> list[Delayed]:
     dtype = check_array(X._meta, dtype=PRECISIONS, **options).dtype
     empty = np.empty((0, X.shape[1]), dtype)
     embed, blocks = delayed(opforest_embed, pure=False), X.to_delayed().ravel()
-    names = _names_of_blocks(X.chunks[0])
+    names = _name_blocks(X.chunks[0])
     return [embed(block, name, empty, metric) for block, name in zip(blocks, names, strict=True)]
 
 
-def _names_of_blocks(sizes: tuple[float, ...]) -> list[str]:
-    """Return names of blocks for messages; their sizes may be unknown (NaN)."""
+def _name_blocks(sizes: tuple[float, ...]) -> list[str]:
+    """Return names of blocks for error messages; sizes may be unknown (NaN)."""
     if np.isnan(sizes).any():
         return [f"block {i} of X" for i in range(len(sizes))]
     first = np.cumsum((0, *sizes[:-1]))
@@ -43,11 +42,11 @@ def span_blocks(points: list[Delayed], sizes: list[int], metric: Metric, algorit
     """Return a task whose result is the edges of the minimum spanning tree of all blocks."""
     span, merge = delayed(opforest_span, pure=False), delayed(opforest_merge, pure=False)
     begin = np.cumsum([0, *sizes]).tolist()
-    filled = [i for i, size in enumerate(sizes) if size]
+    nonempty = [i for i, size in enumerate(sizes) if size]
     forests = {}
-    for row, i in enumerate(filled):
+    for row, i in enumerate(nonempty):
         forests[row, row] = span([points[i]], [begin[i]], metric, algorithm)
-        for column, j in enumerate(filled[row + 1 :], row + 1):
+        for column, j in enumerate(nonempty[row + 1 :], row + 1):
             two, first = [points[i], points[j]], [begin[i], begin[j]]
             forests[row, column] = span(two, first, metric, algorithm)
     while len(forests) > 1:
@@ -69,14 +68,14 @@ def opforest_embed(block: Any, name: str, empty: Array, metric: Metric) -> Array
         points = metric.embed(check_array(block, dtype=empty.dtype, input_name="X"))
         metric.check_function(points)
         return points
-    except (ValueError, TypeError) as error:  # the latter for pandas' NA
+    except (ValueError, TypeError) as error:  # TypeError for pandas' NA
         raise ValueError(f"{error}\nThis is {name}; rows are counted from there.") from None
 
 
 def opforest_span(blocks: list[Array], begin: list[int], metric: Metric, algorithm: str) -> Edges:
-    """Return a spanning forest of the points of one block, or of the edges between two.
+    """Return the minimum spanning forest of one block, or of the edges between two.
 
-    ``begin`` holds the number of the first example of each block.
+    ``begin`` has the id of the first example of each block.
     """
     rows = np.concatenate(blocks)
     name = np.concatenate(

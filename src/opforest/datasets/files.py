@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from opforest._utils.atomic import replacing
+from opforest._utils.atomic import open_atomic
 
 #: Where to download files from, by their folder. The authors' repository is pinned to a commit.
 SOURCES = {
@@ -117,7 +117,7 @@ def _download(file: DataFile, path: Path) -> None:
         ) from error
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as stream:
+        with open_atomic(path) as stream:
             stream.write(content)
     except OSError as error:
         raise _unwritable(path.parent, error) from error

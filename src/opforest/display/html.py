@@ -1,7 +1,7 @@
-"""Small pieces of HTML and SVG for notebooks.
+"""HTML and SVG elements for notebooks.
 
-They take colors from their surroundings, so they can be read on light and on dark pages, and need
-no style sheet. Everything that comes from outside goes through ``text`` or ``name``, which escape.
+They inherit colors from the page, light or dark, and need no style sheet. ``text`` escapes all
+names and values.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,16 +14,16 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 #: Longer names are cut.
-LONGEST_NAME = 60
+MAX_NAME = 60
 
 CELL = "padding:2px 10px;text-align:{};border:0;border-bottom:1px solid rgba(128,128,128,.3)"
 FONT = "font:13px/1.45 system-ui,-apple-system,'Segoe UI',sans-serif;color:inherit"
 
 
 def text(value: object) -> str:
-    """Return a value as text that is safe in HTML, and not too long."""
+    """Return a value as escaped and shortened text."""
     plain = str(value)
-    return escape(plain if len(plain) <= LONGEST_NAME else f"{plain[: LONGEST_NAME - 1]}…")
+    return escape(plain if len(plain) <= MAX_NAME else f"{plain[: MAX_NAME - 1]}…")
 
 
 def chip(value: object, color: str | None) -> str:
@@ -36,7 +36,7 @@ def chip(value: object, color: str | None) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
-    """Return a table of cells that are HTML already; the first columns are aligned left."""
+    """Return a table of cells in HTML; the first ``left`` columns are aligned left."""
 
     def line(cells: Sequence[str], tag: str) -> str:
         sides = ["left" if k < left else "right" for k in range(len(cells))]
@@ -53,7 +53,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> 
 
 
 def frame(title: str, *parts: str) -> str:
-    """Return a title above parts side by side, which move below each other on a narrow page."""
+    """Return a title above parts side by side, which wrap on a narrow page."""
     inside = "".join(f"<div>{part}</div>" for part in parts if part)
     return (
         f'<div style="{FONT}"><div style="margin:0 0 6px">{title}</div>'
@@ -63,7 +63,7 @@ def frame(title: str, *parts: str) -> str:
 
 
 def svg(width: int, height: int, parts: Iterable[str], label: str) -> str:
-    """Return a picture; ``label`` is for those who cannot see it."""
+    """Return an image; ``label`` is its text for screen readers."""
     return (
         f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" '
         f'aria-label="{text(label)}" style="max-width:100%;height:auto" '
@@ -71,37 +71,32 @@ def svg(width: int, height: int, parts: Iterable[str], label: str) -> str:
     )
 
 
+def _stroke(color: str, width: float, dashed: bool) -> str:
+    dash = ' stroke-dasharray="4 3"' if dashed else ""
+    return f'fill="none" stroke="{color}" stroke-width="{width:g}"{dash}'
+
+
 def lines(ends: Array, color: str, width: float, dashed: bool = False) -> str:
     """Return straight lines, given as an array of shape (n, 2, 2)."""
     if len(ends) == 0:
         return ""
     path = "".join("M{:.1f} {:.1f}L{:.1f} {:.1f}".format(*four) for four in ends.reshape(-1, 4))
-    dash = ' stroke-dasharray="4 3"' if dashed else ""
-    return (
-        f'<path d="{path}" fill="none" stroke="{color}" stroke-width="{width:g}" '
-        f'stroke-linecap="round"{dash}/>'
-    )
+    return f'<path d="{path}" {_stroke(color, width, dashed)} stroke-linecap="round"/>'
 
 
 def polyline(points: Array, color: str, width: float, dashed: bool = False) -> str:
     """Return a line through points."""
     corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    dash = ' stroke-dasharray="4 3"' if dashed else ""
-    return (
-        f'<polyline points="{corners}" fill="none" stroke="{color}" stroke-width="{width:g}" '
-        f'stroke-linejoin="round"{dash}/>'
-    )
+    return f'<polyline points="{corners}" {_stroke(color, width, dashed)} stroke-linejoin="round"/>'
 
 
 def dots(points: Array, color: str, radius: float, opacity: float = 1.0) -> str:
-    """Return dots: lines of no length with round ends, which take few bytes each."""
+    """Return dots: lines of length 0 with round ends, which take few bytes."""
     if len(points) == 0:
         return ""
     path = "".join("M{:.1f} {:.1f}h0".format(*point) for point in points)
-    return (
-        f'<path d="{path}" fill="none" stroke="{color}" stroke-width="{2 * radius:g}" '
-        f'stroke-linecap="round" opacity="{opacity:g}"/>'
-    )
+    stroke = _stroke(color, 2 * radius, False)
+    return f'<path d="{path}" {stroke} stroke-linecap="round" opacity="{opacity:g}"/>'
 
 
 def star(point: Array, color: str, radius: float) -> str:
@@ -113,18 +108,18 @@ def star(point: Array, color: str, radius: float) -> str:
     return f'<polygon points="{corners}" fill="{color}" stroke="currentColor" stroke-width=".6"/>'
 
 
-def words(x: float, y: float, said: object, anchor: str = "start", size: int = 11) -> str:
-    """Return a text that begins at, ends at, or surrounds a point."""
+def caption(x: float, y: float, value: object, anchor: str = "start", size: int = 11) -> str:
+    """Return a text with its start, middle or end at a point."""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" '
-        f'fill="currentColor" font-family="system-ui,sans-serif">{text(said)}</text>'
+        f'fill="currentColor" font-family="system-ui,sans-serif">{text(value)}</text>'
     )
 
 
 def fit_into(points: Array, width: int, height: int, margin: int, keep: bool = False) -> Any:
-    """Return a function from the plane of some points to a picture, whose y points downwards.
+    """Return a function from the plane of these points to an image, whose y axis points down.
 
-    ``keep`` keeps proportions.
+    ``keep`` keeps the proportions.
     """
     low, high = points.min(axis=0), points.max(axis=0)
     span = np.where(high > low, high - low, 1.0)

@@ -1,4 +1,4 @@
-"""How notebooks show a forest (numbers, classes, tree) and an explanation (path, rival)."""
+"""HTML of a forest (numbers, classes, tree) and of an explanation (path, rival) in notebooks."""
 
 from typing import Any
 
@@ -6,19 +6,19 @@ import numpy as np
 
 from opforest._utils.text import count
 from opforest.display import html
-from opforest.display.layout import lay_out
+from opforest.display.layout import make_layout
 from opforest.display.palette import hex_of
 from opforest.forest.explanation import PRINTED_STEPS, Explanation
 
-#: Larger trees are not drawn: a notebook keeps the picture.
-MOST_TO_DRAW = 1000
+#: Larger trees are not drawn: a notebook stores the image.
+MAX_DRAWN = 1000
 
 #: Further classes are only counted.
-MOST_CLASSES = 10
+MAX_CLASSES = 10
 
 SIZE, MARGIN = 260, 12
 
-#: The size of the picture of a path, and its margin.
+#: The size and margin of the image of a path.
 PATH_WIDTH, PATH_HEIGHT, PATH_MARGIN = 300, 230, 20
 
 
@@ -27,13 +27,11 @@ def forest_html(forest: Any) -> str:
     prototypes = forest.prototypes
     kind = f", grown by {forest.grown_by}" if forest.grown_by not in ("", "seeds") else ""
     title = f"<b>Optimum-path forest</b> of {count(len(forest), 'example')}{kind}"
+    is_table = forest.metric.is_precomputed
     facts = [
         (f"{forest.seed_name}s", f"{len(prototypes):,}"),
         ("metric", html.text(forest.metric.name)),
-        (
-            "features",
-            "none: distances" if forest.metric.is_precomputed else f"{forest.n_features:,}",
-        ),
+        ("features", "none: distances" if is_table else f"{forest.n_features:,}"),
         ("precision", str(forest.dtype)),
         ("memory", _bytes(forest.n_bytes)),
     ]
@@ -45,7 +43,7 @@ def forest_html(forest: Any) -> str:
         title,
         html.table((), facts),
         _classes(forest, label, prototypes),
-        _tree(forest, label, prototypes) if len(forest) <= MOST_TO_DRAW else "",
+        _tree(forest, label, prototypes) if len(forest) <= MAX_DRAWN else "",
     )
 
 
@@ -61,22 +59,15 @@ def _classes(forest: Any, label: Any, prototypes: Any) -> str:
     n = int(label.max()) + 1
     examples = np.bincount(label, minlength=n)
     seeds = np.bincount(label[prototypes], minlength=n)
-    cost = np.bincount(label, forest.cost, minlength=n)
-    shown = np.flatnonzero(examples)
+    mean = np.bincount(label, forest.cost, minlength=n) / np.maximum(examples, 1)
+    shown, rest = np.split(np.flatnonzero(examples), [MAX_CLASSES])
     rows = [
-        (
-            html.chip(k, hex_of(k)),
-            f"{examples[k]:,}",
-            f"{seeds[k]:,}",
-            f"{cost[k] / examples[k]:.4g}",
-        )
-        for k in shown[:MOST_CLASSES].tolist()
+        (html.chip(k, hex_of(k)), f"{examples[k]:,}", f"{seeds[k]:,}", f"{mean[k]:.4g}")
+        for k in shown.tolist()
     ]
-    if len(shown) > MOST_CLASSES:
-        rest = shown[MOST_CLASSES:]
-        rows.append(
-            (f"… {len(rest)} more", f"{examples[rest].sum():,}", f"{seeds[rest].sum():,}", "")
-        )
+    if len(rest):
+        sums = f"{examples[rest].sum():,}", f"{seeds[rest].sum():,}"
+        rows.append((f"… {len(rest)} more", *sums, ""))
     return html.table(("class", "examples", f"{forest.seed_name}s", "mean cost"), rows)
 
 
@@ -86,7 +77,7 @@ def _tree(forest: Any, label: Any, prototypes: Any) -> str:
         length = forest.edge_lengths().astype(np.float64)
         if len(edges) == 0 or not np.isfinite(length.sum()):
             return ""
-        at = lay_out(len(forest), edges, length)
+        at = make_layout(len(forest), edges, length)
     at = html.fit_into(at, SIZE, SIZE, MARGIN, keep=True)(at)
     u, v = edges.T
     is_cut = label[u] != label[v]
@@ -100,7 +91,7 @@ def _tree(forest: Any, label: Any, prototypes: Any) -> str:
 
 
 def explanation_html(why: Explanation) -> str:
-    """Return an explanation as HTML: the path, the rival, and a picture of two features."""
+    """Return an explanation as HTML: the path, the rival, and an image of two features."""
     title = (
         f"<b>{html.chip(repr(why.label), _color(why))}</b> at cost <b>{why.cost:.4g}</b>: "
         f"conquered by {html.text(why.steps[-2].name)}, on the path of "
@@ -162,6 +153,6 @@ def _path_picture(why: Explanation) -> str:
     x, y = place(view.places[-1:])[0]
     parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="none" stroke="currentColor" '
                  'stroke-width="2"/>')  # fmt: skip
-    parts += [html.words(PATH_WIDTH - 6, PATH_HEIGHT - 6, view.names[0], "end"),
-              html.words(6, 14, view.names[1])]  # fmt: skip
+    parts += [html.caption(PATH_WIDTH - 6, PATH_HEIGHT - 6, view.names[0], "end"),
+              html.caption(6, 14, view.names[1])]  # fmt: skip
     return html.svg(PATH_WIDTH, PATH_HEIGHT, parts, "the path to x, and that of the nearest rival")

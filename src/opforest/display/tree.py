@@ -1,4 +1,4 @@
-"""Layer 4: pictures of the trees of forests. They need matplotlib, which is an extra."""
+"""Plots of the trees of forests."""
 
 from typing import TYPE_CHECKING, Self
 
@@ -7,8 +7,8 @@ from sklearn.pipeline import Pipeline
 
 from opforest._utils.text import count
 from opforest.core.metrics.types import Array
-from opforest.display.forest import DASHED, INK, classifier_of, draw_legend, require_matplotlib
-from opforest.display.layout import lay_out
+from opforest.display import drawing
+from opforest.display.layout import make_layout
 from opforest.display.palette import colors_of
 from opforest.estimators.classifier import OPFClassifier
 from opforest.forest.forest import BaseForest
@@ -18,29 +18,28 @@ if TYPE_CHECKING:
 
 
 class TreeDisplay:
-    """A picture of the tree of an optimum-path forest; ``from_estimator`` makes one.
+    """A plot of the tree of an optimum-path forest; ``from_estimator`` makes one.
 
-    The tree is laid out in the plane by itself, so it does not matter how many features there are,
-    or whether there are any: each edge is as long as the distance between its ends. That shows
-    which classes touch, which examples are far from all others, and which are an island in another
-    class. Positions and angles mean nothing. Prototypes are stars, all other examples dots, in the
-    color of their class; dashed edges join two classes and were cut.
+    The layout depends on the tree alone, not on features: each edge is as long as the distance of
+    its ends. It shows which classes touch, which examples are far from all others, and which are
+    islands in another class. Positions and angles have no meaning. Prototypes are stars, other
+    examples dots, in the color of their class; dashed edges join two classes and were cut.
 
     Parameters
     ----------
     places : array of shape (n_samples, 2)
         Where to draw the examples.
     forest : Forest
-        The forest over them.
+        The forest.
     classes : array of shape (n_classes,)
-        The labels that the integers in ``forest.label`` stand for.
+        The labels of the integers in ``forest.label``.
 
     Attributes
     ----------
     ax_, figure_, legend_ : Axes, Figure, Legend or None
-        Where it was drawn; the legend.
+        The axes and figure; the legend.
     edges_, cuts_ : LineCollection
-        The edges within classes; those between.
+        The edges within classes; the cut edges.
     points_, prototypes_ : PathCollection
         The examples other than prototypes; the prototypes.
 
@@ -64,74 +63,50 @@ class TreeDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: OPFClassifier | Pipeline,
-        *,
-        legend: bool = True,
-        ax: "Axes | None" = None,
+        cls, estimator: OPFClassifier | Pipeline, *, legend: bool = True, ax: "Axes | None" = None
     ) -> Self:
         """Draw the tree of a classifier and return the display.
 
         Parameters
         ----------
         estimator : OPFClassifier or Pipeline
-            A fitted classifier, or a fitted scikit-learn pipeline that ends in one. Up to 10,000
-            examples take seconds; of more, branches are not turned apart.
-        legend : bool, default=True
-            Whether to draw a legend, right of the axes.
-        ax : Axes, default=None
-            Where to draw; by default in a new figure.
+            A fitted classifier, or a fitted scikit-learn pipeline that ends in one. 10,000 examples
+            take seconds; larger trees get a simpler layout.
+        legend, ax
+            As for ``ForestDisplay.from_estimator``.
         """
-        require_matplotlib()
-        classifier = classifier_of(estimator)
+        drawing.require_matplotlib()
+        classifier = drawing.classifier_of(estimator)
         forest = classifier.forest_
         with forest.storage.lock.read():
             length = forest.edge_lengths().astype(np.float64)
             if not np.isfinite(length.sum()):
                 raise ValueError("the distances are too large to draw. Rescale the features.")
-            places = lay_out(len(forest), forest.edges, length)
+            places = make_layout(len(forest), forest.edges, length)
             return cls(places, forest, classifier.classes_).plot(ax, legend=legend)
 
     def plot(self, ax: "Axes | None" = None, *, legend: bool = True) -> Self:
         """Draw the tree into ``ax``, or a new figure, and return the display itself."""
-        require_matplotlib()
-        from matplotlib.collections import LineCollection
-
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots(layout="constrained")
-        self.ax_, self.figure_ = ax, ax.figure
-        forest, at, color = self.forest, self.places, colors_of(len(self.classes))
+        self.ax_ = ax = drawing.new_axes(ax)
+        self.figure_ = ax.figure
+        forest, places, color = self.forest, self.places, colors_of(len(self.classes))
         label, edges, prototypes = forest.label, forest.edges, forest.prototypes
         is_cut = label[edges[:, 0]] != label[edges[:, 1]]
-        size = min(24.0, max(2.0, 9000 / max(1, len(forest))))
-        inside, between, width = edges[~is_cut], edges[is_cut], 0.25 * size**0.5
-        self.edges_ = LineCollection(
-            list(at[inside]), colors=0.85 * color[label[inside[:, 0]]], linewidths=width
-        )
-        self.cuts_ = LineCollection(
-            list(at[between]), colors=INK, linewidths=width, linestyles=[DASHED]
-        )
-        for lines in (self.edges_, self.cuts_):
-            ax.add_collection(lines)
+        inside, cut = edges[~is_cut], edges[is_cut]
+        size = drawing.dot_size(len(forest), 2.0)
+        width, dark = 0.25 * size**0.5, 0.85 * color[label[inside[:, 0]]]
+        self.edges_ = drawing.draw_lines(ax, places[inside], width, True, colors=dark)
+        self.cuts_ = drawing.draw_lines(ax, places[cut], width, True, colors=drawing.INK, linestyles=[drawing.DASHED])
         rest = np.setdiff1d(np.arange(len(forest)), prototypes)
-        x, y = at.T
-        self.points_ = ax.scatter(
-            x[rest], y[rest], size, color[label[rest]], linewidths=0, zorder=2
-        )  # fmt: skip
-        self.prototypes_ = ax.scatter(
-            x[prototypes], y[prototypes], 2 * size + 25, color[label[prototypes]], marker="*",
-            edgecolors=INK, linewidths=0.6, zorder=3,
-        )  # fmt: skip
-        self.legend_ = draw_legend(self, color) if legend else None
+        self.points_ = drawing.draw_dots(ax, places[rest], size, color[label[rest]])
+        self.prototypes_ = drawing.draw_stars(
+            ax, places[prototypes], 2 * size + 25, color[label[prototypes]], 0.6
+        )
+        self.legend_ = drawing.draw_legend(self, color) if legend else None
         ax.set_aspect("equal", adjustable="datalim")
         ax.margins(0.03)
         ax.set_axis_off()
-        ax.set_title(self._title(), fontsize="medium")
+        seeds = count(len(prototypes), forest.seed_name)
+        title = f"Tree of {count(len(forest), 'example')}, {seeds}"
+        ax.set_title(title, fontsize="medium")
         return self
-
-    def _title(self) -> str:
-        forest = self.forest
-        seeds = count(len(forest.prototypes), forest.seed_name)
-        return f"Tree of {count(len(forest), 'example')}, {seeds}"

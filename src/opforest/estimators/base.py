@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from opforest._utils.rwlock import Holder
+from opforest._utils.rwlock import LockToken
 from opforest._utils.text import count
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.registry import ALIASES, NON_NEGATIVE, resolve
@@ -60,7 +60,7 @@ class FittedForest(NamedTuple):
     forest: BaseForest
     classes: Array
 
-    def read(self) -> Holder:
+    def read(self) -> LockToken:
         """Return a context in which the forest does not change."""
         return self.forest.storage.lock.read()
 

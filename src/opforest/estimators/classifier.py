@@ -8,7 +8,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from opforest._utils.progress import phase, printing
+from opforest._utils.progress import begin_phase, print_progress
 from opforest.core.metrics.types import Array
 from opforest.estimators.base import ForestEstimator, explain_memory_errors
 from opforest.estimators.validation import as_one_row, check_ids, encode, warn_about_scales
@@ -177,9 +177,9 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         if len(all_classes) > len(self.classes_):  # the old forest belongs to the old classes
             forest = forest.relabel(np.searchsorted(all_classes, self.classes_))
         steps = update.grow(forest, X, label, counts)
-        with printing(type(self).__name__, self.verbose):
-            phase("learning", len(X))
-            return self._apply(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
+        with print_progress(type(self).__name__, self.verbose):
+            begin_phase("learning", len(X))
+            return self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
 
     @explain_memory_errors
     def forget(self, ids: npt.ArrayLike) -> Self:
@@ -381,8 +381,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         metric = fresh.resolve_metric()
         X, y = fresh._check_examples(X, y)
         all_classes, label = encode(y, y[:0], classes)
-        warn_about_scales(X, metric.name, getattr(fresh, "feature_names_in_", None))
-        with printing(type(self).__name__, self.verbose):
+        warn_of_spreads(X, metric.name, getattr(fresh, "feature_names_in_", None))
+        with print_progress(type(self).__name__, self.verbose):
             forest = Forest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
         fresh.set_forest(forest, all_classes)
         return fresh

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClusterMixin
 
-from opforest._utils.progress import phase, printing
+from opforest._utils.progress import begin_phase
 from opforest.core.metrics.types import Array
 from opforest.estimators.density_base import DensityEstimator, require_count, require_fraction
 from opforest.forest.density import MERGE_BY, DensityForest, choose_k, grow, grow_merged
@@ -126,7 +126,7 @@ class OPFClustering(ClusterMixin, DensityEstimator):
         with printing(type(self).__name__, self.verbose):
             graph, k, cuts = self._build_graph(examples, metric), 0, np.empty(0)
             if graph.k_max:
-                phase("choosing k", graph.n)
+                begin_phase("choosing k", len(examples))
                 k_min = min(int(self.k_min), graph.k_max)
                 k, cuts = choose_k(graph, k_min, self.allow_single_cluster, self.n_jobs)
             if self.merge_by is not None and self.threshold > 0 and k > 0:

@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from opforest._utils.progress import phase, printing
+from opforest._utils.progress import begin_phase
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.estimators.density_base import DensityEstimator, require_fraction
@@ -158,7 +158,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
 
     def _evaluate(self, graph: NeighborGraph, code: Array, X: Array, truth: Array) -> Array:
         """Return the accuracies of forests, for each k, on other examples."""
-        phase("choosing k", len(X))
+        begin_phase("choosing k", len(X))
         accuracies = []
         for k in range(1, graph.k_max + 1):
             forest = graph.forest(grow(graph, k, code))

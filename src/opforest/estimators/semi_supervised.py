@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from opforest._utils.progress import phase, printing
-from opforest.core.label_spread.batch import UNLABELED, spread_labels
+from opforest._utils.progress import begin_phase, print_progress
+from opforest.core.label_spread.batch import UNLabeled, spread_labels
 from opforest.core.metrics.types import Array
 from opforest.core.tree_costs import as_tree
 from opforest.estimators.base import explain_memory_errors
@@ -206,9 +206,9 @@ class OPFSemiSupervised(OPFClassifier):
         _check_present(labels)
         all_classes, label = _encode(labels, missing, self.classes_, classes)
         counts = no_counts()
-        forest = self._rename_classes(self.seeded_forest(), all_classes)
-        with printing(type(self).__name__, self.verbose):
-            phase("learning", len(X))
+        forest = self._renamed(self._seeded(), all_classes)
+        with print_progress(type(self).__name__, self.verbose):
+            begin_phase("learning", len(X))
             if self.seeds == "labeled":
                 steps = EXACT.grow(forest, X, label, counts)
                 return self._apply(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
@@ -342,8 +342,8 @@ class OPFSemiSupervised(OPFClassifier):
         _check_present(labels)
         all_classes, label = _encode(labels, missing, labels[:0], classes)
         names = getattr(fresh, "feature_names_in_", None)
-        warn_about_scales(X, metric.name, names, scaling_code("OPFSemiSupervised"))
-        with printing(type(self).__name__, self.verbose):
+        warn_of_spreads(X, metric.name, names, scaled("OPFSemiSupervised"))
+        with print_progress(type(self).__name__, self.verbose):
             forest = SeededForest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
             fresh.set_forest(forest, all_classes)
         return fresh

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 
-from opforest._utils.progress import phase
+from opforest._utils.progress import begin_phase
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.core.records import Tree
@@ -431,19 +431,17 @@ class Forest(BaseForest):
         probed = probe(rows, metric, state.algorithm)
         if n:
             if tree is None:
-                phase("spanning tree", n)
-                tree = span_best(rows, metric, probed, effective_n_jobs(state.n_jobs))
+                begin_phase("spanning tree", len(label))
+                tree = span_best(rows, metric, probed, effective_n_jobs(parts.n_jobs))
             metric.check_defined(
                 tree.weight,
                 lambda v: "the training examples {} and {}".format(
                     *state.arrival[[tree.parent[v], v]]
                 ),
             )
-            state = cls.complete(state, tree)
-        phase("index", n)
-        return cls.from_state(
-            state._replace(visited_fraction=probed.visited_fraction, kdtree=probed.kdtree)
-        )
+            parts = cls.conquered(parts, tree)
+        begin_phase("index", len(label))
+        return cls(ForestStorage.from_parts(parts._replace(share=probed.share), probed.tree))
 
     @staticmethod
     def complete(state: ForestState, tree: Tree) -> ForestState:

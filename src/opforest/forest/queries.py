@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
-from opforest._utils.chunks import parts_of, share
+from opforest._utils.chunks import map_chunks, split_chunks
+from opforest._utils.rwlock import ReadWriteLock
 from opforest.core.conquest.kdtree import ANY
 from opforest.core.conquest.scan import (
     Ranking,
@@ -126,8 +127,11 @@ class ForestQueries:
         jobs, work = effective_n_jobs(n_jobs), max(1, len(label) * rows.shape[1])
         size = max(1, min(prim.WORK_PER_CALL // work, -(-len(queries) // jobs)))
         winner[:] = -1
-        share(search, parts_of(np.arange(len(queries)), size), jobs)
-        self._check_offers(offer[:, classes])
+        map_chunks(look, split_chunks(np.arange(len(queries)), size), jobs)
+        known = offer[:, classes]
+        self.metric.check_defined(
+            known.ravel(), lambda i: f"query {i // len(classes)} and a training example"
+        )
         return np.maximum(winner, 0), offer
 
     def find_rival(self, queries: Array, code: int) -> Array | None:

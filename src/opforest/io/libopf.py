@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from opforest._utils.atomic import replacing
+from opforest._utils.atomic import open_atomic
 from opforest.core.metrics.types import Array
 from opforest.errors import DataFileError
 from opforest.persistence.libopf.model import read_model, write_model
@@ -194,7 +194,7 @@ def write_dataset(
     >>> y, ids
     (array([1, 2]), array([0, 1]))
     """
-    with replacing(path) as stream:
+    with open_atomic(path) as stream:
         write_samples(stream, X, y, ids, text)
 
 
@@ -274,7 +274,7 @@ def write_distances(path: str | os.PathLike[str], D: npt.ArrayLike) -> None:
     table = _as_float32(D, "D")
     if table.shape[0] != table.shape[1] or (table < 0).any():
         raise ValueError(f"D must be a square table of distances, got shape {table.shape}.")
-    with replacing(path) as stream:
+    with open_atomic(path) as stream:
         stream.write(np.array([len(table)], "<i4").tobytes() + table.tobytes())
 
 

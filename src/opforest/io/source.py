@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import IO, Any
 
-from opforest._utils.atomic import replacing
+from opforest._utils.atomic import open_atomic
 from opforest.errors import DataFileError
 
 #: What names the standard input, and the standard output.
@@ -225,5 +225,5 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with replacing(path) as stream:
+    with open_atomic(path) as stream:
         yield stream

@@ -20,7 +20,7 @@ from opforest.learner.rows import learn_preparation, rows_of
 from opforest.learner.settings import Settings, check_new, name_of
 from opforest.learner.store import Row
 from opforest.learner.validation import GENERATED, Array, label_array, read_keys, read_labels
-from opforest.persistence.pipelines import steps_to_data
+from opforest.persistence.pipelines import dump_steps
 
 
 class Learner(Answering):
@@ -434,7 +434,7 @@ def _with_preparation(settings: Settings, preparation: Any) -> Settings:
         return replace(settings, preparation=asked)
     steps = getattr(preparation, "steps", [("prepare", preparation)])
     try:
-        prepared = steps_to_data(steps)
+        prepared = dump_steps(steps)
     except NotFittedError:
         raise ValueError(
             "preparation must be fitted, unless it is an opforest.Preparation, which learns from "

@@ -15,7 +15,7 @@ from opforest.learner.errors import RowError
 from opforest.learner.settings import Settings
 from opforest.learner.validation import Array, read_cells, read_rows
 from opforest.persistence.container import refuse_constant
-from opforest.persistence.pipelines import check_widths, steps_from_data, steps_to_data
+from opforest.persistence.pipelines import check_widths, dump_steps, restore_steps
 
 #: What a cell in a file may be.
 CELLS = (float, int, str, type(None))
@@ -68,7 +68,7 @@ class PreparedRows:
         self._known = settings
         self.steps: list[tuple[str, Any]] = []
         if settings.prepared is not None:
-            made = steps_from_data(settings.prepared)
+            made = restore_steps(settings.prepared)
             self.steps = [(title, step) for title, step in made if not isinstance(step, str)]
             if not self.steps:
                 raise ValueError("its preparation has no steps")
@@ -160,4 +160,4 @@ def learn_preparation(asked: dict[str, Any], rows: Array, names: tuple[str, ...]
     except ValueError as error:
         raise RowError(f"the rows cannot be prepared: {error}") from None
     preparation.columns_ = None if names is None else list(names)
-    return steps_to_data([("prepare", preparation)])
+    return dump_steps([("prepare", preparation)])

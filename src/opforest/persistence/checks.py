@@ -1,15 +1,14 @@
-"""A forest in parts, and a forest from parts that nobody vouches for.
+"""Validate the arrays of a file before a forest is made from them.
 
-Kernels validate nothing. So whatever comes out of a file is checked here, and all of it: types,
-shapes and ranges before a kernel sees it, then what must be true of any forest.
+Kernels validate nothing, so all content of a file is checked here: types, shapes and ranges before
+a kernel sees them, then the invariants of a forest.
 """
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from opforest._utils.chunks import call_together
+from opforest._utils.chunks import run_parallel
 from opforest.core.jit import is_jitted, specialize
 from opforest.core.kdtree.static import build_kdtree
 from opforest.core.metrics.distances import measure_edges
@@ -24,19 +23,18 @@ from opforest.forest.state import ForestState, freeze
 from opforest.forest.updates import UPDATES
 from opforest.persistence.container import require
 
-#: Above all arrival numbers that can come to be.
-MANY = 2**62
+#: Larger than any possible id.
+MAX_ID = 2**62
 
-#: Errors of a distance, in units of its last place, that another machine may make.
+#: Rounding errors of a distance on another machine, in units of its last place.
 ROUNDING = 1024
 
-
-#: From so many points on, their k-d tree is built aside, while all else is checked.
+#: Above this number of points, the k-d tree is built in another thread during the checks.
 MANY_POINTS = 10_000
 
 
 def build_checked(parts: ForestState, n_classes: int) -> BaseForest:
-    """Return the forest, or say in a ``ValueError`` what is wrong with its parts."""
+    """Return the forest; raise a ``ValueError`` if its parts are invalid."""
     _check_arrays(parts)
     _check_facts(parts)
     n = len(parts.rows)
@@ -46,12 +44,9 @@ def build_checked(parts: ForestState, n_classes: int) -> BaseForest:
             _check_links(parts, n_classes)
             _check_weights(parts)
 
-    def grow() -> Any:
-        return build_kdtree(parts.rows, np.arange(n))
-
-    if n > MANY_POINTS and parts.visited_fraction < SEARCH_FRACTION:
-        _, tree = call_together(check, grow)
-        parts = parts._replace(kdtree=tree)
+    if n > MANY_POINTS and parts.share < SHARE_FOR_SEARCH:
+        _, tree = run_parallel(check, partial(build_kdtree, parts.rows, np.arange(n)))
+        parts = parts._replace(tree=tree)
     else:
         check()
     forest = SeededForest.from_state(parts) if _is_seeded(parts) else build_forest(parts)
@@ -70,24 +65,24 @@ def _check_facts(parts: ForestState) -> None:
     metric, share, n = parts.metric, parts.visited_fraction, len(parts.rows)
     check_algorithm(parts.algorithm, metric)
     kinds = {"", SeededForest.grown_by, *UPDATES} - {"exact"}
-    require(parts.grown_by in kinds, "it grew by no update.")
-    require(0 <= share <= 1, f"its share of a search must be from 0 to 1, got {share}.")
+    require(parts.grown_by in kinds, f"unknown update {parts.grown_by[:50]!r}.")
+    require(0 <= share <= 1, f"its visited fraction must be from 0 to 1, got {share}.")
     require(share == 1 or metric.is_indexable, f"metric {metric.name!r} has no k-d tree.")
     arrival, removed = parts.arrival, parts.removed
-    require(0 <= removed < MANY, f"{removed} examples cannot have been forgotten.")
-    require((arrival >= 0).all() and (np.diff(arrival) > 0).all(), "its ids do not ascend.")
-    require((arrival < n + removed).all(), "an id is yet to come.")
+    require(0 <= removed < MAX_ID, f"its number of forgotten examples cannot be {removed}.")
+    is_sorted = (arrival >= 0).all() and (np.diff(arrival) > 0).all()
+    require(is_sorted, "its ids are not in ascending order.")
+    require((arrival < n + removed).all(), "an id is larger than that of the next example.")
     require(n or not parts.grown_by or _is_seeded(parts), "it has no examples.")
 
 
 def _check_arrays(parts: ForestState) -> None:
-    """Check types and shapes."""
     rows, metric, n = parts.rows, parts.metric, len(parts.rows)
     integers = {"label", "parent", "cuts", "arrival", "root", "pair"}
     arrays = {**parts.model._asdict(), "arrival": parts.arrival}
     if parts.grown_by and not _is_seeded(parts):
-        require(parts.prototype_trees is not None, "it has no roots and pairs.")
-        arrays.update(parts.prototype_trees._asdict() if parts.prototype_trees else {})
+        require(parts.lines is not None, "it has no roots or pairs.")
+        arrays.update(parts.lines._asdict() if parts.lines else {})
     for name, array in arrays.items():
         require(array.shape == (n,), f"array {name!r} must be of length {n}, not {array.shape}.")
         expected = np.dtype(np.int64) if name in integers else rows.dtype
@@ -95,20 +90,20 @@ def _check_arrays(parts: ForestState) -> None:
     check_numbers(metric, rows, parts.vectors)
     if metric.is_table and rows.size:
         require(np.array_equal(rows, rows.T), "its table of distances is not symmetric.")
-        require(not rows.diagonal().any(), "an example has a distance to itself.")
+        require(not rows.diagonal().any(), "the distance of an example to itself is not 0.")
 
 
 def check_numbers(metric: Metric, rows: Array, vectors: Array | None) -> None:
-    """Check that points, and the vectors beside a table, are such as a metric measures."""
+    """Raise an error unless a metric can measure these points, or the vectors of a table."""
     floats, n = (np.float32, np.float64), len(rows)
-    require(rows.ndim == 2 and rows.dtype in floats, "its rows are not numbers.")
-    require(rows.shape[1] == n if metric.is_table else rows.shape[1] > 0, "its rows have no width.")
+    require(rows.ndim == 2 and rows.dtype in floats, "its rows are not a matrix of floats.")
+    is_valid = rows.shape[1] == n if metric.is_table else rows.shape[1] > 0
+    require(is_valid, "its rows have the wrong number of columns.")
     has_vectors = isinstance(metric, CallableMetric)
-    require((vectors is not None) == has_vectors, "vectors are there that should not be.")
+    require((vectors is not None) == has_vectors, "only a metric that is a function has vectors.")
     if vectors is not None:
-        proper = vectors.ndim == 2 and vectors.dtype in floats and len(vectors) == n
-        require(proper, "its vectors are not those of its table.")
-        require(vectors.shape[1] > 0, "its vectors have no width.")
+        is_valid = vectors.ndim == 2 and vectors.dtype in floats and len(vectors) == n
+        require(is_valid and vectors.shape[1] > 0, "its vectors have the wrong shape or dtype.")
         require(np.isfinite(vectors).all(), "a feature is not finite.")
     if rows.size == 0:
         return
@@ -120,35 +115,37 @@ def check_numbers(metric: Metric, rows: Array, vectors: Array | None) -> None:
 
 
 def _check_links(parts: ForestState, n_classes: int) -> None:
-    """Check that all links lead somewhere, and parents to a root."""
+    """Check that labels, parents, roots and pairs are in range, and that parents form trees."""
     label, parent, _, cuts, _ = parts.model
     n = len(label)
     least = 1 if _is_seeded(parts) and not cuts.any() else 0  # without seeds, labels are 0
-    require(((label >= 0) & (label < max(n_classes, least))).all(), "an example is of no class.")
+    is_known = (label >= 0) & (label < max(n_classes, least))
+    require(is_known.all(), "the class of an example is unknown.")
     require(((parent >= -1) & (parent < n)).all(), "a parent is not an example.")
     require(((cuts >= 0) & (cuts <= n)).all(), "an example has too many cut edges.")
-    top = find_tops(parent)
-    if parts.prototype_trees is not None:
-        root, pair = parts.prototype_trees
-        require(np.array_equal(root, top), "a root is not where parents lead.")
+    top = find_roots(parent)
+    if parts.lines is not None:
+        root, pair = parts.lines
+        require(np.array_equal(root, top), "a root is not the last ancestor.")
         require(((pair >= -1) & (pair < n)).all(), "a pair is not an example.")
 
 
-def find_tops(parent: Array) -> Array:
-    """Return where parents lead from each vertex; a ``ValueError`` if they run in circles."""
+def find_roots(parent: Array) -> Array:
+    """Return the last ancestor of each vertex; raise a ``ValueError`` if there is a cycle."""
     n = len(parent)
     top = np.where(parent < 0, np.arange(n), parent)
-    for _ in range(n.bit_length()):  # after k rounds, 2^k steps have been taken
+    for _ in range(n.bit_length()):  # k rounds make 2^k steps
         top = top[top]
-    require((parent[top] < 0).all(), "parents run in a circle.")
+    require((parent[top] < 0).all(), "its parents form a cycle.")
     return top
 
 
 def _check_weights(parts: ForestState) -> None:
-    """Check that edges are as long as their ends are apart, by the metric that is given."""
+    """Check the weights of edges against the metric."""
     metric, (_, parent, weight, *_) = parts.metric, parts.model
-    require(np.isfinite(weight).all() and (weight >= 0).all(), "an edge has no length.")
-    require(not weight[parent < 0].any(), "a root hangs on an edge.")
+    is_valid = np.isfinite(weight).all() and (weight >= 0).all()
+    require(is_valid, "the weight of an edge is negative or not finite.")
+    require(not weight[parent < 0].any(), "a root has the weight of an edge.")
     if is_jitted(metric.kernel):
         metric.check_function(parts.rows)
     measured = specialize(measure_edges, metric.kernel)(parts.rows, parent, metric.kernel)
@@ -158,7 +155,7 @@ def _check_weights(parts: ForestState) -> None:
 
 
 def _call_along_edges(metric: CallableMetric, points: Array, parent: Array) -> Array:
-    """Measure as training would, the smaller index first; 0 for a root."""
+    """Return the distances as training measures them: smaller index first, 0 for a root."""
     function = partial(metric.function, **dict(metric.params))
     points = freeze(points.view())
     pairs = ((min(u, v), max(u, v)) for v, u in enumerate(parent.tolist()))
@@ -177,7 +174,7 @@ def _compare(weight: Array, measured: Array, parts: ForestState) -> None:
         v = int(wrong.argmax())
         one, other = parts.arrival[[v, parts.model.parent[v]]]
         raise ValueError(
-            f"metric {parts.metric.name!r} is not what it was learned with: the examples {one} and "
-            f"{other} are {weight[v]:.6g} apart (in reduced units), and not "
-            f"{measured[v]:.6g}."
+            f"metric {parts.metric.name!r} is not the one it was learned with: the reduced "
+            f"distance of the examples {one} and {other} is {weight[v]:.6g} in the file, but "
+            f"{measured[v]:.6g} by the metric."
         )

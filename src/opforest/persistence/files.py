@@ -1,56 +1,40 @@
-"""Models in files that last: numbers and JSON, no code; checked when they are read.
+"""Save and load models: files of numbers and JSON without code, checked when they are read.
 
-What a file looks like is said in ``container``, and what is in it in docs/models.md.
+See ``container`` for the file format, and docs/models.md for the content.
 """
 
 import os
 from collections.abc import Callable
 from typing import IO, Any
 
-from opforest.core.metrics.metric import Metric
-from opforest.core.metrics.types import Array
-from opforest.core.records import PrototypeTrees
 from opforest.errors import ModelFileError
-from opforest.estimators.classifier import OPFClassifier
-from opforest.forest.forest import BaseForest
-from opforest.forest.state import ForestState, TreeModel
-from opforest.forest.updates import UPDATES
-from opforest.persistence.checks import build_checked
 from opforest.persistence.container import read_container, require, write_container
-from opforest.persistence.header import (
-    Reader,
-    check_jobs,
-    check_unchanged,
-    read_parameters,
-    take,
-    to_json,
-    write_parameters,
-)
-from opforest.persistence.pipelines import join_pipeline, split_pipeline
-from opforest.persistence.registry import KINDS, kind_of, read_calibration
+from opforest.persistence.header import Reader, dump_parameters, restore_parameters
+from opforest.persistence.pipelines import restore_pipeline, split_pipeline
+from opforest.persistence.registry import SERIALIZERS, find_serializer
 
-#: The versions of the format: of a model alone, and of one with preparation before it.
-FORMAT, PREPARED = 1, 2
+#: The versions of the format: of a model alone, and of a pipeline.
+FORMAT, PIPELINE_FORMAT = 1, 2
 
 
 def save(model: Any, path: str | os.PathLike[str] | IO[bytes]) -> None:
-    """Save a model to a file, which is replaced whole or not at all.
+    """Save a model to a file, atomically: an error leaves an existing file as it was.
 
     Parameters
     ----------
     model : estimator
-        Any estimator of opforest that has been fitted, ``opforest.river.OPFClassifier``, or a
-        ``Pipeline``. Its labels, and feature names of a stream, must be strings, numbers or
-        booleans. Of a metric that is a function of yours only the name is saved. In a scikit-learn
-        ``Pipeline`` an estimator of opforest comes last, after an ``opforest.Preparation`` or
-        scikit-learn's own scalers, ``SimpleImputer``, ``OneHotEncoder``, ``OrdinalEncoder`` and
-        ``ColumnTransformer``; others are refused.
+        A fitted estimator of opforest, an ``opforest.river.OPFClassifier``, or a ``Pipeline``.
+        Its labels, and the feature names of a stream, must be strings, numbers or booleans. If
+        the metric is your own function, only its name is saved. A scikit-learn ``Pipeline`` must
+        end with an estimator of opforest; the steps before it may be ``opforest.Preparation`` and
+        scikit-learn's scalers, ``SimpleImputer``, ``OneHotEncoder``, ``OrdinalEncoder`` and
+        ``ColumnTransformer``.
     path : path or binary stream
         The file.
 
     See Also
     --------
-    load : Read it.
+    load : Load a model.
 
     Examples
     --------
@@ -66,34 +50,31 @@ def save(model: Any, path: str | os.PathLike[str] | IO[bytes]) -> None:
     from opforest._utils.version import __version__
 
     model, preparation = split_pipeline(model)
-    kind = kind_of(model)
-    parts, more, arrays = kind.take(model)
-    version = FORMAT if preparation is None else PREPARED
-    header = {"format": version, "opforest": __version__, "kind": kind.name, "forest": None, **more}
+    serializer = find_serializer(model)
+    entries, arrays = serializer.dump(model)
+    version = FORMAT if preparation is None else PIPELINE_FORMAT
+    header = {"format": version, "opforest": __version__, "kind": serializer.name, "forest": None}
+    header |= entries
     if preparation is not None:
         header["preparation"] = preparation
     if hasattr(model, "columns_"):
         header["columns"] = model.columns_
-    header["parameters"] = write_parameters(model, kind.parameters)
-    if parts is not None:
-        check_unchanged(model, parts.metric)
-        header["forest"] = _facts(parts)
-        arrays = arrays | _forest_arrays(parts)
+    header["parameters"] = dump_parameters(model, serializer.parameters)
     write_container(path, header, arrays)
 
 
 def load(
     path: str | os.PathLike[str] | IO[bytes], metric: Callable[..., float] | str | None = None
 ) -> Any:
-    """Load a model that ``save`` has written, to go on with as if it had never been away.
+    """Load a model from a file; it continues exactly as the saved one would have.
 
     Parameters
     ----------
     path : path or binary stream
         The file.
     metric : callable, default=None
-        The function that the model was learned with, if its metric is no named one. It is tried
-        on the edges of the tree. If the metric has a name, that will do, too.
+        The metric of the model, required if it is your own function. It is compared with the
+        distances in the file.
 
     Returns
     -------
@@ -103,15 +84,15 @@ def load(
     Raises
     ------
     ModelFileError
-        If the file holds no valid model, or none that was learned with this metric.
+        If the file is not a valid model, or was learned with another metric.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     MemoryError
-        If there is not enough memory for the model; nothing is wrong with the file.
+        If there is not enough memory for the model.
 
     See Also
     --------
-    save : Write it.
+    save : Save a model.
 
     Examples
     --------
@@ -126,24 +107,21 @@ def load(
     try:
         header, arrays = read_container(path)
         _check_format(header)
-        reader = Reader(header)
-        kind = KINDS[reader.choice("kind", KINDS)]
-        model = kind.new(**read_parameters(reader.part("parameters"), kind.parameters, metric))
-
-        def read_forest(metric: Metric, n_classes: int) -> BaseForest:
-            return _read_forest(reader.part("forest"), arrays, metric, n_classes)
-
-        kind.make(model, reader, arrays, read_forest)
-        require(not arrays, "it has arrays that no such model has.")
-        return join_pipeline(model, header)
+        file = Reader(header, arrays)
+        serializer = SERIALIZERS[file.choice("kind", SERIALIZERS)]
+        parameters = file.part("parameters")
+        model = serializer.new(**restore_parameters(parameters, serializer.parameters, metric))
+        serializer.restore(model, file)
+        require(not arrays, f"it has unknown arrays: {str([*arrays])[:100]}.")
+        return restore_pipeline(model, header)
     except (ImportError, OSError):
         raise
-    except MemoryError as error:  # nothing is wrong with the file
+    except MemoryError as error:  # the file may be valid
         raise MemoryError(
             f"{_name_of(path)}: there is not enough memory for this model. Free some, or load it "
             "on a larger machine."
         ) from error
-    except Exception as error:  # a forged file may be wrong in ways that nobody has thought of
+    except Exception as error:  # a forged file may fail in unforeseen ways
         reason = str(error)
         if not isinstance(error, ValueError | OverflowError | TypeError):
             reason = f"it is damaged or forged: {type(error).__name__}: {error}"
@@ -155,62 +133,10 @@ def _name_of(path: str | os.PathLike[str] | IO[bytes]) -> str:
 
 
 def _check_format(header: dict[str, Any]) -> None:
-    found, _ = Reader(header).get("format", int), Reader(header).get("opforest", str)
+    file = Reader(header, {})
+    found, version = file.get("format", int), file.get("opforest", str)
     require(
-        found in (FORMAT, PREPARED),
+        found in (FORMAT, PIPELINE_FORMAT),
         f"it is of format {found}, and this version of opforest reads formats {FORMAT} and "
-        f"{PREPARED}. It was written by version {str(header.get('opforest'))[:20]!r}.",
+        f"{PIPELINE_FORMAT}. It was written by version {version[:20]!r}.",
     )
-
-
-def fitted_classifier(forest: BaseForest, classes: Array, **parameters: Any) -> OPFClassifier:
-    """Return the classifier that has learned a forest."""
-    model = OPFClassifier(**parameters)
-    model.set_forest(forest, classes)
-    return model
-
-
-# The forest.
-
-
-def _facts(parts: ForestState) -> dict[str, Any]:
-    return {
-        "removed": parts.removed,
-        "share": parts.visited_fraction,
-        "grown_by": parts.grown_by,
-        "algorithm": parts.algorithm,
-        "n_jobs": check_jobs(to_json(parts.n_jobs, "n_jobs")),
-        "sharpness": None if parts.calibration is None else list(parts.calibration),
-    }
-
-
-def _forest_arrays(parts: ForestState) -> dict[str, Array]:
-    arrays = {"rows": parts.rows, **parts.model._asdict(), "arrival": parts.arrival}
-    if parts.vectors is not None:
-        arrays["vectors"] = parts.vectors
-    if parts.prototype_trees is not None:
-        arrays |= parts.prototype_trees._asdict()
-    return arrays
-
-
-def _read_forest(
-    facts: Reader, arrays: dict[str, Array], metric: Metric, n_classes: int
-) -> BaseForest:
-    grown_by = facts.get("grown_by", str)
-    parts = ForestState(
-        metric,
-        take(arrays, "rows"),
-        TreeModel(*(take(arrays, name) for name in TreeModel._fields)),
-        take(arrays, "arrival"),
-        facts.get("removed", int),
-        arrays.pop("vectors", None),
-        PrototypeTrees(*(take(arrays, name) for name in PrototypeTrees._fields))
-        if grown_by in UPDATES
-        else None,
-        grown_by,
-        facts.get("algorithm", str),
-        check_jobs(facts.get("n_jobs", int, type(None))),
-        facts.get("share", int, float),
-        read_calibration(facts),
-    )
-    return build_checked(parts, n_classes)

@@ -1,7 +1,7 @@
-"""The kinds of models that files hold.
+"""The estimators that can be saved.
 
-To save a new estimator, register its kind here: one line, if it is a ``ForestEstimator`` whose
-parameters ``header.PARAMETERS`` knows.
+To save a new estimator, add a line to ``SERIALIZERS``: that is all if it is a ``ForestEstimator``
+whose parameters are in ``header.PARAMETERS``.
 """
 
 from collections.abc import Callable
@@ -9,196 +9,138 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.estimators.base import ForestEstimator
 from opforest.estimators.validation import check_algorithm
 from opforest.forest.forest import BaseForest
-from opforest.forest.probabilities import LEAST, MOST, CostCalibration
 from opforest.forest.updates.report import UpdateReport
+from opforest.persistence import density, header
 from opforest.persistence.container import require
-from opforest.persistence.density import (
-    make_clustering,
-    make_knn,
-    make_outlier,
-    take_clustering,
-    take_knn,
-    take_outlier,
-)
-from opforest.persistence.header import (
-    EstimatorState,
-    Reader,
-    give_names,
-    names_to_json,
-    read_classes,
-    resolved,
-    take_classes,
-    take_names,
-)
-
-#: Reads the forest of a file, given its metric and the number of classes.
-ReadForest = Callable[[Metric, int], BaseForest]
+from opforest.persistence.forests import dump_forest, restore_forest
+from opforest.persistence.header import NONE, EstimatorState, Reader, resolve_silently, to_json
 
 
 @dataclass(frozen=True)
 class Serializer:
-    """How models of one class are saved and loaded.
+    """How models of one class are saved and loaded."""
 
-    Attributes
-    ----------
-    name : str
-        What a file calls it.
-    module, class_name : str
-        Where the class is; it is imported when a model of it is loaded.
-    parameters : tuple of str
-        Those of its constructor, beside ``metric`` and ``metric_params``.
-    take : callable
-        ``take(model)`` returns what it has learned.
-    make : callable
-        ``make(model, header, arrays, read_forest)`` makes a new model one that has learned that.
-    """
+    name: str  #: the name of the class in files
+    module: str  #: the module of the class, which is imported when a model is loaded
+    parameters: tuple[str, ...]  #: of the constructor, except ``metric`` and ``metric_params``
+    dump: Callable[[Any], EstimatorState]  #: returns the fitted state of a model
+    restore: Callable[[Any, Reader], None]  #: gives the state in a file to a new model
 
-    name: str
-    module: str
-    class_name: str
-    parameters: tuple[str, ...]
-    take: Callable[[Any], EstimatorState]
-    make: Callable[[Any, Reader, dict[str, Array], ReadForest], None]
+    @property
+    def class_name(self) -> str:
+        """The name of the class in its module."""
+        return self.name.rpartition(".")[2]
 
     def new(self, **parameters: Any) -> Any:
-        """Return a model that has learned nothing."""
+        """Return a model that is not fitted."""
         return getattr(import_module(self.module), self.class_name)(**parameters)
 
 
-# Estimators of scikit-learn's kind.
-
-
-def take_estimator(model: ForestEstimator) -> EstimatorState:
-    """Return what an estimator has learned."""
+def _dump_estimator(model: ForestEstimator) -> EstimatorState:
     check_is_fitted(model, "forest_")
     learned = model.fitted_forest()
     with learned.read():
         forest, classes = learned
-        entries, arrays = take_classes(classes)
-        more: dict[str, Any] = {**entries, **take_names(model), "update_report": None}
-        if hasattr(model, "update_report_"):
-            more["update_report"] = {**vars(model.update_report_)}
-        return EstimatorState(_whole(model, forest).state(), more, arrays)
+        state = header.dump_classes(classes)
+        report = vars(model.update_report_) if hasattr(model, "update_report_") else None
+        # The other forests of a model can be made from that of the labeled examples.
+        whole: BaseForest = vars(model).get("labeled_forest_", forest)
+        own = dump_forest(model, whole.parts())
+        entries = {**own.entries, **state.entries, **header.dump_feature_names(model)}
+        return EstimatorState({**entries, "update_report": report}, state.arrays | own.arrays)
 
 
-def _whole(model: ForestEstimator, forest: BaseForest) -> BaseForest:
-    """Return the forest that the others of a model can be made of."""
-    whole: BaseForest = vars(model).get("labeled_forest_", forest)
-    return whole
-
-
-def make_estimator(
-    model: ForestEstimator, header: Reader, arrays: dict[str, Array], read_forest: ReadForest
-) -> None:
-    """Make an estimator one that has learned what a file says."""
-    classes = read_classes(header, arrays)
+def _restore_estimator(model: ForestEstimator, file: Reader) -> None:
+    classes = file.classes()
     require(len(classes) or hasattr(model, "seeds"), "it has no labels.")
-    metric = resolved(model.metric, model.metric_params)
+    metric = resolve_silently(model.metric, model.metric_params)
     check_algorithm(model.algorithm, metric)
-    model.set_forest(read_forest(metric, len(classes)), classes, _read_report(header))
-    give_names(model, header)
+    model._keep(restore_forest(file, metric, len(classes)), classes, _restore_report(file))
+    file.restore_feature_names(model)
 
 
-def _read_report(header: Reader) -> Array | None:
-    report = header.get("update_report", dict, type(None))
+def _restore_report(file: Reader) -> Array | None:
+    report = file.get("update_report", dict, NONE)
     if report is None:
         return None
-    proper = set(report) == set(vars(UpdateReport())) and {*map(type, report.values())} == {int}
-    require(proper, "its report of the last update is invalid.")
+    is_valid = set(report) == set(vars(UpdateReport())) and {*map(type, report.values())} == {int}
+    require(is_valid, "its report of the last update is invalid.")
     return UpdateReport(**report).as_counts()
 
 
-def read_calibration(facts: Reader) -> CostCalibration | None:
-    """Return the calibration that a forest had been found to have; older files have none."""
-    values = facts.get("sharpness", list, type(None))
-    if values is None:
-        return None
-    require([*map(type, values)] == [float, float, int, int], "its calibration is invalid.")
-    found = CostCalibration(*values)
-    proper = LEAST <= found.exponent <= MOST and 0 <= found.floor < np.inf
-    require(proper and 0 <= found.size <= found.changes < 2**63, "its calibration is invalid.")
-    return found
-
-
-# Classifiers of river's kind.
-
-
-def take_stream(model: Any) -> EstimatorState:
-    """Return what a classifier of streams has learned."""
-    with model.alone():
-        entries = {
-            "classes": names_to_json(model.labels, "labels"),
-            "feature_names": names_to_json(model.features, "feature names"),
+def _dump_stream(model: Any) -> EstimatorState:
+    with model.lock():
+        parts = model.parts()
+        forest = EstimatorState({}, {}) if parts is None else dump_forest(model, parts)
+        names = {
+            "classes": [to_json(label, "labels") for label in model.labels],
+            "feature_names": [to_json(name, "feature names") for name in model.features],
         }
-        return EstimatorState(model.state(), entries, {})
+        return EstimatorState({**forest.entries, **names}, forest.arrays)
 
 
-def make_stream(
-    model: Any, header: Reader, arrays: dict[str, Array], read_forest: ReadForest
-) -> None:
-    """Make a classifier of streams one that has learned what a file says."""
+def _restore_stream(model: Any, file: Reader) -> None:
     from opforest.river.features import resolve_for_streams
 
-    labels, features = header.names("classes"), header.names("feature_names")
+    labels, features = file.names("classes") or [], file.names("feature_names") or []
     forest = None
-    if header.get("forest", dict, type(None)) is not None:
-        metric = resolved(model.metric, model.metric_params, resolve_for_streams)
-        forest = read_forest(metric, len(labels or ()))
-    model.restore(forest, features or [], labels or [])
+    if file.get("forest", dict, NONE) is not None:
+        metric = resolve_silently(model.metric, model.metric_params, resolve_for_streams)
+        forest = restore_forest(file, metric, len(labels))
+    model.restore(forest, features, labels)
 
 
 DENSITY = ("algorithm", "n_jobs")
 
-#: By what files call them.
-KINDS = {
-    kind.name: kind
-    for kind in (
+#: The serializers, by their names in files.
+SERIALIZERS = {
+    serializer.name: serializer
+    for serializer in (
         Serializer(
-            "OPFClassifier", "opforest.estimators.classifier", "OPFClassifier",
-            ("update", "algorithm", "n_jobs"), take_estimator, make_estimator,
+            "OPFClassifier", "opforest.estimators.classifier",
+            ("update", "algorithm", "n_jobs"), _dump_estimator, _restore_estimator,
         ),
         Serializer(
-            "OPFSemiSupervised", "opforest.estimators.semi_supervised", "OPFSemiSupervised",
-            ("seeds", "algorithm", "n_jobs"), take_estimator, make_estimator,
+            "OPFSemiSupervised", "opforest.estimators.semi_supervised",
+            ("seeds", "algorithm", "n_jobs"), _dump_estimator, _restore_estimator,
         ),
         Serializer(
-            "OPFClustering", "opforest.estimators.clustering", "OPFClustering",
+            "OPFClustering", "opforest.estimators.clustering",
             ("k_max", "k_min", "merge_by", "threshold", "allow_single_cluster", *DENSITY),
-            take_clustering, make_clustering,
+            density.dump_clustering, density.restore_clustering,
         ),
         Serializer(
-            "OPFKNNClassifier", "opforest.estimators.knn_classifier", "OPFKNNClassifier",
-            ("k_max", "validation_fraction", "random_state", *DENSITY), take_knn, make_knn,
+            "OPFKNNClassifier", "opforest.estimators.knn_classifier",
+            ("k_max", "validation_fraction", "random_state", *DENSITY), density.dump_knn, density.restore_knn,
         ),
         Serializer(
-            "OPFOutlier", "opforest.estimators.outlier", "OPFOutlier",
-            ("k_max", "contamination", *DENSITY), take_outlier, make_outlier,
+            "OPFOutlier", "opforest.estimators.outlier",
+            ("k_max", "contamination", *DENSITY), density.dump_outlier, density.restore_outlier,
         ),
         Serializer(
-            "river.OPFClassifier", "opforest.river.classifier", "OPFClassifier",
-            ("update", "window_size", "semi_supervised"), take_stream, make_stream,
+            "river.OPFClassifier", "opforest.river.classifier",
+            ("update", "window_size", "semi_supervised"), _dump_stream, _restore_stream,
         ),
     )
 }  # fmt: skip
 
 
-def kind_of(model: Any) -> Serializer:
-    """Return the kind of a model, or say in a ``ValueError`` what can be saved instead."""
-    for kind in KINDS.values():
-        if (type(model).__module__, type(model).__name__) == (kind.module, kind.class_name):
-            return kind
+def find_serializer(model: Any) -> Serializer:
+    """Return the serializer of a model; raise a ``ValueError`` if it cannot be saved."""
+    for serializer in SERIALIZERS.values():
+        own = serializer.module, serializer.class_name
+        if (type(model).__module__, type(model).__name__) == own:
+            return serializer
     advice = "A pipeline must end with one."
     if hasattr(model, "to_local"):
         advice = "Save model.to_local()."
-    names = [f"opforest.{kind.name}" for kind in KINDS.values()]
+    names = [f"opforest.{name}" for name in SERIALIZERS]
     raise ValueError(
         f"model must be an {' or an '.join(names)}, got {type(model).__name__}. {advice}"
     )

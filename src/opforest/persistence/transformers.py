@@ -1,8 +1,8 @@
-"""scikit-learn's transformers as data: numbers, names and nothing that could run.
+"""Serialize scikit-learn's transformers as numbers and names, without code.
 
-A transformer is made again through its own public interface: it is fitted to one row that suits it,
-and then given what was learned. So nothing private of scikit-learn is touched, and data that make
-no sense fail where they would fail for anybody.
+A transformer is restored through its public interface: it is fitted to one suitable row, and then
+its learned attributes are set. So nothing private of scikit-learn is touched, and invalid data
+fail in scikit-learn's own checks.
 """
 
 import math
@@ -24,7 +24,11 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-#: What each transformer learns of every feature.
+from opforest.errors import ModelFileError
+from opforest.persistence.container import require
+from opforest.persistence.header import is_json_scalar
+
+#: The attributes that each transformer learns.
 LEARNED: dict[type, tuple[str, ...]] = {
     StandardScaler: ("mean_", "var_", "scale_"),
     RobustScaler: ("center_", "scale_"),
@@ -35,42 +39,29 @@ LEARNED: dict[type, tuple[str, ...]] = {
     OrdinalEncoder: ("categories_",),
 }
 BY_NAME = {kind.__name__: kind for kind in LEARNED}
-ENCODERS = (OneHotEncoder, OrdinalEncoder)
 
-#: What may stand for a transformer.
+#: Strings that scikit-learn accepts in place of a transformer.
 WORDS = ("passthrough", "drop")
 
-#: Features of a table, and steps within steps, that a file may ask for.
-MANY_FEATURES, DEEP = 10**6, 8
+#: The most features, and levels of nested transformers, that a file may have.
+MAX_FEATURES, MAX_DEPTH = 10**6, 8
 
-#: Parameters that are settled by what was learned.
-SETTLED = ("categories", "copy", "dtype")
+#: Parameters that follow from the learned attributes.
+DERIVED = ("categories", "copy", "dtype")
 
-
-def names_of_kinds() -> str:
-    """Return the names of the transformers that can be saved."""
-    return ", ".join([*BY_NAME, "ColumnTransformer", "Pipeline"])
+#: Parameters that must have their default value.
+UNSUPPORTED = ("max_categories", "min_frequency", "add_indicator")
 
 
-def to_data(transformer: Any) -> Any:
-    """Return a fitted transformer as data that JSON can hold.
-
-    Parameters
-    ----------
-    transformer : transformer or str
-        One of those that ``names_of_kinds`` lists.
-
-    Returns
-    -------
-    dict or str
-        Its parameters, and what it has learned.
+def dump_transformer(transformer: Any) -> Any:
+    """Return the parameters and learned attributes of a transformer as data for JSON.
 
     Examples
     --------
     >>> from sklearn.preprocessing import MaxAbsScaler
-    >>> from opforest.persistence.transformers import from_data, to_data
-    >>> data = to_data(MaxAbsScaler().fit([[1.0, -4.0]]))
-    >>> from_data(data).transform([[0.5, 2.0]])
+    >>> from opforest.persistence.transformers import dump_transformer, restore_transformer
+    >>> data = dump_transformer(MaxAbsScaler().fit([[1.0, -4.0]]))
+    >>> restore_transformer(data).transform([[0.5, 2.0]])
     array([[0.5, 0.5]])
     """
     kind = type(transformer)
@@ -79,128 +70,104 @@ def to_data(transformer: Any) -> Any:
     if kind is FunctionTransformer and transformer.func is None:  # a remainder that passes through
         return "passthrough"
     if kind not in LEARNED and kind not in (ColumnTransformer, Pipeline):
+        known = ", ".join([*BY_NAME, "ColumnTransformer", "Pipeline"])
         raise ValueError(
-            f"a {kind.__name__} cannot be saved, only {names_of_kinds()}. Transform the data "
-            "before the pipeline, or use one of these."
+            f"a {kind.__name__} cannot be saved, only {known}. Transform the data before the "
+            "pipeline, or use one of these."
         )
     check_is_fitted(transformer)
     names = getattr(transformer, "feature_names_in_", None)
     data: dict[str, Any] = {
         "kind": kind.__name__,
-        "names": None if names is None else [_plain(name) for name in names],
+        "names": None if names is None else _to_plain(names),
         "n_features": getattr(transformer, "n_features_in_", None),
     }
     if kind is Pipeline:
-        return {**data, "steps": [[name, to_data(step)] for name, step in transformer.steps]}
+        steps = [[name, dump_transformer(step)] for name, step in transformer.steps]
+        return {**data, "steps": steps}
     if kind is ColumnTransformer:
-        return {**data, **_column_transformer_data(transformer)}
-    data["parameters"] = _parameters(transformer)
-    data["learned"] = {
-        name: None if value is None else _listed(value, name)
-        for name in LEARNED[kind]
-        for value in [getattr(transformer, name)]
-    }
-    return data
+        return {**data, **_dump_column_transformer(transformer)}
+    learned = {name: _to_plain(getattr(transformer, name)) for name in LEARNED[kind]}
+    return {**data, "parameters": _dump_parameters(transformer), "learned": learned}
 
 
-def _parameters(transformer: Any) -> dict[str, Any]:
+def _dump_parameters(transformer: Any) -> dict[str, Any]:
     defaults = type(transformer)().get_params()
     parameters = {}
     for name, value in transformer.get_params(deep=False).items():
-        if name in ("max_categories", "min_frequency", "add_indicator") and value:
+        is_other_dtype = name == "dtype" and np.dtype(value) != np.dtype(defaults[name])
+        has_text = isinstance(value, list | tuple) and any(isinstance(one, str) for one in value)
+        if is_other_dtype or has_text or (name in UNSUPPORTED and value):
             raise ValueError(
                 f"a {type(transformer).__name__} with {name}={value!r} cannot be saved."
             )
-        if name == "dtype" and np.dtype(value) != np.dtype(defaults[name]):
-            raise ValueError(
-                f"a {type(transformer).__name__} with dtype={value!r} cannot be saved."
-            )
-        if name not in SETTLED and not _same(value, defaults[name]):
-            parameters[name] = [_plain(one) for one in value] \
-                if isinstance(value, tuple | list) else _plain(value)  # fmt: skip
+        if name not in DERIVED and not _is_same(value, defaults[name]):
+            parameters[name] = _to_plain(value)
     return parameters
 
 
-def _same(value: Any, default: Any) -> bool:
+def _is_same(value: Any, default: Any) -> bool:
     if isinstance(value, float) and isinstance(default, float) and math.isnan(value):
         return math.isnan(default)
     return type(value) is type(default) and bool(value == default)
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it."""
+def _to_plain(value: Any) -> Any:
+    """Return a scalar, or lists of scalars, for JSON."""
+    if isinstance(value, list | tuple | range | np.ndarray):
+        return [_to_plain(one) for one in value]
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(
             f"a transformer that has learned {value} cannot be saved: fill in missing values "
-            "first, and leave out columns that have none."
+            "first, and leave out columns without values."
         )
-    if value is None or type(value) in (bool, int, float, str):
+    if is_json_scalar(value):
         return value
     raise ValueError(
         f"a transformer with {value!r} of type {type(value).__name__} cannot be saved."
     )
 
 
-def _listed(value: Any, name: str) -> list[Any]:
-    if name == "categories_":
-        return [[_plain(one) for one in categories] for categories in value]
-    return [_plain(one) for one in value]
-
-
-def _column_transformer_data(transformer: ColumnTransformer) -> dict[str, Any]:
+def _dump_column_transformer(transformer: ColumnTransformer) -> dict[str, Any]:
     parts = []
     for name, part, columns in transformer.transformers_:
-        if isinstance(columns, np.ndarray | range):
-            columns = list(columns)
         if isinstance(columns, slice) or callable(columns):
             raise ValueError(
                 "columns of a ColumnTransformer must be named, or numbered, to be saved."
             )
-        if isinstance(columns, list) and columns and isinstance(columns[0], bool | np.bool_):
-            columns = [k for k, chosen in enumerate(columns) if chosen]
-        plain = [_plain(one) for one in columns] if isinstance(columns, list) else _plain(columns)
-        parts.append([name, to_data(part), plain])
+        columns = _to_plain(columns)
+        if isinstance(columns, list) and columns and isinstance(columns[0], bool):
+            columns = [k for k, is_chosen in enumerate(columns) if is_chosen]
+        parts.append([name, dump_transformer(part), columns])
     more = ("sparse_threshold", "verbose_feature_names_out")
     return {"parts": parts, "parameters": {name: getattr(transformer, name) for name in more}}
 
 
-# And back.
-
-
 class _Plan(NamedTuple):
-    """A transformer that is to be made again."""
+    """How to restore a transformer."""
 
-    transformer: Any
+    transformer: Any  #: not fitted
     cells: list[Any]  #: a row that it can be fitted to
-    give: Callable[[Any], None]  #: gives what was learned to the fitted one
+    set_learned: Callable[[Any], None]  #: sets the attributes of the fitted transformer
 
 
-def from_data(data: Any) -> Any:
-    """Return the transformer that ``to_data`` was given, or say in a ``ValueError`` what is wrong.
-
-    Parameters
-    ----------
-    data : dict
-        What ``to_data`` has returned, or anything.
-    """
+def restore_transformer(data: Any) -> Any:
+    """Return the transformer that was dumped; raise a ``ValueError`` if ``data`` is invalid."""
     try:
-        plan = _plan(data, DEEP)
+        plan = _plan(data, MAX_DEPTH)
         if isinstance(plan.transformer, str):
             return plan.transformer
-        names = data["names"]
-        with np.errstate(all="ignore"):  # a row of large numbers is as good as any
-            fitted = plan.transformer.fit(_row(plan.cells, names if _needs_names(data) else None))
-        plan.give(fitted)
-    except (AttributeError, TypeError, LookupError, ArithmeticError, AssertionError) as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise ValueError(f"a transformer of the preparation makes no sense: {reason}") from error
+        names = data["names"] if _needs_names(data) else None
+        with np.errstate(all="ignore"):  # the row may have large numbers
+            fitted = plan.transformer.fit(_make_row(plan.cells, names))
+        plan.set_learned(fitted)
+    except (MemoryError, ImportError):
+        raise
+    except Exception as error:  # scikit-learn's checks raise errors of many types
+        reason = str(error) if isinstance(error, ValueError) else repr(error)
+        raise ModelFileError(f"a transformer of its preparation is invalid: {reason}") from error
     return fitted
-
-
-def _demand(condition: object, complaint: str) -> None:
-    if not condition:
-        raise ValueError(f"a transformer of the preparation is none: {complaint}.")
 
 
 def _needs_names(data: dict[str, Any]) -> bool:
@@ -210,8 +177,8 @@ def _needs_names(data: dict[str, Any]) -> bool:
     return data["kind"] == "ColumnTransformer" and data["names"] is not None
 
 
-def _row(cells: list[Any], names: list[str] | None) -> Any:
-    """Return one row as a transformer takes it."""
+def _make_row(cells: list[Any], names: list[str] | None) -> Any:
+    """Return a data frame or an array of one row."""
     if names is not None:
         columns = {name: [cell] for name, cell in zip(names, cells, strict=True)}
         return frame_library().DataFrame(columns)
@@ -222,7 +189,7 @@ def _row(cells: list[Any], names: list[str] | None) -> Any:
 
 
 def frame_library() -> Any:
-    """Return pandas, or else polars."""
+    """Return pandas, or polars if pandas is not installed."""
     try:
         import pandas
     except ImportError:
@@ -234,146 +201,140 @@ def frame_library() -> Any:
     return pandas
 
 
-def _plan(data: Any, deep: int) -> _Plan:
+def _plan(data: Any, depth: int) -> _Plan:
     if isinstance(data, str):
-        _demand(data in WORDS, f"{data[:50]!r}")
+        require(data in WORDS, f"{data[:50]!r} is unknown.")
         return _Plan(data, [], lambda fitted: None)
-    _demand(deep > 0 and isinstance(data, dict), "it is not an object, or too deep")
-    _demand("names" in data, "it does not say whether its features have names")
-    names, n = data["names"], data.get("n_features")
-    _demand(type(n) is int and 0 < n <= MANY_FEATURES, "its number of features cannot be")
+    require(depth > 0 and isinstance(data, dict), "it is not an object, or nested too deep.")
+    require("names" in data, "it has no entry 'names'.")
+    names, n, kind = data["names"], data.get("n_features"), data.get("kind")
+    require(type(n) is int and 0 < n <= MAX_FEATURES, "its number of features is out of range.")
     if names is not None:
-        _demand(isinstance(names, list) and len(names) == n
-                and all(type(name) is str for name in names), "its names cannot be")  # fmt: skip
-        _demand(len(set(names)) == n, "names come twice")
-    kind = data.get("kind")
+        are_strings = isinstance(names, list) and all(type(name) is str for name in names)
+        require(are_strings and len(names) == n == len(set(names)), "its names are invalid.")
     if kind == "Pipeline":
-        return _plan_pipeline(data, deep)
+        return _plan_pipeline(data, depth)
     if kind == "ColumnTransformer":
-        return _plan_columns(data, n, names, deep)
-    _demand(type(kind) is str and kind in BY_NAME, f"its kind cannot be {str(kind)[:50]!r}")
-    return _plan_leaf(data, BY_NAME[str(kind)], n, names)
+        return _plan_columns(data, depth)
+    require(type(kind) is str and kind in BY_NAME, f"its kind cannot be {str(kind)[:50]!r}.")
+    return _plan_leaf(data, BY_NAME[kind])
 
 
-def _plan_leaf(data: dict[str, Any], kind: type, n: int, names: list[str] | None) -> _Plan:
-    learned, parameters = data.get("learned"), data.get("parameters")
-    _demand(isinstance(learned, dict) and set(learned) == set(LEARNED[kind]), "it learned nothing")
-    _demand(isinstance(parameters, dict), "it has no parameters")
-    assert isinstance(learned, dict)
-    assert isinstance(parameters, dict)
-    defaults = kind().get_params()
-    for name, value in parameters.items():
-        plain = isinstance(value, list) and all(type(one) in (int, float) for one in value)
-        _demand(name in defaults and name not in SETTLED, f"it has no parameter {name[:50]!r}")
-        _demand(plain or value is None or type(value) in (bool, int, float, str), "a parameter")
-    given = {name: tuple(value) if isinstance(value, list) else value
-             for name, value in parameters.items()}  # fmt: skip
-    if kind in ENCODERS:
+def _plan_leaf(data: dict[str, Any], kind: type) -> _Plan:
+    n, names = data["n_features"], data["names"]
+    learned: Any = data.get("learned")
+    is_valid = isinstance(learned, dict) and set(learned) == set(LEARNED[kind])
+    require(is_valid, "its learned attributes are invalid.")
+    parameters = _restore_parameters(data.get("parameters"), kind().get_params())
+    values: dict[str, Any] = {}
+    if "categories_" in learned:
         categories = learned["categories_"]
-        _demand(isinstance(categories, list) and len(categories) == n, "its categories cannot be")
-        for one in categories:
-            _demand(isinstance(one, list) and one and len({*map(type, one)}) == 1
-                    and type(one[0]) in (str, int, float, bool)
-                    and len(set(one)) == len(one), "its categories cannot be")  # fmt: skip
-        arrays = [np.array(one, object if isinstance(one[0], str) else None) for one in categories]
-        given["categories"] = arrays
+        _check_categories(categories, n)
+        parameters["categories"] = [
+            np.array(one, object if isinstance(one[0], str) else None) for one in categories
+        ]
         cells = [one[0] for one in categories]
+    else:
+        values = {name: _restore_array(value, n, kind, name) for name, value in learned.items()}
+        statistics = values.get("statistics_")
+        cells = [0.0] * n if statistics is None else statistics.tolist()
 
-        def give_names(fitted: Any) -> None:
-            _name(fitted, names)
-
-        return _Plan(kind(**given), cells, give_names)
-    values = {name: _array(value, n, kind, name) for name, value in learned.items()}
-    text = values.get("statistics_")
-    cells = [0.0] * n if text is None else text.tolist()
-
-    def give(fitted: Any) -> None:
+    def set_learned(fitted: Any) -> None:
         for name, value in values.items():
-            learned_nothing = getattr(fitted, name) is None
-            _demand((value is None) == learned_nothing, f"{name} does not fit its parameters")
+            is_unset = getattr(fitted, name) is None
+            require((value is None) == is_unset, f"{name} does not match its parameters.")
             setattr(fitted, name, value)
-        _name(fitted, names)
+        if names is not None:
+            fitted.feature_names_in_ = np.array(names, object)
 
-    return _Plan(kind(**given), cells, give)
-
-
-def _name(fitted: Any, names: list[str] | None) -> None:
-    if names is not None:
-        fitted.feature_names_in_ = np.array(names, object)
+    return _Plan(kind(**parameters), cells, set_learned)
 
 
-def _array(value: Any, n: int, kind: type, name: str) -> Any:
+def _restore_parameters(parameters: Any, defaults: dict[str, Any]) -> dict[str, Any]:
+    require(isinstance(parameters, dict), "it has no parameters.")
+    restored = {}
+    for name, value in parameters.items():
+        require(name in defaults and name not in DERIVED, f"it has no parameter {name[:50]!r}.")
+        is_range = isinstance(value, list) and all(type(one) in (int, float) for one in value)
+        require(is_range or is_json_scalar(value), f"its parameter {name[:50]!r} is invalid.")
+        restored[name] = tuple(value) if is_range else value
+    return restored
+
+
+def _check_categories(categories: Any, n: int) -> None:
+    are_lists = isinstance(categories, list) and len(categories) == n
+    is_valid = are_lists and all(
+        isinstance(one, list) and one and len({*map(type, one)}) == 1
+        and type(one[0]) in (str, int, float, bool) and len(set(one)) == len(one)
+        for one in categories
+    )  # fmt: skip
+    require(is_valid, "its categories are invalid.")
+
+
+def _restore_array(value: Any, n: int, kind: type, name: str) -> Any:
     if value is None:
-        _demand(kind in (StandardScaler, RobustScaler), f"{name} is missing")
+        require(kind in (StandardScaler, RobustScaler), f"{name} is missing.")
         return None
-    _demand(isinstance(value, list) and len(value) == n, f"{name} is not that of {n} features")
+    require(isinstance(value, list) and len(value) == n, f"{name} must be a list of {n} values.")
     types = {*map(type, value)}
     if kind is SimpleImputer and types == {str}:
         return np.array(value, object)
-    _demand(types <= {int, float}, f"{name} is not a list of numbers")
+    require(types <= {int, float}, f"{name} is not a list of numbers.")
     array = np.array(value, np.float64)
-    _demand(np.isfinite(array).all(), f"{name} is not finite")
-    _demand(name != "scale_" or array.all(), "a scale is 0")
+    require(np.isfinite(array).all(), f"{name} is not finite.")
+    require(name != "scale_" or array.all(), "a scale is 0.")
     return array
 
 
-def _plan_pipeline(data: dict[str, Any], deep: int) -> _Plan:
-    steps = data.get("steps")
-    _demand(isinstance(steps, list) and 0 < len(steps) <= 100, "it has no steps")
-    assert isinstance(steps, list)
-    for step in steps:
-        _demand(isinstance(step, list) and len(step) == 2 and type(step[0]) is str, "a step")
-    plans = [(name, _plan(one, deep - 1)) for name, one in steps]
-    cells = next((plan.cells for _, plan in plans if any(isinstance(c, str) for c in plan.cells)),
-                 None)  # fmt: skip
-    cells = cells or next((plan.cells for _, plan in plans if plan.cells), [0.0])
+def _plan_pipeline(data: dict[str, Any], depth: int) -> _Plan:
+    plans = [(name, _plan(step, depth - 1)) for name, step in data["steps"]]
+    rows = [plan.cells for _, plan in plans if plan.cells] or [[0.0]]
+    with_text = [row for row in rows if any(isinstance(cell, str) for cell in row)]
+    cells = (with_text or rows)[0]
     if len(cells) != data["n_features"]:
-        cells = next((plan.cells for _, plan in plans if plan.cells), [0.0])
+        cells = rows[0]
 
-    def give(fitted: Any) -> None:
+    def set_learned(fitted: Any) -> None:
         for (_, step), (_, plan) in zip(fitted.steps, plans, strict=True):
-            plan.give(step)
+            plan.set_learned(step)
 
-    return _Plan(Pipeline([(name, plan.transformer) for name, plan in plans]), cells, give)
+    return _Plan(Pipeline([(name, plan.transformer) for name, plan in plans]), cells, set_learned)
 
 
-def _plan_columns(data: dict[str, Any], n: int, names: list[str] | None, deep: int) -> _Plan:
-    parts, parameters = data.get("parts"), data.get("parameters")
-    _demand(isinstance(parts, list) and 0 < len(parts) <= 1000, "it has no parts")
-    _demand(isinstance(parameters, dict), "it has no parameters")
-    assert isinstance(parts, list)
-    assert isinstance(parameters, dict)
-    cells: list[Any] = [0.0] * n
-    place = {name: k for k, name in enumerate(names or ())}
-    made, plans = [], {}
-    for part in parts:
-        _demand(isinstance(part, list) and len(part) == 3 and type(part[0]) is str, "a part")
-        name, one, columns = part
-        plan = _plan(one, deep - 1)
-        chosen = columns if isinstance(columns, list) else [columns]
-        _demand(not plan.cells or len(plan.cells) == len(chosen), "a part has other columns")
-        for k, column in enumerate(chosen):
-            index = place.get(column) if type(column) is str else column
-            _demand(type(index) is int and 0 <= index < n, "a column is not there")
-            if plan.cells:
-                cells[int(index or 0)] = plan.cells[k]
-        made.append((name, plan.transformer, columns))
-        plans[name] = plan
-    rest = made.pop() if made[-1][0] == "remainder" else ("remainder", "drop", [])
-    _demand(made, "it has no parts but the remainder")
-    threshold = parameters.get("sparse_threshold", 0.3)
-    verbose = parameters.get("verbose_feature_names_out", True)
-    _demand(type(threshold) in (int, float) and type(verbose) is bool, "a parameter")
-    _demand(len(plans) == len(parts), "parts have the same name")
+def _plan_columns(data: dict[str, Any], depth: int) -> _Plan:
+    plans = {name: _plan(part, depth - 1) for name, part, _ in data["parts"]}
+    cells = _merge_cells(data, plans)
+    parts = [(name, plans[name].transformer, columns) for name, _, columns in data["parts"]]
+    rest = parts.pop() if parts[-1][0] == "remainder" else ("remainder", "drop", [])
+    require(parts, "it has only a remainder.")
+    verbose = data["parameters"].get("verbose_feature_names_out", True)
+    require(type(verbose) is bool, "a parameter is invalid.")
+    threshold = data["parameters"].get("sparse_threshold", 0.3)
 
-    def give(fitted: Any) -> None:
+    def set_learned(fitted: Any) -> None:
         for name, part, columns in fitted.transformers_:
-            _demand(name != "remainder" or "remainder" not in plans or list(columns) == rest[2],
-                    "its remainder is another")  # fmt: skip
+            is_same = name != "remainder" or name not in plans or list(columns) == rest[2]
+            require(is_same, "its remainder has other columns.")
             if name in plans and not isinstance(part, str):
-                plans[name].give(part)
+                plans[name].set_learned(part)
 
     whole = ColumnTransformer(
-        made, sparse_threshold=threshold, verbose_feature_names_out=verbose, remainder=rest[1]
+        parts, sparse_threshold=threshold, verbose_feature_names_out=verbose, remainder=rest[1]
     )
-    return _Plan(whole, cells, give)
+    return _Plan(whole, cells, set_learned)
+
+
+def _merge_cells(data: dict[str, Any], plans: dict[str, _Plan]) -> list[Any]:
+    """Return a row for a ColumnTransformer from those of its parts."""
+    n, names = data["n_features"], data["names"] or ()
+    row: list[Any] = [0.0] * n
+    index_of = {name: k for k, name in enumerate(names)}
+    for part, _, columns in data["parts"]:
+        chosen, cells = columns if isinstance(columns, list) else [columns], plans[part].cells
+        require(not cells or len(cells) == len(chosen), "a part has other columns.")
+        for k, column in enumerate(chosen):
+            index: Any = index_of.get(column) if type(column) is str else column
+            require(type(index) is int and 0 <= index < n, "a column does not exist.")
+            if cells:
+                row[index] = cells[k]
+    return row

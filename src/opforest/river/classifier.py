@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from opforest._utils.rwlock import Holder, ReadWriteLock
-from opforest.core.label_spread.batch import UNLABELED
+from opforest._utils.rwlock import LockToken, ReadWriteLock
+from opforest.core.label_spread.batch import UNLabeled
 from opforest.core.metrics.types import Array
 from opforest.estimators.validation import check_ids
 from opforest.forest.explanation import Explanation, explain
@@ -20,15 +20,15 @@ from opforest.river import updates
 from opforest.river.features import (
     Codes,
     Columns,
-    codes_of,
-    extended,
+    add_labels,
+    add_names,
+    encode_labels,
+    make_row,
     read_frame,
     read_one,
     resolve_for_streams,
-    row_of,
-    with_labels,
 )
-from opforest.river.queries import StagedQuery, can_predict, exclusive, staged_shares
+from opforest.river.queries import StagedQuery, can_predict, staged_probabilities, write_locked
 
 try:
     from river.base import MiniBatchClassifier
@@ -43,15 +43,14 @@ if TYPE_CHECKING:
 class OPFClassifier(MiniBatchClassifier):
     """Optimum-path forest classifier for streams.
 
-    It remembers all examples, or the last ones in a window. Learning or predicting one takes time
-    linear in their number, and far less where a spatial index helps: in few dimensions.
-    With ``update="exact"`` it is, at any time, exactly the model that ``opforest.OPFClassifier``
+    It remembers all examples, or a window of the last ones. Learning or predicting an example takes
+    time linear in their number, and far less in few dimensions, where a spatial index helps. With
+    ``update="exact"`` the model is, at any time, exactly the one that ``opforest.OPFClassifier``
     would fit to all examples learned so far, with their features in the order of ``features``.
-    There is nothing to tune.
 
     Features may appear, vanish and come in any order. A missing feature counts as 0, also in all
-    earlier examples. A feature that only queries have counts in their distances, but is not
-    learned. New classes may appear at any time.
+    earlier examples. A feature that only a query has counts in its distances, but is not learned.
+    New classes may appear at any time.
 
     Parameters
     ----------
@@ -68,19 +67,19 @@ class OPFClassifier(MiniBatchClassifier):
         ``opforest.OPFClassifier``. The forest begins with the first example alone, and with
         ``"opfi"`` each example of a mini-batch is classified just before it is learned.
     window_size
-        How many examples to remember, with ``update="exact"``: each new one replaces the oldest
-        one, and the model is exactly what ``opforest.OPFClassifier`` would fit to the window. By
-        default all are remembered.
+        The number of examples to remember, by default all. It needs ``update="exact"``: each new
+        example replaces the oldest one, and the model is exactly the one that
+        ``opforest.OPFClassifier`` would fit to the window.
     semi_supervised
-        Whether labels may be missing (``None``). Then the model is what
-        ``opforest.OPFSemiSupervised`` would fit, and labels may come late, by ``learn_label``. It
-        needs ``update="exact"``.
+        Whether labels may be missing (``None``). Then the model is the one that
+        ``opforest.OPFSemiSupervised`` would fit, and labels may be given later with
+        ``learn_label``. It needs ``update="exact"``.
 
     Notes
     -----
-    A prediction keeps its distances, and ``learn_one`` uses them if it is given the same x next:
-    test-then-train costs one pass over the examples, not two. So predictions change scratch space,
-    and threads that share a classifier take turns: each call waits until the others have returned.
+    A prediction stores its distances, and ``learn_one`` uses them if it gets the same x next:
+    test-then-train takes one pass over the examples, not two. So predictions change the object, and
+    calls from several threads wait for each other.
 
     If a call fails, the model does not change.
 
@@ -95,7 +94,7 @@ class OPFClassifier(MiniBatchClassifier):
     <Forest of 1250 examples, 200 of them prototypes>
     """
 
-    _calibration: CostCalibration | None = None  # found last
+    _calibration: CostCalibration | None = None
 
     def __init__(
         self,
@@ -118,9 +117,9 @@ class OPFClassifier(MiniBatchClassifier):
         self._lock = ReadWriteLock()
 
     @property
-    @exclusive
+    @write_locked
     def forest(self) -> BaseForest | None:
-        """What was learned; its integer labels number the classes in order of appearance."""
+        """The forest, or None; its integer labels number the classes in order of appearance."""
         width = max(1, len(self._column))
         if self._forest is not None and self._forest.n_features > width:
             self._query.set_width(self._forest, width)  # remove the columns added for queries
@@ -128,7 +127,7 @@ class OPFClassifier(MiniBatchClassifier):
 
     @property
     def features(self) -> list[FeatureName]:
-        """The names of the features learned, in the order in which distances sum them up."""
+        """The names of the features learned, in the order of summation in distances."""
         return list(self._column)
 
     @property
@@ -138,24 +137,15 @@ class OPFClassifier(MiniBatchClassifier):
 
     @property
     def exponent(self) -> float | None:
-        """The exponent of probabilities that was found last; ``None`` before the first one."""
+        """The current exponent of probabilities; ``None`` before the first one."""
         return None if self._calibration is None else self._calibration.exponent
 
     def restore(
         self, forest: BaseForest | None, features: list[FeatureName], labels: list[ClfTarget]
     ) -> None:
-        """Restore a model from its forest, features and labels.
-
-        Parameters
-        ----------
-        forest
-            The forest, made with the metric of this model, including the calibration found last;
-            None if nothing was learned.
-        features, labels
-            The names of its features, and its labels.
-        """
+        """Restore a saved model from its forest (None if empty), feature names and labels."""
         self._check_update()
-        column, code = extended({}, features), with_labels(self._code, labels, self.semi_supervised)
+        column, code = add_names({}, features), add_labels(self._code, labels, self.semi_supervised)
         if len(column) != len(features) or len(code) != len(labels):
             raise ValueError("features and labels must be unique.")
         if forest is not None:
@@ -163,42 +153,37 @@ class OPFClassifier(MiniBatchClassifier):
         self._accept(forest, column, code)
         self._calibration = None if forest is None else forest.found_calibration
 
-    def state(self) -> ForestState | None:
-        """Return the parts of the forest, with the calibration that was found last."""
+    def parts(self) -> ForestState | None:
+        """Return the parts of the forest, with the current calibration."""
         forest = self.forest
         return None if forest is None else forest.state()._replace(calibration=self._calibration)
 
-    def alone(self) -> Holder:
+    def lock(self) -> LockToken:
         """Return a context in which no other thread can use the model."""
         return self._lock.write()
 
-    @exclusive
+    @write_locked
     def __getstate__(self) -> dict[str, Any]:
-        """Return a snapshot of what was learned: the forest may change before it is pickled."""
+        """Return a snapshot: the forest may change before it is pickled."""
         return {**vars(self), "_forest": copy.copy(self._forest), "_query": StagedQuery()}
 
     @property
     def _multiclass(self) -> bool:
         return True
 
-    @exclusive
+    @write_locked
     def learn_one(self, x: dict[FeatureName, Any], y: ClfTarget | None) -> None:
-        """Learn one example.
+        """Learn one example: finite numbers by name, and a label, which may be new.
 
-        Parameters
-        ----------
-        x
-            Its features: finite numbers by name.
-        y
-            Its label, which may be new; ``None`` if it has none, with ``semi_supervised``.
+        With ``semi_supervised``, the label may be ``None``.
         """
         values, column = read_one(x, self._column)
         code: dict[Any, int] = (
-            self._code if y in self._code else with_labels(self._code, (y,), self.semi_supervised)
+            self._code if y in self._code else add_labels(self._code, (y,), self.semi_supervised)
         )
         update, forest = self._prepare()
         if forest is None:
-            X, label = row_of(values, self._forest)[None], codes_of((y,), code)
+            X, label = make_row(values, self._forest)[None], encode_labels((y,), code)
             self._learn(X, label, column, code)
             return
         conqueror, is_met = -1, self._query.values == values
@@ -218,63 +203,48 @@ class OPFClassifier(MiniBatchClassifier):
         if self.window_size is not None:
             self.forget_oldest(max(0, len(forest.storage) - self.window_size))
 
-    @exclusive
+    @write_locked
     def learn_label(self, number: int, y: ClfTarget) -> bool:
         """Learn the label of an example that was learned without one.
 
-        Parameters
-        ----------
-        number
-            Its id: the first example learned is 0, the next one 1, and so on. Forgetting does not
-            change ids.
-        y
-            The label, which may be new.
-
-        Returns
-        -------
-        Whether the example is still remembered; if it is not, nothing changes.
+        ``number`` is its id: 0 for the first example learned, 1 for the next one, and so on;
+        forgetting does not change ids. Return whether the example is still remembered.
         """
         if not self.semi_supervised:
-            raise ValueError("labels may come late only with semi_supervised=True.")
+            raise ValueError("learn_label needs semi_supervised=True.")
         if y is None or y != y:
-            raise ValueError(f"a label must be given, got {y!r}.")
+            raise ValueError(f"y must be a label, got {y!r}.")
         updates.check_count("number", number, 0)
         _, forest = self._prepare()
         if not updates.is_known(forest, number):
             return False
-        code = with_labels(self._code, (y,), self.semi_supervised)
-        known = updates.given_label(forest, number)
+        code = add_labels(self._code, (y,), self.semi_supervised)
+        known = updates.find_label(forest, number)
         if known is None:
             self._accept(forest, self._column, code)
-            self._forest = updates.give_label(forest, number, code[y])
+            self._forest = updates.set_label(forest, number, code[y])
         elif known != code[y]:
             raise ValueError(
-                f"example {number} has the label {self._labels[known]!r} already, got {y!r}."
+                f"example {number} already has the label {self._labels[known]!r}, got {y!r}."
             )
         return True
 
-    @exclusive
+    @write_locked
     def forget_oldest(self, count: int = 1) -> None:
         """Forget the oldest examples, for windows of time or after a drift.
 
-        Parameters
-        ----------
-        count
-            How many, at most all of them. Their classes and features stay known.
+        Their classes and features stay known.
         """
         updates.check_count("count", count, 0)
         if self._forest is not None and count:
             self._forget(lambda forest: forest.storage.oldest(count))
 
-    @exclusive
+    @write_locked
     def forget(self, ids: Any) -> None:
-        """Forget examples: exactly as if they had never been learned.
+        """Forget examples, exactly as if they had never been learned.
 
-        Parameters
-        ----------
-        ids
-            Their ids, one or several, as ``explain_one`` names examples: the first one learned is
-            0, the next one 1, and so on. Their classes and features stay known.
+        ``ids`` is one id or several, as in ``learn_label`` and ``explain_one``. Classes and features
+        stay known.
 
         Examples
         --------
@@ -287,30 +257,20 @@ class OPFClassifier(MiniBatchClassifier):
         array([1, 2])
         """
         if self._forest is None:
-            raise ValueError("there is nothing to forget: nothing has been learned.")
+            raise ValueError("the model has not learned any examples to forget.")
         self._forget(lambda forest: check_ids(ids, forest))
 
     def _forget(self, choose: Callable[[BaseForest], Array]) -> None:
-        """Forget the examples whose ids are chosen."""
         update, forest = self._prepare()
         self._query.clear()
         for shrunk in updates.shrink(update, forest, choose):
             self._forest = shrunk
 
-    @exclusive
+    @write_locked
     def predict_one(self, x: dict[FeatureName, Any], **kwargs: Any) -> ClfTarget | None:
-        """Return the label of the conqueror.
+        """Return the label of the conqueror, or ``None`` before anything was learned.
 
-        Parameters
-        ----------
-        x
-            Features: finite numbers by name.
-        **kwargs
-            Ignored; part of river's interface.
-
-        Returns
-        -------
-        The label; ``None`` before anything was learned.
+        ``kwargs`` are ignored; river's interface has them.
         """
         if not can_predict(self._forest):
             return None
@@ -318,48 +278,28 @@ class OPFClassifier(MiniBatchClassifier):
         code = int(self._forest.storage.labels_of(conqueror))
         return self._labels[code]
 
-    @exclusive
+    @write_locked
     def predict_proba_one(self, x: dict[FeatureName, Any], **kwargs: Any) -> dict[ClfTarget, float]:
         """Return the probability of each class.
 
         The formula is in the notes of ``opforest.OPFClassifier``. Its exponent, ``exponent``, is
-        updated from time to time: after the number of examples learned or forgotten has reached a
-        tenth of those known at the last update, and five times the sample used for it, which has
-        at most 1000 examples.
+        updated after the number of examples learned or forgotten has reached a tenth of those known
+        at the last update, and five times the sample used for it, which has at most 1000 examples.
 
-        Parameters
-        ----------
-        x
-            Features: finite numbers by name.
-        **kwargs
-            Ignored; part of river's interface.
-
-        Returns
-        -------
-        The probabilities by label; empty before anything was learned. The largest belongs to the
-        label that ``predict_one`` returns.
+        Before anything was learned, the result is empty. ``kwargs`` are ignored.
         """
         if not can_predict(self._forest):
             return {}
         values, calibration = read_one(x, self._column)[0], self._find_calibration(self._forest)
         conqueror = self._query.measure(self._forest, values)
-        share = staged_shares(self._forest, conqueror, len(self._code), calibration)
-        return dict(zip(self._labels, share.tolist(), strict=True))
+        found = staged_probabilities(self._forest, conqueror, len(self._code), calibration)
+        return dict(zip(self._labels, found.tolist(), strict=True))
 
-    @exclusive
+    @write_locked
     def explain_one(self, x: dict[FeatureName, Any]) -> Explanation | None:
-        """Return the path that gives an example its label, and that of the nearest rival.
+        """Return the path that gave an example its label, and that of the nearest rival.
 
-        Parameters
-        ----------
-        x
-            Features: finite numbers by name.
-
-        Returns
-        -------
-        The path prototype → … → conqueror → x, as ``opforest.OPFClassifier.explain`` returns it;
-        ``None`` before anything was learned. Examples on it are named by their ids, which are
-        their numbers in the stream, from 0; ``forget`` takes them.
+        See ``opforest.OPFClassifier.explain``. Before anything was learned, it is ``None``.
 
         Examples
         --------
@@ -378,43 +318,28 @@ class OPFClassifier(MiniBatchClassifier):
             return None
         values, column = read_one(x, self._column)
         self._query.make_room(self._forest, len(values))
-        return explain(self._forest, self._labels, row_of(values, self._forest)[None], list(column))
+        return explain(
+            self._forest, self._labels, make_row(values, self._forest)[None], list(column)
+        )
 
-    @exclusive
+    @write_locked
     def learn_many(self, X: "pd.DataFrame", y: "pd.Series") -> None:
         """Learn examples one after another, as ``learn_one`` would.
 
-        If it is interrupted (Ctrl-C), the model is valid and has learned the first examples.
-
-        Parameters
-        ----------
-        X
-            A column of finite numbers for each feature.
-        y
-            The labels.
+        An interrupt (Ctrl-C) leaves a valid model that has learned the first examples.
         """
         labels = y.tolist()
         if len(X) != len(labels):
             raise ValueError(f"X and y must have the same length, got {len(X)} and {len(labels)}.")
         if labels:
             table, column = read_frame(X, self._column, self._forest)
-            code = with_labels(self._code, labels, self.semi_supervised)
-            label = codes_of(labels, code)
+            code = add_labels(self._code, labels, self.semi_supervised)
+            label = encode_labels(labels, code)
             self._learn(table, label, column, code)
 
-    @exclusive
+    @write_locked
     def predict_many(self, X: "pd.DataFrame") -> "pd.Series":
-        """Return the label of each example's conqueror.
-
-        Parameters
-        ----------
-        X
-            A column of finite numbers for each feature.
-
-        Returns
-        -------
-        The labels, under the index of X; ``None`` before anything was learned.
-        """
+        """Return the labels as ``predict_one`` would, with the index of X."""
         import pandas as pd
 
         if not can_predict(self._forest) or len(X) == 0:
@@ -423,28 +348,18 @@ class OPFClassifier(MiniBatchClassifier):
         labels = [self._labels[code] for code in self._forest.classify(queries)]
         return pd.Series(labels, index=X.index)
 
-    @exclusive
+    @write_locked
     def predict_proba_many(self, X: "pd.DataFrame") -> "pd.DataFrame":
-        """Return the probability of each class for each example.
-
-        Parameters
-        ----------
-        X
-            A column of finite numbers for each feature.
-
-        Returns
-        -------
-        A column for each label, under the index of X; no columns before anything was learned.
-        """
+        """Return the probabilities as ``predict_proba_one`` would: a column for each label."""
         import pandas as pd
 
         if not can_predict(self._forest) or len(X) == 0:
-            share = np.empty((len(X), len(self._code)))
+            probabilities = np.empty((len(X), len(self._code)))
         else:
             queries = self._read_queries(self._forest, X)
             costs = self._forest.class_costs(queries, len(self._code))
-            share = self._find_calibration(self._forest).probabilities(*costs)
-        return pd.DataFrame(share, index=X.index, columns=self._labels)
+            probabilities = self._find_calibration(self._forest).shares(*costs)
+        return pd.DataFrame(probabilities, index=X.index, columns=self._labels)
 
     def _read_queries(self, forest: BaseForest, X: "pd.DataFrame") -> Array:
         table, _ = read_frame(X, self._column, forest)
@@ -452,13 +367,13 @@ class OPFClassifier(MiniBatchClassifier):
         return table
 
     def _find_calibration(self, forest: BaseForest) -> CostCalibration:
-        """Return how probabilities follow from costs, updated if that is due."""
-        if self._calibration is None or self._calibration.is_due(forest.storage):
+        """Return the calibration of probabilities, updated if due."""
+        if self._calibration is None or self._calibration.is_due(forest.examples):
             self._calibration = forest.calibration()
         return self._calibration
 
     def _prepare(self) -> tuple[Update, BaseForest | None]:
-        """Return the update, and the forest to grow by it."""
+        """Return the update, and the forest in the form it needs."""
         update = self._check_update()
         forest = None if self._forest is None else update.prepare(self._forest)
         if forest is not self._forest:
@@ -476,7 +391,7 @@ class OPFClassifier(MiniBatchClassifier):
         self._query.clear()
         if forest is None:
             metric = resolve_for_streams(self.metric, self.metric_params)
-            forest = updates.start(update, X, label, metric, self.semi_supervised)
+            forest = updates.start_forest(update, X, label, metric, self.semi_supervised)
             X, label = X[1:], label[1:]
         else:
             self._query.make_room(forest, X.shape[1])
@@ -486,7 +401,7 @@ class OPFClassifier(MiniBatchClassifier):
             self.forget_oldest(max(0, len(self._forest or ()) - self.window_size))
 
     def _accept(self, forest: BaseForest | None, column: Columns, code: Codes) -> None:
-        """Keep what was learned, by one assignment."""
+        """Replace the state of the model by one assignment."""
         if forest is self._forest and column is self._column and code is self._code:
             self._query.clear()
             return

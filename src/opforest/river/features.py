@@ -1,7 +1,7 @@
-"""Feature names, values and labels of a stream, as rows and codes of a forest.
+"""Convert features and labels of a stream to rows and codes of a forest.
 
-Nothing here changes a model: functions return the columns and codes as they would be. The
-classifier accepts them once nothing can fail any more.
+These functions do not change a model: they return new columns and codes, which the classifier
+accepts when nothing can fail any more.
 """
 
 import math
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from river.base.typing import ClfTarget, FeatureName
 
-#: The column of each feature, and the code of each label, in the order of their appearance.
+#: The column of each feature, and the code of each label, in order of appearance.
 Columns: TypeAlias = "dict[FeatureName, int]"
 Codes: TypeAlias = "dict[ClfTarget, int]"
 
@@ -34,8 +34,8 @@ def read_one(x: Mapping["FeatureName", Any], column: Columns) -> tuple[tuple[flo
                 return values, column
         except (TypeError, ValueError, OverflowError):
             pass
-    column = _with_names(column, x)
-    return tuple(_number(name, x.get(name, 0.0)) for name in column), column
+    column = _add_features(column, x)
+    return tuple(_to_float(name, x.get(name, 0.0)) for name in column), column
 
 
 def read_frame(
@@ -44,20 +44,20 @@ def read_frame(
     """Return the rows of a frame, and the columns including those of unknown features."""
     if not X.columns.is_unique:
         raise ValueError("X must have one column for each feature, but names are repeated.")
-    column = _with_names(column, X.columns)
+    column = _add_features(column, X.columns)
     table = np.zeros((len(X), max(_width(forest), len(column))))
     for name in X.columns:
-        table[:, column[name]] = _numbers(name, X[name])
+        table[:, column[name]] = _to_floats(name, X[name])
     return table, column
 
 
-def row_of(values: tuple[float, ...], forest: BaseForest | None) -> Array:
+def make_row(values: tuple[float, ...], forest: BaseForest | None) -> Array:
     """Return the values as a row for the forest, with 0 in columns that have no value."""
     return np.array(values + (0.0,) * (_width(forest) - len(values)), np.float64)
 
 
-def with_labels(code: Codes, labels: Iterable[Any], semi_supervised: bool) -> Codes:
-    """Return the codes of known labels, extended by new ones; raise if a needed one is missing."""
+def add_labels(code: Codes, labels: Iterable[Any], semi_supervised: bool) -> Codes:
+    """Return codes with new labels added; raise an error if a required label is missing."""
     missing = [label for label in labels if label is None or label != label]
     if missing and not semi_supervised:
         raise ValueError(
@@ -65,22 +65,22 @@ def with_labels(code: Codes, labels: Iterable[Any], semi_supervised: bool) -> Co
             "semi_supervised=True to learn examples without labels."
         )
     given = [label for label in labels if label is not None and label == label]
-    return extended(code, given if missing else labels)
+    return add_names(code, given if missing else labels)
 
 
-def codes_of(labels: Iterable[Any], code: Codes) -> Array:
-    """Return the codes of labels, ``UNLABELED`` for missing ones."""
-    return np.array([code.get(label, UNLABELED) for label in labels])
+def encode_labels(labels: Iterable[Any], code: Codes) -> Array:
+    """Return the codes of labels, ``UNLabeled`` for missing ones."""
+    return np.array([code.get(label, UNLabeled) for label in labels])
 
 
-def extended(known: dict[Any, int], names: Iterable[Any]) -> dict[Any, int]:
-    """Return the numbers of known names, extended by new names in their order."""
+def add_names(known: dict[Any, int], names: Iterable[Any]) -> dict[Any, int]:
+    """Return a numbering with new names added in their order."""
     new = dict.fromkeys(name for name in names if name not in known)
     return {**known, **{name: len(known) + i for i, name in enumerate(new)}} if new else known
 
 
 def resolve_for_streams(metric: object, params: Mapping[str, Any] | None) -> Metric:
-    """Return the ``Metric`` for a name or a function, if streams can use it."""
+    """Return the ``Metric`` for a name or a function; raise an error if streams cannot use it."""
     if isinstance(metric, str) and metric in ("correlation", "precomputed"):
         reason = {
             "correlation": "a feature that is new, and 0 in all earlier examples, changes it",
@@ -93,8 +93,8 @@ def resolve_for_streams(metric: object, params: Mapping[str, Any] | None) -> Met
     found = resolve(metric, params)
     if found.positive:
         raise ValueError(
-            f"metric {found.name!r} cannot learn from a stream: a feature that is missing counts "
-            "as 0, for which it is not defined. Choose a metric such as 'squared_chi_squared'."
+            f"metric {found.name!r} cannot learn from a stream: it is not defined for 0, the value "
+            "of missing features. Choose a metric such as 'squared_chi_squared'."
         )
     return found
 
@@ -103,13 +103,13 @@ def _width(forest: BaseForest | None) -> int:
     return 1 if forest is None else forest.storage.n_features
 
 
-def _with_names(column: Columns, names: Iterable["FeatureName"]) -> Columns:
+def _add_features(column: Columns, names: Iterable["FeatureName"]) -> Columns:
     # Sorted, so that the order of summation does not depend on the order within x.
     new = sorted((name for name in names if name not in column), key=repr)
-    return extended(column, new)
+    return add_names(column, new)
 
 
-def _number(name: "FeatureName", value: Any) -> float:
+def _to_float(name: "FeatureName", value: Any) -> float:
     try:
         number = math.fsum((value,))  # float() would accept a string
         if math.isfinite(number):
@@ -122,8 +122,8 @@ def _number(name: "FeatureName", value: Any) -> float:
     )
 
 
-def _numbers(name: "FeatureName", series: "pd.Series") -> Array:
+def _to_floats(name: "FeatureName", series: "pd.Series") -> Array:
     values: Array = series.to_numpy()
     if values.dtype.kind in "biuf" and np.isfinite(values).all():
         return values
-    return np.array([_number(name, value) for value in series.tolist()])
+    return np.array([_to_float(name, value) for value in series.tolist()])

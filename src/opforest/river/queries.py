@@ -1,4 +1,4 @@
-"""Queries of a classifier of streams, which are answered one at a time."""
+"""Queries to a stream classifier, answered one at a time."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -10,17 +10,17 @@ from opforest.core.metrics.types import Array
 from opforest.forest.forest import BaseForest
 from opforest.forest.probabilities import CostCalibration
 from opforest.forest.seeded import SeededForest
-from opforest.river.features import row_of
+from opforest.river.features import make_row
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def exclusive(method: Method) -> Method:
-    """Let one thread at a time call a method: even predictions change scratch space."""
+def write_locked(method: Method) -> Method:
+    """Let only one thread at a time call a method: even predictions change the object."""
 
     @wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with self.alone():
+        with self.lock():
             return method(self, *args, **kwargs)
 
     return call  # type: ignore[return-value]
@@ -41,7 +41,7 @@ class StagedQuery:
         return type(self), ()
 
     def clear(self) -> None:
-        """Forget the example: it is not staged any more, or the forest changes."""
+        """Discard the example: it is no longer staged, or the forest changes."""
         self.values = None
 
     def set_width(self, forest: BaseForest, n_features: int) -> None:
@@ -50,19 +50,16 @@ class StagedQuery:
         forest.storage.set_width(n_features)
 
     def make_room(self, forest: BaseForest, n_features: int) -> None:
-        """Give the forest enough columns, but not far too many.
-
-        A query with unknown features needs more columns; later queries should not be slower for it.
-        """
+        """Give the forest enough columns, but at most twice as many, which would slow queries."""
         n_features = max(1, n_features)
         if not n_features <= forest.storage.n_features <= 2 * n_features:
             self.set_width(forest, n_features)
 
     def stage(self, forest: BaseForest, values: tuple[float, ...]) -> None:
-        """Stage an example, which is not measured yet."""
+        """Stage an example without measuring its distances."""
         self.clear()
         self.make_room(forest, len(values))
-        forest.storage.stage_one(row_of(values, forest))
+        forest.examples.stage_one(make_row(values, forest))
 
     def measure(self, forest: BaseForest, values: tuple[float, ...]) -> int:
         """Stage and measure an example, unless it was the last one; return its conqueror."""
@@ -74,18 +71,18 @@ class StagedQuery:
 
 
 def can_predict(forest: BaseForest | None) -> TypeGuard[BaseForest]:
-    """Tell whether there are examples to predict with, and a label among them."""
-    if forest is None or len(forest.storage) == 0:
+    """Return whether there are examples with labels to predict with."""
+    if forest is None or len(forest.examples) == 0:
         return False
     return not isinstance(forest, SeededForest) or forest.n_seeds > 0
 
 
-def staged_shares(
+def staged_probabilities(
     forest: BaseForest, conqueror: int, n_classes: int, calibration: CostCalibration
 ) -> Array:
     """Return the probability of each class for the staged example."""
     offer = forest.queries.offers_to_staged(n_classes)[None]
     winner = forest.storage.labels_of(slice(conqueror, conqueror + 1))
     cost, known = forest.to_units(offer), np.isfinite(offer)
-    share: Array = calibration.probabilities(cost, winner.astype(np.int64), known)[0]
-    return share
+    probabilities: Array = calibration.shares(cost, winner.astype(np.int64), known)[0]
+    return probabilities

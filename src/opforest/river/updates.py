@@ -1,4 +1,4 @@
-"""Updates of the forest of a stream: checks of parameters, learning, late labels, forgetting."""
+"""Updates of the forest of a stream: parameters, learning, late labels, forgetting."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeGuard
@@ -16,7 +16,7 @@ from opforest.forest.updates.report import no_counts
 
 
 def check_count(name: str, count: object, least: int) -> None:
-    """Raise a ``ValueError`` unless this is an integer that is large enough."""
+    """Raise a ``ValueError`` unless ``count`` is an integer of at least ``least``."""
     if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < least:
         raise ValueError(f"{name} must be an integer of at least {least}, got {count!r}.")
 
@@ -24,12 +24,12 @@ def check_count(name: str, count: object, least: int) -> None:
 def check_update(
     name: str, semi_supervised: bool, window_size: int | None, forest: BaseForest | None
 ) -> Update:
-    """Return the update of this name, if it fits the other parameters and the forest."""
+    """Return the update of this name; raise an error if other parameters do not match."""
     update = find_update(name)
     if semi_supervised and update.name != "exact":
         raise ValueError(f"semi_supervised needs update='exact', got update={name!r}.")
     if forest is not None and semi_supervised != isinstance(forest, SeededForest):
-        raise ValueError("semi_supervised must not be changed after something was learned.")
+        raise ValueError("semi_supervised must not be changed after learning.")
     if window_size is not None:
         check_count("window_size", window_size, 1)
         if not update.can_forget:
@@ -40,15 +40,15 @@ def check_update(
 def check_restored(forest: BaseForest, semi_supervised: bool, n_features: int) -> None:
     """Raise a ``ValueError`` if a saved forest does not fit the parameters or the features."""
     if semi_supervised != isinstance(forest, SeededForest):
-        raise ValueError("semi_supervised=True needs a semi-supervised forest, and only that one.")
+        raise ValueError("semi_supervised does not match the forest.")
     if forest.n_features != max(1, n_features):
-        raise ValueError(f"{n_features} features are named of {forest.n_features}.")
+        raise ValueError(f"the forest has {forest.n_features} features, but {n_features} names.")
 
 
-def start(
+def start_forest(
     update: Update, X: Array, label: Array, metric: Metric, semi_supervised: bool
 ) -> BaseForest:
-    """Return the forest of the first row alone, ready to grow by the update."""
+    """Return the forest of the first row alone, ready for the update."""
     kind = SeededForest if semi_supervised else Forest
     return update.prepare(kind.train(metric.embed(X[:1]), label[:1], metric))
 
@@ -60,8 +60,8 @@ def grow(update: Update, forest: BaseForest, X: Array, label: Array) -> Iterator
         yield forest
     elif not update.classifies_first:
         yield from update.grow(forest, X, label, counts)
-    else:  # in streams, each example is classified just before it is learned
-        forest.storage.stage(X, label)
+    else:  # classify each example just before learning it
+        forest.examples.stage(X, label)
         yield forest
         for _ in range(len(X)):
             yield update.insert(forest, forest.queries.measure_staged(), counts)
@@ -70,31 +70,34 @@ def grow(update: Update, forest: BaseForest, X: Array, label: Array) -> Iterator
 def shrink(
     update: Update, forest: BaseForest | None, choose: Callable[[BaseForest], Array]
 ) -> Iterator[BaseForest]:
-    """Return an iterator that forgets the examples whose ids are chosen, which is done at once."""
-    if not update.can_forget or forest is None:
+    """Return an iterator that forgets the examples that ``choose`` returns, called at once."""
+    if update.shrink is None or forest is None:
         raise ValueError(
-            f"update={update.name!r} cannot forget: the effect of a single example on the "
-            "forest is not recorded. Use update='exact'."
+            f"update={update.name!r} cannot forget: it does not record the effect of a single "
+            "example on the forest. Use update='exact'."
         )
     return update.shrink(forest, choose(forest), no_counts())
 
 
 def is_known(forest: BaseForest | None, number: int) -> TypeGuard[SeededForest]:
-    """Tell whether a semi-supervised forest still has an example that it has learned."""
-    seen = 0 if forest is None else forest.next_id
+    """Return whether a semi-supervised forest still has an example that it learned."""
+    seen = 0 if forest is None else forest.examples.next_id
     if number >= seen:
-        raise ValueError(f"number must be that of an example, less than {seen}, got {number}.")
+        raise ValueError(
+            f"number must be the id of a learned example, less than {seen}, got {number}."
+        )
     if not isinstance(forest, SeededForest):
         raise TypeError("this forest has no seeds.")
     return bool(forest.storage.vertices_of(np.array([number]))[0] >= 0)
 
 
-def given_label(forest: SeededForest, number: int) -> int | None:
-    """Return the label that an example was given; ``None`` if it was given none."""
-    code = int(forest.given_labels(np.array([number]))[0])
-    return None if code == UNLABELED else code
+def find_label(forest: SeededForest, number: int) -> int | None:
+    """Return the given label of an example, or ``None``."""
+    vertex = forest.examples.vertices_of(np.array([number]))[0]
+    record = forest.examples.state.vertices[vertex]
+    return int(record["label"]) if record["cuts"] > 0 else None
 
 
-def give_label(forest: SeededForest, number: int, code: int) -> SeededForest:
-    """Give a label to an example that was given none, and return the forest."""
+def set_label(forest: SeededForest, number: int, code: int) -> SeededForest:
+    """Label an example that had no label, and return the forest."""
     return give_labels(forest, np.array([number]), np.array([code]), no_counts())

@@ -98,7 +98,7 @@ def counting(what: str, wanted: bool = True) -> Iterator[Callable[[int], None]]:
 @contextmanager
 def phases(wanted: bool = True) -> Iterator[Callable[[str], None]]:
     """Show what is being done, on a terminal: reading, preparing, spanning tree, index, saving."""
-    from opforest._utils.progress import listening
+    from opforest._utils.progress import report_to
 
     if not (wanted and sys.stderr.isatty()):
         yield lambda name: None
@@ -128,9 +128,9 @@ def phases(wanted: bool = True) -> Iterator[Callable[[str], None]]:
                 shown = name if size is None else f"{name}, {size:,} examples"
                 self.task = bar.add_task(shown, total=None)
 
-            def advance(self, share: float) -> None:
-                bar.update(self.task, total=1, completed=share)
+            def advance(self, fraction: float) -> None:
+                bar.update(self.task, total=1, completed=fraction)
 
         bars = Bars()
-        with listening(bars):
+        with report_to(bars):
             yield bars.begin

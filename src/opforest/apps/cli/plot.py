@@ -29,11 +29,12 @@ def plot(
         keep_apart([model, data], [out])
         import os
 
-        from opforest._utils.atomic import replacing
+        from opforest._utils.atomic import open_atomic
         from opforest.apps.cli.models import classifier_of, load_to_predict, reading_for
         from opforest.apps.cli.output import print_facts
         from opforest.display.clusters import ClusterDisplay
-        from opforest.display.forest import ForestDisplay, require_matplotlib
+        from opforest.display.drawing import require_matplotlib
+        from opforest.display.forest import ForestDisplay
         from opforest.io.tables import read_table
 
         require_matplotlib()
@@ -55,7 +56,7 @@ def plot(
             if display is ClusterDisplay and not hasattr(classifier, "roots_"):
                 raise ValueError("there is no picture of this kind of model.")
             display.from_estimator(classifier, X, ax=figure.subplots())
-        with replacing(out) as stream:
+        with open_atomic(out) as stream:
             figure.savefig(stream, format=kind)
         print_facts({"file": out, "examples": len(examples)}, json)
 

@@ -145,14 +145,14 @@ class Journal:
             self._write([self.state], finished=True)
 
     def _write(self, states: list[State], *, finished: bool) -> None:
-        from opforest._utils.atomic import replacing
+        from opforest._utils.atomic import open_atomic
 
         noted = {
             "data": _whole_name(self.data),
             "finished": finished,
             "states": list(map(asdict, states)),
         }
-        with replacing(self.file.path + SUFFIX) as stream:
+        with open_atomic(self.file.path + SUFFIX) as stream:
             stream.write(json.dumps(noted).encode())
 
 

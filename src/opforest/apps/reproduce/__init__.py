@@ -5,11 +5,11 @@
 
 from typing import TYPE_CHECKING
 
-from opforest._utils.lazy import lazy
+from opforest._utils.lazy import attach
 
 if TYPE_CHECKING:
-    from opforest.apps.reproduce.runner import Progress, Settings, run
+    from opforest.apps.reproduce.runner import Progress as Progress
+    from opforest.apps.reproduce.runner import Settings as Settings
+    from opforest.apps.reproduce.runner import run as run
 
-__all__ = ["Progress", "Settings", "run"]
-
-__getattr__ = lazy(__name__, dict.fromkeys(__all__, "opforest.apps.reproduce.runner"))
+__getattr__, __dir__, __all__ = attach(__name__, {"runner": ["Progress", "Settings", "run"]})

@@ -10,7 +10,7 @@ from opforest.apps.reproduce.options import DEFAULT_JOBS, METHODS, QUICK_REPEATS
 from opforest.apps.reproduce.report import write_report
 from opforest.apps.reproduce.runner import Progress, Settings, run
 from opforest.datasets import PUBLISHED
-from opforest.display.forest import require_matplotlib
+from opforest.display.drawing import require_matplotlib
 
 Display = Callable[[Progress], None]
 

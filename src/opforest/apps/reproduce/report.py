@@ -21,7 +21,7 @@ from opforest.apps.reproduce.summary import (
 )
 from opforest.apps.reproduce.tables import MARK, NAMES
 from opforest.datasets import PUBLISHED
-from opforest.display.forest import require_matplotlib
+from opforest.display.drawing import require_matplotlib
 
 #: What we know about marks, by data set, if no other columns are marked.
 KNOWN = {

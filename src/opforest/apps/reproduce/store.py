@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from opforest._utils.atomic import replacing
+from opforest._utils.atomic import open_atomic
 from opforest.apps.reproduce.protocol import Course
 
 RESULTS = "results.json"
@@ -124,5 +124,5 @@ def seed_of(out: Path) -> int | None:
 def write(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as stream:
+    with open_atomic(path) as stream:
         stream.write(content.encode() if isinstance(content, str) else content)

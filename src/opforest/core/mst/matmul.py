@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opforest._utils.blas import one_blas_thread
-from opforest._utils.chunks import parts_of
+from opforest._utils.chunks import split_chunks
 from opforest.core.jit import borrow, helper, kernel
 from opforest.core.kdtree.neighbor_list import insert_neighbor
 from opforest.core.kdtree.static import NODE, StaticKDTree
@@ -81,7 +81,7 @@ def span_by_matmul(rows, metric, n_jobs=1) -> Tree | None:
             rounds.foreign[chosen[found]] = near[found, 0]
             np.minimum.at(rounds.best, rounds.component[chosen], distances[:, 0])
 
-        strategy = Strategy(MANY_NEIGHBORS, list_near, parts_of(np.arange(n), BLOCK), search, BLOCK)
+        blocks = split_chunks(np.arange(n), BLOCK)
         try:
             edges = join_all(_one_leaf(rows), strategy, metric, n_jobs)
         except TooRoughError:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from opforest._utils.chunks import parts_of, share
+from opforest._utils.chunks import map_chunks, split_chunks
 from opforest.core.jit import specialize
 from opforest.core.kdtree.all_knn import find_nearest, transpose_points
 from opforest.core.kdtree.query_knn import scan_for_nearest
@@ -66,11 +66,14 @@ def nearest_neighbors(
     return near, distance
 
 
-def _search(
-    rows: Array, near: Array, distance: Array, kernel: Any, kdtree: StaticKDTree, jobs: int
-) -> None:
-    lower_bound, columns = np.empty(len(rows), rows.dtype), transpose_points(kdtree)
-    found = np.empty(near.shape, np.int32)
+        leaves = np.flatnonzero(tree.nodes["child"] < 0)
+        size = min(LEAVES_PER_CALL, -(-len(leaves) // (4 * jobs)))
+        map_chunks(search, split_chunks(leaves, size), jobs)
+        near[tree.vertex] = tree.vertex[at]
+        measure_pairs(rows, near, distance, metric.kernel)
+        return near, distance
+    tiles, names = make_tiles(rows, np.arange(n), metric.kernel), np.arange(n)
+    scan = specialize(scan_for_nearest, metric.kernel)
 
     def search(leaves: Array) -> None:
         find_nearest(kdtree, columns, leaves, found, lower_bound, kernel)
@@ -91,4 +94,6 @@ def _scan(rows: Array, near: Array, distance: Array, kernel: Any, jobs: int) -> 
         scan_some(rows[chosen], part[0], rows, tiles, near[chosen], distance[chosen], kernel)
 
     size = min(WORK_PER_CALL // max(1, rows.size), -(-n // jobs))
-    share(scan, parts_of(np.arange(n), max(1, size)), jobs)
+    map_chunks(look, split_chunks(names, max(1, size)), jobs)
+    metric.check_defined(distance.ravel(), lambda i: f"example {i // k} and another one")
+    return near, distance

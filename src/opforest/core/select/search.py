@@ -4,9 +4,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from opforest._utils.blas import one_blas_thread
-from opforest._utils.chunks import concatenated, parts_of, share
-from opforest.core.conquest.kdtree import ANY, find_conquerors_in_kdtree
-from opforest.core.conquest.matmul import find_conquerors_by_matmul
+from opforest._utils.chunks import concatenate_results, map_chunks, split_chunks
+from opforest.core.conquest.kdtree import ANY, find_conquerors_in_tree
+from opforest.core.conquest.matmul import find_conquerors_by_products
 from opforest.core.conquest.scan import GROUP, Ranking, find_conquerors
 from opforest.core.kdtree.dynamic import DynamicKDTree
 from opforest.core.metrics.metric import Metric
@@ -108,5 +108,7 @@ def find_in_parts(searcher: Searcher, queries: Array, jobs: int) -> tuple[Array,
     """Find conquerors in parts, by several threads."""
     part = searcher.queries_per_call(len(queries))
     part = max(GROUP, min(part, -(-len(queries) // jobs)))
-    winner, offer = concatenated(share(searcher.find, parts_of(queries, part), jobs))
+    winner, offer = concatenate_results(
+        map_chunks(searcher.find, split_chunks(queries, part), jobs)
+    )
     return winner, offer

@@ -33,7 +33,7 @@ def find_forms(
     --------
     >>> import polars as pl
     >>> from opforest.io.columns.forms import find_forms
-    >>> [form.told for form in find_forms(pl.Series(["$1,200.50", "$7"]))]
+    >>> [form.description for form in find_forms(pl.Series(["$1,200.50", "$7"]))]
     ['amounts in $, thousands separators']
     >>> [form.style for form in find_forms(pl.Series(["1,200", "3,500"]))]
     ['comma', 'commas']
@@ -134,7 +134,7 @@ def tell_forms(columns: Sequence[Column]) -> list[str]:
             continue
         cell = column.disguised[0]
         value = float(column.form.to_plain(cell) or "nan")
-        told = _simplest(column).told
+        told = _simplest(column).description
         notes.append(f"{column} holds numbers ({told}): {cell!r} is read as {value!r}")
     return notes
 

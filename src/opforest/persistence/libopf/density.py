@@ -1,4 +1,4 @@
-"""Models of densities, which LibOPF's programs opf_cluster and opfknn_train write."""
+"""Density models, which LibOPF's programs opf_cluster and opfknn_train write."""
 
 import numpy as np
 
@@ -7,36 +7,29 @@ from opforest.core.metrics.registry import resolve
 from opforest.estimators.clustering import OPFClustering
 from opforest.estimators.knn_classifier import OPFKNNClassifier
 from opforest.forest.density import DensityForest, DensityForestState
-from opforest.persistence.checks import find_tops
+from opforest.persistence.checks import find_roots
 from opforest.persistence.container import require
 from opforest.persistence.density import check_hills
 from opforest.persistence.libopf.nodes import Nodes
 
 
-def with_densities(nodes: Nodes, header: bytes, metric: str) -> OPFClustering | OPFKNNClassifier:
-    """Return the estimator that has learned a model of densities.
+def make_density_model(
+    nodes: Nodes, header: bytes, metric: str
+) -> OPFClustering | OPFKNNClassifier:
+    """Return the estimator of a density model.
 
-    opf_cluster counts its labels, the clusters, from 0. Classes are positive.
-
-    Parameters
-    ----------
-    nodes : Nodes
-        Those of the model.
-    header : bytes
-        What follows the counts: the longest arc, k, the unit of distances, and the smallest and
-        the largest density before they were scaled.
-    metric : str
-        LibOPF's.
+    ``header`` follows the counts in the file: the longest arc, k, the unit of distances, and the
+    smallest and the largest density before they were scaled. The labels of opf_cluster are
+    clusters, which begin at 0; classes are positive.
     """
     k, scale = int(np.frombuffer(header, "<i4")[1]), np.frombuffer(header, "<f4")[2:]
     density, n = nodes.density.astype(np.float64), len(nodes.X)
     clipped = np.clip(density, 1, MAX_DENSITY)
     require(np.allclose(clipped, density, 1e-6, 0), "a density is not from 1 to 1000.")
-    hills = DensityArrays(clipped, nodes.cost.astype(np.float64), find_tops(nodes.pred), nodes.pred)
+    hills = Hills(clipped, nodes.cost.astype(np.float64), find_roots(nodes.pred), nodes.pred)
     check_hills(hills, scale.astype(np.float64), n, k)
-    require(
-        np.array_equal(nodes.label, nodes.label[hills.root]), "a label is not that of its root."
-    )
+    is_constant = np.array_equal(nodes.label, nodes.label[hills.root])
+    require(is_constant, "a label differs from that of its root.")
     rows = nodes.X.astype(np.float64)
     grown = DensityForestState(k, hills, scale.astype(np.float64))
     forest = DensityForest(resolve(metric), rows, None, "auto", grown)

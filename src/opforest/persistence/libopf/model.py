@@ -1,4 +1,4 @@
-"""Models of LibOPF and of opf-incremental, from and to estimators."""
+"""Read and write models of LibOPF and of opf-incremental."""
 
 import os
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from opforest._utils.atomic import replacing
+from opforest._utils.atomic import open_atomic
 from opforest.core.metrics.distances import measure_edges
 from opforest.core.metrics.registry import resolve
 from opforest.core.metrics.types import Array, SquaredEuclidean
@@ -17,13 +17,12 @@ from opforest.estimators.knn_classifier import OPFKNNClassifier
 from opforest.forest.approximate import as_approximate
 from opforest.forest.forest import BaseForest
 from opforest.forest.state import ForestState, TreeModel
-from opforest.persistence.checks import build_checked, find_tops
-from opforest.persistence.files import fitted_classifier
-from opforest.persistence.libopf.density import with_densities
+from opforest.persistence.checks import build_checked, find_roots
+from opforest.persistence.libopf.density import make_density_model
 from opforest.persistence.libopf.nodes import Nodes, read_nodes
 from opforest.persistence.libopf.source import kind_of_binary, open_source
 
-#: What LibOPF measures: 1e5 ln(1 + Σ (a − b)²).
+#: LibOPF's distance: 1e5 ln(1 + Σ (a − b)²).
 METRIC = "log_squared_euclidean"
 SCALE = 1e5
 
@@ -33,33 +32,33 @@ def read_model(
 ) -> OPFClassifier | OPFClustering | OPFKNNClassifier:
     """Read a model of LibOPF (``classifier.opf``) or of opf-incremental.
 
-    A model of LibOPF does not hold the tree that it was made from. So its examples are trained
-    on again. If that gives its prototypes and its costs, the result is returned, and goes on to
-    learn exactly. If not, because edges tie or the model is an incremental one, the paths of
-    the file are kept, and the model grows by ``update="opfi"``. Its examples are then in the
-    order by cost in which LibOPF looks for conquerors, if that order settles ties otherwise.
+    A model of LibOPF does not contain its spanning tree, so a classifier is trained on its
+    examples. If that has the same prototypes and costs, it is returned, and continues to learn
+    exactly. Otherwise, because edges tie or the model is incremental, the paths of the file are
+    kept, and the model learns with ``update="opfi"``. If ties require it, its examples are then in
+    LibOPF's order by cost.
 
-    Models of ``opf_cluster`` and ``opfknn_train`` hold densities and paths, which are kept as they
-    are. Clusters are numbered by their roots, not as in the file. What is not in the file is empty:
-    ``cuts_``, ``accuracies_``.
+    Models of ``opf_cluster`` and ``opfknn_train`` keep their densities and paths. Clusters are
+    numbered by their roots, not as in the file. ``normalized_cuts_`` and ``accuracies_``, which are
+    not in the file, are empty.
 
     Parameters
     ----------
     source : path or bytes
-        The file, or all of its content.
+        The file, or its content.
 
     Returns
     -------
     OPFClassifier, OPFClustering or OPFKNNClassifier
-        The model, with the metric ``"log_squared_euclidean"``. Those of ``opf_cluster`` are
-        clusterings, those of ``opfknn_train`` classifiers by densities.
+        The model, with the metric ``"log_squared_euclidean"``: an ``OPFClustering`` from
+        ``opf_cluster``, an ``OPFKNNClassifier`` from ``opfknn_train``.
 
     Raises
     ------
     DataFileError
-        If there is no such model in the file; or one whose costs are not those of its paths, as
-        after ``opf_train`` with a file of distances, or ``opf_includenew``. ``read_dataset`` reads
-        the examples of such a model nonetheless.
+        If the file is not such a model; or if its costs are not those of its paths, as after
+        ``opf_train`` with a file of distances, or ``opf_includenew``. ``read_dataset`` can still
+        read the examples of such a model.
 
     Examples
     --------
@@ -75,30 +74,30 @@ def read_model(
     opened = open_source(source)
     kind = kind_of_binary(opened)
     if kind not in ("model", "incremental model"):
-        found = "it is another file of LibOPF" if kind else opened.explain_size()
+        found = f"it is a LibOPF {kind} file" if kind else opened.explain_size()
         raise opened.error(f"it is not a LibOPF model: {found}.")
     nodes = read_nodes(opened, kind)
     header = opened.head[12:32]
     try:
         if kind == "model" and (any(header[4:8]) or nodes.density.any()):
-            return with_densities(nodes, header, METRIC)
+            return make_density_model(nodes, header, METRIC)
         if kind == "model":
             trained = OPFClassifier(METRIC).fit(nodes.X.astype(np.float64), nodes.truth)
-            if _is_that_of(nodes, trained.forest_):
+            if _is_same_model(nodes, trained.forest_):
                 return trained
-        return _with_paths(_ranked(nodes))
+        return _keep_paths(_sort_by_rank(nodes))
     except ValueError as error:
-        raise opened.error(f"it is a model that contradicts itself: {error}") from error
+        raise opened.error(f"the model is inconsistent: {error}") from error
 
 
 def write_model(
     path: str | os.PathLike[str], model: OPFClassifier, *, incremental: bool = False
 ) -> None:
-    """Write a classifier as a model of LibOPF, whole or not at all.
+    """Write a classifier as a model of LibOPF, atomically.
 
-    ``opf_classify`` gives its predictions, but for distances that LibOPF, which rounds
-    logarithms to float32, cannot tell apart. Examples are rounded to float32. Labels that are
-    positive integers stay; others are numbered from 1 in the order of ``classes_``.
+    ``opf_classify`` makes the same predictions, except where distances differ by less than LibOPF's
+    rounding to float32. Examples are rounded to float32. Labels that are positive integers are
+    kept; others are numbered from 1 in the order of ``classes_``.
 
     Parameters
     ----------
@@ -125,12 +124,12 @@ def write_model(
     metric = forest.metric
     if not isinstance(metric.kernel, SquaredEuclidean) or metric.embedding is not np.asarray:
         raise ValueError(
-            f"LibOPF measures {METRIC!r}, and a model with metric {metric.name!r} is another one. "
-            "Write the data set and the distances for it instead."
+            f"LibOPF measures {METRIC!r}, which orders distances differently from the model's "
+            f"metric {metric.name!r}. Write the data set and its distances instead."
         )
     with np.errstate(over="ignore", invalid="ignore"):
         X = np.ascontiguousarray(forest.points, "<f4")
-    label = _whole_labels(model.classes_)[forest.label]
+    label = _to_positive_labels(model.classes_)[forest.label]
     pred = forest.predecessor
     cost = _costs_along(pred, _arc_weights(X, pred))
     if len(X) == 0 or not np.isfinite(cost).all():
@@ -140,16 +139,17 @@ def write_model(
     numbers = np.column_stack((forest.ids, label, pred, label, cost.view("<i4"), np.zeros(len(X))))
     numbers, features = numbers.astype("<i4"), X.view("<i4")
     if incremental:
-        content = counts + bytes(16) + _ragged(numbers, _pairs_of(forest), pred, features)
+        pair = as_approximate(forest, forest.grown_by or "opfi").pair
+        content = counts + bytes(16) + _pack_incremental(numbers, pair, pred, features)
     else:
         density = np.zeros((len(X), 1), "<i4")
         content = counts + bytes(20) + np.hstack((numbers, density, features)).tobytes()
-    with replacing(path) as stream:
+    with open_atomic(path) as stream:
         stream.write(content + order.astype("<i4").tobytes())
 
 
-def _ragged(numbers: Array, pair: Array, pred: Array, features: Array) -> bytes:
-    """Return nodes with their pairs and with lists of neighbors, children and predecessor."""
+def _pack_incremental(numbers: Array, pair: Array, pred: Array, features: Array) -> bytes:
+    """Return nodes with their pairs and their neighbors: predecessor and children."""
     lists: list[list[int]] = [[] if p < 0 else [p] for p in pred.tolist()]
     for v, p in enumerate(pred.tolist()):
         if p >= 0:
@@ -161,12 +161,7 @@ def _ragged(numbers: Array, pair: Array, pred: Array, features: Array) -> bytes:
     )
 
 
-def _pairs_of(forest: BaseForest) -> Array:
-    return as_approximate(forest, forest.grown_by or "opfi").pair
-
-
-def _whole_labels(classes: Array) -> Array:
-    """Return numbers for classes that LibOPF can do with."""
+def _to_positive_labels(classes: Array) -> Array:
     if classes.dtype.kind in "iu" and classes.min() >= 1 and classes.max() < 2**31:
         return classes.astype(np.int64)
     return np.arange(1, len(classes) + 1)
@@ -175,7 +170,7 @@ def _whole_labels(classes: Array) -> Array:
 def _arc_weights(X: Array, pred: Array) -> Array:
     """Return LibOPF's distance from each node to its predecessor, bit for bit; 0 for roots.
 
-    Its sums are float32, of which it takes the logarithm in double precision.
+    It sums in float32, and takes the logarithm in double precision.
     """
     total = np.zeros(len(X), np.float32)
     before = np.where(pred < 0, np.arange(len(X)), pred)
@@ -187,34 +182,31 @@ def _arc_weights(X: Array, pred: Array) -> Array:
 
 
 def _costs_along(pred: Array, weight: Array) -> Array:
-    """Return the largest weight on the way from each node to the end of its predecessors."""
+    """Return the largest weight on the path from each node to its root."""
     n, cost = len(pred), weight
     far = np.where(pred < 0, np.arange(n), pred)
-    for _ in range(n.bit_length()):  # after k rounds, 2^k steps have been taken
+    for _ in range(n.bit_length()):  # k rounds make 2^k steps
         cost, far = np.maximum(cost, cost[far]), far[far]
     return cost
 
 
-def _is_that_of(nodes: Nodes, forest: BaseForest) -> bool:
-    """Tell whether training has given the model that the file holds."""
-    prototypes = np.flatnonzero(nodes.pred < 0)
+def _is_same_model(nodes: Nodes, forest: BaseForest) -> bool:
     return (
         np.array_equal(nodes.truth, nodes.label)
-        and np.array_equal(prototypes, forest.prototypes)
-        and _are_close(
-            nodes, _costs_along(forest.predecessor, _arc_weights(nodes.X, forest.predecessor))
-        )
+        and np.array_equal(np.flatnonzero(nodes.pred < 0), forest.prototypes)
+        and _has_costs_of(nodes, forest.predecessor)
     )
 
 
-def _are_close(nodes: Nodes, cost: Array) -> bool:
-    """Tell whether costs are those of the file, but for the rounding of another compiler."""
+def _has_costs_of(nodes: Nodes, pred: Array) -> bool:
+    """Return whether costs are those of these paths, up to the rounding of another compiler."""
+    cost = _costs_along(pred, _arc_weights(nodes.X, pred))
     rounding = float(np.finfo(np.float32).eps) * (nodes.X.shape[1] + 8)
     return bool(np.allclose(cost, nodes.cost, rtol=rounding, atol=SCALE * rounding))
 
 
-def _ranked(nodes: Nodes) -> Nodes:
-    """Return the nodes in an order in which the smaller index wins a tie, as the file has it."""
+def _sort_by_rank(nodes: Nodes) -> Nodes:
+    """Sort nodes so that the smaller index wins the same ties as the file's order."""
     if (nodes.cost[nodes.order] != np.sort(nodes.cost)).any():
         raise ValueError("its order is not by cost.")
     if np.array_equal(nodes.order, np.argsort(nodes.cost, kind="stable")):
@@ -225,21 +217,20 @@ def _ranked(nodes: Nodes) -> Nodes:
     return Nodes(*(array[nodes.order] for array in moved))
 
 
-def _with_paths(nodes: Nodes) -> OPFClassifier:
-    """Return the classifier with the paths that the file holds."""
-    top = find_tops(nodes.pred)
-    if not _are_close(nodes, _costs_along(nodes.pred, _arc_weights(nodes.X, nodes.pred))):
+def _keep_paths(nodes: Nodes) -> OPFClassifier:
+    """Return a classifier with the paths of the file."""
+    root = find_roots(nodes.pred)
+    if not _has_costs_of(nodes, nodes.pred):
         raise ValueError(
-            "its costs are not the largest steps on its paths, by LibOPF's own distance. Its "
-            "examples can be read by read_dataset and trained on."
+            "its costs are not the largest arc weights on its paths, by LibOPF's distance. Read "
+            "its examples with read_dataset, and train on them."
         )
     classes, label = np.unique(nodes.label, return_inverse=True)
     metric, rows = resolve(METRIC), nodes.X.astype(np.float64)
     weight: Any = measure_edges(rows, nodes.pred, metric.kernel)
-    cuts, lines = np.zeros(len(rows), np.int64), PrototypeTrees(top, nodes.pair)
+    cuts, lines = np.zeros(len(rows), np.int64), PrototypeTrees(root, nodes.pair)
     model = TreeModel(label, nodes.pred, weight, cuts, _costs_along(nodes.pred, weight))
-    parts = ForestState(
-        metric, rows, model, np.arange(len(rows)), 0, prototype_trees=lines, grown_by="opfi"
-    )
-    forest = build_checked(parts, len(classes))
-    return fitted_classifier(forest, classes, metric=METRIC, update="opfi")
+    parts = ForestState(metric, rows, model, np.arange(len(rows)), 0, lines=lines, grown_by="opfi")
+    classifier = OPFClassifier(METRIC, update="opfi")
+    classifier._keep(build_checked(parts, len(classes)), classes)
+    return classifier

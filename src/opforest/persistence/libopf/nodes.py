@@ -9,21 +9,21 @@ from opforest.persistence.libopf.source import Source, find_nodes
 
 
 class Nodes(NamedTuple):
-    """What a model of LibOPF says of its nodes."""
+    """The nodes of a model of LibOPF."""
 
     position: Array
-    truth: Array  #: the label that the example came with
+    truth: Array  #: the label of the example
     label: Array  #: of its prototype
     pred: Array  #: the predecessor, −1 for a prototype
-    cost: Array  #: in a model of densities, the value
+    cost: Array  #: in a density model, the value
     pair: Array  #: of prototypes in an incremental model; −1 for none
     X: Array
-    order: Array  #: by rising cost, in which LibOPF looks for conquerors
-    density: Array  #: 0 unless it is a model of densities
+    order: Array  #: by ascending cost, in which LibOPF looks for conquerors
+    density: Array  #: 0 except in a density model
 
 
 def read_nodes(source: Source, kind: str) -> Nodes:
-    """Return the nodes of a model of this kind, if each could be one."""
+    """Return the nodes of a model of this kind; raise an error if one is invalid."""
     n, n_labels, d = source.counts
     raw = np.frombuffer(source.content(), "<i4")
     if kind == "model":
@@ -39,7 +39,7 @@ def read_nodes(source: Source, kind: str) -> Nodes:
         density = np.zeros(n, np.float32)
     position, truth, pred, label = numbers[:, :4].T.astype(np.int64)
     cost, X = _reals(numbers[:, 4]), _reals(features)
-    # opf_cluster writes the number of clusters where others write that of classes.
+    # opf_cluster writes the number of clusters in place of the number of classes.
     source.check_samples(X, truth, truth.max() if density.any() else n_labels)
     source.check_samples(X, label, n_labels)
     if not ((cost >= 0) & np.isfinite(cost)).all():
@@ -48,8 +48,8 @@ def read_nodes(source: Source, kind: str) -> Nodes:
         raise source.error("a predecessor is not a node.")
     if not np.array_equal(np.sort(order), np.arange(n)):
         raise source.error(
-            "its order by cost does not name each node once. LibOPF writes such models when it is "
-            "trained on a single class."
+            "its order by cost does not contain each node once. LibOPF writes such models when "
+            "it is trained on a single class."
         )
     if not ((pair >= -1) & (pair < n)).all():
         raise source.error("the pair of a prototype is not a node.")

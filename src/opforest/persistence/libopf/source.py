@@ -1,4 +1,4 @@
-"""A file that may be one of LibOPF's, before it is believed."""
+"""Binary and text files that may be LibOPF's."""
 
 import io
 import os
@@ -12,11 +12,10 @@ import numpy as np
 from opforest.core.metrics.types import Array
 from opforest.errors import DataFileError
 
-#: How much of a file is looked at to tell what it is, unless it takes all of it.
+#: Bytes that are read to recognize a file; an incremental model needs all of them.
 HEAD = 1 << 16
 
-#: Bytes before the nodes of a model, and of each node beside its features and neighbors, with
-#: its place in the order by cost.
+#: Bytes before the nodes, and of each node without features and neighbors, but with its rank.
 MODEL, INCREMENTAL = (32, 32), (28, 36)
 
 
@@ -30,13 +29,13 @@ class Source:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """The three integers that most files begin with; −1 where the file is shorter."""
+        """The first three integers of most files; −1 where the file is shorter."""
         numbers = np.frombuffer(self.head[: min(12, len(self.head) // 4 * 4)], "<i4").tolist()
         n, n_labels, d = (*numbers, -1, -1, -1)[:3]
         return n, n_labels, d
 
     def rows(self, offset: int, width: int, size: int) -> Iterator[Array]:
-        """Yield what comes from a byte on as rows of so many integers, ``size`` at a time."""
+        """Yield arrays of ``size`` rows of ``width`` integers, from a byte offset on."""
         left = (self.size - offset) // (4 * width)
         with self._open() as stream:
             stream.seek(offset)
@@ -44,7 +43,7 @@ class Source:
                 wanted = min(size, left)
                 content = stream.read(4 * width * wanted)
                 if len(content) < 4 * width * wanted:
-                    raise self.error("it has become shorter while it was read.")
+                    raise self.error("it became shorter while it was read.")
                 yield np.frombuffer(content, "<i4").reshape(wanted, width)
                 left -= wanted
 
@@ -54,32 +53,29 @@ class Source:
             yield from ((i, line) for i, line in enumerate(stream, 1) if line.strip())
 
     def content(self) -> bytes:
-        """Return all of it."""
+        """Return the whole content."""
         with self._open() as stream:
             content = stream.read(self.size)
         if len(content) != self.size:
-            raise self.error("it has become shorter while it was read.")
+            raise self.error("it became shorter while it was read.")
         return content
 
     def _open(self) -> IO[bytes]:
         return io.BytesIO(self.head) if self.path is None else open(self.path, "rb")
 
     def error(self, reason: str, line: int | None = None, column: int | None = None) -> Exception:
-        """Return the error that says what is wrong with the file."""
+        """Return a ``DataFileError`` about this file."""
         return DataFileError(reason, self.path, line, column)
 
     def explain_size(self) -> str:
-        """Say why the size is wrong."""
+        """Return why the size is wrong."""
         n, _, d = self.counts
         if n < 1 or d < 1:
-            return f"{n} samples of {d} features cannot be"
+            return f"its header has {n} samples of {d} features"
         return f"{n} samples of {d} features take {12 + n * (8 + 4 * d)} bytes, not {self.size}"
 
     def check_samples(self, X: Array, y: Array, n_labels: int, first: int = 0) -> None:
-        """Raise the error unless features are finite and labels in range.
-
-        The samples are those from ``first`` on.
-        """
+        """Raise an error unless features are finite and labels in range; number from ``first``."""
         finite = np.isfinite(X).all(axis=1)
         if not finite.all():
             bad = first + int(finite.argmin())
@@ -93,11 +89,11 @@ class Source:
 
 
 def open_source(source: str | os.PathLike[str] | bytes) -> Source:
-    """Look at a file, given by its path, or at its content."""
+    """Read the beginning of a file, given by its path or content."""
     if isinstance(source, bytes):
         return Source(None, len(source), source)
     mode = os.stat(source).st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe would be waited for
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # opening a pipe would block
         raise DataFileError("it is not a regular file.", source)
     with open(source, "rb") as stream:
         status = os.fstat(stream.fileno())
@@ -105,9 +101,9 @@ def open_source(source: str | os.PathLike[str] | bytes) -> Source:
 
 
 def kind_of_binary(source: Source) -> str | None:
-    """Return the kind of file that the size speaks for: no two can be meant by the same one.
+    """Return the kind of a file, which follows from its size, or None.
 
-    Only a model of one node could be of either kind, and is taken for LibOPF's.
+    Only a model of one node could be of two kinds; it is read as LibOPF's.
     """
     n, n_labels, d = source.counts
     if n < 1:
@@ -126,9 +122,9 @@ def kind_of_binary(source: Source) -> str | None:
 
 
 def find_nodes(source: Source) -> Array | None:
-    """Return where the nodes of an incremental model begin, in integers; None if they do not fit.
+    """Return the offsets of the nodes of an incremental model, in integers, or None.
 
-    Each has a list of neighbors, whose length stands in it.
+    Nodes differ in length: each has a list of neighbors.
     """
     n, _, d = source.counts
     if source.size % 4:

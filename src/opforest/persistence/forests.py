@@ -1,0 +1,78 @@
+"""Serialize forests."""
+
+from typing import Any
+
+import numpy as np
+
+from opforest.core.metrics.metric import Metric
+from opforest.core.records import PrototypeTrees
+from opforest.forest.forest import BaseForest
+from opforest.forest.probabilities import LEAST, MOST, CostCalibration
+from opforest.forest.state import ForestState, TreeModel
+from opforest.forest.updates import UPDATES
+from opforest.persistence.checks import build_checked
+from opforest.persistence.container import require
+from opforest.persistence.header import (
+    NONE,
+    EstimatorState,
+    Reader,
+    check_jobs,
+    check_metric_unchanged,
+    to_json,
+)
+
+#: The arrays of a ``TreeModel`` and of ``PrototypeTrees`` in files.
+TREE = ("label", "parent", "weight", "cuts", "cost")
+PROTOTYPES = ("root", "pair")
+
+
+def dump_forest(model: Any, parts: ForestState) -> EstimatorState:
+    """Return the entry ``forest`` and the arrays of the forest of a model."""
+    check_metric_unchanged(model, parts.metric)
+    facts = {
+        "removed": parts.removed,
+        "share": parts.share,
+        "grown_by": parts.grown_by,
+        "algorithm": parts.algorithm,
+        "n_jobs": check_jobs(to_json(parts.n_jobs, "n_jobs")),
+        "sharpness": None if parts.calibration is None else list(parts.calibration),
+    }
+    tree = dict(zip(TREE, parts.model, strict=True))
+    arrays = {"rows": parts.rows, **tree, "arrival": parts.arrival}
+    if parts.vectors is not None:
+        arrays["vectors"] = parts.vectors
+    if parts.lines is not None:
+        arrays |= zip(PROTOTYPES, parts.lines, strict=True)
+    return EstimatorState({"forest": facts}, arrays)
+
+
+def restore_forest(file: Reader, metric: Metric, n_classes: int) -> BaseForest:
+    """Return the forest of a file, after all checks."""
+    facts = file.part("forest")
+    grown_by = facts.get("grown_by", str)
+    parts = ForestState(
+        metric,
+        file.pop("rows"),
+        TreeModel(*map(file.pop, TREE)),
+        file.pop("arrival"),
+        facts.get("removed", int),
+        file.arrays.pop("vectors", None),
+        PrototypeTrees(*map(file.pop, PROTOTYPES)) if grown_by in UPDATES else None,
+        grown_by,
+        facts.get("algorithm", str),
+        check_jobs(facts.get("n_jobs", int, NONE)),
+        facts.get("share", int, float),
+        _restore_calibration(facts),
+    )
+    return build_checked(parts, n_classes)
+
+
+def _restore_calibration(facts: Reader) -> CostCalibration | None:
+    values = facts.get("sharpness", list, NONE)  # older files have none
+    if values is None:
+        return None
+    require([*map(type, values)] == [float, float, int, int], "its calibration is invalid.")
+    found = CostCalibration(*values)
+    is_valid = LEAST <= found.exponent <= MOST and 0 <= found.floor < np.inf
+    require(is_valid and 0 <= found.size <= found.changes < 2**63, "its calibration is invalid.")
+    return found
