@@ -119,7 +119,7 @@ class DaskOPFClassifier(OPFClassifier):
         """
         local = self._make_local()
         _train(local, X, y, current_client(self.client))
-        self.__dict__ = {**vars(local), **self._not_learned(), "_model_task": None}
+        self.__dict__ = {**vars(local), **vars(self.copy_unfitted()), "_model_task": None}
         return self
 
     def partial_fit(
@@ -206,7 +206,9 @@ class DaskOPFClassifier(OPFClassifier):
         with learned.read():
             calibration = learned.forest.calibration(self.n_jobs)  # here, not on each worker
             n_classes = len(learned.classes)
-            return self._map_blocks("_shares", X, np.dtype(np.float64), n_classes, log, calibration)
+            return self._map_blocks(
+                "_probabilities", X, np.dtype(np.float64), n_classes, log, calibration
+            )
 
     def _map_blocks(
         self,
@@ -220,9 +222,11 @@ class DaskOPFClassifier(OPFClassifier):
         matrix = _to_matrix(X)
         validate_data(self, _empty_table(X, matrix), reset=False, skip_check_array=True)
         if n_columns is None:
-            empty, shape = np.empty(0, dtype), {"drop_axis": 1}
+            empty = np.empty(0, dtype)
+            shape: dict[str, Any] = {"drop_axis": 1}
         else:
-            empty, shape = np.empty((0, n_columns), dtype), {"chunks": (matrix.chunks[0], n_columns)}
+            empty = np.empty((0, n_columns), dtype)
+            shape = {"chunks": (matrix.chunks[0], n_columns)}
         shared = self._send_model(), method, empty, arguments
         return da.map_blocks(opforest_answer, matrix, *shared, meta=empty, **shape)
 

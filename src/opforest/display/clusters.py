@@ -56,7 +56,12 @@ class ClusterDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: OPFClustering, X: npt.ArrayLike, *, eps: float = 0.05, ax: "Axes | None" = None
+        cls,
+        estimator: OPFClustering,
+        X: npt.ArrayLike,
+        *,
+        eps: float = 0.05,
+        ax: "Axes | None" = None,
     ) -> Self:
         """Draw the clusters of an estimator and return the display.
 
@@ -74,7 +79,7 @@ class ClusterDisplay:
         if not isinstance(estimator, OPFClustering):
             name = type(estimator).__name__
             raise ValueError(f"estimator must be an OPFClustering, got {name}.")
-        check_is_fitted(estimator, "_forest_")
+        check_is_fitted(estimator, "density_forest_")
         n, n_clusters = len(estimator.labels_), len(estimator.roots_)
         points = check_points(estimator, X, n, "of the clustering, in the same order")
         plane = choose_plane(estimator, points, eps)

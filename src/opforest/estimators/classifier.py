@@ -179,7 +179,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         steps = update.grow(forest, X, label, counts)
         with print_progress(type(self).__name__, self.verbose):
             begin_phase("learning", len(X))
-            return self._follow(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
+            return self._apply(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
 
     @explain_memory_errors
     def forget(self, ids: npt.ArrayLike) -> Self:
@@ -381,7 +381,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         metric = fresh.resolve_metric()
         X, y = fresh._check_examples(X, y)
         all_classes, label = encode(y, y[:0], classes)
-        warn_of_spreads(X, metric.name, getattr(fresh, "feature_names_in_", None))
+        warn_about_scales(X, metric.name, getattr(fresh, "feature_names_in_", None))
         with print_progress(type(self).__name__, self.verbose):
             forest = Forest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
         fresh.set_forest(forest, all_classes)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClusterMixin
 
-from opforest._utils.progress import begin_phase
+from opforest._utils.progress import begin_phase, print_progress
 from opforest.core.metrics.types import Array
 from opforest.estimators.density_base import DensityEstimator, require_count, require_fraction
 from opforest.forest.density import MERGE_BY, DensityForest, choose_k, grow, grow_merged
@@ -123,10 +123,10 @@ class OPFClustering(ClusterMixin, DensityEstimator):
         self.check_parameters()
         metric = self.resolve_metric()
         examples = self._check_training(X)
-        with printing(type(self).__name__, self.verbose):
+        with print_progress(type(self).__name__, self.verbose):
             graph, k, cuts = self._build_graph(examples, metric), 0, np.empty(0)
             if graph.k_max:
-                begin_phase("choosing k", len(examples))
+                begin_phase("choosing k", graph.n)
                 k_min = min(int(self.k_min), graph.k_max)
                 k, cuts = choose_k(graph, k_min, self.allow_single_cluster, self.n_jobs)
             if self.merge_by is not None and self.threshold > 0 and k > 0:

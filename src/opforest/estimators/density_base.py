@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from opforest._utils.progress import begin_phase, print_progress
+from opforest._utils.progress import begin_phase
 from opforest._utils.text import count
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
@@ -67,22 +67,11 @@ class DensityEstimator(MetricEstimator):
         require_count("k_max", self.k_max, 1)
         return validate_data(self, X, *y, dtype=PRECISIONS, **options)
 
-    @contextmanager
-    def _learning(self, X: Array, metric: Metric) -> Iterator[NeighborGraph]:
-        """Measure examples, and say what is being done if ``verbose`` asks for it."""
-        with print_progress(type(self).__name__, self.verbose):
-            yield self._measured(X, metric)
-
-    def _measured(self, X: Array, metric: Metric) -> NeighborGraph:
-        """Find the ``k_max`` nearest neighbors of all examples, or as many as there are."""
+    def _build_graph(self, X: Array, metric: Metric) -> NeighborGraph:
+        """Return the ``k_max`` nearest neighbors of all examples, or all if there are fewer."""
         begin_phase("nearest neighbors", len(X))
-        points = metric.embed(X)
-        rows = metric.training_rows(points)
-        k = min(int(self.k_max), len(X) - 1)
-        graph = Graph.of(rows, k, metric, self.algorithm, self.n_jobs)
-        return NeighborGraph(
-            metric, rows, None if rows is points else points, self.algorithm, graph
-        )
+        k = int(self.k_max)
+        return NeighborGraph.build(metric.embed(X), k, metric, self.algorithm, self.n_jobs)
 
     def _check_queries(self, X: npt.ArrayLike) -> Array:
         check_is_fitted(self, "density_forest_")

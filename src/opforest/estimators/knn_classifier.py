@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from opforest._utils.progress import begin_phase
+from opforest._utils.progress import begin_phase, print_progress
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.estimators.density_base import DensityEstimator, require_fraction
@@ -121,7 +121,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
                 raise ValueError("evaluation must be a pair (X, y): examples and their labels.")
             other, truth = validate_data(self, *evaluation, dtype=X.dtype, reset=False)
             truth = encode_known(truth, classes)
-        with printing(type(self).__name__, self.verbose):
+        with print_progress(type(self).__name__, self.verbose):
             graph = self._build_graph(X, metric)
             if evaluation is None:
                 accuracies = self._validate(X, code, metric)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import OutlierMixin
 
-from opforest._utils.progress import begin_phase
+from opforest._utils.progress import begin_phase, print_progress
 from opforest.core.density.forest import UNIT
 from opforest.core.metrics.types import Array
 from opforest.estimators.density_base import DensityEstimator, require_fraction
@@ -93,12 +93,13 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
         require_fraction("contamination", self.contamination, 0.5, least_open=True)
         metric = self.resolve_metric()
         examples = self._check_training(X, ensure_min_samples=2)
-        with self._learning(examples, metric) as measured:
-            begin_phase("choosing k", len(examples))
-            k, _ = judge_cuts(measured.graph, 1, True, self.n_jobs)
-        grown = densities(measured.graph, k)
-        distance = np.ascontiguousarray(measured.graph.distance[:k].T)
-        scores = log_densities(distance, grown.scale[UNIT])
+        with print_progress(type(self).__name__, self.verbose):
+            graph = self._build_graph(examples, metric)
+            begin_phase("choosing k", graph.n)
+            k, _ = choose_k(graph, 1, True, self.n_jobs)
+        state = compute_densities(graph, k)
+        distance = np.ascontiguousarray(graph.distance[:k].T)
+        scores = log_densities(distance, state.scale[UNIT])
         offset = float(np.percentile(scores, 100 * self.contamination))
         self.set_forest(graph.forest(state), offset)
         return scores

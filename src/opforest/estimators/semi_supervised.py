@@ -8,7 +8,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from opforest._utils.progress import begin_phase, print_progress
-from opforest.core.label_spread.batch import UNLabeled, spread_labels
+from opforest.core.label_spread.batch import UNLABELED, spread_labels
 from opforest.core.metrics.types import Array
 from opforest.core.tree_costs import as_tree
 from opforest.estimators.base import explain_memory_errors
@@ -206,7 +206,7 @@ class OPFSemiSupervised(OPFClassifier):
         _check_present(labels)
         all_classes, label = _encode(labels, missing, self.classes_, classes)
         counts = no_counts()
-        forest = self._renamed(self._seeded(), all_classes)
+        forest = self._rename_classes(self.seeded_forest(), all_classes)
         with print_progress(type(self).__name__, self.verbose):
             begin_phase("learning", len(X))
             if self.seeds == "labeled":
@@ -342,7 +342,7 @@ class OPFSemiSupervised(OPFClassifier):
         _check_present(labels)
         all_classes, label = _encode(labels, missing, labels[:0], classes)
         names = getattr(fresh, "feature_names_in_", None)
-        warn_of_spreads(X, metric.name, names, scaled("OPFSemiSupervised"))
+        warn_about_scales(X, metric.name, names, scaling_code("OPFSemiSupervised"))
         with print_progress(type(self).__name__, self.verbose):
             forest = SeededForest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
             fresh.set_forest(forest, all_classes)

@@ -179,8 +179,8 @@ def _compute_cuts(graph: NeighborGraph, ks: Array, jobs: int) -> Iterator[tuple[
         return cut, clusters
 
     size = jobs
-    while len(ks):  # If the search ends early, it has done little in vain.
-        yield from map_chunks(judge, split_chunks(ks[:size], 1), jobs)
+    while len(ks):  # growing parts, because the search may end early
+        yield from map_chunks(compute, split_chunks(ks[:size], 1), jobs)
         ks, size = ks[size:], size * (2 if jobs > 1 else 1)
 
 
@@ -256,9 +256,9 @@ class DensityForest:
         jobs = effective_n_jobs(n_jobs)
         size = QUERIES_PER_CALL if kdtree else max(1, WORK_PER_CALL // self.rows.size)
         size = max(1, min(size, -(-len(queries) // jobs)))
-        near, gaps = concatenate_results(map_chunks(look, split_chunks(queries, size), jobs))
-        self.metric.check_defined(gaps.ravel(), lambda i: f"query {i // k} and an example")
-        return near, self.metric.to_units(gaps.astype(np.float64), self.n_features)
+        near, distance = concatenate_results(map_chunks(search, split_chunks(queries, size), jobs))
+        self.metric.check_defined(distance.ravel(), lambda i: f"query {i // k} and an example")
+        return near, self.metric.to_units(distance.astype(np.float64), self.n_features)
 
     def conquerors(self, X: Array, n_jobs: int | None = None) -> Array:
         """Return the example that conquers each row of X."""

@@ -431,17 +431,19 @@ class Forest(BaseForest):
         probed = probe(rows, metric, state.algorithm)
         if n:
             if tree is None:
-                begin_phase("spanning tree", len(label))
-                tree = span_best(rows, metric, probed, effective_n_jobs(parts.n_jobs))
+                begin_phase("spanning tree", n)
+                tree = span_best(rows, metric, probed, effective_n_jobs(state.n_jobs))
             metric.check_defined(
                 tree.weight,
                 lambda v: "the training examples {} and {}".format(
                     *state.arrival[[tree.parent[v], v]]
                 ),
             )
-            parts = cls.conquered(parts, tree)
-        begin_phase("index", len(label))
-        return cls(ForestStorage.from_parts(parts._replace(share=probed.share), probed.tree))
+            state = cls.complete(state, tree)
+        begin_phase("index", n)
+        return cls.from_state(
+            state._replace(visited_fraction=probed.visited_fraction, kdtree=probed.kdtree)
+        )
 
     @staticmethod
     def complete(state: ForestState, tree: Tree) -> ForestState:

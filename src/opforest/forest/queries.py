@@ -6,7 +6,6 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from opforest._utils.chunks import map_chunks, split_chunks
-from opforest._utils.rwlock import ReadWriteLock
 from opforest.core.conquest.kdtree import ANY
 from opforest.core.conquest.scan import (
     Ranking,
@@ -127,11 +126,8 @@ class ForestQueries:
         jobs, work = effective_n_jobs(n_jobs), max(1, len(label) * rows.shape[1])
         size = max(1, min(prim.WORK_PER_CALL // work, -(-len(queries) // jobs)))
         winner[:] = -1
-        map_chunks(look, split_chunks(np.arange(len(queries)), size), jobs)
-        known = offer[:, classes]
-        self.metric.check_defined(
-            known.ravel(), lambda i: f"query {i // len(classes)} and a training example"
-        )
+        map_chunks(search, split_chunks(np.arange(len(queries)), size), jobs)
+        self._check_offers(offer[:, classes])
         return np.maximum(winner, 0), offer
 
     def find_rival(self, queries: Array, code: int) -> Array | None:

@@ -44,9 +44,9 @@ def build_checked(parts: ForestState, n_classes: int) -> BaseForest:
             _check_links(parts, n_classes)
             _check_weights(parts)
 
-    if n > MANY_POINTS and parts.share < SHARE_FOR_SEARCH:
+    if n > MANY_POINTS and parts.visited_fraction < SEARCH_FRACTION:
         _, tree = run_parallel(check, partial(build_kdtree, parts.rows, np.arange(n)))
-        parts = parts._replace(tree=tree)
+        parts = parts._replace(kdtree=tree)
     else:
         check()
     forest = SeededForest.from_state(parts) if _is_seeded(parts) else build_forest(parts)
@@ -81,8 +81,8 @@ def _check_arrays(parts: ForestState) -> None:
     integers = {"label", "parent", "cuts", "arrival", "root", "pair"}
     arrays = {**parts.model._asdict(), "arrival": parts.arrival}
     if parts.grown_by and not _is_seeded(parts):
-        require(parts.lines is not None, "it has no roots or pairs.")
-        arrays.update(parts.lines._asdict() if parts.lines else {})
+        require(parts.prototype_trees is not None, "it has no roots or pairs.")
+        arrays.update(parts.prototype_trees._asdict() if parts.prototype_trees else {})
     for name, array in arrays.items():
         require(array.shape == (n,), f"array {name!r} must be of length {n}, not {array.shape}.")
         expected = np.dtype(np.int64) if name in integers else rows.dtype
@@ -124,8 +124,8 @@ def _check_links(parts: ForestState, n_classes: int) -> None:
     require(((parent >= -1) & (parent < n)).all(), "a parent is not an example.")
     require(((cuts >= 0) & (cuts <= n)).all(), "an example has too many cut edges.")
     top = find_roots(parent)
-    if parts.lines is not None:
-        root, pair = parts.lines
+    if parts.prototype_trees is not None:
+        root, pair = parts.prototype_trees
         require(np.array_equal(root, top), "a root is not the last ancestor.")
         require(((pair >= -1) & (pair < n)).all(), "a pair is not an example.")
 

@@ -21,14 +21,14 @@ from opforest.persistence.header import (
     to_json,
 )
 
-#: The arrays of ``Hills`` in files.
+#: The arrays of ``DensityArrays`` in files.
 ARRAYS = ("density", "value", "root", "predecessor")
 
 
 def _dump(model: Any, entries: dict[str, Any], arrays: dict[str, Array]) -> EstimatorState:
-    forest: DensityForest = model._forest_
+    forest: DensityForest = model.density_forest_
     check_metric_unchanged(model, forest.metric)
-    k, hills, scale = forest.grown
+    k, hills, scale = forest.state
     own = {"rows": forest.rows, **dict(zip(ARRAYS, hills, strict=True)), "scale": scale}
     if forest.vectors is not None:
         own["vectors"] = forest.vectors
@@ -42,24 +42,24 @@ def _restore(model: Any, file: Reader) -> DensityForest:
     n, k = len(rows), file.get("k", int)
     check_numbers(metric, rows, vectors)
     require(n, "it has no examples.")
-    hills, scale = Hills(*map(file.pop, ARRAYS)), file.pop("scale")
+    hills, scale = DensityArrays(*map(file.pop, ARRAYS)), file.pop("scale")
     check_hills(hills, scale, n, k)
     model.n_features_in_ = (rows if vectors is None else vectors).shape[1]
     file.restore_feature_names(model)
     rows, *own = (np.require(array, requirements=("C", "W")) for array in (rows, *hills))
-    state = DensityForestState(k, Hills(*own), scale)
+    state = DensityForestState(k, DensityArrays(*own), scale)
     return DensityForest(metric, rows, vectors, model.algorithm, state)
 
 
-def check_hills(hills: Hills, scale: Array, n: int, k: int) -> None:
+def check_hills(hills: DensityArrays, scale: Array, n: int, k: int) -> None:
     """Raise a ``ModelFileError`` unless these can be the trees of n examples."""
     for name, array in zip(ARRAYS, hills, strict=True):
         expected = np.int64 if name in ("root", "predecessor") else np.float64
         is_valid = array.shape == (n,) and array.dtype == expected
         require(is_valid, f"array {name!r} has the wrong shape or dtype.")
     require(0 <= k < max(n, 1) and (k > 0 or n == 1), f"its number of neighbors cannot be {k}.")
-    is_valid = scale.shape == (3,) and scale.dtype == np.float64 and np.isfinite(scale).all()
-    require(is_valid and scale[0] >= 0 and scale[1] <= scale[2], "its scale is invalid.")
+    has_shape = scale.shape == (3,) and scale.dtype == np.float64 and np.isfinite(scale).all()
+    require(has_shape and scale[0] >= 0 and scale[1] <= scale[2], "its scale is invalid.")
     density, value, root, before = hills
     most = MAX_DENSITY * (1 + 1e-9)  # because of rounding
     require(((density >= 1) & (density <= most)).all(), "a density is not from 1 to 1000.")
@@ -73,7 +73,7 @@ def check_hills(hills: Hills, scale: Array, n: int, k: int) -> None:
 
 def dump_clustering(model: Any) -> EstimatorState:
     """Return the fitted state of a clustering."""
-    check_is_fitted(model, "_forest_")
+    check_is_fitted(model, "density_forest_")
     return _dump(model, {}, {"cuts": model.normalized_cuts_})
 
 
@@ -81,14 +81,14 @@ def restore_clustering(model: Any, file: Reader) -> None:
     """Give a clustering the state in a file."""
     cuts = file.pop("cuts")
     require(cuts.ndim == 1 and cuts.dtype == np.float64, "its cuts are not numbers.")
-    model._accept(_restore(model, file), cuts)
+    model.set_forest(_restore(model, file), cuts)
 
 
 def dump_knn(model: Any) -> EstimatorState:
     """Return the fitted state of a classifier by densities."""
-    check_is_fitted(model, "_forest_")
+    check_is_fitted(model, "density_forest_")
     entries, arrays = dump_classes(model.classes_)
-    own = {"code": model._code_, "accuracies": model.accuracies_}
+    own = {"code": model.codes_, "accuracies": model.accuracies_}
     return _dump(model, entries, arrays | own)
 
 
@@ -104,11 +104,11 @@ def restore_knn(model: Any, file: Reader) -> None:
 
 def dump_outlier(model: Any) -> EstimatorState:
     """Return the fitted state of an outlier detector."""
-    check_is_fitted(model, "_forest_")
+    check_is_fitted(model, "density_forest_")
     return _dump(model, {"offset": to_json(model.offset_, "offset")}, {})
 
 
 def restore_outlier(model: Any, file: Reader) -> None:
     """Give an outlier detector the state in a file."""
     offset = float(file.get("offset", int, float))
-    model.__dict__ = {**vars(model), "_forest_": _restore(model, file), "offset_": offset}
+    model.__dict__ = {**vars(model), "density_forest_": _restore(model, file), "offset_": offset}

@@ -31,7 +31,7 @@ def dump_forest(model: Any, parts: ForestState) -> EstimatorState:
     check_metric_unchanged(model, parts.metric)
     facts = {
         "removed": parts.removed,
-        "share": parts.share,
+        "share": parts.visited_fraction,
         "grown_by": parts.grown_by,
         "algorithm": parts.algorithm,
         "n_jobs": check_jobs(to_json(parts.n_jobs, "n_jobs")),
@@ -41,8 +41,8 @@ def dump_forest(model: Any, parts: ForestState) -> EstimatorState:
     arrays = {"rows": parts.rows, **tree, "arrival": parts.arrival}
     if parts.vectors is not None:
         arrays["vectors"] = parts.vectors
-    if parts.lines is not None:
-        arrays |= zip(PROTOTYPES, parts.lines, strict=True)
+    if parts.prototype_trees is not None:
+        arrays |= zip(PROTOTYPES, parts.prototype_trees, strict=True)
     return EstimatorState({"forest": facts}, arrays)
 
 

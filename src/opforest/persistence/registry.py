@@ -51,7 +51,7 @@ def _dump_estimator(model: ForestEstimator) -> EstimatorState:
         report = vars(model.update_report_) if hasattr(model, "update_report_") else None
         # The other forests of a model can be made from that of the labeled examples.
         whole: BaseForest = vars(model).get("labeled_forest_", forest)
-        own = dump_forest(model, whole.parts())
+        own = dump_forest(model, whole.state())
         entries = {**own.entries, **state.entries, **header.dump_feature_names(model)}
         return EstimatorState({**entries, "update_report": report}, state.arrays | own.arrays)
 
@@ -61,7 +61,7 @@ def _restore_estimator(model: ForestEstimator, file: Reader) -> None:
     require(len(classes) or hasattr(model, "seeds"), "it has no labels.")
     metric = resolve_silently(model.metric, model.metric_params)
     check_algorithm(model.algorithm, metric)
-    model._keep(restore_forest(file, metric, len(classes)), classes, _restore_report(file))
+    model.set_forest(restore_forest(file, metric, len(classes)), classes, _restore_report(file))
     file.restore_feature_names(model)
 
 
@@ -117,7 +117,8 @@ SERIALIZERS = {
         ),
         Serializer(
             "OPFKNNClassifier", "opforest.estimators.knn_classifier",
-            ("k_max", "validation_fraction", "random_state", *DENSITY), density.dump_knn, density.restore_knn,
+            ("k_max", "validation_fraction", "random_state", *DENSITY),
+            density.dump_knn, density.restore_knn,
         ),
         Serializer(
             "OPFOutlier", "opforest.estimators.outlier",

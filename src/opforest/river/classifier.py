@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opforest._utils.rwlock import LockToken, ReadWriteLock
-from opforest.core.label_spread.batch import UNLabeled
+from opforest.core.label_spread.batch import UNLABELED
 from opforest.core.metrics.types import Array
 from opforest.estimators.validation import check_ids
 from opforest.forest.explanation import Explanation, explain
@@ -243,8 +243,8 @@ class OPFClassifier(MiniBatchClassifier):
     def forget(self, ids: Any) -> None:
         """Forget examples, exactly as if they had never been learned.
 
-        ``ids`` is one id or several, as in ``learn_label`` and ``explain_one``. Classes and features
-        stay known.
+        ``ids`` is one id or several, as in ``learn_label`` and ``explain_one``. Classes and
+        features stay known.
 
         Examples
         --------
@@ -358,7 +358,7 @@ class OPFClassifier(MiniBatchClassifier):
         else:
             queries = self._read_queries(self._forest, X)
             costs = self._forest.class_costs(queries, len(self._code))
-            probabilities = self._find_calibration(self._forest).shares(*costs)
+            probabilities = self._find_calibration(self._forest).probabilities(*costs)
         return pd.DataFrame(probabilities, index=X.index, columns=self._labels)
 
     def _read_queries(self, forest: BaseForest, X: "pd.DataFrame") -> Array:
@@ -368,7 +368,7 @@ class OPFClassifier(MiniBatchClassifier):
 
     def _find_calibration(self, forest: BaseForest) -> CostCalibration:
         """Return the calibration of probabilities, updated if due."""
-        if self._calibration is None or self._calibration.is_due(forest.examples):
+        if self._calibration is None or self._calibration.is_due(forest.storage):
             self._calibration = forest.calibration()
         return self._calibration
 

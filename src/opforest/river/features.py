@@ -69,8 +69,8 @@ def add_labels(code: Codes, labels: Iterable[Any], semi_supervised: bool) -> Cod
 
 
 def encode_labels(labels: Iterable[Any], code: Codes) -> Array:
-    """Return the codes of labels, ``UNLabeled`` for missing ones."""
-    return np.array([code.get(label, UNLabeled) for label in labels])
+    """Return the codes of labels, ``UNLABELED`` for missing ones."""
+    return np.array([code.get(label, UNLABELED) for label in labels])
 
 
 def add_names(known: dict[Any, int], names: Iterable[Any]) -> dict[Any, int]:

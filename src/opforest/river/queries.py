@@ -59,7 +59,7 @@ class StagedQuery:
         """Stage an example without measuring its distances."""
         self.clear()
         self.make_room(forest, len(values))
-        forest.examples.stage_one(make_row(values, forest))
+        forest.storage.stage_one(make_row(values, forest))
 
     def measure(self, forest: BaseForest, values: tuple[float, ...]) -> int:
         """Stage and measure an example, unless it was the last one; return its conqueror."""
@@ -72,7 +72,7 @@ class StagedQuery:
 
 def can_predict(forest: BaseForest | None) -> TypeGuard[BaseForest]:
     """Return whether there are examples with labels to predict with."""
-    if forest is None or len(forest.examples) == 0:
+    if forest is None or len(forest.storage) == 0:
         return False
     return not isinstance(forest, SeededForest) or forest.n_seeds > 0
 
@@ -84,5 +84,5 @@ def staged_probabilities(
     offer = forest.queries.offers_to_staged(n_classes)[None]
     winner = forest.storage.labels_of(slice(conqueror, conqueror + 1))
     cost, known = forest.to_units(offer), np.isfinite(offer)
-    probabilities: Array = calibration.shares(cost, winner.astype(np.int64), known)[0]
+    probabilities: Array = calibration.probabilities(cost, winner.astype(np.int64), known)[0]
     return probabilities

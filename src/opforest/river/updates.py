@@ -61,7 +61,7 @@ def grow(update: Update, forest: BaseForest, X: Array, label: Array) -> Iterator
     elif not update.classifies_first:
         yield from update.grow(forest, X, label, counts)
     else:  # classify each example just before learning it
-        forest.examples.stage(X, label)
+        forest.storage.stage(X, label)
         yield forest
         for _ in range(len(X)):
             yield update.insert(forest, forest.queries.measure_staged(), counts)
@@ -81,7 +81,7 @@ def shrink(
 
 def is_known(forest: BaseForest | None, number: int) -> TypeGuard[SeededForest]:
     """Return whether a semi-supervised forest still has an example that it learned."""
-    seen = 0 if forest is None else forest.examples.next_id
+    seen = 0 if forest is None else forest.next_id
     if number >= seen:
         raise ValueError(
             f"number must be the id of a learned example, less than {seen}, got {number}."
@@ -93,9 +93,8 @@ def is_known(forest: BaseForest | None, number: int) -> TypeGuard[SeededForest]:
 
 def find_label(forest: SeededForest, number: int) -> int | None:
     """Return the given label of an example, or ``None``."""
-    vertex = forest.examples.vertices_of(np.array([number]))[0]
-    record = forest.examples.state.vertices[vertex]
-    return int(record["label"]) if record["cuts"] > 0 else None
+    code = int(forest.given_labels(np.array([number]))[0])
+    return None if code == UNLABELED else code
 
 
 def set_label(forest: SeededForest, number: int, code: int) -> SeededForest:

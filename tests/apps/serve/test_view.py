@@ -16,13 +16,13 @@ from opforest.apps.serve.view import choose_grid, draw_forest, find_plane
 RNG = np.random.default_rng(0)
 
 
-def forest_of(n, d, metric="euclidean"):
+def build_forest(n, d, metric="euclidean"):
     X = np.random.default_rng(1).random((n, d)) + 0.1
     return OPFClassifier(metric).fit(X, X[:, 0] > 0.6)
 
 
 def test_regions_are_what_the_model_predicts():
-    clf = forest_of(60, 2)
+    clf = build_forest(60, 2)
     drawn = draw_forest(clf, find_plane(clf.forest_.points))
     columns, rows = drawn["grid"]
     assert (columns, rows) == view.GRID
@@ -35,12 +35,12 @@ def test_regions_are_what_the_model_predicts():
 
 
 def test_regions_are_coarser_where_they_would_take_long(monkeypatch):
-    assert choose_grid(forest_of(50, 20).forest_) == view.GRID
+    assert choose_grid(build_forest(50, 20).forest_) == view.GRID
     monkeypatch.setattr(view, "WORK", 50 * 20 * 4800)
-    assert choose_grid(forest_of(50, 20).forest_) == (80, 60)
-    assert choose_grid(forest_of(500, 2).forest_) == view.GRID  # a k-d tree is quick
+    assert choose_grid(build_forest(50, 20).forest_) == (80, 60)
+    assert choose_grid(build_forest(500, 2).forest_) == view.GRID  # a k-d tree is quick
     monkeypatch.setattr(view, "WORK", 50 * 20 * 100)
-    clf = forest_of(50, 20)
+    clf = build_forest(50, 20)
     assert choose_grid(clf.forest_) == (0, 0)
     assert draw_forest(clf, find_plane(clf.forest_.points))["regions"] == ""
 

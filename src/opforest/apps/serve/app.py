@@ -413,7 +413,7 @@ def _add_questions(app: FastAPI, service: Service) -> None:
     @ask("/v1/events", "Changes as they happen, as server-sent events.")
     async def events() -> Response:
         if service.hub.is_full:
-            return ProblemError(503, "too many clients are listening.").response()
+            return ProblemError(503, "too many clients are report_to.").response()
         return StreamingResponse(service.hub.listen(), media_type="text/event-stream")
 
     @ask("/health", "Whether the service is up.")

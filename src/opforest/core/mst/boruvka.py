@@ -113,10 +113,10 @@ def _span_distinct(kdtree, metric, n_jobs):
     def search(rounds, points):
         _search(kdtree, rounds, points, metric)
 
-    columns = columns_of(tree)
-    leaves = split_chunks(np.flatnonzero(tree.nodes["child"] < 0), LEAVES_PER_CALL)
-    k = max(FEW_NeighborS, min(MANY_NeighborS, 12 - 2 * len(columns)))
-    return join_all(tree, k, list_near, leaves, search, PLACES_PER_CALL, metric, n_jobs)
+    columns = transpose_points(kdtree)
+    leaves = split_chunks(np.flatnonzero(kdtree.nodes["child"] < 0), LEAVES_PER_CALL)
+    k = max(FEW_NEIGHBORS, min(MANY_NEIGHBORS, 12 - 2 * len(columns)))
+    return join_all(kdtree, Strategy(k, list_near, leaves, search, POINTS_PER_CALL), metric, n_jobs)
 
 
 def join_all(kdtree, strategy, metric, n_jobs):
@@ -136,11 +136,12 @@ def join_all(kdtree, strategy, metric, n_jobs):
     size = max(n - 1, 0)
     edges = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, dtype)
     m = 0
-    map_chunks(partial(list_near, rounds), parts, n_jobs)
+    map_chunks(partial(strategy.list_near, rounds), strategy.parts, n_jobs)
     while m < n - 1:
-        waiting = split_chunks(_who_must_search(tree.points, rounds, metric), per_call)
-        map_chunks(partial(search, rounds), waiting, n_jobs)
-        m = _join(tree, rounds, group, u, v, weight, m)
+        waiting = _list_waiting(kdtree.points, rounds, metric)
+        parts = split_chunks(waiting, strategy.points_per_call)
+        map_chunks(partial(strategy.search, rounds), parts, n_jobs)
+        m = _join(kdtree, rounds, group, edges, m)
         advance(m / (n - 1))
     return edges
 

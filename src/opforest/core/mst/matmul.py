@@ -81,7 +81,9 @@ def span_by_matmul(rows, metric, n_jobs=1) -> Tree | None:
             rounds.foreign[chosen[found]] = near[found, 0]
             np.minimum.at(rounds.best, rounds.component[chosen], distances[:, 0])
 
-        blocks = split_chunks(np.arange(n), BLOCK)
+        strategy = Strategy(
+            MANY_NEIGHBORS, list_near, split_chunks(np.arange(n), BLOCK), search, BLOCK
+        )
         try:
             edges = join_all(_one_leaf(rows), strategy, metric, n_jobs)
         except TooRoughError:

@@ -66,21 +66,18 @@ def nearest_neighbors(
     return near, distance
 
 
-        leaves = np.flatnonzero(tree.nodes["child"] < 0)
-        size = min(LEAVES_PER_CALL, -(-len(leaves) // (4 * jobs)))
-        map_chunks(search, split_chunks(leaves, size), jobs)
-        near[tree.vertex] = tree.vertex[at]
-        measure_pairs(rows, near, distance, metric.kernel)
-        return near, distance
-    tiles, names = make_tiles(rows, np.arange(n), metric.kernel), np.arange(n)
-    scan = specialize(scan_for_nearest, metric.kernel)
+def _search(
+    rows: Array, near: Array, distance: Array, kernel: Any, kdtree: StaticKDTree, jobs: int
+) -> None:
+    lower_bound, columns = np.empty(len(rows), rows.dtype), transpose_points(kdtree)
+    found = np.empty(near.shape, np.int32)
 
     def search(leaves: Array) -> None:
         find_nearest(kdtree, columns, leaves, found, lower_bound, kernel)
 
     leaves = np.flatnonzero(kdtree.nodes["child"] < 0)
     size = min(LEAVES_PER_CALL, -(-len(leaves) // (4 * jobs)))
-    share(search, parts_of(leaves, size), jobs)
+    map_chunks(search, split_chunks(leaves, size), jobs)
     near[kdtree.vertex] = kdtree.vertex[found]
     measure_pairs(rows, near, distance, kernel)
 
@@ -94,6 +91,4 @@ def _scan(rows: Array, near: Array, distance: Array, kernel: Any, jobs: int) -> 
         scan_some(rows[chosen], part[0], rows, tiles, near[chosen], distance[chosen], kernel)
 
     size = min(WORK_PER_CALL // max(1, rows.size), -(-n // jobs))
-    map_chunks(look, split_chunks(names, max(1, size)), jobs)
-    metric.check_defined(distance.ravel(), lambda i: f"example {i // k} and another one")
-    return near, distance
+    map_chunks(scan, split_chunks(np.arange(n), max(1, size)), jobs)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from opforest._utils.blas import one_blas_thread
 from opforest._utils.chunks import concatenate_results, map_chunks, split_chunks
-from opforest.core.conquest.kdtree import ANY, find_conquerors_in_tree
-from opforest.core.conquest.matmul import find_conquerors_by_products
+from opforest.core.conquest.kdtree import ANY, find_conquerors_in_kdtree
+from opforest.core.conquest.matmul import find_conquerors_by_matmul
 from opforest.core.conquest.scan import GROUP, Ranking, find_conquerors
 from opforest.core.kdtree.dynamic import DynamicKDTree
 from opforest.core.metrics.metric import Metric

@@ -26,7 +26,9 @@ def make_density_model(
     density, n = nodes.density.astype(np.float64), len(nodes.X)
     clipped = np.clip(density, 1, MAX_DENSITY)
     require(np.allclose(clipped, density, 1e-6, 0), "a density is not from 1 to 1000.")
-    hills = Hills(clipped, nodes.cost.astype(np.float64), find_roots(nodes.pred), nodes.pred)
+    hills = DensityArrays(
+        clipped, nodes.cost.astype(np.float64), find_roots(nodes.pred), nodes.pred
+    )
     check_hills(hills, scale.astype(np.float64), n, k)
     is_constant = np.array_equal(nodes.label, nodes.label[hills.root])
     require(is_constant, "a label differs from that of its root.")

@@ -230,7 +230,9 @@ def _keep_paths(nodes: Nodes) -> OPFClassifier:
     weight: Any = measure_edges(rows, nodes.pred, metric.kernel)
     cuts, lines = np.zeros(len(rows), np.int64), PrototypeTrees(root, nodes.pair)
     model = TreeModel(label, nodes.pred, weight, cuts, _costs_along(nodes.pred, weight))
-    parts = ForestState(metric, rows, model, np.arange(len(rows)), 0, lines=lines, grown_by="opfi")
+    parts = ForestState(
+        metric, rows, model, np.arange(len(rows)), 0, prototype_trees=lines, grown_by="opfi"
+    )
     classifier = OPFClassifier(METRIC, update="opfi")
-    classifier._keep(build_checked(parts, len(classes)), classes)
+    classifier.set_forest(build_checked(parts, len(classes)), classes)
     return classifier
