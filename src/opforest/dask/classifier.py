@@ -228,7 +228,8 @@ class DaskOPFClassifier(OPFClassifier):
             empty = np.empty((0, n_columns), dtype)
             shape = {"chunks": (matrix.chunks[0], n_columns)}
         shared = self._send_model(), method, empty, arguments
-        return da.map_blocks(opforest_answer, matrix, *shared, meta=empty, **shape)
+        blocks: da.Array = da.map_blocks(opforest_answer, matrix, *shared, meta=empty, **shape)
+        return blocks
 
     def _send_model(self) -> Any:
         """Return a task whose result is the current model."""
