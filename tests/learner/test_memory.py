@@ -1,10 +1,14 @@
 """A learner without memory: what is in the file stays there, and the error says so."""
 
+import threading
+from pathlib import Path
+
 import numpy as np
 import pytest
 from tests.support.shortage import no_memory
 
-from opforest import Learner
+from opforest import Learner, StoreError
+from opforest._utils import chunks
 from opforest.learner import replica as memory
 from opforest.learner import session as opened
 
@@ -43,3 +47,29 @@ def test_a_snapshot_is_never_needed(learner, monkeypatch):
     X = np.arange(20.0)[:, None]
     assert learner.learn(X, ["a"] * 20).learned == 20
     assert len(learner) == 24
+
+
+@pytest.mark.parametrize("start", ["refused", "no memory", "dead"])
+def test_opening_waits_for_no_thread_that_does_not_start(learner, monkeypatch, start):
+    """Without memory a thread may die while it starts, and ``Thread.start`` waits forever."""
+    starts = []
+
+    def fail(*_):
+        starts.append(1)
+        if start == "refused":
+            raise RuntimeError("can't start new thread")
+        if start == "no memory":
+            no_memory()
+
+    learner.close()
+    monkeypatch.setattr(chunks, "start_new_thread", fail)
+    monkeypatch.setattr(threading.Thread, "start", lambda _: pytest.fail("it would wait forever"))
+    with Learner(learner.path) as again:
+        assert starts
+        assert len(again) == 4
+    content = bytearray(Path(learner.path).read_bytes())
+    at = content.rindex(b"p")  # a key, in the index
+    content[at] = ord("x")
+    Path(learner.path).write_bytes(content)
+    with pytest.raises(StoreError, match="the file is damaged"):
+        Learner(learner.path)

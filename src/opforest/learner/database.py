@@ -16,12 +16,12 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+from opforest._utils.chunks import call_together
 from opforest._utils.interrupts import defer_interrupts
 from opforest.learner.acknowledged import Acknowledged, read_acknowledged
 from opforest.learner.errors import StoreError, explaining
@@ -64,8 +64,7 @@ class Database(ABC):
         self._changes = 0  # number counted in the file
         self._claim = Claim(path, self.file)
         self._acknowledged = Acknowledged(f"{self.file}-ack")
-        self._checking: ThreadPoolExecutor | None = None
-        self._checker: sqlite3.Connection | None = None
+        self._checker: sqlite3.Connection | None = None  # its pages are still to be checked
         self._looking = threading.RLock()
         self._open(make)
 
@@ -158,7 +157,7 @@ class Database(ABC):
         """Return how many changes the file has counted."""
 
     def _prepare(self) -> None:
-        """Make the file a store if it is empty; begin to check its pages if not."""
+        """Make the file a store if it is empty."""
         database = self._writer
         is_new = _is_new(database)
         if not self.read_only:
@@ -173,23 +172,50 @@ class Database(ABC):
             self._empty_log()
             self._changes = self._count_changes(database)
             self._acknowledged.note(self._changes)
-        self._checking = ThreadPoolExecutor(1)
         self._checker = self._connect(read_only=True)
-        self._checked = self._checking.submit(_check_pages, self.path, self._checker)
 
-    def finish_opening(self) -> None:
-        """Wait until all pages are checked, which happens while the model is made."""
-        if self._checking is not None:
-            self._checked.result()
+    def call_and_check(self, call: Callable[[], None]) -> None:
+        """Call a function while another thread checks all pages of the file.
+
+        Raise a ``StoreError`` if the file is damaged, the index of keys included, whatever else
+        the function raises: damage is the likely cause of it.
+        """
+        failed: list[Exception] = []
+
+        def run() -> None:
+            try:
+                call()
+            except Exception as error:
+                failed.append(error)
+            except BaseException:  # Ctrl-C need not wait for the other thread
+                self._stop_checking()
+                raise
+
+        call_together(run, self._check_pages)
+        if failed:
+            raise failed.pop()  # no cycle of references keeps the file open
+
+    def _check_pages(self) -> None:
+        if self._checker is None:
+            return
+        with closing(self._checker), explaining(self.path):
+            found = self._checker.execute("PRAGMA integrity_check(3)").fetchall()
+        if found != [("ok",)]:
+            raise StoreError(
+                f"{self.path}: the file is damaged: restore a copy, or export what can be read "
+                f"({'; '.join(str(line) for (line,) in found)[:300]})."
+            )
+
+    def _stop_checking(self) -> None:
+        with suppress(sqlite3.Error):  # it has finished
+            if self._checker is not None:
+                self._checker.interrupt()
 
     @defer_interrupts
     def close(self) -> None:
         """Close the file. Whatever an error has left open is closed by the next call."""
-        if self._checking is not None:
-            if self._checker is not None:
-                with suppress(sqlite3.Error):  # it has finished
-                    self._checker.interrupt()
-            self._checking.shutdown()
+        if self._checker is not None:
+            self._checker.close()
         writer = getattr(self, "_writer", None)
         try:
             if writer is not None:
@@ -316,20 +342,3 @@ def _is_new(database: sqlite3.Connection) -> bool:
     (application,) = database.execute("PRAGMA application_id").fetchone()
     (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     return bool(application == 0 and tables == 0)
-
-
-def _check_pages(path: str, database: sqlite3.Connection) -> None:
-    """Raise a ``StoreError`` if a file is damaged, the index of keys included.
-
-    It is no method: the thread that runs it must not keep a store alive that nobody else has.
-    """
-    try:
-        with explaining(path):
-            found = database.execute("PRAGMA integrity_check(3)").fetchall()
-    finally:
-        database.close()
-    if found != [("ok",)]:
-        raise StoreError(
-            f"{path}: the file is damaged: restore a copy, or export what can be read "
-            f"({'; '.join(str(line) for (line,) in found)[:300]})."
-        )

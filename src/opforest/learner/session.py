@@ -58,10 +58,7 @@ class OpenStore:
             self._begin(read_only)
             with explaining(self.path):
                 self._settle(wanted, metric, told)
-                try:
-                    self._load()
-                finally:
-                    self._store.finish_opening()
+                self._store.call_and_check(self._load)
                 self._store.upgrade()
                 if not read_only and self._store.get("scrub"):
                     self._store.scrub()
