@@ -415,6 +415,29 @@ def test_exported_examples_make_the_same_model(learner, tmp_path):
     assert model.predict([[2.5, 0]]).tolist() == ["high"]
 
 
+@pytest.mark.parametrize("end", ["", "-wal", "-shm", "-lock", "-ack", "-journal"])
+@pytest.mark.parametrize("how", ["same path", "other spelling", "symbolic link", "hard link"])
+def test_a_store_is_not_exported_over_itself(learner, tmp_path, end, how):
+    own = Path(f"{learner.path}{end}")
+    target = {"same path": own, "other spelling": tmp_path / "." / "x" / ".." / own.name}.get(
+        how, tmp_path / "link.opforest"
+    )
+    (tmp_path / "x").mkdir()
+    if how == "symbolic link":
+        target.symlink_to(own)
+    elif how == "hard link":
+        own.touch()
+        target.hardlink_to(own)
+    before = {file.name: file.read_bytes() for file in tmp_path.glob("a.db*")}
+    for format in (None, "csv"):
+        with pytest.raises(ValueError, match="is a file of this store: choose another name"):
+            learner.export(target, format)
+    assert {file.name: file.read_bytes() for file in tmp_path.glob("a.db*")} == before
+    target.unlink() if how == "hard link" else None
+    learner.learn([[9.0, 9]], ["high"])
+    assert learner.audit().ok
+
+
 def test_memory_keeps_nothing(learner):
     with Learner(":memory:") as one, Learner(":memory:") as other:
         one.learn([[0.0]], [1])

@@ -233,6 +233,8 @@ class Answering(OpenStore):
             and examples without labels, have room in CSV, TSV, Parquet, Arrow and NDJSON.
         """
         target = os.fspath(path)
+        if self._store.is_own_file(target):
+            raise ValueError(f"{target} is a file of this store: choose another name.")
         if format is None and target.endswith(".opforest"):
             from opforest.persistence.files import save
 

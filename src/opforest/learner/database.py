@@ -33,6 +33,9 @@ T = TypeVar("T")
 #: The name of a store that is gone when it is closed.
 MEMORY = ":memory:"
 
+#: What follows the name of a store in the names of its files, which SQLite and we write.
+ENDINGS = ("", "-wal", "-shm", "-journal", "-lock", "-ack")
+
 #: Seconds to wait for others who read, or who are about to leave.
 PATIENCE = 5.0
 
@@ -307,6 +310,16 @@ class Database(ABC):
     def check_place(self) -> None:
         """Raise a ``StoreError`` if the file is no longer where it was opened."""
         self._claim.check_place()
+
+    def is_own_file(self, path: str) -> bool:
+        """Return whether this is a file of the store, under any name."""
+        if self.path == MEMORY:
+            return False
+        own = [self.file + ending for ending in ENDINGS]
+        identity = identity_of(path)
+        if identity is not None and identity in map(identity_of, own):
+            return True
+        return os.path.normcase(os.path.realpath(path)) in map(os.path.normcase, own)
 
     @defer_interrupts
     def scrub(self) -> None:
