@@ -49,7 +49,7 @@ def make_store(path: Path, kind: str, log: bool) -> None:
         learner.learn(X[:80], y[:80], KEYS[:80])
         learner.forget(KEYS[10:14])
         learner.learn(X[80:85], y[80:85])
-        learner._take_snapshot()
+        learner.session.take_snapshot()
         learner.correct(KEYS[3], "late") if log else None
         for begin in range(85, 120, 7):
             end = begin + 7
@@ -57,7 +57,7 @@ def make_store(path: Path, kind: str, log: bool) -> None:
         if log:
             for ending in ("", "-wal", "-ack"):
                 shutil.copy(f"{live}{ending}", f"{path}{ending}")
-        learner._unsaved = 0
+        learner.session.unsaved = 0
     if not log:
         shutil.copy(live, path)
     for left in path.parent.glob("live.db*"):
@@ -70,13 +70,13 @@ def facts(learner: Learner) -> object:
     stats = learner.stats()
     for name in ("store", "bytes_on_disk", "bytes_in_memory", "commits", "commit_seconds"):
         del stats[name]
-    found = learner._store.find(keys)
+    found = learner.session.store.find(keys)
     path = learner.explain(X[0])
     return (
         keys, rows.tolist(), labels.tolist(), stats, sorted(found), len(found),
         learner.predict(X).tolist(), learner.predict_proba(X[:5]).tolist(),
-        [step.key for step in path.steps], [row.time for row in learner._store.last(200)],
-        learner._store.scores(50), learner._store.next_id(), learner.settings,
+        [step.key for step in path.steps], [row.time for row in learner.session.store.last(200)],
+        learner.session.store.scores(50), learner.session.database.next_id(), learner.settings,
     )  # fmt: skip
 
 
@@ -192,7 +192,7 @@ class Interrupts:
         "learn again": lambda s: s.learn(X[20:25] + 1, Y[20:25], KEYS[20:25], replace=True),
         "forget": lambda s: s.forget(KEYS[30:33]),
         "label": lambda s: s.correct(KEYS[:3], ["late", "left", "left"]),
-        "snapshot": lambda s: s._take_snapshot(),
+        "snapshot": lambda s: s.session.take_snapshot(),
         "explain": lambda s: s.explain(X[0]),
     }
 
@@ -251,7 +251,7 @@ class Interrupts:
             path = Flips._copy(self, self.stores[kind])
             learner = Learner(path)
             if name == "close":
-                learner._unsaved = 1000
+                learner.session.unsaved = 1000
                 self._run(said, rng, learner.close)
                 learner.close()  # again, in case it was interrupted before it had begun
             else:

@@ -18,9 +18,8 @@ import pytest
 
 from opforest import Learner, StoreError
 from opforest.learner import database as database_module
-from opforest.learner import learner as module
-from opforest.learner import session as opened
-from opforest.learner import store as store_module
+from opforest.learner import replica
+from opforest.learner import session as session_module
 
 KILLS = Path(__file__).parents[1] / "support" / "kills.py"
 
@@ -58,7 +57,7 @@ def test_a_hundred_kills_lose_nothing_and_bring_nothing_back(tmp_path):
 def test_no_byte_of_what_was_forgotten_is_left(tmp_path, monkeypatch, snapshots):
     """Neither features nor keys nor labels, however the pages of the file were filled before."""
     path = tmp_path / "a.db"
-    monkeypatch.setattr(opened, "SNAPSHOT_EVERY", 100 if snapshots else 10**9)
+    monkeypatch.setattr(session_module, "SNAPSHOT_EVERY", 100 if snapshots else 10**9)
     rng = random.Random(0)
     with Learner(path) as learner:
         known = {}
@@ -91,7 +90,7 @@ def test_no_byte_of_what_was_forgotten_is_left(tmp_path, monkeypatch, snapshots)
 
 def test_secure_delete_alone_would_leave_traces(tmp_path, monkeypatch):
     """So a test of traces that finds none says something."""
-    monkeypatch.setattr(store_module.Store, "scrub", lambda self: self._empty_log())
+    monkeypatch.setattr(database_module.Database, "scrub", lambda self: self._empty_log())
 
     def traces(gone):
         return set(gone) & {
@@ -126,7 +125,7 @@ def test_a_kill_between_forgetting_and_wiping_is_made_good(tmp_path, monkeypatch
 
     learner = Learner(path)
     learner.learn(X, y, keys)
-    monkeypatch.setattr(store_module.Store, "scrub", killed)
+    monkeypatch.setattr(database_module.Database, "scrub", killed)
     with pytest.raises(Killed):
         learner.forget(keys[:10])
     for name in ("", "-wal"):  # the files as a kill would leave them
@@ -149,7 +148,7 @@ def test_an_interrupt_between_disk_and_model_is_made_good(tmp_path, monkeypatch)
             raise KeyboardInterrupt
 
         for method, arguments in (("learn", (X[50:], y[50:], keys[50:])), ("forget", (keys[:5],))):
-            monkeypatch.setattr(module.Memory, method, interrupted)
+            monkeypatch.setattr(replica.ModelReplica, method, interrupted)
             with pytest.raises(KeyboardInterrupt):
                 getattr(learner, method)(*arguments)
             monkeypatch.undo()
@@ -223,7 +222,7 @@ def test_readers_in_other_threads_see_whole_models(tmp_path):
 
 def test_a_reader_that_holds_on_is_waited_for_and_then_told_of(tmp_path, monkeypatch):
     """While somebody reads an old state of the file, the log that has it cannot be emptied."""
-    monkeypatch.setattr(database_module, "PATIENCE", 0.05)
+    monkeypatch.setattr(database_module, "TIMEOUT", 0.05)
     path = tmp_path / "a.db"
     X, y, keys = some(50)
     with Learner(path) as learner:
@@ -231,7 +230,7 @@ def test_a_reader_that_holds_on_is_waited_for_and_then_told_of(tmp_path, monkeyp
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN")
         other.execute("SELECT count(*) FROM example").fetchone()
-        with pytest.warns(RuntimeWarning, match="another program keeps reading"):
+        with pytest.warns(RuntimeWarning, match="another program is reading"):
             learner.forget(keys[:5])
         assert len(learner) == 45
         other.close()
@@ -244,7 +243,7 @@ def test_a_full_disk_changes_nothing(tmp_path):
     X, y, keys = some(3000)
     with Learner(tmp_path / "a.db") as learner:
         learner.learn(X[:500], y[:500], keys[:500])
-        database = learner._store._writer
+        database = learner.session.database.writer
         (pages,) = database.execute("PRAGMA page_count").fetchone()
         database.execute(f"PRAGMA max_page_count = {pages + 2}")
         with pytest.raises(StoreError, match=r"the disk is full.*Nothing was changed"):
@@ -293,7 +292,7 @@ print(json.dumps([known, len(learner), learner.audit().ok, said[0]]))
 def test_a_disk_that_is_too_full_to_wipe_says_so_and_wipes_later(tmp_path, monkeypatch):
     """What was forgotten is out of the table; the file is rewritten when there is room again."""
     for name in ("SNAPSHOT_EVERY", "SNAPSHOT_AT_END"):  # deleting one would fill the disk before
-        monkeypatch.setattr(opened, name, 10**9)
+        monkeypatch.setattr(session_module, name, 10**9)
     path = tmp_path / "a.db"
     X, y, keys = some(3000)
     code = f"""
@@ -314,7 +313,7 @@ os._exit(0)
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True
     )
     said, known = json.loads(done.stdout)
-    assert "out of the model and out of the table, but traces may be left" in said
+    assert "gone from the model and from the table, but traces may be left" in said
     assert known == 2980
     with Learner(path) as learner:
         assert len(learner) == 2980
@@ -366,7 +365,7 @@ def test_a_damaged_file_is_never_a_wrong_model(tmp_path):
     X, y, keys = some(400)
     with Learner(path) as learner:
         learner.learn(X, y, keys)
-        learner._take_snapshot()
+        learner.session.take_snapshot()
         before = learner.model.forest_.cost.tolist(), learner.predict(X).tolist()
     whole = path.read_bytes()
     rng = random.Random(0)
@@ -400,7 +399,7 @@ def test_an_audit_finds_rows_that_are_not_as_they_were_written(tmp_path):
     X, y, keys = some(1500)
     with Learner(path) as learner:
         learner.learn(X, y, keys)
-        assert learner._store.snapshot() is not None
+        assert learner.session.store.snapshot() is not None
     database = sqlite3.connect(path)
     database.execute(
         "UPDATE example SET y = 'left' WHERE id = (SELECT min(id) FROM example WHERE y = 'right')"
@@ -450,26 +449,26 @@ def test_a_clock_that_goes_back_changes_nothing(tmp_path, monkeypatch):
         for begin in range(0, 40, 10):
             learner.learn(X[begin : begin + 10], y[begin : begin + 10], keys[begin : begin + 10])
         assert learner.rows()[0] == keys
-        assert [row.name for row in learner._store.last(3)] == keys[:-4:-1]
+        assert [row.name for row in learner.session.store.last(3)] == keys[:-4:-1]
     with Learner(tmp_path / "a.db") as learner:
         assert learner.rows()[0] == keys
         assert learner.audit().ok
 
 
 def test_a_model_larger_than_the_limit_goes_without_a_snapshot(tmp_path, monkeypatch):
-    monkeypatch.setattr(opened, "SNAPSHOT_EVERY", 10)
+    monkeypatch.setattr(session_module, "SNAPSHOT_EVERY", 10)
     X, y, keys = some(2000)
     with Learner(tmp_path / "a.db") as learner:
-        learner._store._writer.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 50_000)
+        learner.session.database.writer.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 50_000)
         learner.learn(X, y, keys)
-        assert learner._store.snapshot() is None
+        assert learner.session.store.snapshot() is None
         learner.learn(X[:5] + 1, y[:5])
     with Learner(tmp_path / "a.db") as learner:
         assert len(learner) == 2005
         assert learner.audit().ok
         learner.learn(X[:20] + 2, y[:20])
-        learner._take_snapshot()
-        assert learner._store.snapshot() is not None
+        learner.session.take_snapshot()
+        assert learner.session.store.snapshot() is not None
 
 
 def test_a_snapshot_and_the_rows_after_it_are_the_table(tmp_path):
@@ -477,10 +476,10 @@ def test_a_snapshot_and_the_rows_after_it_are_the_table(tmp_path):
     with Learner(tmp_path / "a.db") as learner:
         learner.learn(X[:200], y[:200], keys[:200])
         learner.forget(keys[20:40])
-        learner._take_snapshot()
+        learner.session.take_snapshot()
         learner.learn(X[200:], y[200:], keys[200:])
         learner.correct(keys[300], "third")
-        learner._unsaved = 0  # no other snapshot at the end
+        learner.session.unsaved = 0  # no other snapshot at the end
     with Learner(tmp_path / "a.db") as learner:
         assert learner.audit().ok
         learner.forget(keys[:10] + keys[300:310])

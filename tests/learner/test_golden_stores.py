@@ -80,7 +80,7 @@ def test_ids_of_a_snapshot_without_checksum_are_compared(store):
     for _ in range(2):
         with Learner(path) as learner:
             check(learner, golden, "before")
-            learner._unsaved = 0
+            learner.session.unsaved = 0
 
 
 def test_an_older_version_is_told_to_leave_a_store_alone(store, monkeypatch):

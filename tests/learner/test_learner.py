@@ -92,7 +92,7 @@ class Machine(RuleBasedStateMachine):
     @rule(kept=st.booleans())
     def reopen(self, kept):
         if not kept:
-            self.learner._take_snapshot()
+            self.learner.session.take_snapshot()
         self.learner.close()
         self.learner = Learner(self.path)
 
@@ -113,11 +113,11 @@ class Machine(RuleBasedStateMachine):
 
     def ids(self):
         """Return the ids in the table."""
-        return [row.id for row in self.learner._store.rows()]
+        return [row.id for row in self.learner.session.store.rows()]
 
     @rule()
     def snapshot(self):
-        self.learner._take_snapshot()
+        self.learner.session.take_snapshot()
 
     @invariant()
     def is_the_model_of_the_table(self):
@@ -157,7 +157,7 @@ def test_snapshots_of_older_versions_keep_the_ids_of_the_table(tmp_path):
         opforest.save(OPFClassifier().fit(X[stay], [y[i] for i in stay]), tmp_path / "m")
         ids = np.array(stay, "<i8") + 1
         model = (tmp_path / "m").read_bytes()
-        learner._store.take_snapshot(Snapshot(9, ids.tobytes(), model))
+        learner.session.store.save_snapshot(Snapshot(9, ids.tobytes(), model))
         learner.learn([[8.0]], ["b"])
     with Learner(tmp_path / "a.db") as again:
         assert again.model.forest_.ids.tolist() == [*ids.tolist(), 9]
@@ -275,7 +275,7 @@ def test_labels_come_back_as_they_were(tmp_path, y, kind):
         ([[0.0, 1], [1, 1]], {"low", "high"}, None, "in the order of the rows, got set"),
         ([[0.0, 1]], {"low": 1}, None, "in the order of the rows, got dict"),
         ([[0.0, 1], [1, 1]], ["low"] * 2, {"x", "y"}, "keys must be a list, in the order"),
-        ([[0.0, 1]], ["low"], 5, "keys must be text, or a list of texts, got 5"),
+        ([[0.0, 1]], ["low"], 5, "keys must be text, or a list of text, got 5"),
         (np.ma.array([[0.0, 1]], mask=[[True, False]]), ["low"], None, "are masked"),
         (np.array([["2020-01-01"] * 2], "datetime64[D]"), ["low"], None, "got datetime64"),
         (np.array([[1j, 2]]), ["low"], None, "got complex128"),
@@ -383,7 +383,7 @@ def test_a_function_is_passed_again(tmp_path):
 
     with Learner(tmp_path / "a.db", metric=taxi) as learner:
         learner.learn([[0.0], [1], [4]], [0, 0, 1])
-        learner._take_snapshot()
+        learner.session.take_snapshot()
     with pytest.raises(StoreError, match="the function 'taxi', which no file holds"):
         Learner(tmp_path / "a.db")
     with Learner(tmp_path / "a.db", metric=taxi) as learner:

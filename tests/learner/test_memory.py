@@ -9,8 +9,8 @@ from tests.support.shortage import no_memory
 
 from opforest import Learner, StoreError
 from opforest._utils import chunks
-from opforest.learner import replica as memory
-from opforest.learner import session as opened
+from opforest.learner import replica
+from opforest.learner import session as session_module
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def learner(tmp_path):
 
 def test_nothing_is_written_if_there_is_no_memory_to_check(learner, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(memory.Memory, "check", no_memory)
+        patch.setattr(replica.ModelReplica, "check", no_memory)
         with pytest.raises(MemoryError):
             learner.learn([[0.4]], ["c"], ["t"])
     assert len(learner) == 4
@@ -32,7 +32,7 @@ def test_nothing_is_written_if_there_is_no_memory_to_check(learner, monkeypatch)
 @pytest.mark.parametrize("what", ["learn", "forget"])
 def test_a_change_that_is_in_the_file(learner, monkeypatch, what):
     with monkeypatch.context() as patch:
-        patch.setattr(memory.Memory, what, no_memory)
+        patch.setattr(replica.ModelReplica, what, no_memory)
         with pytest.raises(MemoryError, match="the change is in the file") as error:
             learner.learn([[0.4]], ["c"], ["t"]) if what == "learn" else learner.forget("p")
         assert type(error.value) is MemoryError
@@ -42,8 +42,8 @@ def test_a_change_that_is_in_the_file(learner, monkeypatch, what):
 
 
 def test_a_snapshot_is_never_needed(learner, monkeypatch):
-    monkeypatch.setattr(opened, "SNAPSHOT_EVERY", 1)
-    monkeypatch.setattr(memory, "save", no_memory)
+    monkeypatch.setattr(session_module, "SNAPSHOT_EVERY", 1)
+    monkeypatch.setattr(replica, "save", no_memory)
     X = np.arange(20.0)[:, None]
     assert learner.learn(X, ["a"] * 20).learned == 20
     assert len(learner) == 24

@@ -69,7 +69,7 @@ def test_a_fork_does_not_wait_for_a_thread_that_it_does_not_have(path):
     with Learner(path) as learner:
 
         def work():
-            with learner._lock:
+            with learner.session.lock:
                 is_held.set()
                 stop.wait(60)
 
@@ -106,7 +106,7 @@ def test_a_fork_must_open_the_store_itself(path):
 def test_what_is_not_made_yet_cannot_be_read(tmp_path):
     path = tmp_path / "new.db"
     path.touch()
-    with pytest.raises(StoreError, match="nobody has made a store of it yet"):
+    with pytest.raises(StoreError, match="the file is empty"):
         Learner(path, read_only=True)
     with Learner(path):  # its maker is killed before the settings are there
         database = sqlite3.connect(path)
@@ -146,7 +146,7 @@ def test_a_pipe_is_no_store(tmp_path):
 
 def test_probabilities_and_classes_are_of_one_moment(path):
     with Learner(path) as learner:
-        memory, rows = learner._queries([[0.1], [0.9]])
+        memory, rows = learner.session.prepare_queries([[0.1], [0.9]])
         labels, classes, shares = memory.predict_proba(rows)
         assert labels.tolist() == learner.predict([[0.1], [0.9]]).tolist()
         assert classes.tolist() == learner.model.classes_.tolist()
