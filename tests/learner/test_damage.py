@@ -59,7 +59,7 @@ def replace_bytes(path, old, new, which):
 @pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_key_that_differs_in_table_and_index_is_noticed(path, which, read_only):
-    """Formerly it was not; then the key was unknown, could not be forgotten, and came twice."""
+    """Otherwise the key is unknown, cannot be forgotten, and can be learned twice."""
     assert replace_bytes(path, b"key-007", b"key-p07", which) == 2
     with pytest.raises(StoreError, match="the file is damaged"):
         Learner(path, read_only=read_only)
@@ -112,7 +112,7 @@ def test_other_damage_is_noticed(path, statement, message):
 
 @pytest.mark.parametrize("column", ["x = zeroblob(16)", "y = 'left!'", "time = time + 1"])
 def test_an_example_that_is_not_as_it_was_written_is_not_used(path, column):
-    """It is in the snapshot, so the model is right; whoever asks for the example is told."""
+    """The snapshot has it, so the model is right; reading the example raises an error."""
     edit(path, f"UPDATE example SET {column} WHERE id = 8")
     with Learner(path) as learner:
         for call in (

@@ -89,7 +89,7 @@ def test_no_byte_of_what_was_forgotten_is_left(tmp_path, monkeypatch, snapshots)
 
 
 def test_secure_delete_alone_would_leave_traces(tmp_path, monkeypatch):
-    """So a test of traces that finds none says something."""
+    """Without the rewriting of the file, the test of traces fails."""
     monkeypatch.setattr(database_module.Database, "scrub", lambda self: self._empty_log())
 
     def traces(gone):
@@ -109,7 +109,7 @@ def test_secure_delete_alone_would_leave_traces(tmp_path, monkeypatch):
     else:
         pytest.fail("no trace was left")
     monkeypatch.undo()
-    with Learner(path):  # a note says that wiping is due
+    with Learner(path):  # an entry in the table records that wiping is due
         assert not traces(gone)
 
 
@@ -152,7 +152,7 @@ def test_an_interrupt_between_disk_and_model_is_made_good(tmp_path, monkeypatch)
             with pytest.raises(KeyboardInterrupt):
                 getattr(learner, method)(*arguments)
             monkeypatch.undo()
-            assert learner.predict(X[:1]).tolist() == [y[0]]  # made anew
+            assert learner.predict(X[:1]).tolist() == [y[0]]  # loaded again
             assert learner.audit().ok
         assert len(learner) == 55
 
@@ -266,24 +266,24 @@ y = (X[:, 0] > 0.5).astype(int)
 learner = opforest.Learner({str(tmp_path / "a.db")!r})
 learner.learn(X[:100], y[:100])
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
-said = []
+errors = []
 for begin in range(100, 20000, 3000):
     try:
         learner.learn(X[begin : begin + 3000], y[begin : begin + 3000])
     except opforest.StoreError as error:
-        said.append(str(error))
+        errors.append(str(error))
 known = len(learner)
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 learner.learn(X[:1] + 2, y[:1])
-print(json.dumps([known, len(learner), learner.audit().ok, said[0]]))
+print(json.dumps([known, len(learner), learner.audit().ok, errors[0]]))
 """
     done = subprocess.run(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True
     )
-    known, later, ok, said = json.loads(done.stdout)
+    known, later, ok, error = json.loads(done.stdout)
     assert ok
     assert later == known + 1
-    assert "Nothing was changed" in said
+    assert "Nothing was changed" in error
     with Learner(tmp_path / "a.db") as learner:
         assert len(learner) == later
         assert learner.audit().ok
@@ -312,8 +312,8 @@ os._exit(0)
     done = subprocess.run(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True
     )
-    said, known = json.loads(done.stdout)
-    assert "gone from the model and from the table, but traces may be left" in said
+    error, known = json.loads(done.stdout)
+    assert "gone from the model and from the table, but traces may be left" in error
     assert known == 2980
     with Learner(path) as learner:
         assert len(learner) == 2980
@@ -323,8 +323,8 @@ os._exit(0)
         assert learner.audit().ok
 
 
-def as_nobody(code):
-    """Run code as a user who may write nothing; importing comes first, while it is allowed."""
+def run_as_nobody(code):
+    """Run code as a user without write permission, after the imports."""
     first = "import os\nimport numpy, opforest, opforest.learner\n"
     drop = "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n" if os.getuid() == 0 else ""
     return subprocess.run(
@@ -342,7 +342,7 @@ def test_a_read_only_folder_can_be_read():
         (folder / "a.db-lock").unlink()
         path.chmod(0o444)
         folder.chmod(0o555)
-        done = as_nobody(f"""
+        done = run_as_nobody(f"""
 print(len(opforest.Learner({str(path)!r}, read_only=True)))
 for name in ("a.db", "new.db"):
     try:
@@ -360,7 +360,7 @@ for name in ("a.db", "new.db"):
 
 
 def test_a_damaged_file_is_never_a_wrong_model(tmp_path):
-    """Whatever byte is wrong: an error that says so, or exactly the model as it was."""
+    """Any wrong byte is an error, or changes nothing in the model."""
     path = tmp_path / "a.db"
     X, y, keys = some(400)
     with Learner(path) as learner:

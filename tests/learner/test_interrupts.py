@@ -1,7 +1,7 @@
 """Ctrl-C at the lines of opening, changing and closing a store: all is as before, or as after.
 
-The signal is a real one, sent when a line is about to be executed, so whoever delays interrupts is
-tested as well.
+The signal is a real one, sent when a line is about to be executed, so ``defer_interrupts`` is tested
+as well.
 """
 
 import os
@@ -85,7 +85,7 @@ def table_of(learner):
     return dict(zip(keys, zip(map(tuple, X.tolist()), y.tolist(), strict=True), strict=True))
 
 
-#: What is done to a store of 50 examples.
+#: Operations on a store of 50 examples.
 CHANGES = {
     "learn": lambda learner: learner.learn(X[50:55], Y[50:55], KEYS[50:55]),
     "forget": lambda learner: learner.forget(KEYS[10:13]),
@@ -97,7 +97,7 @@ CHANGES = {
 
 
 def look(path):
-    """Return the table of a store that nobody holds any more; another thread opens it."""
+    """Return the table of a closed store, which another thread opens."""
     assert not file_lock._descriptors
     assert not +file_lock._stores
     found = []
@@ -116,7 +116,7 @@ def look(path):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder in memory where that is possible: waiting for the disk is not what is tested."""
+    """A folder in memory if possible, to save time."""
     if not os.access("/dev/shm", os.W_OK):
         yield tmp_path
         return

@@ -63,7 +63,7 @@ class Machine(RuleBasedStateMachine):
             self.renew = True
 
     def settle(self):
-        """Learn the preparation anew, if an example went that it was learned from."""
+        """Refit the preparation if an example was removed on which it was fitted."""
         if self.renew or not self.founders:
             self.founders = set(self.table)
         self.renew = False
@@ -76,7 +76,7 @@ class Machine(RuleBasedStateMachine):
             batch = {k: (x, *seen, label) for k, (x, _, label) in batch.items()}
         batch = {k: (self.row(x, color), label if self.semi else label or "a")
                  for k, (x, color, label) in batch.items()}  # fmt: skip
-        # Both colors are known, whoever came first; and numbers are not all missing.
+        # Both colors occur in the first batch, and so do numbers.
         if self.prepared and not self.table:
             batch |= {"red": ((0.0, "red"), "a"), "blue": ((5.0, "blue"), "b")}
         X, y = [list(row) for row, _ in batch.values()], [label for _, label in batch.values()]

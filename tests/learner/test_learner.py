@@ -50,7 +50,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(batch=st.dictionaries(key, st.tuples(point, st.sampled_from("abc")), max_size=12))
     def learn(self, batch):
-        """Learn, in their order, what is new; the table has what is known already."""
+        """Learn new examples, in their order, beside known ones."""
         X = np.array([x for x, _ in batch.values()], float).reshape(-1, 2)
         y = [label for _, label in batch.values()]
         before = dict(self.table)
@@ -98,7 +98,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(x=point)
     def forget_the_conqueror(self, x):
-        """Forget who is named, by key and by id, and nobody else."""
+        """Forget exactly the conqueror that the explanation names."""
         if not self.table:
             return
         path = self.learner.explain([*map(float, x)])
@@ -272,10 +272,10 @@ def test_labels_come_back_as_they_were(tmp_path, y, kind):
         ([[0.0, 1]], ["\ud800"], None, "valid Unicode"),
         ([[0.0, 1]], ["x" * 300], None, "at most 256 characters"),
         ([[0.0, 1]], "low", None, "labels must be a list"),
-        ([[0.0, 1], [1, 1]], {"low", "high"}, None, "in the order of the rows, got set"),
-        ([[0.0, 1]], {"low": 1}, None, "in the order of the rows, got dict"),
-        ([[0.0, 1], [1, 1]], ["low"] * 2, {"x", "y"}, "keys must be a list, in the order"),
-        ([[0.0, 1]], ["low"], 5, "keys must be text, or a list of text, got 5"),
+        ([[0.0, 1], [1, 1]], {"low", "high"}, None, "one label for each row, got set"),
+        ([[0.0, 1]], {"low": 1}, None, "one label for each row, got dict"),
+        ([[0.0, 1], [1, 1]], ["low"] * 2, {"x", "y"}, "a list of text in the order of the rows, got set"),
+        ([[0.0, 1]], ["low"], 5, "a list of text in the order of the rows, got 5"),
         (np.ma.array([[0.0, 1]], mask=[[True, False]]), ["low"], None, "are masked"),
         (np.array([["2020-01-01"] * 2], "datetime64[D]"), ["low"], None, "got datetime64"),
         (np.array([[1j, 2]]), ["low"], None, "got complex128"),

@@ -26,15 +26,7 @@ from opforest._utils.interrupts import defer_interrupts
 from opforest.learner.commit_counter import CommitCounter, read_count
 from opforest.learner.errors import StoreError, wrap_sqlite_errors
 from opforest.learner.file_lock import FileLock, identity_of
-from opforest.learner.schema import (
-    APPLICATION,
-    FORMAT,
-    FORMATS,
-    checksum,
-    create_tables,
-    find_difference,
-    upgrade_tables,
-)
+from opforest.learner import schema
 
 T = TypeVar("T")
 
@@ -49,15 +41,7 @@ TIMEOUT = 5.0
 
 
 class Database:
-    """The file of a store, opened by one writer or by a reader.
-
-    Parameters
-    ----------
-    path : str
-        The file, or ``":memory:"``. A writer creates it if it is missing.
-    read_only : bool
-        Whether to follow the changes of another process.
-    """
+    """The file of a store, opened by a reader or by the one writer, which creates it."""
 
     def __init__(self, path: str, read_only: bool) -> None:
         self.path, self.read_only = path, read_only
@@ -65,13 +49,13 @@ class Database:
         self.file = path if path == MEMORY else os.path.realpath(path)
         self.commits = 0
         self.commit_seconds = 0.0  #: time spent waiting for the disk
-        self.format = FORMAT  #: of the file
+        self.format = schema.FORMAT  #: of the file
         self._process = os.getpid()
         self._log_is_due = False
         self._has_wal = False
         self._log: Any = None  # identity of the log that was written last
         self._changes = 0  # number counted in the file
-        self._lock = FileLock(path, self.file)
+        self.lock = FileLock(path, self.file)
         self._counter = CommitCounter(f"{self.file}-ack")
         self._checker: sqlite3.Connection | None = None  # of pages that are not checked yet
         self._reading = threading.RLock()
@@ -85,7 +69,7 @@ class Database:
             with wrap_sqlite_errors(self.path):
                 if self.path != MEMORY:
                     self._check_path()
-                    self._lock.acquire(self.read_only)
+                    self.lock.acquire(self.read_only)
                     self._inspect()
                 self.writer = self._connect(self.read_only)
                 self._reader = self.writer
@@ -147,15 +131,15 @@ class Database:
 
     def _check_format(self, database: sqlite3.Connection) -> None:
         (application,) = database.execute("PRAGMA application_id").fetchone()
-        if application != APPLICATION:
+        if application != schema.APPLICATION:
             raise StoreError(f"{self.path}: it is an SQLite database, but not an opforest store.")
         (self.format,) = database.execute("PRAGMA user_version").fetchone()
-        if self.format not in FORMATS:
+        if self.format not in schema.FORMATS:
             raise StoreError(
                 f"{self.path}: it has format {self.format}, and this version of opforest reads "
-                f"format {FORMAT}. It was written by a newer version: install that one."
+                f"format {schema.FORMAT}. It was written by a newer version: install that one."
             )
-        difference = find_difference(database, self.format)
+        difference = schema.find_difference(database, self.format)
         if difference is not None:
             raise self.damage(difference)
 
@@ -174,7 +158,7 @@ class Database:
                 (mode,) = database.execute("PRAGMA journal_mode = WAL").fetchone()
                 self._has_wal = mode == "wal"  # some file systems cannot
             if is_new:
-                self.write(lambda: create_tables(database))
+                self.write(lambda: schema.create_tables(database))
                 return
             self._empty_log()
             self._changes = self._count_changes(database)
@@ -195,7 +179,9 @@ class Database:
             except Exception as error:
                 failed.append(error)
             except BaseException:  # Ctrl-C need not wait for the other thread
-                self._stop_checking()
+                if self._checker is not None:
+                    with suppress(sqlite3.Error):  # it has finished
+                        self._checker.interrupt()
                 raise
 
         call_together(run, self._check_pages)
@@ -211,11 +197,6 @@ class Database:
             lines = "; ".join(str(line) for (line,) in found)
             raise self.damage(f"restore a copy, or export what can be read ({lines[:300]})")
 
-    def _stop_checking(self) -> None:
-        with suppress(sqlite3.Error):  # it has finished
-            if self._checker is not None:
-                self._checker.interrupt()
-
     @defer_interrupts
     def close(self) -> None:
         """Close the file, including connections that an earlier call could not close."""
@@ -227,7 +208,7 @@ class Database:
                 self._close_connections(getattr(self, "_reader", writer), writer)
         finally:
             self._counter.close(delete=not os.path.exists(f"{self.file}-wal"))
-            self._lock.release()
+            self.lock.release()
 
     def _close_connections(self, reader: sqlite3.Connection, writer: sqlite3.Connection) -> None:
         try:
@@ -241,18 +222,22 @@ class Database:
 
     def __del__(self) -> None:
         """Close a file that an interrupt left open."""
-        if "_lock" in vars(self) and self._process == os.getpid():
+        if "lock" in vars(self) and self._process == os.getpid():
             self.close()
 
     # Entries of the table ``meta``.
+
+    @property
+    def crc(self) -> str:
+        """The column of checksums in queries; format 1 has none."""
+        return "crc" if self.format > 1 else "NULL"
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return an entry of the table ``meta``."""
         return self._get(self.writer, name, default)
 
     def _get(self, database: sqlite3.Connection, name: str, default: Any) -> Any:
-        crc = "crc" if self.format > 1 else "NULL"
-        query = f"SELECT value, {crc} FROM meta WHERE name = ?"
+        query = f"SELECT value, {self.crc} FROM meta WHERE name = ?"
         found = database.execute(query, (name,)).fetchone()
         if found is None:
             return default
@@ -263,7 +248,7 @@ class Database:
             raise self.damage(f"its entry {name!r} is not JSON") from None
 
     def _check_entry(self, name: str, value: str, crc: int) -> None:
-        if self.format > 1 and crc != checksum(name, value):
+        if self.format > 1 and crc != schema.checksum(name, value):
             raise self.damage(f"its entry {name!r} is not as it was written")
 
     def put(self, **values: Any) -> None:
@@ -271,7 +256,7 @@ class Database:
         entries = [(name, json.dumps(value)) for name, value in values.items()]
         self.writer.executemany(
             "INSERT OR REPLACE INTO meta VALUES (?, ?, ?)",
-            [(*entry, checksum(*entry)) for entry in entries],
+            [(*entry, schema.checksum(*entry)) for entry in entries],
         )
 
     def check_entries(self) -> None:
@@ -308,7 +293,7 @@ class Database:
                 result = change()
                 if self.format > 1:
                     self.put(changes=self._changes + 1, next=self.next_id())
-                self._lock.check_location()
+                self.lock.check_location()
                 begin = time.perf_counter()
                 database.execute("COMMIT")
                 self.commit_seconds += time.perf_counter() - begin
@@ -327,7 +312,7 @@ class Database:
         """Count a change that is on disk, in files that the next process will find."""
         if self.path == MEMORY:
             return
-        self._lock.check_location()
+        self.lock.check_location()
         log = identity_of(f"{self.file}-wal") if self._has_wal else None
         if self._has_wal and (log is None or self._log not in (None, log)):
             raise StoreError(
@@ -339,18 +324,18 @@ class Database:
 
     def upgrade(self) -> None:
         """Convert an older format to the current one."""
-        if self.format == FORMAT or self.read_only:
+        if self.format == schema.FORMAT or self.read_only:
             return
 
         def change() -> None:
-            upgrade_tables(self.writer)
-            self.format = FORMAT
+            schema.upgrade_tables(self.writer)
+            self.format = schema.FORMAT
 
         before = self.format
         try:
             self.write(change)
         except BaseException:
-            self.format = before if self._changes == 0 else FORMAT
+            self.format = before if self._changes == 0 else schema.FORMAT
             raise
 
     @defer_interrupts
@@ -374,10 +359,6 @@ class Database:
 
     # Files.
 
-    def check_location(self) -> None:
-        """Raise a ``StoreError`` if the file is no longer where it was opened."""
-        self._lock.check_location()
-
     def size(self) -> int:
         """Return the size of the file and its log in bytes."""
         names = [] if self.path == MEMORY else [self.file, f"{self.file}-wal"]
@@ -385,13 +366,11 @@ class Database:
 
     def is_own_file(self, path: str) -> bool:
         """Return whether this is a file of the store, under any name."""
-        if self.path == MEMORY:
-            return False
-        own = [self.file + suffix for suffix in SUFFIXES]
-        identity = identity_of(path)
-        if identity is not None and identity in map(identity_of, own):
+        own = [self.file + suffix for suffix in SUFFIXES if self.path != MEMORY]
+        if os.path.normcase(os.path.realpath(path)) in map(os.path.normcase, own):
             return True
-        return os.path.normcase(os.path.realpath(path)) in map(os.path.normcase, own)
+        identity = identity_of(path)
+        return identity is not None and identity in map(identity_of, own)
 
     @defer_interrupts
     def scrub(self) -> None:
@@ -403,7 +382,7 @@ class Database:
             "The examples are gone from the model and from the table, but traces may be left in "
             "the file. Free some space and open the store again: that erases them.",
         ):
-            self._lock.check_location()
+            self.lock.check_location()
             self.writer.execute("VACUUM")
             self.writer.execute("DELETE FROM meta WHERE name = 'scrub'")
             self._empty_log()

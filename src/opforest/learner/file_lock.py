@@ -46,15 +46,7 @@ def identity_of(path: str) -> Identity | None:
 
 
 class FileLock:
-    """The right of a store to use its file, from opening to closing.
-
-    Parameters
-    ----------
-    path : str
-        The name of the store in error messages.
-    file : str
-        The real path of the file.
-    """
+    """The right of a store to use its file; ``path`` is the name of the store in errors."""
 
     def __init__(self, path: str, file: str) -> None:
         self.path, self.file = path, file

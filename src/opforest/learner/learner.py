@@ -17,6 +17,11 @@ from opforest.learner.settings import Settings, check_new, name_of
 from opforest.learner.validation import Array, as_text
 from opforest.learner.writer import Writer
 
+#: Settings in ``Learner.stats``, beside those of the features.
+SHOWN_SETTINGS = (
+    "metric", "metric_params", "precision", "labels", "semi_supervised", "preparation",
+)  # fmt: skip
+
 
 class Learner:
     """An optimum-path forest on a table of examples in an SQLite file.
@@ -262,8 +267,8 @@ class Learner:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or a data frame
-            The examples.
+        X : array-like or data frame
+            The examples, as for ``predict``.
 
         Returns
         -------
@@ -315,10 +320,12 @@ class Learner:
 
     def stats(self) -> dict[str, Any]:
         """Return numbers and settings of the store, in types that JSON has."""
-        replica, known, database = self.session.refresh(), self.session.settings, self.session.database
+        session, replica = self.session, self.session.refresh()
+        known, database = session.settings, session.database
         forest = None if replica.is_empty else replica.model.forest_
-        correct, total = self.session.score
+        correct, total = session.score
         accuracy = correct / total if total else None
+        score = {"correct": correct, "total": total, "accuracy": accuracy}
         return {
             "store": self.path,
             "examples": len(replica),
@@ -327,15 +334,8 @@ class Learner:
             "unlabeled": replica.counts[None],
             "features": known.n_features,
             "feature_names": None if known.feature_names is None else list(known.feature_names),
-            "metric": known.metric,
-            "metric_params": known.metric_params,
-            "precision": known.precision,
-            "labels": known.labels,
-            "semi_supervised": known.semi_supervised,
-            "preparation": known.preparation,
-            "score": {"correct": correct, "total": total, "accuracy": accuracy}
-            if known.score
-            else None,
+            **{name: getattr(known, name) for name in SHOWN_SETTINGS},
+            "score": score if known.score else None,
             "bytes_on_disk": database.size(),
             "bytes_in_memory": 0 if forest is None else forest.n_bytes,
             "commits": database.commits,

@@ -113,8 +113,6 @@ class ModelReplica:
 
     def forget(self, ids: Array, y: Array) -> UpdateReport:
         """Forget examples with labels y, and classes without examples."""
-        if len(ids) == 0:
-            return UpdateReport()
         self.counts.subtract(y.tolist())
         self.counts = +self.counts
         if not self.counts:

@@ -45,18 +45,7 @@ class Session:
     ``is_stale`` is true from just before a change is on disk until the model has it, too. If it is
     true while no thread holds ``lock``, the change was interrupted, and the model is loaded again.
 
-    Parameters
-    ----------
-    path : str
-        The file, or ``":memory:"``.
-    wanted : Settings
-        The settings of a new store.
-    metric : str, callable or None
-        The metric that the caller expects.
-    required : dict
-        Settings that an existing store must have; None where the caller has no expectation.
-    read_only : bool
-        Whether to follow the changes of another process.
+    A new store gets the settings that are ``wanted``; an existing one must have those ``required``.
     """
 
     def __init__(
@@ -72,7 +61,10 @@ class Session:
             self._open(read_only)
             with wrap_sqlite_errors(path):
                 self._agree_on_settings(wanted, required)
-                self._choose_metric(metric, wanted.metric_params)
+                params = wanted.metric_params
+                self.metric = choose_metric(path, self.settings, metric, params)
+                if not isinstance(self.metric, str):
+                    self.settings = replace(self.settings, metric_params=params)
                 self.database.call_and_check(self._load)
                 self.database.upgrade()
                 if not read_only and self.database.get("scrub"):
@@ -115,11 +107,6 @@ class Session:
                 f"{self.path}: its preparation is {known.preparation}, which cannot be changed. "
                 "Leave preparation out to use the store's."
             )
-
-    def _choose_metric(self, metric: Any, params: dict[str, Any] | None) -> None:
-        self.metric = choose_metric(self.path, self.settings, metric, params)
-        if not isinstance(self.metric, str):
-            self.settings = replace(self.settings, metric_params=params)
 
     # Loading.
 
@@ -198,7 +185,7 @@ class Session:
 
     def _follow(self) -> None:
         """Learn and forget what another process has written."""
-        self.database.check_location()
+        self.database.lock.check_location()
         if not self.is_stale and self.database.version() == self._version:
             return
         if self.is_stale or self.replica.is_empty:
@@ -254,7 +241,7 @@ class Session:
         self.check_open()
         if self.database.read_only:
             raise StoreError(f"{self.path}: it was opened to read only.")
-        self.database.check_location()
+        self.database.lock.check_location()
         if self.is_stale or self.database.version() != self._version:
             self._load()  # a change was interrupted, or another program wrote
 

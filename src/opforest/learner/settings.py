@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from opforest._utils.numerals import Cells
 from opforest.core.metrics.registry import resolve
-from opforest.estimators.preparation import ENCODE, SCALES, Preparation
+from opforest.estimators.preparation import Preparation
 from opforest.learner.database import Database
 from opforest.learner.errors import StoreError
 from opforest.learner.validation import KINDS
@@ -24,48 +24,21 @@ LATER = ("semi_supervised", "preparation", "prepared", "founded", "cells")
 
 @dataclass(frozen=True)
 class Settings:
-    """Properties of all examples of a store; the first examples determine those that are None.
+    """Properties of all examples of a store; the first examples determine those that are None."""
 
-    Attributes
-    ----------
-    metric : str
-        The name of the metric; that of a function is in parentheses.
-    metric_params : dict or None
-        Its parameters.
-    precision : str or None
-        The type of stored features: ``"float64"`` or ``"float32"``.
-    n_features : int or None
-        The number of features.
-    feature_names : tuple of str or None
-        Their names.
-    labels : str or None
-        The kind of labels, one of ``validation.KINDS``.
-    score : bool
-        Whether each example is predicted before it is learned, and counted.
-    semi_supervised : bool
-        Whether examples may have no label.
-    preparation : dict or None
-        The parameters of a ``Preparation``, which is fitted on the first batch; ``{}`` for one
-        that was given fitted.
-    prepared : list or None
-        The fitted steps of the preparation, as data.
-    founded : int
-        The preparation was fitted on the examples with smaller ids.
-    cells : dict
-        How the cells of data files are read: ``Cells.to_data()`` of the first file.
-    """
-
-    metric: str = "euclidean"
+    metric: str = "euclidean"  #: its name; that of a function is in parentheses
     metric_params: dict[str, Any] | None = None
-    precision: str | None = None
+    precision: str | None = None  #: type of stored features: ``"float64"`` or ``"float32"``
     n_features: int | None = None
     feature_names: tuple[str, ...] | None = None
-    labels: str | None = None
-    score: bool = False
-    semi_supervised: bool = False
+    labels: str | None = None  #: the kind of labels, one of ``validation.KINDS``
+    score: bool = False  #: whether each example is predicted before it is learned, and counted
+    semi_supervised: bool = False  #: whether examples may have no label
+    #: Parameters of a ``Preparation``, fitted on the first batch; ``{}`` if it was given fitted.
     preparation: dict[str, str] | None = None
-    prepared: list[Any] | None = None
-    founded: int = 0
+    prepared: list[Any] | None = None  #: fitted steps of the preparation, as data
+    founded: int = 0  #: the preparation was fitted on the examples with smaller ids
+    #: How the cells of data files are read: ``Cells.to_data()`` of the first file.
     cells: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -138,8 +111,14 @@ class Settings:
 
 
 def _is_valid(found: dict[str, Any]) -> bool:
-    """Return whether settings read from a file are possible."""
+    """Return whether settings of a file are possible."""
     n, names, params = found["n_features"], found["feature_names"], found["preparation"]
+    try:
+        Cells.from_data(found["cells"], n)
+        if params:
+            Preparation(**params).check_parameters()
+    except (TypeError, ValueError):
+        return False
     return (
         type(found["metric"]) is str
         and type(found["metric_params"]) in (dict, type(None))
@@ -149,31 +128,13 @@ def _is_valid(found: dict[str, Any]) -> bool:
         and found["labels"] in (None, *KINDS)
         and type(found["score"]) is bool
         and type(found["semi_supervised"]) is bool
-        and (params is None or _is_preparation(params))
+        and type(params) in (dict, type(None))
+        and (not params or params.get("missing") != "drop")
         and type(found["prepared"]) in (list, type(None))
         and type(found["founded"]) is int
         and (params is not None or found["prepared"] is None)
         and (params != {} or found["prepared"] is not None)
-        and _are_cells(found["cells"], n)
     )
-
-
-def _is_preparation(params: Any) -> bool:
-    """Return whether these are parameters of a preparation, or ``{}``."""
-    if not isinstance(params, dict) or params == {}:
-        return params == {}
-    if set(params) != {"encode", "missing", "scale"}:
-        return False
-    encode, missing, scale = params["encode"], params["missing"], params["scale"]
-    return encode in ENCODE and missing in ("error", "median") and scale in [*SCALES]
-
-
-def _are_cells(cells: Any, n: int | None) -> bool:
-    try:
-        Cells.from_data(cells, n)
-    except ValueError:
-        return False
-    return True
 
 
 def _are_names(names: Any, n: int | None) -> bool:

@@ -59,11 +59,6 @@ def row_checksum(id: int, key: str | None, x: bytes, y: Any, *time: int) -> int:
     return zlib.crc32(x, zlib.crc32(repr((id, key, y, *time)).encode("utf-8", "surrogatepass")))
 
 
-def now() -> int:
-    """Return the time in microseconds."""
-    return time.time_ns() // 1000
-
-
 class Store:
     """The tables of a database. Methods that write are called within ``Database.write``."""
 
@@ -82,7 +77,7 @@ class Store:
 
     def add(self, rows: Iterable[tuple[int, str | None, bytes, Any]]) -> None:
         """Insert examples."""
-        moment = now()
+        moment = time.time_ns() // 1000
         self.database.writer.executemany(
             "INSERT INTO example VALUES (?, ?, ?, ?, ?, ?)",
             [(*row, moment, row_checksum(*row, moment)) for row in rows],
@@ -162,7 +157,7 @@ class Store:
 
     def snapshot(self) -> Snapshot | None:
         """Return the snapshot, or None if it is missing or damaged."""
-        query = f"SELECT next, ids, model, {self._crc} FROM snapshot"
+        query = f"SELECT next, ids, model, {self.database.crc} FROM snapshot"
         found = self._execute(query).fetchall()
         if len(found) != 1 or [*map(type, found[0][:3])] != [int, bytes, bytes]:
             return None
@@ -176,14 +171,14 @@ class Store:
 
     def add_score(self, correct: int, total: int) -> None:
         """Record how many of how many examples were predicted correctly."""
-        score = now(), correct, total
+        score = time.time_ns() // 1000, correct, total
         query = "INSERT INTO score (time, correct, total, crc) VALUES (?, ?, ?, ?)"
         self._execute(query, (*score, checksum(*score)))
 
     def score(self) -> tuple[int, int]:
         """Return how many of how many examples were predicted correctly before learning them."""
-        query = f"SELECT time, correct, total, {self._crc} FROM score ORDER BY id DESC LIMIT 1"
-        found = self._check_scores(self._execute(query).fetchall())
+        newest = self._execute(f"{self._score_query} ORDER BY id DESC LIMIT 1").fetchall()
+        found = self._check_scores(newest)
         return found[0][1:] if found else (0, 0)
 
     def scores(self, count: int) -> list[tuple[int, int, int]]:
@@ -192,17 +187,14 @@ class Store:
         def look(database: sqlite3.Connection) -> list[Any]:
             (n,) = database.execute("SELECT coalesce(max(id), 0) FROM score").fetchone()
             step = max(1, -(-n // count))
-            query = (
-                f"SELECT time, correct, total, {self._crc} FROM score "
-                "WHERE id % ? = 0 OR id = ? ORDER BY id"
-            )
-            return database.execute(query, (step, n)).fetchall()
+            condition = "WHERE id % ? = 0 OR id = ? ORDER BY id"
+            return database.execute(f"{self._score_query} {condition}", (step, n)).fetchall()
 
         return self._check_scores(self.database.read(look))
 
     @property
-    def _crc(self) -> str:
-        return "crc" if self.database.format > 1 else "NULL"
+    def _score_query(self) -> str:
+        return f"SELECT time, correct, total, {self.database.crc} FROM score"
 
     def _check_scores(self, rows: list[Any]) -> list[tuple[int, int, int]]:
         """Return scores without their checksums; raise a ``StoreError`` if one is damaged."""

@@ -1,6 +1,7 @@
 """Validation and encoding of labels, keys and rows of features for a store."""
 
 from collections.abc import Container, Mapping, Sequence, Set
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -33,16 +34,7 @@ def read_labels(y: Any, kind: str | None, may_lack: bool = False) -> tuple[list[
     ``kind`` is the kind of known labels, or None. If labels ``may_lack``, ``None``, NaN and −1
     become ``None``, as for ``OPFSemiSupervised``.
     """
-    if isinstance(y, str):
-        raise ValueError(f"labels must be a list, one label for each row, got the text {y!r:.50}.")
-    _check_ordered(y, "labels")
-    try:
-        values = y.tolist() if hasattr(y, "tolist") else list(y)
-    except TypeError:
-        raise ValueError(f"labels must be a list, got {type(y).__name__}.") from None
-    if not isinstance(values, list):
-        raise ValueError("labels must be a list, one label for each row, got a single value.")
-    values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    values = _as_list(y, "labels must be a list, one label for each row")
     if may_lack:
         values = [None if _is_missing(value) else value for value in values]
     for i, value in enumerate(values):
@@ -68,23 +60,28 @@ def read_labels(y: Any, kind: str | None, may_lack: bool = False) -> tuple[list[
                 i,
             )
         _check_label(value, str(kind), i)
-    if kind in NUMBERS:
-        number = NUMBERS[str(kind)]
+    number = NUMBERS.get(str(kind))
+    if number is not None:
         values = [None if value is None else number(value) for value in values]
     return values, kind
+
+
+def _as_list(values: Any, requirement: str) -> list[Any]:
+    """Return a list of Python values; raise a ``ValueError`` with the requirement otherwise."""
+    found = None
+    if not isinstance(values, str | Set | Mapping):
+        with suppress(TypeError):
+            found = values.tolist() if hasattr(values, "tolist") else list(values)
+    if not isinstance(found, list):
+        got = type(values).__name__ if isinstance(values, Set | Mapping) else f"{values!r:.50}"
+        raise ValueError(f"{requirement}, got {got}.")
+    return [value.item() if isinstance(value, np.generic) else value for value in found]
 
 
 def _is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ == "NAType":  # of pandas
         return True
     return type(value) in (int, float) and (value != value or value == -1)
-
-
-def _check_ordered(values: Any, what: str) -> None:
-    """Raise a ``ValueError`` if the values have no order."""
-    if isinstance(values, Set | Mapping):
-        raise ValueError(f"{what} must be a list, in the order of the rows, got "
-                         f"{type(values).__name__}.")  # fmt: skip
 
 
 def _kind_of(values: list[Any], wanted: str | None) -> str | None:
@@ -116,9 +113,8 @@ def _check_label(value: Any, kind: str, i: int) -> None:
     elif kind in NUMBERS and not -(2**63) <= value < 2**63:
         raise RowError(f"the label of row {i} must fit into 64 bits, got {str(value)[:50]}.", i)
     elif kind == "real" and not _is_whole(value):
-        raise RowError(
-            f"the label of row {i} must be text or a whole number, got {str(value)[:50]}.", i
-        )
+        got = str(value)[:50]
+        raise RowError(f"the label of row {i} must be text or a whole number, got {got}.", i)
 
 
 def _check_text(text: str, what: str, i: int | None) -> None:
@@ -150,18 +146,15 @@ def label_array(values: list[Any], kind: str | None) -> Array:
 
 def read_keys(keys: Any, n: int | None = None) -> list[str]:
     """Return validated keys, of which there must be ``n``."""
-    if n is not None:
-        _check_ordered(keys, "keys")
-    values = [keys] if isinstance(keys, str) else keys
-    try:
-        values = values.tolist() if hasattr(values, "tolist") else list(values)
-    except TypeError:
-        raise ValueError(f"keys must be text, or a list of text, got {keys!r:.50}.") from None
+    if isinstance(keys, str):
+        keys = [keys]
+    elif n is None and isinstance(keys, Set | Mapping):  # the order does not matter
+        keys = list(keys)
+    values = _as_list(keys, "keys must be text, or a list of text in the order of the rows")
     for i, key in enumerate(values):
         if type(key) is not str:
-            raise RowError(
-                f"the key of row {i} must be text, got {key!r:.50} of type {type(key).__name__}.", i
-            )
+            got = f"got {key!r:.50} of type {type(key).__name__}"
+            raise RowError(f"the key of row {i} must be text, {got}.", i)
         if not key:
             raise RowError(f"the key of row {i} is empty.", i)
         _check_text(key, f"the key of row {i}", i)
@@ -174,11 +167,8 @@ def check_new_keys(keys: Sequence[str], known: Container[str]) -> None:
     """Raise a ``RowError`` if an unknown key looks like a generated one."""
     for i, key in enumerate(keys):
         if key.startswith(GENERATED) and key not in known:
-            raise RowError(
-                f"the key of row {i} must not begin with {GENERATED!r}, as generated keys do, got "
-                f"{key!r}.",
-                i,
-            )
+            reason = f"must not begin with {GENERATED!r}, as generated keys do, got {key!r}."
+            raise RowError(f"the key of row {i} {reason}", i)
 
 
 def read_rows(X: Any, names: tuple[str, ...] | None, n_features: int | None, dtype: Any) -> Array:

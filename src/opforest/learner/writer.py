@@ -1,6 +1,6 @@
 """Changes of a store: learning, correcting and forgetting examples."""
 
-from dataclasses import replace
+import dataclasses
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -39,9 +39,25 @@ class Writer:
         cells: dict[str, Any] | None,
     ) -> Change:  # fmt: skip
         """Learn examples, as ``Learner.learn_named`` does."""
-        with self._session.lock:
-            self._session.prepare_change()
-            return self._apply_batch(self._check(X, y, keys, names, cells), replace)
+        session = self._session
+        with session.lock:
+            session.prepare_change()
+            is_single = getattr(X, "dtype", None) == np.float32
+            settings = session.settings.with_first_batch(names, cells, is_single)
+            if settings.feature_names != session.settings.feature_names:
+                check_new(settings, session.metric)
+            conversion = rows_of(settings)
+            rows = conversion.read(X)
+            labels, kind = read_labels(y, settings.labels, settings.semi_supervised)
+            if len(labels) != len(rows):
+                raise ValueError(
+                    f"there must be a label for each row, got {len(labels)} for {len(rows)} rows."
+                )
+            own = None if keys is None else read_keys(keys, len(rows))
+            if len(rows):
+                settings = dataclasses.replace(settings, n_features=rows.shape[1], labels=kind)
+            batch = Batch(settings, rows, conversion.pack(rows), labels, own)
+            return self._apply_batch(batch, replace)
 
     def correct(self, key: Any, label: Any) -> Change:
         """Relabel examples, as ``Learner.correct`` does."""
@@ -55,7 +71,7 @@ class Writer:
                 raise ValueError(
                     f"there must be a label for each key, got {len(y)} for {len(rows)} keys."
                 )
-            settings = replace(session.settings, labels=kind)
+            settings = dataclasses.replace(session.settings, labels=kind)
             _, cells, _ = session.replica.decode(rows)
             names = [row.name for row in rows]
             batch = Batch(settings, cells, [row.x for row in rows], y, names)
@@ -68,12 +84,12 @@ class Writer:
             session.prepare_change()
             names = list(dict.fromkeys(read_keys(keys)))
             rows = [*session.store.find(names).values()] if missing_ok else self._find_all(names)
-            nothing = Batch(session.settings, np.empty(0, np.int64), [], [], [])
-            change = self._apply(nothing, Plan([], rows, []))
-            return replace(
-                change, replaced=0, learned=0, forgotten=len(rows),
-                keys=tuple(row.name for row in rows),
-            )  # fmt: skip
+            if not rows:
+                return Change()
+            nothing = Batch(session.settings, np.empty(0, np.int64), [], [], None)
+            _, report, seconds = self._apply(nothing, Plan([], rows, []))
+            forgotten = tuple(row.name for row in rows)
+            return Change(forgotten=len(rows), keys=forgotten, report=report, seconds=seconds)
 
     def _find_all(self, keys: list[str]) -> list[Row]:
         """Return the examples with these keys; raise an error if a key is unknown or repeated."""
@@ -90,37 +106,27 @@ class Writer:
             )
         return [found[key] for key in keys]
 
-    def _check(
-        self, X: Any, y: Any, keys: Any, names: tuple[str, ...] | None,
-        cells: dict[str, Any] | None,
-    ) -> Batch:  # fmt: skip
-        """Return a validated batch, with the settings that the first one determines."""
-        session = self._session
-        is_single = getattr(X, "dtype", None) == np.float32
-        settings = session.settings.with_first_batch(names, cells, is_single)
-        if settings.feature_names != session.settings.feature_names:
-            check_new(settings, session.metric)
-        conversion = rows_of(settings)
-        rows = conversion.read(X)
-        labels, kind = read_labels(y, settings.labels, settings.semi_supervised)
-        if len(labels) != len(rows):
-            raise ValueError(
-                f"there must be a label for each row, got {len(labels)} for {len(rows)} rows."
-            )
-        own = None if keys is None else read_keys(keys, len(rows))
-        if len(rows):
-            settings = replace(settings, n_features=rows.shape[1], labels=kind)
-        return Batch(settings, rows, conversion.pack(rows), labels, own)
-
     def _apply_batch(self, batch: Batch, replace: bool) -> Change:
+        """Add examples, replace others, and label unlabeled ones."""
         known = {} if batch.keys is None else self._session.store.find(batch.keys)
-        return self._apply(batch, make_plan(batch, known, replace))
-
-    def _apply(self, batch: Batch, plan: Plan) -> Change:
-        """Change the table as planned, then the model."""
-        session, store, n = self._session, self._session.store, len(plan.new)
-        if not (plan.new or plan.removed or plan.labeled):
+        plan = make_plan(batch, known, replace)
+        if not (plan.new or plan.labeled):
             return Change(unchanged=plan.unchanged, keys=tuple(batch.keys or ()))
+        ids, report, seconds = self._apply(batch, plan)
+        replaced = len(plan.removed)
+        return Change(
+            learned=len(ids) - replaced,
+            unchanged=plan.unchanged,
+            replaced=replaced,
+            keys=tuple(batch.keys or (name_of(id, None) for id in ids)),
+            report=report,
+            seconds=seconds,
+            labeled=len(plan.labeled),
+        )
+
+    def _apply(self, batch: Batch, plan: Plan) -> tuple[list[int], UpdateReport, float]:
+        """Change the table, then the model; return new ids, a report and the model's seconds."""
+        session, store, n = self._session, self._session.store, len(plan.new)
         begin = perf_counter()
         additions = self._prepare(batch, plan)
         refit_seconds = perf_counter() - begin if additions.refitted is not None else 0.0
@@ -152,10 +158,7 @@ class Writer:
         if plan.removed:
             session.database.scrub()
         session.count_changes(n + len(plan.removed) + len(plan.labeled))
-        replaced = len(plan.removed)
-        names = batch.keys or [name_of(id, None) for id in ids]
-        return Change(n - replaced, plan.unchanged, replaced, 0, tuple(names), report,
-                      seconds + refit_seconds, len(plan.labeled))  # fmt: skip
+        return ids, report, seconds + refit_seconds
 
     def _score(self, X: Array, y: Array) -> tuple[int, int]:
         """Return the score after predicting new examples."""
@@ -220,7 +223,7 @@ class Writer:
 
     def _fit_preparation(self, settings: Settings, rows: Array, n_new: int) -> Settings:
         prepared = fit_preparation(settings, rows)
-        return replace(settings, prepared=prepared, founded=self._session.next_id + n_new)
+        return dataclasses.replace(settings, prepared=prepared, founded=self._session.next_id + n_new)
 
     def _refit(
         self, settings: Settings, removed: list[Row], ids: Array, rows: Array, y: Array
@@ -232,7 +235,7 @@ class Writer:
         all_y = label_array([row.y for row in rest] + y.tolist(), settings.labels)
         all_rows = np.concatenate([old_rows, rows]) if len(rows) else old_rows
         if not len(all_rows):
-            return ModelReplica(replace(settings, prepared=None, founded=0), session.metric)
+            return ModelReplica(dataclasses.replace(settings, prepared=None, founded=0), session.metric)
         settings = self._fit_preparation(settings, all_rows, len(ids))
         replica = ModelReplica(settings, session.metric)
         X = replica.rows.prepare(all_rows)

@@ -20,7 +20,7 @@ def path(tmp_path):
 
 
 def elsewhere(path, read_only=False):
-    """Open a store in another process; return the last line that it says."""
+    """Open a store in another process; return its last line of output."""
     code = f"import opforest\nprint(len(opforest.Learner({str(path)!r}, read_only={read_only})))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     return (done.stdout + done.stderr).splitlines()[-1]

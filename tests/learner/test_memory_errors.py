@@ -1,4 +1,4 @@
-"""A learner without memory: what is in the file stays there, and the error says so."""
+"""A learner without memory: changes in the file stay there, and the error says so."""
 
 import threading
 from pathlib import Path
