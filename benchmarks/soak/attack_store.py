@@ -3,7 +3,7 @@
     python benchmarks/soak/attack_store.py [--seed 1] [--flips 10000] [--kills 1000]
         [--interrupts 10000]
 
-A flipped bit must be a ``StoreError``, or harmless: then all that the store says and does is as
+A flipped bit must be a ``StoreError``, or harmless: then all facts and results of the store are as
 if nothing had happened. After a kill, all that was acknowledged is there, and nothing that was
 forgotten. After an interrupt, all is as before or as after, and everything works.
 Tries run in batches, each in a process of its own, so that a crash or an endless loop is counted
@@ -49,7 +49,7 @@ def make_store(path: Path, kind: str, log: bool) -> None:
         learner.learn(X[:80], y[:80], KEYS[:80])
         learner.forget(KEYS[10:14])
         learner.learn(X[80:85], y[80:85])
-        learner._take_snapshot()
+        learner.session.take_snapshot()
         learner.correct(KEYS[3], "late") if log else None
         for begin in range(85, 120, 7):
             end = begin + 7
@@ -57,7 +57,7 @@ def make_store(path: Path, kind: str, log: bool) -> None:
         if log:
             for ending in ("", "-wal", "-ack"):
                 shutil.copy(f"{live}{ending}", f"{path}{ending}")
-        learner._unsaved = 0
+        learner.session.unsaved = 0
     if not log:
         shutil.copy(live, path)
     for left in path.parent.glob("live.db*"):
@@ -65,18 +65,18 @@ def make_store(path: Path, kind: str, log: bool) -> None:
 
 
 def facts(learner: Learner) -> object:
-    """Return all that a store says."""
+    """Return all facts of a store."""
     keys, rows, labels = learner.rows()
     stats = learner.stats()
     for name in ("store", "bytes_on_disk", "bytes_in_memory", "commits", "commit_seconds"):
         del stats[name]
-    found = learner._store.find(keys)
+    found = learner.session.store.find(keys)
     path = learner.explain(X[0])
     return (
         keys, rows.tolist(), labels.tolist(), stats, sorted(found), len(found),
         learner.predict(X).tolist(), learner.predict_proba(X[:5]).tolist(),
-        [step.key for step in path.steps], [row.time for row in learner._store.last(200)],
-        learner._store.scores(50), learner._store.next_id(), learner.settings,
+        [step.key for step in path.steps], [row.time for row in learner.session.store.last(200)],
+        learner.session.store.scores(50), learner.session.database.next_id(), learner.settings,
     )  # fmt: skip
 
 
@@ -105,9 +105,9 @@ class Flips:
                 make_store(source, kind, log)
             copy = self._copy(source)
             with Learner(copy) as learner:
-                told = facts(learner)
+                expected = facts(learner)
                 done = act(learner)
-            self.stores[kind] = source, told, done
+            self.stores[kind] = source, expected, done
 
     def _copy(self, source: Path) -> Path:
         path = self.folder / f"try-{os.getpid()}.db"
@@ -132,7 +132,7 @@ class Flips:
         """Return what went wrong; None if nothing did."""
         rng = random.Random(f"{self.seed}-{self.ending}-{self.part}-{number}")
         kind = rng.choice(["plain", "plain", "plain", "prepared"])  # the latter is slower
-        source, told, done = self.stores[kind]
+        source, expected, done = self.stores[kind]
         path = self._copy(source)
         target = Path(f"{path}{self.ending}")
         content = bytearray(target.read_bytes())
@@ -142,7 +142,7 @@ class Flips:
         where = f"{kind}, bit {bit}"
         try:
             with Learner(path) as learner:
-                if facts(learner) != told:
+                if facts(learner) != expected:
                     return f"{where}: other facts"
                 if act(learner) != done:
                     return f"{where}: other results"
@@ -158,7 +158,7 @@ class Cuts(Flips):
         """Return what went wrong; None if nothing did."""
         rng = random.Random(f"{self.seed}-cut-{number}")
         kind = rng.choice(sorted(self.stores))
-        source, told, _ = self.stores[kind]
+        source, expected, _ = self.stores[kind]
         path = self._copy(source)
         log = Path(f"{path}-wal")
         size = rng.randrange(log.stat().st_size)
@@ -168,7 +168,7 @@ class Cuts(Flips):
             os.truncate(log, size)
         try:
             with Learner(path) as learner:
-                return None if facts(learner) == told else f"{kind}, cut at {size}: other facts"
+                return None if facts(learner) == expected else f"{kind}, cut at {size}: other facts"
         except StoreError:
             return None
 
@@ -192,7 +192,7 @@ class Interrupts:
         "learn again": lambda s: s.learn(X[20:25] + 1, Y[20:25], KEYS[20:25], replace=True),
         "forget": lambda s: s.forget(KEYS[30:33]),
         "label": lambda s: s.correct(KEYS[:3], ["late", "left", "left"]),
-        "snapshot": lambda s: s._take_snapshot(),
+        "snapshot": lambda s: s.session.take_snapshot(),
         "explain": lambda s: s.explain(X[0]),
     }
 
@@ -235,10 +235,10 @@ class Interrupts:
         kind = rng.choice(sorted(self.stores))
         path = Flips._copy(self, self.stores[kind])
         name = rng.choice(["open", "close", *self.OPERATIONS])
-        said = f"{kind}, {name}"
+        what = f"{kind}, {name}"
         if name == "open":
             kept: list[Learner] = []
-            self._run(said, rng, lambda: kept.append(Learner(path)))
+            self._run(what, rng, lambda: kept.append(Learner(path)))
             for learner in kept:
                 learner.close()
             before = after = None
@@ -251,21 +251,21 @@ class Interrupts:
             path = Flips._copy(self, self.stores[kind])
             learner = Learner(path)
             if name == "close":
-                learner._unsaved = 1000
-                self._run(said, rng, learner.close)
+                learner.session.unsaved = 1000
+                self._run(what, rng, learner.close)
                 learner.close()  # again, in case it was interrupted before it had begun
             else:
-                self._run(said, rng, lambda: self.OPERATIONS[name](learner))
+                self._run(what, rng, lambda: self.OPERATIONS[name](learner))
                 now = learner.rows()[0], learner.rows()[2].tolist()
                 if now not in (before, after):
-                    return f"{said}: neither before nor after"
+                    return f"{what}: neither before nor after"
                 learner.learn(X[100:101], Y[100:101])
                 if not learner.audit().ok:
-                    return f"{said}: {learner.audit()}"
+                    return f"{what}: {learner.audit()}"
                 learner.close()
         with Learner(path) as learner:  # it is not locked
             if not learner.audit().ok:
-                return f"{said}: {learner.audit()} afterwards"
+                return f"{what}: {learner.audit()} afterwards"
         return None
 
     def _interrupt_model(self, rng: random.Random) -> str | None:
@@ -350,9 +350,9 @@ class Kills:
 
 
 def _live(path: Path, pipe: int, rng: random.Random) -> None:
-    """Change a store for ever; say what before and after."""
+    """Change a store forever; report each change before and after."""
 
-    def tell(*words: object) -> None:
+    def report(*words: object) -> None:
         os.write(pipe, (json.dumps(words) + "\n").encode())
 
     learner, number = Learner(path), 0
@@ -363,21 +363,21 @@ def _live(path: Path, pipe: int, rng: random.Random) -> None:
             rows = rng.sample(range(len(X)), rng.randrange(1, 6))
             names = [f"new-{number + i:04d}" for i in range(len(rows))]
             number += len(rows)
-            tell("learn", names, [Y[i] for i in rows])
+            report("learn", names, [Y[i] for i in rows])
             learner.learn(X[rows], [Y[i] for i in rows], names)
         elif what == "forget":
             names = rng.sample(keys, 2)
-            tell("forget", names)
+            report("forget", names)
             learner.forget(names)
         elif what == "label":
             key = rng.choice(keys)
-            tell("label", [key], ["left"])
+            report("label", [key], ["left"])
             learner.correct(key, "left")
         else:
-            tell("close", [])
+            report("close", [])
             learner.close()
             learner = Learner(path)
-        tell("ok")
+        report("ok")
 
 
 def _apply(table: dict[str, object], what: str, keys: list[str], labels: object = ()) -> None:
@@ -412,11 +412,11 @@ def run_batch(attack: object, numbers: range) -> list[str]:
         os._exit(0)
     os.close(send)
     with os.fdopen(receive, errors="replace") as lines:
-        said = lines.read().splitlines()
+        output = lines.read().splitlines()
     _, status = os.waitpid(child, 0)
-    wrong = [line[1:] for line in said if line.startswith("!")]
-    if said[-1:] != ["end"]:
-        last = next((line for line in reversed(said) if line.isdigit()), "?")
+    wrong = [line[1:] for line in output if line.startswith("!")]
+    if output[-1:] != ["end"]:
+        last = next((line for line in reversed(output) if line.isdigit()), "?")
         wrong.append(f"{last}: the process ended with status {status}")
         left = range(int(last) + 1, numbers.stop) if last.isdigit() else range(0)
         wrong += run_batch(attack, left) if len(left) else []

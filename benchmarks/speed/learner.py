@@ -199,7 +199,7 @@ def learning_rows(folder: Path, X: np.ndarray, y: np.ndarray) -> list[Row]:
         learner.learn(X, y)
         learner.learn(rng.random((10, 2)), y[:10])
         for size, batches in ((1, 100), (10, 60), (100, 60), (1000, 10)):
-            store = learner._store
+            store = learner.session.database
             before, begin = store.commit_seconds, time.perf_counter()
             for _ in range(batches):
                 new = rng.random((size, 2))
@@ -238,14 +238,14 @@ def opening_rows(folder: Path, X: np.ndarray, y: np.ndarray) -> list[Row]:
     from_snapshot()
     snapshot = best_of(5, snapshot=from_snapshot)["snapshot"]
     with opforest.Learner(path) as learner:
-        store = learner._store
-        store.write(lambda: store._writer.execute("DELETE FROM snapshot"))
+        store = learner.session.database
+        store.write(lambda: store.writer.execute("DELETE FROM snapshot"))
 
     def refit() -> float:
         begin = time.perf_counter()
         learner = opforest.Learner(path)
         seconds = time.perf_counter() - begin
-        learner._unsaved = 0  # so that closing takes no snapshot
+        learner.session.unsaved = 0  # so that closing takes no snapshot
         learner.close()
         return seconds
 

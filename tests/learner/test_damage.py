@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from opforest import Learner, Preparation, StoreError
-from opforest.learner.acknowledged import read_acknowledged
+from opforest.learner.commit_counter import CommitCounter, read_count
 
 X = np.random.default_rng(0).random((60, 2))
 Y = np.where(X[:, 0] > 0.5, "right", "left")
@@ -24,7 +24,7 @@ def path(tmp_path):
         for begin in range(0, 60, 20):
             part = slice(begin, begin + 20)
             learner.learn(X[part], Y[part], KEYS[part])
-        learner._take_snapshot()
+        learner.session.take_snapshot()
     return tmp_path / "a.db"
 
 
@@ -36,7 +36,7 @@ def killed(path, tmp_path):
             learner.learn(X[i : i + 1] + 2, ["new"], [f"new-{i}"])
         for end in ("", "-wal", "-ack"):
             shutil.copy(f"{path}{end}", f"{tmp_path / 'b.db'}{end}")
-        learner._unsaved = 0
+        learner.session.unsaved = 0
     return tmp_path / "b.db"
 
 
@@ -59,7 +59,7 @@ def replace_bytes(path, old, new, which):
 @pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_key_that_differs_in_table_and_index_is_noticed(path, which, read_only):
-    """Formerly it was not; then the key was unknown, could not be forgotten, and came twice."""
+    """Otherwise the key is unknown, cannot be forgotten, and can be learned twice."""
     assert replace_bytes(path, b"key-007", b"key-p07", which) == 2
     with pytest.raises(StoreError, match="the file is damaged"):
         Learner(path, read_only=read_only)
@@ -95,8 +95,8 @@ def test_a_snapshot_that_is_not_as_it_was_written_is_not_used(path, statement):
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("UPDATE sqlite_sequence SET seq = 59", "number of the next example"),
-        ("UPDATE sqlite_sequence SET seq = 70", "number of the next example"),
+        ("UPDATE sqlite_sequence SET seq = 59", "id of the next example"),
+        ("UPDATE sqlite_sequence SET seq = 70", "id of the next example"),
         ("UPDATE score SET correct = correct + 1", "a score is not as it was written"),
         ("DELETE FROM meta WHERE name = 'changes'", "has not counted its changes"),
         ("CREATE TRIGGER t AFTER INSERT ON example BEGIN DELETE FROM example; END", "triggers"),
@@ -112,7 +112,7 @@ def test_other_damage_is_noticed(path, statement, message):
 
 @pytest.mark.parametrize("column", ["x = zeroblob(16)", "y = 'left!'", "time = time + 1"])
 def test_an_example_that_is_not_as_it_was_written_is_not_used(path, column):
-    """It is in the snapshot, so the model is right; whoever asks for the example is told."""
+    """The snapshot has it, so the model is right; reading the example raises an error."""
     edit(path, f"UPDATE example SET {column} WHERE id = 8")
     with Learner(path) as learner:
         for call in (
@@ -200,7 +200,7 @@ def test_a_store_that_was_cut_to_nothing_is_not_a_new_one(killed):
 @pytest.mark.parametrize("content", [b"", b"x" * 20, b"OPFL-ack" + b"\xff" * 12, b"\0" * 100])
 def test_a_damaged_counter_is_left_out(killed, content):
     Path(f"{killed}-ack").write_bytes(content)
-    assert read_acknowledged(f"{killed}-ack") == 0
+    assert read_count(f"{killed}-ack") == 0
     with Learner(killed) as learner:
         assert len(learner) == 63
 
@@ -211,11 +211,9 @@ def test_a_change_that_was_not_acknowledged_may_be_missing(killed):
         copy = killed.with_name(f"c{cut}.db")
         for end in ("", "-wal", "-ack"):
             shutil.copy(f"{killed}{end}", f"{copy}{end}")
-        from opforest.learner.acknowledged import Acknowledged
-
-        counter = Acknowledged(f"{copy}-ack")
-        counter.note(read_acknowledged(counter.path) - count)
-        counter.close(is_done=False)
+        counter = CommitCounter(f"{copy}-ack")
+        counter.write(read_count(counter.path) - count)
+        counter.close(delete=False)
         if cut:
             os.truncate(f"{copy}-wal", frames(Path(f"{copy}-wal"))[-1])
         with Learner(copy) as learner:

@@ -18,9 +18,8 @@ import pytest
 
 from opforest import Learner, StoreError
 from opforest.learner import database as database_module
-from opforest.learner import learner as module
-from opforest.learner import session as opened
-from opforest.learner import store as store_module
+from opforest.learner import replica
+from opforest.learner import session as session_module
 
 KILLS = Path(__file__).parents[1] / "support" / "kills.py"
 
@@ -58,7 +57,7 @@ def test_a_hundred_kills_lose_nothing_and_bring_nothing_back(tmp_path):
 def test_no_byte_of_what_was_forgotten_is_left(tmp_path, monkeypatch, snapshots):
     """Neither features nor keys nor labels, however the pages of the file were filled before."""
     path = tmp_path / "a.db"
-    monkeypatch.setattr(opened, "SNAPSHOT_EVERY", 100 if snapshots else 10**9)
+    monkeypatch.setattr(session_module, "SNAPSHOT_EVERY", 100 if snapshots else 10**9)
     rng = random.Random(0)
     with Learner(path) as learner:
         known = {}
@@ -90,8 +89,8 @@ def test_no_byte_of_what_was_forgotten_is_left(tmp_path, monkeypatch, snapshots)
 
 
 def test_secure_delete_alone_would_leave_traces(tmp_path, monkeypatch):
-    """So a test of traces that finds none says something."""
-    monkeypatch.setattr(store_module.Store, "scrub", lambda self: self._empty_log())
+    """Without the rewriting of the file, the test of traces fails."""
+    monkeypatch.setattr(database_module.Database, "scrub", lambda self: self._empty_log())
 
     def traces(gone):
         return set(gone) & {
@@ -110,7 +109,7 @@ def test_secure_delete_alone_would_leave_traces(tmp_path, monkeypatch):
     else:
         pytest.fail("no trace was left")
     monkeypatch.undo()
-    with Learner(path):  # a note says that wiping is due
+    with Learner(path):  # an entry in the table records that wiping is due
         assert not traces(gone)
 
 
@@ -126,7 +125,7 @@ def test_a_kill_between_forgetting_and_wiping_is_made_good(tmp_path, monkeypatch
 
     learner = Learner(path)
     learner.learn(X, y, keys)
-    monkeypatch.setattr(store_module.Store, "scrub", killed)
+    monkeypatch.setattr(database_module.Database, "scrub", killed)
     with pytest.raises(Killed):
         learner.forget(keys[:10])
     for name in ("", "-wal"):  # the files as a kill would leave them
@@ -149,11 +148,11 @@ def test_an_interrupt_between_disk_and_model_is_made_good(tmp_path, monkeypatch)
             raise KeyboardInterrupt
 
         for method, arguments in (("learn", (X[50:], y[50:], keys[50:])), ("forget", (keys[:5],))):
-            monkeypatch.setattr(module.Memory, method, interrupted)
+            monkeypatch.setattr(replica.ModelReplica, method, interrupted)
             with pytest.raises(KeyboardInterrupt):
                 getattr(learner, method)(*arguments)
             monkeypatch.undo()
-            assert learner.predict(X[:1]).tolist() == [y[0]]  # made anew
+            assert learner.predict(X[:1]).tolist() == [y[0]]  # loaded again
             assert learner.audit().ok
         assert len(learner) == 55
 
@@ -223,7 +222,7 @@ def test_readers_in_other_threads_see_whole_models(tmp_path):
 
 def test_a_reader_that_holds_on_is_waited_for_and_then_told_of(tmp_path, monkeypatch):
     """While somebody reads an old state of the file, the log that has it cannot be emptied."""
-    monkeypatch.setattr(database_module, "PATIENCE", 0.05)
+    monkeypatch.setattr(database_module, "TIMEOUT", 0.05)
     path = tmp_path / "a.db"
     X, y, keys = some(50)
     with Learner(path) as learner:
@@ -231,7 +230,7 @@ def test_a_reader_that_holds_on_is_waited_for_and_then_told_of(tmp_path, monkeyp
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN")
         other.execute("SELECT count(*) FROM example").fetchone()
-        with pytest.warns(RuntimeWarning, match="another program keeps reading"):
+        with pytest.warns(RuntimeWarning, match="another program is reading"):
             learner.forget(keys[:5])
         assert len(learner) == 45
         other.close()
@@ -244,7 +243,7 @@ def test_a_full_disk_changes_nothing(tmp_path):
     X, y, keys = some(3000)
     with Learner(tmp_path / "a.db") as learner:
         learner.learn(X[:500], y[:500], keys[:500])
-        database = learner._store._writer
+        database = learner.session.database.writer
         (pages,) = database.execute("PRAGMA page_count").fetchone()
         database.execute(f"PRAGMA max_page_count = {pages + 2}")
         with pytest.raises(StoreError, match=r"the disk is full.*Nothing was changed"):
@@ -267,24 +266,24 @@ y = (X[:, 0] > 0.5).astype(int)
 learner = opforest.Learner({str(tmp_path / "a.db")!r})
 learner.learn(X[:100], y[:100])
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
-said = []
+errors = []
 for begin in range(100, 20000, 3000):
     try:
         learner.learn(X[begin : begin + 3000], y[begin : begin + 3000])
     except opforest.StoreError as error:
-        said.append(str(error))
+        errors.append(str(error))
 known = len(learner)
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 learner.learn(X[:1] + 2, y[:1])
-print(json.dumps([known, len(learner), learner.audit().ok, said[0]]))
+print(json.dumps([known, len(learner), learner.audit().ok, errors[0]]))
 """
     done = subprocess.run(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True
     )
-    known, later, ok, said = json.loads(done.stdout)
+    known, later, ok, error = json.loads(done.stdout)
     assert ok
     assert later == known + 1
-    assert "Nothing was changed" in said
+    assert "Nothing was changed" in error
     with Learner(tmp_path / "a.db") as learner:
         assert len(learner) == later
         assert learner.audit().ok
@@ -293,7 +292,7 @@ print(json.dumps([known, len(learner), learner.audit().ok, said[0]]))
 def test_a_disk_that_is_too_full_to_wipe_says_so_and_wipes_later(tmp_path, monkeypatch):
     """What was forgotten is out of the table; the file is rewritten when there is room again."""
     for name in ("SNAPSHOT_EVERY", "SNAPSHOT_AT_END"):  # deleting one would fill the disk before
-        monkeypatch.setattr(opened, name, 10**9)
+        monkeypatch.setattr(session_module, name, 10**9)
     path = tmp_path / "a.db"
     X, y, keys = some(3000)
     code = f"""
@@ -313,8 +312,8 @@ os._exit(0)
     done = subprocess.run(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True
     )
-    said, known = json.loads(done.stdout)
-    assert "out of the model and out of the table, but traces may be left" in said
+    error, known = json.loads(done.stdout)
+    assert "gone from the model and from the table, but traces may be left" in error
     assert known == 2980
     with Learner(path) as learner:
         assert len(learner) == 2980
@@ -324,8 +323,8 @@ os._exit(0)
         assert learner.audit().ok
 
 
-def as_nobody(code):
-    """Run code as a user who may write nothing; importing comes first, while it is allowed."""
+def run_as_nobody(code):
+    """Run code as a user without write permission, after the imports."""
     first = "import os\nimport numpy, opforest, opforest.learner\n"
     drop = "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n" if os.getuid() == 0 else ""
     return subprocess.run(
@@ -343,7 +342,7 @@ def test_a_read_only_folder_can_be_read():
         (folder / "a.db-lock").unlink()
         path.chmod(0o444)
         folder.chmod(0o555)
-        done = as_nobody(f"""
+        done = run_as_nobody(f"""
 print(len(opforest.Learner({str(path)!r}, read_only=True)))
 for name in ("a.db", "new.db"):
     try:
@@ -361,12 +360,12 @@ for name in ("a.db", "new.db"):
 
 
 def test_a_damaged_file_is_never_a_wrong_model(tmp_path):
-    """Whatever byte is wrong: an error that says so, or exactly the model as it was."""
+    """Any wrong byte is an error, or changes nothing in the model."""
     path = tmp_path / "a.db"
     X, y, keys = some(400)
     with Learner(path) as learner:
         learner.learn(X, y, keys)
-        learner._take_snapshot()
+        learner.session.take_snapshot()
         before = learner.model.forest_.cost.tolist(), learner.predict(X).tolist()
     whole = path.read_bytes()
     rng = random.Random(0)
@@ -400,7 +399,7 @@ def test_an_audit_finds_rows_that_are_not_as_they_were_written(tmp_path):
     X, y, keys = some(1500)
     with Learner(path) as learner:
         learner.learn(X, y, keys)
-        assert learner._store.snapshot() is not None
+        assert learner.session.store.snapshot() is not None
     database = sqlite3.connect(path)
     database.execute(
         "UPDATE example SET y = 'left' WHERE id = (SELECT min(id) FROM example WHERE y = 'right')"
@@ -450,26 +449,26 @@ def test_a_clock_that_goes_back_changes_nothing(tmp_path, monkeypatch):
         for begin in range(0, 40, 10):
             learner.learn(X[begin : begin + 10], y[begin : begin + 10], keys[begin : begin + 10])
         assert learner.rows()[0] == keys
-        assert [row.name for row in learner._store.last(3)] == keys[:-4:-1]
+        assert [row.name for row in learner.session.store.last(3)] == keys[:-4:-1]
     with Learner(tmp_path / "a.db") as learner:
         assert learner.rows()[0] == keys
         assert learner.audit().ok
 
 
 def test_a_model_larger_than_the_limit_goes_without_a_snapshot(tmp_path, monkeypatch):
-    monkeypatch.setattr(opened, "SNAPSHOT_EVERY", 10)
+    monkeypatch.setattr(session_module, "SNAPSHOT_EVERY", 10)
     X, y, keys = some(2000)
     with Learner(tmp_path / "a.db") as learner:
-        learner._store._writer.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 50_000)
+        learner.session.database.writer.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 50_000)
         learner.learn(X, y, keys)
-        assert learner._store.snapshot() is None
+        assert learner.session.store.snapshot() is None
         learner.learn(X[:5] + 1, y[:5])
     with Learner(tmp_path / "a.db") as learner:
         assert len(learner) == 2005
         assert learner.audit().ok
         learner.learn(X[:20] + 2, y[:20])
-        learner._take_snapshot()
-        assert learner._store.snapshot() is not None
+        learner.session.take_snapshot()
+        assert learner.session.store.snapshot() is not None
 
 
 def test_a_snapshot_and_the_rows_after_it_are_the_table(tmp_path):
@@ -477,10 +476,10 @@ def test_a_snapshot_and_the_rows_after_it_are_the_table(tmp_path):
     with Learner(tmp_path / "a.db") as learner:
         learner.learn(X[:200], y[:200], keys[:200])
         learner.forget(keys[20:40])
-        learner._take_snapshot()
+        learner.session.take_snapshot()
         learner.learn(X[200:], y[200:], keys[200:])
         learner.correct(keys[300], "third")
-        learner._unsaved = 0  # no other snapshot at the end
+        learner.session.unsaved = 0  # no other snapshot at the end
     with Learner(tmp_path / "a.db") as learner:
         assert learner.audit().ok
         learner.forget(keys[:10] + keys[300:310])

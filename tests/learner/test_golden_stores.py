@@ -26,7 +26,7 @@ def check(learner, golden, when):
     model = learner.model
     forest = (model.steps[-1][1] if hasattr(model, "steps") else model).forest_
     for name in ARRAYS:
-        if name != "ids":  # numbers of the model begin anew when it is opened
+        if name != "ids":  # models of older versions counted from 0
             assert np.array_equal(getattr(forest, name), golden[f"{when}_{name}"]), name
     assert learner.rows()[0] == golden[f"{when}_keys"].tolist()
     predicted = learner.predict(golden["Q"]).astype(str)
@@ -80,14 +80,14 @@ def test_ids_of_a_snapshot_without_checksum_are_compared(store):
     for _ in range(2):
         with Learner(path) as learner:
             check(learner, golden, "before")
-            learner._unsaved = 0
+            learner.session.unsaved = 0
 
 
 def test_an_older_version_is_told_to_leave_a_store_alone(store, monkeypatch):
     path, _ = store
     Learner(path).close()
-    from opforest.learner import database
+    from opforest.learner import schema
 
-    monkeypatch.setattr(database, "FORMATS", (1,))  # as that version had it
+    monkeypatch.setattr(schema, "FORMATS", (1,))  # as that version had it
     with pytest.raises(StoreError, match="written by a newer version"):
         Learner(path)

@@ -1,7 +1,7 @@
 """Ctrl-C at the lines of opening, changing and closing a store: all is as before, or as after.
 
-The signal is a real one, sent when a line is about to be executed, so whoever delays interrupts is
-tested as well.
+The signal is a real one, sent when a line is about to be executed, so ``defer_interrupts`` is tested
+as well.
 """
 
 import os
@@ -17,8 +17,8 @@ import pytest
 
 import opforest
 from opforest import Learner, Preparation
-from opforest.learner import locking
-from opforest.learner import session as opened
+from opforest.learner import file_lock
+from opforest.learner import session as session_module
 
 #: A finalizer that is interrupted cannot raise; Python prints the interrupt and goes on.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -75,9 +75,9 @@ def make(path, kind):
     with Learner(path, score=True, **options) as learner:
         y = [None if kind == "prepared" and i % 5 == 0 else label for i, label in enumerate(Y)]
         learner.learn(X[:40], y[:40], KEYS[:40])
-        learner._take_snapshot()
+        learner.session.take_snapshot()
         learner.learn(X[40:50], y[40:50], KEYS[40:50])
-        learner._unsaved = 0
+        learner.session.unsaved = 0
 
 
 def table_of(learner):
@@ -85,21 +85,21 @@ def table_of(learner):
     return dict(zip(keys, zip(map(tuple, X.tolist()), y.tolist(), strict=True), strict=True))
 
 
-#: What is done to a store of 50 examples.
+#: Operations on a store of 50 examples.
 CHANGES = {
     "learn": lambda learner: learner.learn(X[50:55], Y[50:55], KEYS[50:55]),
     "forget": lambda learner: learner.forget(KEYS[10:13]),
     "correct": lambda learner: learner.correct(KEYS[5], "other"),
-    "snapshot": lambda learner: learner._take_snapshot(),
+    "snapshot": lambda learner: learner.session.take_snapshot(),
     "read": lambda learner: (learner.rows(), learner.explain(X[0]), learner.stats()),
-    "refresh": lambda learner: (setattr(learner, "_is_stale", True), learner.predict(X)),
+    "refresh": lambda learner: (setattr(learner.session, "is_stale", True), learner.predict(X)),
 }
 
 
 def look(path):
-    """Return the table of a store that nobody holds any more; another thread opens it."""
-    assert not locking._descriptors
-    assert not +locking._stores
+    """Return the table of a closed store, which another thread opens."""
+    assert not file_lock._descriptors
+    assert not +file_lock._stores
     found = []
 
     def open_store():
@@ -116,7 +116,7 @@ def look(path):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder in memory where that is possible: waiting for the disk is not what is tested."""
+    """A folder in memory if possible, to save time."""
     if not os.access("/dev/shm", os.W_OK):
         yield tmp_path
         return
@@ -182,12 +182,12 @@ def test_ctrl_c_while_a_store_is_closed(original, folder):
     def close(path, interrupting):
         learner = Learner(path)
         learner.learn(X[50:], Y[50:], KEYS[50:])
-        learner._unsaved = opened.SNAPSHOT_AT_END
+        learner.session.unsaved = session_module.SNAPSHOT_AT_END
         try:
             with interrupting:
                 learner.close()
         finally:
-            if not learner._is_closed:
+            if not learner.session.is_closed:
                 begun.append(interrupting.lines[-1])
                 learner.close()
 
@@ -205,15 +205,15 @@ def test_ctrl_c_while_a_store_is_closed(original, folder):
 def test_closing_again_closes_what_was_left_open(original, monkeypatch):
     """Even if interrupts come so often that closing fails twice."""
     learner = Learner(original)
-    shut = learner._store.close
+    shut = learner.session.database.close
 
     def interrupted():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(learner._store, "close", interrupted)
+    monkeypatch.setattr(learner.session.database, "close", interrupted)
     with pytest.raises(KeyboardInterrupt):
         learner.close()
-    monkeypatch.setattr(learner._store, "close", shut)
+    monkeypatch.setattr(learner.session.database, "close", shut)
     learner.close()
     look(original)
     learner.close()
@@ -226,7 +226,7 @@ def test_ctrl_c_while_a_store_is_opened(original, folder, how):
         shutil.copy(golden, original)
     if how == "dirty":  # what was forgotten has still to be wiped out
         with Learner(original) as learner:
-            learner._store.write(lambda: learner._store.put(scrub=True))
+            learner.session.database.write(lambda: learner.session.database.put(scrub=True))
 
     def open_store(path, interrupting):
         if how == "make":

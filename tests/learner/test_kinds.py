@@ -20,7 +20,7 @@ import opforest
 from opforest import Learner, OPFClassifier, OPFSemiSupervised, Preparation
 from opforest.learner import KeyConflictError, RowError, StoreError
 from opforest.learner.store import row_checksum
-from opforest.learner.tables import checksum
+from opforest.learner.schema import checksum
 
 NUMBERS = itertools.count()
 FOREST = ("points", "label", "cost", "predecessor", "root", "prototypes", "edges")
@@ -63,7 +63,7 @@ class Machine(RuleBasedStateMachine):
             self.renew = True
 
     def settle(self):
-        """Learn the preparation anew, if an example went that it was learned from."""
+        """Refit the preparation if an example was removed on which it was fitted."""
         if self.renew or not self.founders:
             self.founders = set(self.table)
         self.renew = False
@@ -76,7 +76,7 @@ class Machine(RuleBasedStateMachine):
             batch = {k: (x, *seen, label) for k, (x, _, label) in batch.items()}
         batch = {k: (self.row(x, color), label if self.semi else label or "a")
                  for k, (x, color, label) in batch.items()}  # fmt: skip
-        # Both colors are known, whoever came first; and numbers are not all missing.
+        # Both colors occur in the first batch, and so do numbers.
         if self.prepared and not self.table:
             batch |= {"red": ((0.0, "red"), "a"), "blue": ((5.0, "blue"), "b")}
         X, y = [list(row) for row, _ in batch.values()], [label for _, label in batch.values()]
@@ -130,7 +130,7 @@ class Machine(RuleBasedStateMachine):
     @rule(kept=st.booleans())
     def reopen(self, kept):
         if not kept:
-            self.learner._take_snapshot()
+            self.learner.session.take_snapshot()
         self.learner.close()
         self.learner = Learner(self.path)
 
@@ -154,8 +154,8 @@ class Machine(RuleBasedStateMachine):
         features = prepare(columns_of(cells) if self.prepared else np.array(cells))
         oracle = OPFSemiSupervised() if self.semi else OPFClassifier()
         fitted = oracle.partial_fit(features, y if self.semi else y.astype(str))
-        own = self.learner._memory.model
-        assert own.forest_.ids.tolist() == [row.id for row in self.learner._store.rows()]
+        own = self.learner.session.replica.model
+        assert own.forest_.ids.tolist() == [row.id for row in self.learner.session.store.rows()]
         assert own.classes_.tolist() == fitted.classes_.tolist()
         for name in FOREST:
             assert np.array_equal(getattr(own.forest_, name), getattr(fitted.forest_, name)), name
@@ -246,7 +246,7 @@ def test_without_any_label_there_is_no_prediction(tmp_path):
 def test_other_stores_want_labels(tmp_path):
     with (
         Learner(tmp_path / "a.db") as learner,
-        pytest.raises(RowError, match="Only a semi-supervised store"),
+        pytest.raises(RowError, match="Only semi-supervised stores"),
     ):
         learner.learn([[0.0]], [None])
     with pytest.raises(StoreError, match="semi_supervised=False, which cannot be changed"):
@@ -257,7 +257,7 @@ def test_a_label_that_is_killed_on_its_way_is_there_or_not(half_known, monkeypat
     def die(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(half_known._memory, "label", die)
+    monkeypatch.setattr(half_known.session.replica, "label", die)
     with pytest.raises(KeyboardInterrupt):
         half_known.correct("b", "high")
     assert half_known.predict([[1.0]]).tolist() == ["high"]
@@ -328,7 +328,7 @@ def test_what_a_preparation_learned_is_forgotten_as_well(prepared):
     prepared.forget(list("wxyz"))
     assert prepared.settings.prepared is None
     prepared.learn([*secret, [1, "red"], [2, "blue"]], ["a", "b", "a"], keys=list("abc"))
-    prepared._take_snapshot()
+    prepared.session.take_snapshot()
     prepared.forget(["a"])
     assert prepared.audit().ok
     for file in Path(prepared.path).parent.iterdir():
@@ -357,7 +357,7 @@ def test_an_exported_store_is_the_same_again(prepared, tmp_path, end):
         other.learn(data.X, data.y, data.ids.tolist())
         assert other.settings.prepared == prepared.settings.prepared
         for name in FOREST:
-            own, fresh = (getattr(one._memory.model.forest_, name) for one in (prepared, other))
+            own, fresh = (getattr(one.session.replica.model.forest_, name) for one in (prepared, other))
             assert np.array_equal(own, fresh)
     prepared.export(tmp_path / "model.opforest")
     model = opforest.load(tmp_path / "model.opforest")
@@ -387,7 +387,7 @@ def test_a_fitted_pipeline_stays_as_it_is(tmp_path):
             np.asarray(getattr(dense, "toarray", lambda: dense)()), list("qpq")
         )
         for name in FOREST:
-            own = getattr(learner._memory.model.forest_, name)
+            own = getattr(learner.session.replica.model.forest_, name)
             assert np.array_equal(own, getattr(fitted.forest_, name)), name
         assert learner.audit().ok
     with Learner(tmp_path / "a.db", preparation=pipeline) as learner:
@@ -431,7 +431,7 @@ def forge(path, **values):
     ],
 )
 def test_forged_preparations_are_refused(prepared, forged):
-    prepared._take_snapshot()
+    prepared.session.take_snapshot()
     prepared.close()
     forge(prepared.path, **forged)
     with pytest.raises(StoreError, match=r"the file is damaged|no preparation|not as it was"):
@@ -439,7 +439,7 @@ def test_forged_preparations_are_refused(prepared, forged):
 
 
 def test_a_forged_preparation_of_another_width_is_refused(prepared, tmp_path):
-    prepared._take_snapshot()
+    prepared.session.take_snapshot()
     prepared.close()
     with Learner(":memory:", preparation=PREPARATION) as other:
         other.learn([[1, "red"], [2, "blue"], [3, "green"]], ["a", "b", "a"])
@@ -482,5 +482,5 @@ def test_a_store_of_before_is_a_plain_one(tmp_path):
         database.execute("DELETE FROM meta WHERE name = 'metric'")
     database.close()
     for read_only in (True, False):
-        with pytest.raises(StoreError, match="its settings cannot be"):
+        with pytest.raises(StoreError, match="its settings are invalid"):
             Learner(path, read_only=read_only)

@@ -50,7 +50,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(batch=st.dictionaries(key, st.tuples(point, st.sampled_from("abc")), max_size=12))
     def learn(self, batch):
-        """Learn, in their order, what is new; the table has what is known already."""
+        """Learn new examples, in their order, beside known ones."""
         X = np.array([x for x, _ in batch.values()], float).reshape(-1, 2)
         y = [label for _, label in batch.values()]
         before = dict(self.table)
@@ -92,13 +92,13 @@ class Machine(RuleBasedStateMachine):
     @rule(kept=st.booleans())
     def reopen(self, kept):
         if not kept:
-            self.learner._take_snapshot()
+            self.learner.session.take_snapshot()
         self.learner.close()
         self.learner = Learner(self.path)
 
     @rule(x=point)
     def forget_the_conqueror(self, x):
-        """Forget who is named, by key and by id, and nobody else."""
+        """Forget exactly the conqueror that the explanation names."""
         if not self.table:
             return
         path = self.learner.explain([*map(float, x)])
@@ -113,11 +113,11 @@ class Machine(RuleBasedStateMachine):
 
     def ids(self):
         """Return the ids in the table."""
-        return [row.id for row in self.learner._store.rows()]
+        return [row.id for row in self.learner.session.store.rows()]
 
     @rule()
     def snapshot(self):
-        self.learner._take_snapshot()
+        self.learner.session.take_snapshot()
 
     @invariant()
     def is_the_model_of_the_table(self):
@@ -157,7 +157,7 @@ def test_snapshots_of_older_versions_keep_the_ids_of_the_table(tmp_path):
         opforest.save(OPFClassifier().fit(X[stay], [y[i] for i in stay]), tmp_path / "m")
         ids = np.array(stay, "<i8") + 1
         model = (tmp_path / "m").read_bytes()
-        learner._store.take_snapshot(Snapshot(9, ids.tobytes(), model))
+        learner.session.store.save_snapshot(Snapshot(9, ids.tobytes(), model))
         learner.learn([[8.0]], ["b"])
     with Learner(tmp_path / "a.db") as again:
         assert again.model.forest_.ids.tolist() == [*ids.tolist(), 9]
@@ -272,10 +272,10 @@ def test_labels_come_back_as_they_were(tmp_path, y, kind):
         ([[0.0, 1]], ["\ud800"], None, "valid Unicode"),
         ([[0.0, 1]], ["x" * 300], None, "at most 256 characters"),
         ([[0.0, 1]], "low", None, "labels must be a list"),
-        ([[0.0, 1], [1, 1]], {"low", "high"}, None, "in the order of the rows, got set"),
-        ([[0.0, 1]], {"low": 1}, None, "in the order of the rows, got dict"),
-        ([[0.0, 1], [1, 1]], ["low"] * 2, {"x", "y"}, "keys must be a list, in the order"),
-        ([[0.0, 1]], ["low"], 5, "keys must be text, or a list of texts, got 5"),
+        ([[0.0, 1], [1, 1]], {"low", "high"}, None, "one label for each row, got set"),
+        ([[0.0, 1]], {"low": 1}, None, "one label for each row, got dict"),
+        ([[0.0, 1], [1, 1]], ["low"] * 2, {"x", "y"}, "a list of text in the order of the rows, got set"),
+        ([[0.0, 1]], ["low"], 5, "a list of text in the order of the rows, got 5"),
         (np.ma.array([[0.0, 1]], mask=[[True, False]]), ["low"], None, "are masked"),
         (np.array([["2020-01-01"] * 2], "datetime64[D]"), ["low"], None, "got datetime64"),
         (np.array([[1j, 2]]), ["low"], None, "got complex128"),
@@ -383,7 +383,7 @@ def test_a_function_is_passed_again(tmp_path):
 
     with Learner(tmp_path / "a.db", metric=taxi) as learner:
         learner.learn([[0.0], [1], [4]], [0, 0, 1])
-        learner._take_snapshot()
+        learner.session.take_snapshot()
     with pytest.raises(StoreError, match="the function 'taxi', which no file holds"):
         Learner(tmp_path / "a.db")
     with Learner(tmp_path / "a.db", metric=taxi) as learner:
@@ -413,6 +413,29 @@ def test_exported_examples_make_the_same_model(learner, tmp_path):
     learner.export(tmp_path / "model.opforest")
     model = opforest.load(tmp_path / "model.opforest")
     assert model.predict([[2.5, 0]]).tolist() == ["high"]
+
+
+@pytest.mark.parametrize("end", ["", "-wal", "-shm", "-lock", "-ack", "-journal"])
+@pytest.mark.parametrize("how", ["same path", "other spelling", "symbolic link", "hard link"])
+def test_a_store_is_not_exported_over_itself(learner, tmp_path, end, how):
+    own = Path(f"{learner.path}{end}")
+    target = {"same path": own, "other spelling": tmp_path / "." / "x" / ".." / own.name}.get(
+        how, tmp_path / "link.opforest"
+    )
+    (tmp_path / "x").mkdir()
+    if how == "symbolic link":
+        target.symlink_to(own)
+    elif how == "hard link":
+        own.touch()
+        target.hardlink_to(own)
+    before = {file.name: file.read_bytes() for file in tmp_path.glob("a.db*")}
+    for format in (None, "csv"):
+        with pytest.raises(ValueError, match="is a file of this store: choose another name"):
+            learner.export(target, format)
+    assert {file.name: file.read_bytes() for file in tmp_path.glob("a.db*")} == before
+    target.unlink() if how == "hard link" else None
+    learner.learn([[9.0, 9]], ["high"])
+    assert learner.audit().ok
 
 
 def test_memory_keeps_nothing(learner):

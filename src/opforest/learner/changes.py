@@ -1,4 +1,4 @@
-"""Plans for batches of examples, and the results of changes and audits."""
+"""Plans for batches of examples, and the results of changes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,25 +6,26 @@ from typing import Any, NamedTuple
 
 from opforest.forest.updates.report import UpdateReport
 from opforest.learner.errors import KeyConflictError
+from opforest.learner.settings import Settings
 from opforest.learner.store import Row
-from opforest.learner.validation import Array, check_own
+from opforest.learner.validation import Array, check_new_keys
 
 
 @dataclass(frozen=True)
 class Change:
-    """What a call of ``learn``, ``correct`` or ``forget`` did, which is on disk.
+    """Result of a call of ``learn``, ``correct`` or ``forget``, which is on disk.
 
     Attributes
     ----------
     learned, unchanged, replaced, forgotten, labeled : int
-        Examples that are new; that were known already, with the same key and content; whose
-        content or label was replaced; that were forgotten; that had no label and got one.
+        Numbers of examples that are new; were known with the same key and content; got another
+        content or label; were forgotten; had no label and got one.
     keys : tuple of str
-        The keys of the examples given, in their order; made up for those without one.
+        The keys of the given examples, in their order; generated for those without one.
     report : UpdateReport
-        What it did to the forest.
+        Changes of the forest.
     seconds : float
-        How long the model took, without the disk.
+        Time spent on the model, without the disk.
     """
 
     learned: int = 0
@@ -38,31 +39,32 @@ class Change:
 
 
 class Batch(NamedTuple):
-    """Examples to learn, all of which are valid."""
+    """Valid examples to learn."""
 
-    rows: Array  #: as they came
-    content: list[bytes]  #: as the table has them
+    settings: Settings  #: of the store once it has learned them
+    rows: Array  #: as they were given
+    content: list[bytes]  #: as they are stored
     y: list[Any]
     keys: list[str] | None
 
 
 class Plan(NamedTuple):
-    """What is to be done with a batch."""
+    """Changes of the table that a batch causes."""
 
-    new: list[int]  #: places in the batch of those to add
-    gone: list[Row]  #: examples that others replace
-    labeled: list[tuple[Row, Any]]  #: examples without a label, and the one that has come
-    unchanged: int
+    new: list[int]  #: indices in the batch of examples to add
+    removed: list[Row]  #: examples to remove
+    labeled: list[tuple[Row, Any]]  #: unlabeled examples and their new labels
+    unchanged: int = 0
 
 
 def make_plan(batch: Batch, known: Mapping[str, Row], replace: bool) -> Plan:
-    """Find out which examples of a batch are new, which known, and which take another's place."""
+    """Return which examples of a batch are new, are known, or replace others."""
     if batch.keys is None:
-        return Plan(list(range(len(batch.content))), [], [], 0)
-    check_own(batch.keys, known)
+        return Plan(list(range(len(batch.content))), [], [])
+    check_new_keys(batch.keys, known)
     latest = {key: (row.x, row.y) for key, row in known.items()}
     place: dict[str, int] = {}  # of the last example with a key
-    gone: dict[str, Row] = {}
+    removed: dict[str, Row] = {}
     labeled: dict[str, tuple[Row, Any]] = {}
     unchanged = 0
     for i, key in enumerate(batch.keys):
@@ -77,55 +79,11 @@ def make_plan(batch: Batch, known: Mapping[str, Row], replace: bool) -> Plan:
             place[key] = i
             labeled.pop(key, None)
             if key in known:
-                gone[key] = known[key]
+                removed[key] = known[key]
         else:
             raise KeyConflictError(
                 f"row {i}: there is another example with the key {key!r}. Pass replace=True to "
                 "replace it, or choose another key."
             )
         latest[key] = x, y
-    return Plan(sorted(place.values()), list(gone.values()), list(labeled.values()), unchanged)
-
-
-@dataclass(frozen=True)
-class Audit:
-    """Whether a store is whole, and its model exactly what refitting on the table gives.
-
-    Attributes
-    ----------
-    examples : int
-        How many examples were looked at.
-    damage : tuple of str
-        What is wrong with the file.
-    differences : tuple of str
-        Arrays of the model that differ from those of a model trained on the table.
-
-    Examples
-    --------
-    >>> import opforest
-    >>> with opforest.Learner(":memory:") as learner:
-    ...     _ = learner.learn([[0.0], [1.0], [3.0]], ["low", "low", "high"])
-    ...     print(learner.audit())
-    3 examples: the file is whole, and the model is exactly what refitting on the table gives
-    """
-
-    examples: int
-    damage: tuple[str, ...] = ()
-    differences: tuple[str, ...] = ()
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing is wrong."""
-        return not (self.damage or self.differences)
-
-    def __str__(self) -> str:
-        """Return it in a sentence."""
-        file = "the file is whole"
-        if self.damage:
-            file = f"THE FILE IS DAMAGED ({'; '.join(self.damage[:5])})"
-        model = "the model is exactly what refitting on the table gives"
-        if self.differences:
-            model = (
-                f"THE MODEL DIFFERS from refitting on the table in {', '.join(self.differences)}"
-            )
-        return f"{self.examples} examples: {file}, and {model}"
+    return Plan(sorted(place.values()), list(removed.values()), list(labeled.values()), unchanged)

@@ -1,86 +1,78 @@
-"""The SQLite file of a store: opening, checking, transactions and secure deletion.
+"""The SQLite file of a store: opening, checking, settings, transactions and secure deletion.
 
 SQLite overwrites deleted rows (``secure_delete``), but it may leave copies in pages that once held
 rows and are still in use. Forgetting therefore ends with a ``VACUUM``, which rewrites the file, and
-with emptying the write-ahead log. Until both are done, a note in the table ``meta`` says that they
-are due; the next process that opens the store does them.
+with emptying the write-ahead log. Until both are done, the entry ``scrub`` in the table ``meta``
+records that they are due; the next process that opens the store does them.
 
 Ctrl-C is deferred while a transaction runs and while files are opened or closed
 (``defer_interrupts``), so none of these is ever left half done.
 """
 
+import json
 import os
 import sqlite3
 import threading
 import time
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+from opforest._utils.chunks import call_together
 from opforest._utils.interrupts import defer_interrupts
-from opforest.learner.acknowledged import Acknowledged, read_acknowledged
-from opforest.learner.errors import StoreError, explaining
-from opforest.learner.locking import Claim, identity_of
-from opforest.learner.tables import APPLICATION, FORMAT, FORMATS, differs, make_tables
+from opforest.learner.commit_counter import CommitCounter, read_count
+from opforest.learner.errors import StoreError, wrap_sqlite_errors
+from opforest.learner.file_lock import FileLock, identity_of
+from opforest.learner import schema
 
 T = TypeVar("T")
 
-#: The name of a store that is gone when it is closed.
+#: The path of a store that is lost when it is closed.
 MEMORY = ":memory:"
 
-#: Seconds to wait for others who read, or who are about to leave.
-PATIENCE = 5.0
+#: Suffixes of the files of a store, which SQLite and we write.
+SUFFIXES = ("", "-wal", "-shm", "-journal", "-lock", "-ack")
+
+#: Seconds to wait for other connections that read.
+TIMEOUT = 5.0
 
 
-class Database(ABC):
-    """The file, opened by one writer or by a reader.
+class Database:
+    """The file of a store, opened by a reader or by the one writer, which creates it."""
 
-    Parameters
-    ----------
-    path : str
-        The file, or ``":memory:"``.
-    read_only : bool
-        Whether to follow what another process writes.
-    make : bool
-        Whether to make the file if it is not there.
-    """
-
-    def __init__(self, path: str, read_only: bool, make: bool) -> None:
+    def __init__(self, path: str, read_only: bool) -> None:
         self.path, self.read_only = path, read_only
-        #: Where the file really is: one store has one lock, by whatever name it is opened.
+        #: The real path: a store has one lock, under whatever name it is opened.
         self.file = path if path == MEMORY else os.path.realpath(path)
-        self.commit_seconds = 0.0  #: what waiting for the disk took
         self.commits = 0
-        self.format = FORMAT  #: of the file
+        self.commit_seconds = 0.0  #: time spent waiting for the disk
+        self.format = schema.FORMAT  #: of the file
         self._process = os.getpid()
         self._log_is_due = False
         self._has_wal = False
         self._log: Any = None  # identity of the log that was written last
         self._changes = 0  # number counted in the file
-        self._claim = Claim(path, self.file)
-        self._acknowledged = Acknowledged(f"{self.file}-ack")
-        self._checking: ThreadPoolExecutor | None = None
-        self._checker: sqlite3.Connection | None = None
-        self._looking = threading.RLock()
-        self._open(make)
+        self.lock = FileLock(path, self.file)
+        self._counter = CommitCounter(f"{self.file}-ack")
+        self._checker: sqlite3.Connection | None = None  # of pages that are not checked yet
+        self._reading = threading.RLock()
+        self._open()
 
     # Opening and closing.
 
     @defer_interrupts
-    def _open(self, make: bool) -> None:
+    def _open(self) -> None:
         try:
-            with explaining(self.path):
+            with wrap_sqlite_errors(self.path):
                 if self.path != MEMORY:
-                    self._check_path(make and not self.read_only)
-                    self._claim.take(self.read_only)
-                    self._look()
-                self._writer = self._connect(self.read_only)
-                self._reader = self._writer
+                    self._check_path()
+                    self.lock.acquire(self.read_only)
+                    self._inspect()
+                self.writer = self._connect(self.read_only)
+                self._reader = self.writer
                 self._prepare()
                 if self.path != MEMORY and not self.read_only:
                     self._reader = self._connect(read_only=True)
@@ -88,7 +80,7 @@ class Database(ABC):
             self.close()
             raise
 
-    def _check_path(self, make: bool) -> None:
+    def _check_path(self) -> None:
         path = Path(self.path)
         if path.is_dir():
             raise StoreError(f"{path}: it is a folder, not a store.")
@@ -96,7 +88,7 @@ class Database(ABC):
             raise StoreError(f"{path}: it is not a file.")
         if not path.parent.is_dir():
             raise StoreError(f"{path}: there is no folder {path.parent}.")
-        if not path.exists() and not make:
+        if not path.exists() and self.read_only:
             raise StoreError(
                 f"{path}: there is no such store. `opforest store create {path}` makes one."
             )
@@ -107,59 +99,57 @@ class Database(ABC):
         else:
             target = f"file:{quote(os.fsencode(self.file))}"
             mode = "?mode=ro" if read_only else "?mode=rwc"
-            folder = os.path.dirname(self.file)
-            if read_only and not os.access(folder, os.W_OK) and not self._has_log():
-                mode += "&immutable=1"  # nobody can write, and SQLite could not make its files
+            folder, log = os.path.dirname(self.file), Path(f"{self.file}-wal")
+            has_log = log.exists() and log.stat().st_size > 0
+            if read_only and not os.access(folder, os.W_OK) and not has_log:
+                mode += "&immutable=1"  # SQLite cannot create its files there
         return sqlite3.connect(
-            target + mode, uri=True, isolation_level=None, timeout=PATIENCE, check_same_thread=False
+            target + mode, uri=True, isolation_level=None, timeout=TIMEOUT, check_same_thread=False
         )
 
-    def _has_log(self) -> bool:
-        log = Path(f"{self.file}-wal")
-        return log.exists() and log.stat().st_size > 0
-
-    def _look(self) -> None:
-        """Check that the file is a store, or nothing yet, before anything is changed."""
-        acknowledged = read_acknowledged(self._acknowledged.path)  # first: the number may grow
+    def _inspect(self) -> None:
+        """Check that the file is a store or empty before changing anything."""
+        acknowledged = read_count(self._counter.path)  # first: the number may grow
         with closing(self._connect(read_only=True)) as database:
             database.execute("BEGIN")
             is_new = _is_new(database)
             if not is_new:
-                self._check_kind(database)
+                self._check_format(database)
                 changes = self._count_changes(database)
         if is_new and not acknowledged:
             if self.read_only:
-                raise StoreError(f"{self.path}: it is empty: nobody has made a store of it yet.")
+                raise StoreError(
+                    f"{self.path}: the file is empty; `opforest store create` makes a store."
+                )
         elif is_new or changes < acknowledged:
             raise StoreError(
                 f"{self.path}: the last {acknowledged - (0 if is_new else changes)} of "
                 f"{acknowledged} changes that were acknowledged are missing: its log "
                 f"({self.file}-wal) was deleted, cut or damaged, or the file is an older copy. "
-                f"Restore both; or, to go on without these changes, delete {self.file}-ack."
+                f"Restore both; or, to continue without these changes, delete {self.file}-ack."
             )
 
-    def _check_kind(self, database: sqlite3.Connection) -> None:
-        """Raise a ``StoreError`` unless the file is a store that this version reads."""
+    def _check_format(self, database: sqlite3.Connection) -> None:
         (application,) = database.execute("PRAGMA application_id").fetchone()
-        if application != APPLICATION:
+        if application != schema.APPLICATION:
             raise StoreError(f"{self.path}: it is an SQLite database, but not an opforest store.")
         (self.format,) = database.execute("PRAGMA user_version").fetchone()
-        if self.format not in FORMATS:
+        if self.format not in schema.FORMATS:
             raise StoreError(
-                f"{self.path}: it is of format {self.format}, and this version of opforest reads "
-                f"format {FORMAT}. It was written by a newer version: install that one."
+                f"{self.path}: it has format {self.format}, and this version of opforest reads "
+                f"format {schema.FORMAT}. It was written by a newer version: install that one."
             )
-        found = differs(database, self.format)
-        if found is not None:
-            raise StoreError(f"{self.path}: the file is damaged: {found}.")
+        difference = schema.find_difference(database, self.format)
+        if difference is not None:
+            raise self.damage(difference)
 
-    @abstractmethod
-    def _count_changes(self, database: sqlite3.Connection) -> int:
-        """Return how many changes the file has counted."""
+    def damage(self, reason: str) -> StoreError:
+        """Return an error for a damaged file."""
+        return StoreError(f"{self.path}: the file is damaged: {reason}.")
 
     def _prepare(self) -> None:
-        """Make the file a store if it is empty; begin to check its pages if not."""
-        database = self._writer
+        """Make the file a store if it is empty."""
+        database = self.writer
         is_new = _is_new(database)
         if not self.read_only:
             database.execute("PRAGMA secure_delete = ON")
@@ -168,36 +158,57 @@ class Database(ABC):
                 (mode,) = database.execute("PRAGMA journal_mode = WAL").fetchone()
                 self._has_wal = mode == "wal"  # some file systems cannot
             if is_new:
-                self.write(lambda: make_tables(database))
+                self.write(lambda: schema.create_tables(database))
                 return
             self._empty_log()
             self._changes = self._count_changes(database)
-            self._acknowledged.note(self._changes)
-        self._checking = ThreadPoolExecutor(1)
+            self._counter.write(self._changes)
         self._checker = self._connect(read_only=True)
-        self._checked = self._checking.submit(_check_pages, self.path, self._checker)
 
-    def finish_opening(self) -> None:
-        """Wait until all pages are checked, which happens while the model is made."""
-        if self._checking is not None:
-            self._checked.result()
+    def call_and_check(self, call: Callable[[], None]) -> None:
+        """Call a function while another thread checks all pages of the file.
+
+        If the file is damaged, including the index of keys, the ``StoreError`` that says so takes
+        precedence over other errors, which the damage may have caused.
+        """
+        failed: list[Exception] = []
+
+        def run() -> None:
+            try:
+                call()
+            except Exception as error:
+                failed.append(error)
+            except BaseException:  # Ctrl-C need not wait for the other thread
+                if self._checker is not None:
+                    with suppress(sqlite3.Error):  # it has finished
+                        self._checker.interrupt()
+                raise
+
+        call_together(run, self._check_pages)
+        if failed:
+            raise failed.pop()  # no reference cycle may keep the file open
+
+    def _check_pages(self) -> None:
+        if self._checker is None:
+            return
+        with closing(self._checker), wrap_sqlite_errors(self.path):
+            found = self._checker.execute("PRAGMA integrity_check(3)").fetchall()
+        if found != [("ok",)]:
+            lines = "; ".join(str(line) for (line,) in found)
+            raise self.damage(f"restore a copy, or export what can be read ({lines[:300]})")
 
     @defer_interrupts
     def close(self) -> None:
-        """Close the file. Whatever an error has left open is closed by the next call."""
-        if self._checking is not None:
-            if self._checker is not None:
-                with suppress(sqlite3.Error):  # it has finished
-                    self._checker.interrupt()
-            self._checking.shutdown()
-        writer = getattr(self, "_writer", None)
+        """Close the file, including connections that an earlier call could not close."""
+        if self._checker is not None:
+            self._checker.close()
+        writer = getattr(self, "writer", None)
         try:
             if writer is not None:
                 self._close_connections(getattr(self, "_reader", writer), writer)
         finally:
-            is_done = not os.path.exists(f"{self.file}-wal")
-            self._acknowledged.close(is_done)
-            self._claim.release()
+            self._counter.close(delete=not os.path.exists(f"{self.file}-wal"))
+            self.lock.release()
 
     def _close_connections(self, reader: sqlite3.Connection, writer: sqlite3.Connection) -> None:
         try:
@@ -210,23 +221,79 @@ class Database(ABC):
             writer.close()
 
     def __del__(self) -> None:
-        """Close what an interrupt has left open before anybody could close it."""
-        if "_claim" in vars(self) and self._process == os.getpid():
+        """Close a file that an interrupt left open."""
+        if "lock" in vars(self) and self._process == os.getpid():
             self.close()
+
+    # Entries of the table ``meta``.
+
+    @property
+    def crc(self) -> str:
+        """The column of checksums in queries; format 1 has none."""
+        return "crc" if self.format > 1 else "NULL"
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return an entry of the table ``meta``."""
+        return self._get(self.writer, name, default)
+
+    def _get(self, database: sqlite3.Connection, name: str, default: Any) -> Any:
+        query = f"SELECT value, {self.crc} FROM meta WHERE name = ?"
+        found = database.execute(query, (name,)).fetchone()
+        if found is None:
+            return default
+        self._check_entry(name, *found)
+        try:
+            return json.loads(found[0])
+        except (TypeError, ValueError):
+            raise self.damage(f"its entry {name!r} is not JSON") from None
+
+    def _check_entry(self, name: str, value: str, crc: int) -> None:
+        if self.format > 1 and crc != schema.checksum(name, value):
+            raise self.damage(f"its entry {name!r} is not as it was written")
+
+    def put(self, **values: Any) -> None:
+        """Set entries of the table ``meta``, within ``write``."""
+        entries = [(name, json.dumps(value)) for name, value in values.items()]
+        self.writer.executemany(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?, ?)",
+            [(*entry, schema.checksum(*entry)) for entry in entries],
+        )
+
+    def check_entries(self) -> None:
+        """Raise a ``StoreError`` if any entry is damaged."""
+        if self.format > 1:
+            for entry in self.writer.execute("SELECT * FROM meta"):
+                self._check_entry(*entry)
+            if self.get("next") != self.next_id():
+                raise self.damage("the id of the next example is not as it was written")
+
+    def next_id(self) -> int:
+        """Return the id of the next example; ids are never reused."""
+        found = self.writer.execute("SELECT seq FROM sqlite_sequence WHERE name = 'example'")
+        (last,) = found.fetchone() or (0,)
+        return int(last) + 1
+
+    def _count_changes(self, database: sqlite3.Connection) -> int:
+        """Return the number of changes that the file has counted; format 1 counts none."""
+        found = self._get(database, "changes", None if self.format > 1 else 0)
+        if type(found) is not int:
+            raise self.damage("it has not counted its changes")
+        return found
 
     # Transactions.
 
     @defer_interrupts
     def write(self, change: Callable[[], T]) -> T:
         """Run a transaction: all of it is written to the disk, or nothing."""
-        alone = self._looking if self._reader is self._writer else nullcontext()
-        with alone, explaining(self.path, "Nothing was changed."):
-            database = self._writer
+        alone = self._reading if self._reader is self.writer else nullcontext()
+        with alone, wrap_sqlite_errors(self.path, "Nothing was changed."):
+            database = self.writer
             try:
                 database.execute("BEGIN IMMEDIATE")
                 result = change()
-                self._note_change(self._changes + 1)
-                self._claim.check_place()
+                if self.format > 1:
+                    self.put(changes=self._changes + 1, next=self.next_id())
+                self.lock.check_location()
                 begin = time.perf_counter()
                 database.execute("COMMIT")
                 self.commit_seconds += time.perf_counter() - begin
@@ -241,15 +308,11 @@ class Database(ABC):
             self._empty_log()
         return result
 
-    @abstractmethod
-    def _note_change(self, number: int) -> None:
-        """Count a change in the file; within ``write``."""
-
     def _acknowledge(self) -> None:
-        """Note that a change is on disk, in files that whoever opens the store next will find."""
+        """Count a change that is on disk, in files that the next process will find."""
         if self.path == MEMORY:
             return
-        self._claim.check_place()
+        self.lock.check_location()
         log = identity_of(f"{self.file}-wal") if self._has_wal else None
         if self._has_wal and (log is None or self._log not in (None, log)):
             raise StoreError(
@@ -257,12 +320,28 @@ class Database(ABC):
                 "open. The last change is not acknowledged. Close the store, and open it again."
             )
         self._log = log
-        self._acknowledged.note(self._changes)
+        self._counter.write(self._changes)
+
+    def upgrade(self) -> None:
+        """Convert an older format to the current one."""
+        if self.format == schema.FORMAT or self.read_only:
+            return
+
+        def change() -> None:
+            schema.upgrade_tables(self.writer)
+            self.format = schema.FORMAT
+
+        before = self.format
+        try:
+            self.write(change)
+        except BaseException:
+            self.format = before if self._changes == 0 else schema.FORMAT
+            raise
 
     @defer_interrupts
     def read(self, look: Callable[[sqlite3.Connection], T]) -> T:
-        """See the table as it is at one moment; for any thread."""
-        with self._looking, explaining(self.path):
+        """Call a function that sees the tables at one moment; in any thread."""
+        with self._reading, wrap_sqlite_errors(self.path):
             database = self._reader
             if database.in_transaction:  # the one connection of a store in memory
                 return look(database)
@@ -275,35 +354,46 @@ class Database(ABC):
 
     def version(self) -> int:
         """Return a number that changes when another process has written."""
-        with explaining(self.path):
-            return int(self._writer.execute("PRAGMA data_version").fetchone()[0])
+        with wrap_sqlite_errors(self.path):
+            return int(self.writer.execute("PRAGMA data_version").fetchone()[0])
 
-    def check_place(self) -> None:
-        """Raise a ``StoreError`` if the file is no longer where it was opened."""
-        self._claim.check_place()
+    # Files.
+
+    def size(self) -> int:
+        """Return the size of the file and its log in bytes."""
+        names = [] if self.path == MEMORY else [self.file, f"{self.file}-wal"]
+        return sum(os.path.getsize(name) for name in names if os.path.exists(name))
+
+    def is_own_file(self, path: str) -> bool:
+        """Return whether this is a file of the store, under any name."""
+        own = [self.file + suffix for suffix in SUFFIXES if self.path != MEMORY]
+        if os.path.normcase(os.path.realpath(path)) in map(os.path.normcase, own):
+            return True
+        identity = identity_of(path)
+        return identity is not None and identity in map(identity_of, own)
 
     @defer_interrupts
     def scrub(self) -> None:
-        """Leave no trace of rows that were deleted, in any file."""
+        """Erase all traces of deleted rows from all files."""
         if self.path == MEMORY:
             return
-        with explaining(
+        with wrap_sqlite_errors(
             self.path,
-            "What was to be forgotten is out of the model and out of the table, but traces may be "
-            "left in the file. Make room, and open the store again: that wipes them.",
+            "The examples are gone from the model and from the table, but traces may be left in "
+            "the file. Free some space and open the store again: that erases them.",
         ):
-            self._claim.check_place()
-            self._writer.execute("VACUUM")
-            self._writer.execute("DELETE FROM meta WHERE name = 'scrub'")
+            self.lock.check_location()
+            self.writer.execute("VACUUM")
+            self.writer.execute("DELETE FROM meta WHERE name = 'scrub'")
             self._empty_log()
 
     def _empty_log(self) -> None:
-        """Write the log into the file and truncate it, as soon as nobody reads from it."""
-        (busy, *_) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        """Write the log to the file and truncate it, unless another connection reads from it."""
+        (busy, *_) = self.writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy and not self._log_is_due:
             warnings.warn(
-                f"{self.path}: another program keeps reading, so the write-ahead log could not be "
-                "emptied. What was forgotten may still be in it; the next change, or closing the "
+                f"{self.path}: another program is reading, so the write-ahead log could not be "
+                "emptied. Forgotten examples may still be in it; the next change, or closing the "
                 "store, tries again.",
                 RuntimeWarning,
                 stacklevel=4,
@@ -312,24 +402,7 @@ class Database(ABC):
 
 
 def _is_new(database: sqlite3.Connection) -> bool:
-    """Tell whether nothing has been written to a file."""
+    """Return whether a database is empty."""
     (application,) = database.execute("PRAGMA application_id").fetchone()
     (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     return bool(application == 0 and tables == 0)
-
-
-def _check_pages(path: str, database: sqlite3.Connection) -> None:
-    """Raise a ``StoreError`` if a file is damaged, the index of keys included.
-
-    It is no method: the thread that runs it must not keep a store alive that nobody else has.
-    """
-    try:
-        with explaining(path):
-            found = database.execute("PRAGMA integrity_check(3)").fetchall()
-    finally:
-        database.close()
-    if found != [("ok",)]:
-        raise StoreError(
-            f"{path}: the file is damaged: restore a copy, or export what can be read "
-            f"({'; '.join(str(line) for (line,) in found)[:300]})."
-        )

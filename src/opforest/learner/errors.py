@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class StoreError(ValueError):
-    r"""A store cannot be opened, read or written: the message says what to do.
+    r"""A store cannot be opened, read or written; the message says what to do.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class UnknownKeyError(ValueError):
 
 
 class KeyConflictError(ValueError):
-    """Another example has this key already."""
+    """Another example already has this key."""
 
 
 class RowError(ValueError):
@@ -38,9 +38,9 @@ class RowError(ValueError):
     Attributes
     ----------
     row : int or None
-        Which row, counted from 0.
+        The index of the row.
     column : str or int or None
-        Which feature: its name, or its number from 0.
+        The name of the feature, or its index.
     """
 
     def __init__(
@@ -50,14 +50,14 @@ class RowError(ValueError):
         super().__init__(reason)
 
 
-#: What to say of SQLite's errors, by the primary code.
+#: Explanations of SQLite's errors, by primary code.
 REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_READONLY: "it cannot be written: the file or its folder is read-only",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened: do you have permission to write there?",
     sqlite3.SQLITE_PERM: "it cannot be opened: permission was denied",
-    sqlite3.SQLITE_BUSY: "another program keeps it locked",
-    sqlite3.SQLITE_LOCKED: "another program keeps it locked",
+    sqlite3.SQLITE_BUSY: "another program has locked it",
+    sqlite3.SQLITE_LOCKED: "another program has locked it",
     sqlite3.SQLITE_IOERR: "the disk reported an error",
     sqlite3.SQLITE_CORRUPT: "the file is damaged: restore a copy, or export what can be read",
     sqlite3.SQLITE_NOTADB: "it is neither an opforest store nor any other SQLite database",
@@ -66,19 +66,15 @@ REASONS = {
 
 
 @contextmanager
-def explaining(path: str, unchanged: str = "") -> Iterator[None]:
-    """Turn what SQLite raises into a ``StoreError`` that says what to do.
-
-    ``unchanged`` is said of what did not happen.
-    """
+def wrap_sqlite_errors(path: str, outcome: str = "") -> Iterator[None]:
+    """Convert SQLite's errors to a ``StoreError`` that ends with the outcome of the failed call."""
     try:
         yield
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # text that is no text is damage, too
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if isinstance(error, UnicodeDecodeError) or "Could not decode" in str(error):
             code = sqlite3.SQLITE_CORRUPT
         reason = REASONS.get(code, "SQLite failed")
         detail = "" if code == sqlite3.SQLITE_NOTADB else f" ({error})"
-        raise StoreError(
-            f"{os.fspath(path)}: {reason}{detail}.{' ' if unchanged else ''}{unchanged}"
-        ) from error
+        message = f"{os.fspath(path)}: {reason}{detail}. {outcome}"
+        raise StoreError(message.rstrip()) from error

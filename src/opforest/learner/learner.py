@@ -1,29 +1,29 @@
-"""Durable classifier: what it learned is on disk, and what it forgot is gone."""
+"""Durable classifier: learned examples are on disk, and forgotten ones are gone."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import NotFittedError
 
-from opforest.estimators.preparation import Preparation
-from opforest.forest.updates.report import UpdateReport
-from opforest.learner.answering import Answering
-from opforest.learner.changes import Batch, Change, Plan, make_plan
-from opforest.learner.errors import RowError, UnknownKeyError
-from opforest.learner.replica import Memory, add_reports, read_examples
-from opforest.learner.rows import learn_preparation, rows_of
+from opforest.forest.explanation import Explanation
+from opforest.learner.audit import Audit, audit_store
+from opforest.learner.changes import Change
+from opforest.learner.errors import StoreError
+from opforest.learner.rows import PreparedRows
+from opforest.learner.session import Session
 from opforest.learner.settings import Settings, check_new, name_of
-from opforest.learner.store import Row
-from opforest.learner.validation import GENERATED, Array, label_array, read_keys, read_labels
-from opforest.persistence.pipelines import dump_steps
+from opforest.learner.validation import Array, as_text
+from opforest.learner.writer import Writer
+
+#: Settings in ``Learner.stats``, beside those of the features.
+SHOWN_SETTINGS = (
+    "metric", "metric_params", "precision", "labels", "semi_supervised", "preparation",
+)  # fmt: skip
 
 
-class Learner(Answering):
+class Learner:
     """An optimum-path forest on a table of examples in an SQLite file.
 
     The model is a function of the table alone: after any crash, it is exactly the model you would
@@ -34,46 +34,53 @@ class Learner(Answering):
     Parameters
     ----------
     path : path
-        The file, which is made if it is not there; ``":memory:"`` for a store that is gone when it
-        is closed.
+        The file, which is created if it does not exist; ``":memory:"`` for a store that is lost
+        when it is closed.
     metric : str or callable, default=None
         For a new store, any metric of ``OPFClassifier`` but ``"precomputed"``; ``"euclidean"`` by
-        default. A function must be passed each time. Of a store that is there, the metric may be
-        left out; another one is an error.
+        default. A function must be passed each time. For an existing store, the metric may be left
+        out; another one is an error.
     metric_params : dict, default=None
         Parameters of the metric.
     feature_names : sequence of str, default=None
         For a new store, the names of the features; by default those of the columns of the first
         data frame, or none.
     precision : {"float64", "float32"}, default=None
-        For a new store, how features are kept; by default as the first ones come.
+        For a new store, the type of stored features; by default that of the first examples.
     score : bool, default=False
         For a new store, whether to predict each example just before it is learned, and to count.
     semi_supervised : bool, default=False
-        For a new store, whether examples may come without a label, as for ``OPFSemiSupervised``.
+        For a new store, whether examples may have no label, as for ``OPFSemiSupervised``.
         ``correct``, or ``learn`` with the same key and content, gives them one.
     preparation : Preparation or fitted transformer, default=None
-        For a new store, what is done to rows before the model learns them. A ``Preparation`` that
-        is not fitted learns categories, medians and scales from the first batch. A fitted one, and
-        a fitted transformer or ``Pipeline`` of the kinds that ``opforest.save`` takes, stays as it
-        is. The table keeps the rows as they came.
+        For a new store, the preparation of rows before the model learns them. A ``Preparation``
+        that is not fitted learns categories, medians and scales from the first batch. A fitted
+        one, and a fitted transformer or ``Pipeline`` that ``opforest.save`` supports, never
+        changes. The table keeps the original rows.
     read_only : bool, default=False
-        Whether to follow what another process writes: any number may. Only one writes.
+        Whether to follow the changes of another process. Any number of processes may read, and
+        one may write.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    session : Session
+        The open tables and the model, for programs that display them.
 
     Notes
     -----
-    The file is an ordinary SQLite database in WAL mode with ``synchronous=FULL``; ``FILE-lock``,
-    which is empty, stays beside it. ``FILE-ack`` is there while it is in use, and after a kill: it
-    says how many changes were acknowledged. Threads may share a learner: those that predict never
-    wait for the disk. Processes may not: after a fork, open the store again.
+    The file is an ordinary SQLite database in WAL mode with ``synchronous=FULL``; the empty
+    ``FILE-lock`` stays beside it. ``FILE-ack`` exists while the store is open, and after a kill: it
+    holds the number of acknowledged changes. Threads may share a learner, and predictions never
+    wait for the disk. Processes may not share one: after a fork, open the store again.
 
     ``forget``, ``correct`` and ``learn`` with ``replace=True`` rewrite the file, so that no trace
-    is left: forget many examples in one call. What a file system, a disk or a backup keeps of
-    files as they were is beyond a program's reach.
+    is left: forget many examples in one call. Copies that a file system, a disk or a backup keeps
+    are beyond a program's reach.
 
-    What a preparation has learned from an example is forgotten as well: when one of the examples
-    that it was learned from goes, or is corrected, it is learned anew from all that are left, and
-    the model is refitted. That takes as long as ``fit``.
+    A preparation forgets as well: when one of the examples on which it was fitted is forgotten or
+    corrected, it is refitted on all others, and so is the model. That takes as long as ``fit``.
 
     Examples
     --------
@@ -103,22 +110,65 @@ class Learner(Answering):
         read_only: bool = False,
     ) -> None:
         names = None if feature_names is None else tuple(map(str, feature_names))
+        own_metric = "euclidean" if metric is None else metric
         wanted = Settings(
-            name_of("euclidean" if metric is None else metric),
-            None if metric_params is None else dict(metric_params),
-            precision,
-            None if names is None else len(names),
-            names,
-            None,
-            bool(score),
-            bool(semi_supervised),
-        )
-        wanted = _with_preparation(wanted, preparation)
-        check_new(wanted, "euclidean" if metric is None else metric)
-        told = {"score": score, "semi_supervised": semi_supervised}
-        super().__init__(os.fsdecode(path), wanted, metric, told, read_only)
+            metric=name_of(own_metric),
+            metric_params=None if metric_params is None else dict(metric_params),
+            precision=precision,
+            n_features=None if names is None else len(names),
+            feature_names=names,
+            score=bool(score),
+            semi_supervised=bool(semi_supervised),
+        ).with_preparation(preparation)
+        check_new(wanted, own_metric)
+        required = {"score": score, "semi_supervised": semi_supervised}
+        self.path = os.fsdecode(path)
+        self.session = Session(self.path, wanted, metric, required, read_only)
+        self._writer = Writer(self.session)
 
-    # Learning.
+    def close(self) -> None:
+        """Take a snapshot if it is worthwhile, and close the file.
+
+        Ctrl-C closes it without a snapshot.
+        """
+        self.session.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        """Return a summary."""
+        state = "closed" if self.session.is_closed else f"{len(self)} examples"
+        return f"<Learner {self.path}: {state}>"
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return len(self.session.refresh())
+
+    @property
+    def model(self) -> Any:
+        """The classifier, for reading. Do not train it: the store would not know.
+
+        With a preparation it is an ``opforest.Pipeline`` that ends with the classifier. Its ids are
+        those of the store, which count examples from 1 and never change.
+        """
+        replica = self.session.refresh()
+        if not isinstance(replica.rows, PreparedRows) or replica.is_empty:
+            return replica.model
+        from opforest.estimators.pipeline import Pipeline
+
+        return Pipeline([*replica.rows.steps, ("classify", replica.model)])
+
+    @property
+    def settings(self) -> Settings:
+        """The properties of all examples: metric, features, precision, kind of labels."""
+        self.session.refresh()
+        return self.session.settings
+
+    # Changing.
 
     def learn(
         self,
@@ -128,27 +178,26 @@ class Learner(Answering):
         *,
         replace: bool = False,
     ) -> Change:
-        """Learn examples; when it returns, they are on disk.
+        """Learn examples, which are on disk when this returns.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or a data frame
-            The examples. Columns of a data frame are found by name where the store has names.
+            The examples. Columns of a data frame are found by name if the store has names.
         y : array-like of shape (n_samples,)
             Their labels: text, whole numbers or booleans, of one kind in a store. In a
-            semi-supervised store ``None``, NaN or −1 is no label.
+            semi-supervised store ``None``, NaN and −1 mean no label.
         keys : sequence of str, default=None
-            What they are called, to be corrected or forgotten by. An example whose key is known
-            and whose content is the same changes nothing, so a batch may be sent again. Without
-            keys, some are made up: ``Change.keys`` has them.
+            Their names in ``correct`` and ``forget``. An example whose key is known and whose
+            content is the same changes nothing, so a batch may be sent again. Without keys, some
+            are generated: ``Change.keys`` has them.
         replace : bool, default=False
-            Whether an example takes the place of another one with the same key. If not, that is
-            an error.
+            Whether an example replaces another one with the same key. If not, that is an error.
 
         Returns
         -------
         Change
-            What was done: all of the batch, or, after an error, nothing.
+            The result: all of the batch was learned, or, after an error, nothing.
         """
         names = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
         return self.learn_named(X, y, keys, replace, names)
@@ -157,157 +206,11 @@ class Learner(Answering):
         self, X: Any, y: Any, keys: Any, replace: bool, names: tuple[str, ...] | None,
         cells: dict[str, Any] | None = None,
     ) -> Change:  # fmt: skip
-        """Learn examples as ``learn`` does; names, and how cells were read, come separately."""
-        with self._lock:
-            self._get_ready()
-            batch = self._check(X, y, keys, names, cells)
-            return self._carry_out(batch, self._plan(batch, replace))
-
-    def _check(
-        self, X: Any, y: Any, keys: Any, names: tuple[str, ...] | None,
-        cells: dict[str, Any] | None = None,
-    ) -> Batch:  # fmt: skip
-        """Check a batch, and note the settings that follow from it if it is the first."""
-        known = self._settings.reading(cells)
-        if known.n_features is None and names is not None:
-            known = known.named(names)
-            check_new(known, self._metric)
-        if known.precision is None:
-            is_single = getattr(X, "dtype", None) == np.float32 and known.preparation is None
-            known = replace(known, precision="float32" if is_single else "float64")
-        how = rows_of(known)
-        rows = how.read(X)
-        labels, kind = read_labels(y, known.labels, known.semi_supervised)
-        if len(labels) != len(rows):
-            raise ValueError(
-                f"there must be a label for each row, got {len(labels)} for {len(rows)} rows."
-            )
-        own = None if keys is None else read_keys(keys, len(rows))
-        if len(rows):
-            self._proposed = replace(known, n_features=rows.shape[1], labels=kind)
-        return Batch(rows, how.pack(rows), labels, own)
-
-    def _plan(self, batch: Batch, replace: bool) -> Plan:
-        known = {} if batch.keys is None else self._store.find(batch.keys)
-        return make_plan(batch, known, replace)
-
-    def _carry_out(self, batch: Batch, plan: Plan) -> Change:
-        """Write a batch to the disk, then learn it."""
-        if not plan.new and not plan.labeled:
-            return Change(unchanged=plan.unchanged, keys=tuple(batch.keys or ()))
-        store, new, n = self._store, plan.new, len(plan.new)
-        begin = perf_counter()
-        added = self._prepared(batch, plan)
-        trained, is_anew = None, added.memory is not None
-        if n and not is_anew:
-            trained = self._memory.check(added.X, added.y)
-        checked = perf_counter() - begin
-        correct, total = self._correct, self._total
-        judged = [i for i in range(n) if added.y[i] is not None]
-        if self._settings.score and self._memory.can_predict and judged and not is_anew:
-            correct += int((self._memory.predict(added.X[judged]) == added.y[judged]).sum())
-            total += len(judged)
-        keys = [None] * n if batch.keys is None else [batch.keys[i] for i in new]
-        blobs, labels = [batch.content[i] for i in new], [batch.y[i] for i in new]
-        self._is_stale = True
-
-        def change() -> None:
-            if plan.gone:
-                store.remove([row.id for row in plan.gone])
-            if plan.labeled:
-                store.relabel(plan.labeled)
-            if added.settings != self._settings:
-                added.settings.save(store)
-            store.add(zip(added.ids.tolist(), keys, blobs, labels, strict=True))
-            if total != self._total:
-                store.add_score(correct, total)
-
-        store.write(change)
-        self._settings, self._correct, self._total = added.settings, correct, total
-        self._next += n
-        begin = perf_counter()
-        with self._on_disk():
-            report = self._change_model(added, plan, trained)
-        seconds = perf_counter() - begin + (checked if is_anew else 0.0)
-        self._is_stale = False
-        if plan.gone or plan.labeled:
-            self._removals = store.get("removals", 0)
-        if plan.gone:
-            store.scrub()
-        self._note_changes(n + len(plan.gone) + len(plan.labeled))
-        names = batch.keys or [f"{GENERATED}{id}" for id in added.ids.tolist()]
-        replaced = len(plan.gone)
-        return Change(n - replaced, plan.unchanged, replaced, 0, tuple(names), report, seconds,
-                      len(plan.labeled))  # fmt: skip
-
-    def _change_model(self, added: "_Added", plan: Plan, trained: Any) -> UpdateReport:
-        """Change the model as the table has been changed."""
-        if added.memory is not None:
-            self._memory = added.memory
-            return added.memory.model.update_report_
-        memory, kind, report = self._memory, self._settings.labels, UpdateReport()
-        memory.rows = rows_of(self._settings) if memory.is_empty else memory.rows
-        if plan.gone:
-            gone_y = label_array([row.y for row in plan.gone], kind)
-            report = memory.forget(np.array([row.id for row in plan.gone]), gone_y)
-            trained = None
-        if plan.labeled:
-            ids = np.array([row.id for row, _ in plan.labeled])
-            y = label_array([label for _, label in plan.labeled], kind)
-            report = add_reports(report, memory.label(ids, y))
-        if len(added.ids):
-            report = add_reports(report, memory.learn(added.ids, added.X, added.y, trained))
-        return report
-
-    # Preparing.
-
-    def _prepared(self, batch: Batch, plan: Plan) -> "_Added":
-        """Return what the model learns of a batch; the first one is what a preparation learns from.
-
-        Where examples go that it was learned from, it is learned anew from all others.
-        """
-        settings, new = self._proposed, plan.new
-        rows = batch.rows if len(new) == len(batch.rows) else batch.rows[new]
-        ids = np.arange(self._next, self._next + len(new))
-        y = label_array([batch.y[i] for i in new], settings.labels)
-        if self._is_founder(plan.gone):
-            memory = self._trained_anew(settings, plan.gone, ids, rows, y)
-            return _Added(memory.settings, ids, np.empty((len(ids), 0)), y, memory)
-        if settings.preparation and settings.prepared is None:
-            settings = _founded(settings, rows, self._next + len(new))
-        try:
-            return _Added(settings, ids, rows_of(settings).prepare(rows), y, None)
-        except RowError as error:
-            if error.row is None:
-                raise
-            reason = str(error).replace(f"row {error.row}", f"row {new[error.row]}", 1)
-            raise RowError(reason, new[error.row], error.column) from None
-
-    def _is_founder(self, gone: list[Row]) -> bool:
-        """Tell whether the preparation was learned from any of these examples."""
-        return any(row.id < self._settings.founded for row in gone)
-
-    def _trained_anew(
-        self, settings: Settings, gone: list[Row], ids: Array, rows: Array, y: Array
-    ) -> Memory:
-        """Return the model refitted without some examples and with others; change nothing."""
-        how, leaving = self._memory.rows, {row.id for row in gone}
-        stay = [row for row in self._store.rows() if row.id not in leaving]
-        old_ids, old_rows, _ = read_examples(stay, how, settings.labels)
-        all_y = label_array([row.y for row in stay] + y.tolist(), settings.labels)
-        all_rows = np.concatenate([old_rows, rows]) if len(rows) else old_rows
-        if len(all_rows):
-            settings = _founded(settings, all_rows, self._next + len(ids))
-        else:
-            settings = replace(settings, prepared=None, founded=0)
-        memory = Memory(settings, self._metric)
-        if len(all_rows):
-            X = memory.rows.prepare(all_rows)
-            memory.learn(np.concatenate([old_ids, ids]), X, all_y)
-        return memory
+        """Learn examples as ``learn`` does, with feature names and the format of cells."""
+        return self._writer.learn(X, y, keys, replace, names, cells)
 
     def correct(self, key: str | Sequence[str], label: Any) -> Change:
-        """Give examples other labels: they are forgotten and learned again in one transaction.
+        """Relabel examples: they are forgotten and learned again in one transaction.
 
         Parameters
         ----------
@@ -319,21 +222,9 @@ class Learner(Answering):
         Returns
         -------
         Change
-            What was done. Examples that have this label already are unchanged.
+            The result. Examples that already have this label are unchanged.
         """
-        with self._lock:
-            self._get_ready()
-            rows = self._require(read_keys(key))
-            labels = [label] if isinstance(key, str) else label
-            y, kind = read_labels(labels, self._settings.labels)
-            if len(y) != len(rows):
-                raise ValueError(
-                    f"there must be a label for each key, got {len(y)} for {len(rows)} keys."
-                )
-            self._proposed = replace(self._settings, labels=kind)
-            _, found, _ = read_examples(rows, self._memory.rows, self._settings.labels)
-            batch = Batch(found, [row.x for row in rows], y, [row.name for row in rows])
-            return self._carry_out(batch, self._plan(batch, replace=True))
+        return self._writer.correct(key, label)
 
     def forget(self, keys: str | Sequence[str], *, missing_ok: bool = False) -> Change:
         """Forget examples: they leave the model, the table and every byte of the files.
@@ -349,100 +240,159 @@ class Learner(Answering):
         Returns
         -------
         Change
-            How many were forgotten.
+            The number of forgotten examples.
         """
-        with self._lock:
-            self._get_ready()
-            names = list(dict.fromkeys(read_keys(keys)))
-            found = self._store.find(names)
-            rows = list(found.values()) if missing_ok else self._require(names)
-            if not rows:
-                return Change()
-            ids = np.array([row.id for row in rows])
-            y = label_array([row.y for row in rows], self._settings.labels)
-            anew = None
-            if self._is_founder(rows):
-                nothing = np.empty(0, np.int64)
-                anew = self._trained_anew(self._settings, rows, nothing, nothing, nothing)
-            self._is_stale = True
+        return self._writer.forget(keys, missing_ok)
 
-            def change() -> None:
-                self._store.remove(ids.tolist())
-                if anew is not None:
-                    anew.settings.save(self._store)
+    # Predicting.
 
-            self._store.write(change)
-            self._removals += 1
-            begin = perf_counter()
-            if anew is None:
-                with self._on_disk():
-                    report = self._memory.forget(ids, y)
-            else:
-                self._settings, self._memory = anew.settings, anew
-                report = UpdateReport(forgotten=len(ids))
-            seconds = perf_counter() - begin
-            self._is_stale = False
-            self._store.scrub()
-            self._note_changes(len(rows))
-            forgotten = tuple(row.name for row in rows)
-            return Change(forgotten=len(rows), keys=forgotten, report=report, seconds=seconds)
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Return the label of each example.
 
-    def _require(self, keys: list[str]) -> list[Row]:
-        """Return the examples that have these keys, or say which key none has."""
-        if len(set(keys)) < len(keys):
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise ValueError(f"keys must be named once each, got {twice!r} repeatedly.")
-        found = self._store.find(keys)
-        missing = [key for key in keys if key not in found]
-        if missing:
-            raise UnknownKeyError(
-                f"there is no example with the key {missing[0]!r}"
-                f"{f', nor with {len(missing) - 1} others of those given' if missing[1:] else ''}. "
-                "Nothing was changed."
-            )
-        return [found[key] for key in keys]
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or a data frame
+            The examples.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The labels.
+        """
+        replica, rows = self.session.prepare_queries(X)
+        return replica.predict(rows)
+
+    def predict_proba(self, X: npt.ArrayLike) -> Array:
+        """Return the probability of each class, as ``OPFClassifier.predict_proba`` does.
+
+        Parameters
+        ----------
+        X : array-like or data frame
+            The examples, as for ``predict``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Probabilities, in the order of ``model.classes_``: the classes that have examples.
+        """
+        replica, rows = self.session.prepare_queries(X)
+        return replica.predict_proba(rows)[2]
+
+    def explain(self, x: npt.ArrayLike) -> Explanation:
+        """Return the path that gives an example its label, with the keys of the examples on it.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            The example.
+
+        Returns
+        -------
+        Explanation
+            The path, which prints as a table. ``forget`` and ``correct`` take the ``key`` of a
+            step; its ``id`` counts the examples of the store from 1, as in the generated keys
+            ``#1``, ``#2``.
+        """
+        one = x if hasattr(x, "columns") or np.ndim(x) == 2 else [x]
+        replica, rows = self.session.prepare_queries(one)
+        if len(rows) != 1:
+            raise ValueError(f"explain takes one example at a time, got {len(rows)}.")
+        return self.session.explain(replica, rows[0])[0]
+
+    # Reading.
+
+    def rows(self) -> tuple[list[str], Array, Array]:
+        """Return keys, rows and labels of all examples, in the order they were learned.
+
+        With a preparation, rows are the cells before it: numbers, text, and ``None`` for missing
+        ones. The label of an unlabeled example is ``None``.
+        """
+        session = self.session
+        session.check_open()
+        with session.lock:
+            replica = session.refresh()
+            rows = session.database.read(lambda _: list(session.store.rows()))
+            try:
+                _, X, y = replica.decode(rows)
+            except ValueError as error:
+                raise StoreError(f"{self.path}: {error}.") from error
+        return [row.name for row in rows], X, y
+
+    def stats(self) -> dict[str, Any]:
+        """Return numbers and settings of the store, in types that JSON has."""
+        session, replica = self.session, self.session.refresh()
+        known, database = session.settings, session.database
+        forest = None if replica.is_empty else replica.model.forest_
+        correct, total = session.score
+        accuracy = correct / total if total else None
+        score = {"correct": correct, "total": total, "accuracy": accuracy}
+        return {
+            "store": self.path,
+            "examples": len(replica),
+            "prototypes": 0 if forest is None else len(forest.prototypes),
+            "classes": {as_text(k): replica.counts[k] for k in sorted({*replica.counts} - {None})},
+            "unlabeled": replica.counts[None],
+            "features": known.n_features,
+            "feature_names": None if known.feature_names is None else list(known.feature_names),
+            **{name: getattr(known, name) for name in SHOWN_SETTINGS},
+            "score": score if known.score else None,
+            "bytes_on_disk": database.size(),
+            "bytes_in_memory": 0 if forest is None else forest.n_bytes,
+            "commits": database.commits,
+            "commit_seconds": database.commit_seconds,
+        }
+
+    def audit(self) -> Audit:
+        """Refit on the table and compare the model with the result, array by array.
+
+        Returns
+        -------
+        Audit
+            Errors in the file and differences of the model: none, if ``ok``.
+        """
+        return audit_store(self.session)
+
+    def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
+        """Write all examples to a data file, or the model to a model file.
+
+        Parameters
+        ----------
+        path : path
+            The file. A name that ends with ``.opforest`` gets the model, as ``opforest.save``
+            writes it; any other gets all examples, with their keys as ids.
+        format : str, default=None
+            One of ``opforest.io.tables.FORMATS``; by default it follows from the name. CSV, TSV,
+            Parquet, Arrow and NDJSON can hold text in features and examples without labels.
+        """
+        target = os.fspath(path)
+        self.session.check_open()
+        if self.session.database.is_own_file(target):
+            raise ValueError(f"{target} is a file of this store: choose another name.")
+        if format is None and target.endswith(".opforest"):
+            from opforest.persistence.files import save
+
+            if len(self) == 0:
+                raise ValueError("the store has no examples yet: there is no model to export.")
+            save(self.model, target)
+            return
+        from opforest.io.columns.table import Data
+        from opforest.io.tables import write_table
+
+        keys, X, y = self.rows()
+        if y.dtype.kind in "bf":
+            y = y.astype(np.int64)
+        names = self.session.settings.feature_names
+        if X.dtype == object:
+            X = _as_frame(X, names)
+        write_table(target, Data(X, y, np.array(keys, np.str_), names, "label"), format)
 
 
-class _Added(NamedTuple):
-    """What a batch adds to a store."""
+def _as_frame(cells: Array, names: tuple[str, ...] | None) -> Any:
+    """Return cells as an array if all are numbers, or as a data frame."""
+    if not any(type(cell) is str for cell in cells.flat):
+        return cells.astype(np.float64)
+    import polars as pl
 
-    settings: Settings
-    ids: Array
-    X: Array
-    y: Array
-    memory: Memory | None  #: the model, if it was refitted
-
-
-def _founded(settings: Settings, rows: Array, until: int) -> Settings:
-    """Return settings with a preparation that was learned from rows."""
-    learned = learn_preparation(settings.preparation or {}, rows, settings.feature_names)
-    return replace(settings, prepared=learned, founded=until)
-
-
-def _with_preparation(settings: Settings, preparation: Any) -> Settings:
-    """Return settings with what is to be done to rows."""
-    if preparation is None:
-        return settings
-    if isinstance(preparation, Preparation) and not hasattr(preparation, "transformer_"):
-        if preparation.missing == "drop":
-            raise ValueError(
-                "missing='drop' leaves rows out, and a store keeps all: leave them out before, or "
-                "use missing='median'."
-            )
-        preparation.check_parameters()
-        asked = preparation.get_params() if preparation.is_needed else None
-        return replace(settings, preparation=asked)
-    steps = getattr(preparation, "steps", [("prepare", preparation)])
-    try:
-        prepared = dump_steps(steps)
-    except NotFittedError:
-        raise ValueError(
-            "preparation must be fitted, unless it is an opforest.Preparation, which learns from "
-            "the first examples."
-        ) from None
-    first = steps[0][1]
-    names = getattr(first, "columns_", getattr(first, "feature_names_in_", None))
-    names = settings.feature_names if names is None else tuple(map(str, names))
-    width = first.n_features_in_
-    return replace(settings, preparation={}, prepared=prepared, n_features=width,
-                   feature_names=names)  # fmt: skip
+    names = names or tuple(f"f{k + 1}" for k in range(cells.shape[1]))
+    columns = zip(names, cells.T, strict=True)
+    return pl.DataFrame([pl.Series(name, column.tolist()) for name, column in columns])

@@ -1,8 +1,8 @@
-"""In-memory model of a store, which learns and forgets examples by their row numbers."""
+"""The model of a store in memory, which learns and forgets examples by their ids."""
 
 import io
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,36 +18,27 @@ from opforest.learner.store import Row, Snapshot
 from opforest.learner.validation import Array, label_array
 from opforest.persistence.files import load, save
 
-#: Examples learned at a time, so that predictions need not wait long.
+#: Examples learned in one call, so that predictions need not wait long.
 SLICE = 500
 
-#: What a forest says of its examples, all of which an audit compares.
+#: Arrays of a forest, all of which an audit compares.
 FOREST_ARRAYS = ("ids", "points", "label", "cost", "predecessor", "root", "prototypes", "edges")
 
 
-def read_examples(rows: list[Row], how: Rows, labels: str | None) -> tuple[Array, Array, Array]:
-    """Return ids, rows and labels of a table; a ``ValueError`` says which row is damaged."""
-    for row in rows:
-        if not row.is_whole():
-            raise ValueError(f"the file is damaged: its example {row.id} is not as it was written")
-    y = label_array([row.y for row in rows], labels)
-    return np.array([row.id for row in rows], np.int64), how.unpack([row.x for row in rows]), y
+class ModelReplica:
+    """A classifier whose examples have the same ids as in the table.
 
-
-class Memory:
-    """A classifier whose examples have the ids that they have in the table.
-
-    Both number examples as they come, and never give a number twice; but a classifier begins at 0
-    whenever it is made anew, and skips no number. So it is told where to count from.
+    Neither reuses ids, but a new classifier counts from 0 and skips none, so ``count_from`` sets
+    the next id.
     """
 
     def __init__(self, settings: Settings, metric: str | Callable[..., float]) -> None:
         kind = OPFSemiSupervised if settings.semi_supervised else OPFClassifier
-        self._make = lambda: kind(metric, metric_params=settings.metric_params)
-        self._metric, self._is_supervised = metric, not settings.semi_supervised
+        self._new_model = lambda: kind(metric, metric_params=settings.metric_params)
+        self._metric = metric
         self.settings = settings
-        self.rows = rows_of(settings)  #: how to read rows that are meant for the classifier
-        self.model = self._make()
+        self.rows = rows_of(settings)  #: conversion of rows
+        self.model = self._new_model()
         self.counts: Counter[Any] = Counter()  #: examples by label
 
     def __len__(self) -> int:
@@ -64,39 +55,52 @@ class Memory:
         """Whether some example has a label."""
         return not self.is_empty and len(self.counts) > (None in self.counts)
 
+    def adopt(self, settings: Settings) -> None:
+        """Use the settings of the store, which the first examples complete."""
+        self.settings = settings
+        if self.is_empty:
+            self.rows = rows_of(settings)
+
+    def decode(self, rows: Sequence[Row]) -> tuple[Array, Array, Array]:
+        """Return ids, rows and labels of a table; raise a ``ValueError`` if one is damaged."""
+        for row in rows:
+            if not row.is_intact():
+                raise ValueError(
+                    f"the file is damaged: its example {row.id} is not as it was written"
+                )
+        ids = np.array([row.id for row in rows], np.int64)
+        y = label_array([row.y for row in rows], self.settings.labels)
+        return ids, self.rows.unpack([row.x for row in rows]), y
+
     # Learning.
 
     def check(self, X: Array, y: Array) -> OPFClassifier | None:
         """Raise a ``ValueError`` if these examples cannot be learned; change nothing.
 
-        Returns
-        -------
-        OPFClassifier or None
-            What ``learn`` may be given as ``trained``, where the first examples had to be learned
-            to find out.
+        Return the model to pass to ``learn`` if the first examples had to be learned for this.
         """
         if self.is_empty:
-            return self._make().partial_fit(X, y)
-        self.model.forest_.check_batch(X)
+            return self._new_model().partial_fit(X, y)
+        self.model.forest_.examples.stage(X, np.zeros(len(X), np.int64))
         return None
 
     def learn(
         self, ids: Array, X: Array, y: Array, trained: OPFClassifier | None = None
     ) -> UpdateReport:
-        """Learn examples, whose ids must exceed all before, and return what changed."""
+        """Learn examples with ids larger than all before."""
         if self.is_empty:
-            model = self._make().partial_fit(X, y) if trained is None else trained
-            model.forest_.renumber(int(ids[-1]) + 1, ids)
+            model = self._new_model().partial_fit(X, y) if trained is None else trained
+            model.forest_.examples.count_from(int(ids[-1]) + 1, ids)
             self.model, self.counts = model, Counter(y.tolist())
             return model.update_report_
         report, ends = UpdateReport(), np.flatnonzero(np.diff(ids) != 1) + 1
         for run in np.split(np.arange(len(ids)), ends):
-            self.model.forest_.renumber(int(ids[run[0]]))  # some may be skipped
+            self.model.forest_.examples.count_from(int(ids[run[0]]))  # ids may have gaps
             report = add_reports(report, self._learn_run(X[run[0] : run[-1] + 1], y[run]))
         return report
 
     def _learn_run(self, X: Array, y: Array) -> UpdateReport:
-        """Learn examples whose numbers follow one another."""
+        """Learn examples with consecutive ids."""
         report, begin = UpdateReport(), 0
         while begin < len(X):
             left = len(X) - begin
@@ -108,14 +112,12 @@ class Memory:
         return report
 
     def forget(self, ids: Array, y: Array) -> UpdateReport:
-        """Forget examples, whose labels are y, and classes that have no examples left."""
-        if len(ids) == 0:
-            return UpdateReport()
+        """Forget examples with labels y, and classes without examples."""
         self.counts.subtract(y.tolist())
         self.counts = +self.counts
         if not self.counts:
             lost = len(self.model.forest_.prototypes)
-            self.model = self._make()
+            self.model = self._new_model()
             return UpdateReport(prototypes_lost=lost, forgotten=len(ids))
         self.model.forget(ids)
         report = self.model.update_report_
@@ -131,9 +133,9 @@ class Memory:
         return report
 
     def label(self, ids: Array, y: Array) -> UpdateReport:
-        """Label examples that have no label."""
+        """Label unlabeled examples."""
         self.model.label(ids, y)
-        self.counts.update([*y.tolist()])
+        self.counts.update(y.tolist())
         self.counts[None] -= len(ids)
         self.counts = +self.counts
         return self.model.update_report_
@@ -141,7 +143,7 @@ class Memory:
     # Snapshots.
 
     def snapshot(self) -> Snapshot:
-        """Return the model and the ids of its examples in bytes."""
+        """Return the saved model and the ids of its examples."""
         stream = io.BytesIO()
         save(self.model, stream)
         forest = self.model.forest_
@@ -149,13 +151,13 @@ class Memory:
         return Snapshot(forest.next_id, ids, stream.getvalue())
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Load a snapshot, or raise a ``ValueError`` that says why it is invalid."""
+        """Load a snapshot; raise a ``ValueError`` if it is invalid."""
         metric = None if isinstance(self._metric, str) else self._metric
         model = load(io.BytesIO(snapshot.model), metric=metric)
         ids = np.frombuffer(snapshot.ids, "<i8").astype(np.int64)
-        fresh = self._make()
+        fresh = self._new_model()
         if type(model) is not type(fresh) or model.get_params() != fresh.get_params():
-            raise ValueError("the snapshot is of another model")
+            raise ValueError("the snapshot contains another model")
         forest = model.forest_
         if self.rows.n_features != model.n_features_in_:
             raise ValueError("the snapshot has other features")
@@ -163,12 +165,12 @@ class Memory:
             raise ValueError("the snapshot has other examples")
         forest.renumber(snapshot.next, ids)  # version 0.2 did not save them in the model
         self.model = model
-        names = [*model.classes_.tolist(), None]  # the label −1 is none
-        code = forest.label if self._is_supervised else model.seeded_forest().given_labels()
+        names = [*model.classes_.tolist(), None]  # the code −1 means no label
+        code = model._seeded().given() if self.settings.semi_supervised else forest.label
         times = np.bincount(code % len(names), minlength=len(names)).tolist()
         self.counts = +Counter(dict(zip(names, times, strict=True)))
 
-    # Asking.
+    # Predicting.
 
     def predict(self, X: Array) -> Array:
         """Return labels."""
@@ -178,16 +180,16 @@ class Memory:
             return labels
 
     def predict_proba(self, X: Array) -> tuple[Array, Array, Array]:
-        """Return labels, classes and the probability of each class, all of the same model."""
-        learned = self.model.fitted_forest()
+        """Return labels, classes and probabilities of the same moment."""
+        learned = self.model._learned()
         with learned.read():
             forest, classes = learned
             costs = forest.class_costs(X, len(classes))
             return classes[costs[1]], classes, forest.calibration().probabilities(*costs)
 
     def explain(self, x: Array) -> tuple[Explanation, dict[int, Array]]:
-        """Return the path to one example, and the points on it, by id."""
-        learned = self.model.fitted_forest()
+        """Return the path to one example, and the points on the path by id."""
+        learned = self.model._learned()
         with learned.read():
             path = explain(learned.forest, learned.classes.tolist(), x[None])
             steps = path.steps if path.rival is None else path.steps + path.rival.steps
@@ -197,7 +199,7 @@ class Memory:
 
 
 def add_reports(first: UpdateReport, second: UpdateReport) -> UpdateReport:
-    """Return what two updates did, one after the other."""
+    """Return the sum of two reports."""
     both = zip(vars(first).values(), vars(second).values(), strict=True)
     return UpdateReport(*(a + b for a, b in both))
 

@@ -1,7 +1,7 @@
-"""Conversion of user-supplied rows to what a store keeps and what its model learns.
+"""Conversion of rows between users, the table of a store and its model.
 
-A plain store keeps features, which are what its model learns. A store with a preparation keeps the
-cells as they were given, and its model learns the output of the preparation.
+A plain store keeps features, which its model learns. A store with a preparation keeps the cells as
+they were given, and its model learns the output of the preparation.
 """
 
 import json
@@ -17,37 +17,37 @@ from opforest.learner.validation import Array, read_cells, read_rows
 from opforest.persistence.container import refuse_constant
 from opforest.persistence.pipelines import check_widths, dump_steps, restore_steps
 
-#: What a cell in a file may be.
-CELLS = (float, int, str, type(None))
+#: Types of cells in a file.
+CELLS = {float, int, str, type(None)}
 
 
 class PlainRows:
-    """Rows of numbers, kept as they are learned."""
+    """Rows of numbers, stored as they are learned."""
 
     def __init__(self, settings: Settings) -> None:
         self._known = settings
 
     @property
     def n_features(self) -> int | None:
-        """The number of features that a model learns; None if that is not known yet."""
+        """The number of features that a model learns, or None if it is not known yet."""
         return self._known.n_features
 
     def read(self, X: Any) -> Array:
-        """Return rows, if they can be those of the store."""
+        """Return validated rows."""
         known = self._known
         return read_rows(X, known.feature_names, known.n_features, known.dtype)
 
     def prepare(self, rows: Array) -> Array:
-        """Return what a model learns of rows."""
+        """Return the features that a model learns."""
         return rows
 
     def pack(self, rows: Array) -> list[bytes]:
-        """Return rows as the table has them."""
+        """Return rows as bytes for the table."""
         little = rows.astype(rows.dtype.newbyteorder("<"), copy=False)
         return [row.tobytes() for row in little]
 
     def unpack(self, content: Sequence[bytes]) -> Array:
-        """Return rows of the table, or say in a ``ValueError`` that they are damaged."""
+        """Return rows of the table; raise a ``ValueError`` if they are damaged."""
         if not content:
             return np.empty((0, 1), self._known.dtype)
         if len({*map(len, content)}) > 1:
@@ -57,45 +57,45 @@ class PlainRows:
         if not np.isfinite(rows).all():
             raise ValueError("the file is damaged: a feature is not finite")
         if rows.shape[1] != self._known.n_features:
-            raise ValueError("the file is damaged: an example has other features")
+            raise ValueError("the file is damaged: an example has the wrong number of features")
         return rows
 
 
 class PreparedRows:
-    """Rows of numbers and text, in which cells may be missing, and what is made of them."""
+    """Rows of numbers and text with missing cells, and the steps that prepare them."""
 
     def __init__(self, settings: Settings) -> None:
         self._known = settings
         self.steps: list[tuple[str, Any]] = []
         if settings.prepared is not None:
-            made = restore_steps(settings.prepared)
-            self.steps = [(title, step) for title, step in made if not isinstance(step, str)]
+            steps = steps_from_data(settings.prepared)
+            self.steps = [(title, step) for title, step in steps if not isinstance(step, str)]
             if not self.steps:
                 raise ValueError("its preparation has no steps")
             width = getattr(self.steps[0][1], "n_features_in_", None)
             if width != settings.n_features:
-                raise ValueError("its preparation is of other features")
+                raise ValueError("its preparation has other features")
             check_widths([step for _, step in self.steps], None)
 
     @property
     def n_features(self) -> int | None:
-        """The number of features that a model learns; None if that is not known yet."""
+        """As for ``PlainRows``, but after the preparation."""
         return len(self.steps[-1][1].get_feature_names_out()) if self.steps else None
 
     def read(self, X: Any) -> Array:
-        """Return the cells of rows, if they can be those of the store."""
+        """Return validated cells."""
         return read_cells(X, self._known.feature_names, self._known.n_features)
 
     def prepare(self, rows: Array) -> Array:
-        """Return what a model learns of rows."""
+        """Return the features that a model learns."""
         table: Any = self._table(rows)
         try:
             for _, step in self.steps:
                 table = step.transform(table)
         except UnknownCategoryError as error:
-            raise RowError(
-                f"row {error.row}, {error}", error.row, self._called(error.column)
-            ) from None
+            names = self._known.feature_names
+            column = error.column if names is None else names[error.column]
+            raise RowError(f"row {error.row}, {error}", error.row, column) from None
         except (ValueError, TypeError) as error:
             raise RowError(f"the rows cannot be prepared: {error}") from None
         dense = table.toarray() if hasattr(table, "toarray") else table
@@ -109,25 +109,25 @@ class PreparedRows:
         return features
 
     def pack(self, rows: Array) -> list[bytes]:
-        """Return rows as the table has them: JSON, in which numbers keep all their digits."""
+        """Return rows as JSON for the table; numbers keep all their digits."""
         return [json.dumps(row, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
                 for row in rows.tolist()]  # fmt: skip
 
     def unpack(self, content: Sequence[bytes]) -> Array:
-        """Return rows of the table, or say in a ``ValueError`` that they are damaged."""
+        """Return rows of the table; raise a ``ValueError`` if they are damaged."""
         cells = np.empty((len(content), self._known.n_features or 1), object)
         try:
             for i, packed in enumerate(content):
                 row = json.loads(packed.decode(), parse_constant=refuse_constant)
-                if type(row) is not list or not {*map(type, row)} <= {*CELLS}:
-                    raise ValueError("an example is no list of cells")
+                if type(row) is not list or not {*map(type, row)} <= CELLS:
+                    raise ValueError("an example is not a list of cells")
                 cells[i] = [float(cell) if type(cell) is int else cell for cell in row]
         except (ValueError, RecursionError, OverflowError) as error:
             raise ValueError(f"the file is damaged: {error}") from None
         return read_cells(cells, None, self._known.n_features)
 
     def _table(self, rows: Array) -> Any:
-        """Return cells as the first step takes them."""
+        """Return cells as input for the first step."""
         first = self.steps[0][1]
         names = getattr(first, "feature_names_in_", None)
         if names is not None:
@@ -140,24 +140,22 @@ class PreparedRows:
             return rows
         return rows.astype(np.float64)
 
-    def _called(self, k: int) -> str | int:
-        return k if self._known.feature_names is None else self._known.feature_names[k]
-
 
 Rows = PlainRows | PreparedRows
 
 
 def rows_of(settings: Settings) -> Rows:
-    """Return what reads and keeps the rows of a store."""
+    """Return the conversion of rows for a store."""
     return PlainRows(settings) if settings.preparation is None else PreparedRows(settings)
 
 
-def learn_preparation(asked: dict[str, Any], rows: Array, names: tuple[str, ...] | None) -> Any:
-    """Return what a preparation learns of rows, as data."""
-    preparation = Preparation(**asked)
+def fit_preparation(settings: Settings, rows: Array) -> Any:
+    """Return the data of a preparation fitted on rows."""
+    preparation = Preparation(**(settings.preparation or {}))
     try:
         preparation.fit(rows)
     except ValueError as error:
         raise RowError(f"the rows cannot be prepared: {error}") from None
+    names = settings.feature_names
     preparation.columns_ = None if names is None else list(names)
     return dump_steps([("prepare", preparation)])

@@ -2,212 +2,206 @@
 
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from time import perf_counter
+from typing import Any, NamedTuple, TypeVar
 
 from opforest._utils.interrupts import defer_interrupts
-from opforest.learner.errors import StoreError, explaining
-from opforest.learner.replica import Memory, read_examples
+from opforest.forest.explanation import Explanation
+from opforest.learner.database import MEMORY, Database
+from opforest.learner.errors import StoreError, wrap_sqlite_errors
+from opforest.learner.replica import ModelReplica
 from opforest.learner.settings import Settings, choose_metric
-from opforest.learner.store import MEMORY, Row, Snapshot, Store
+from opforest.learner.store import Row, Snapshot, Store
+from opforest.learner.validation import Array
 
-#: A snapshot is taken after this many changes, or a fifth of the examples if that is more.
-SNAPSHOT_EVERY, SNAPSHOT_SHARE = 1000, 0.2
+T = TypeVar("T")
 
-#: When a store is closed, fewer will do.
+#: A snapshot is taken after this many changes, or this fraction of the examples if that is more.
+SNAPSHOT_EVERY, SNAPSHOT_FRACTION = 1000, 0.2
+
+#: When a store is closed, fewer changes are enough.
 SNAPSHOT_AT_END = 100
 
 
-def _is_same(wanted: Settings, known: Settings) -> bool:
-    """Tell whether the preparation that somebody asks for is that of the store."""
-    fixed = known.prepared if known.preparation == {} else None
-    return wanted.preparation == known.preparation and wanted.prepared == fixed
-
-
-class _Table(NamedTuple):
-    """What a model is made of, all of one moment."""
+class _TableState(NamedTuple):
+    """The contents of the tables at one moment."""
 
     version: int
     settings: Settings
     snapshot: Snapshot | None
-    in_snapshot: int  #: examples that the snapshot must have
-    rows: list[Row]  #: those after it
+    in_snapshot: int  #: number of examples that the snapshot must have
+    rows: list[Row]  #: examples after the snapshot
     score: tuple[int, int]
     removals: int
-    next: int
+    next_id: int
 
 
-class OpenStore:
-    """The file, the settings and the model, which are changed by one thread at a time.
+class Session:
+    """The file, the settings and the model of an open store, changed by one thread at a time.
 
-    ``_is_stale`` is true from just before a change is on disk until the model has it, too. Whoever
-    finds it true while nobody is changing anything makes the model again from the table.
+    ``is_stale`` is true from just before a change is on disk until the model has it, too. If it is
+    true while no thread holds ``lock``, the change was interrupted, and the model is loaded again.
+
+    A new store gets the settings that are ``wanted``; an existing one must have those ``required``.
     """
 
     def __init__(
-        self, path: str, wanted: Settings, metric: Any, told: dict[str, bool | None],
+        self, path: str, wanted: Settings, metric: Any, required: dict[str, bool | None],
         read_only: bool,
     ) -> None:  # fmt: skip
         self.path = path
+        self.lock = threading.RLock()
+        self.is_closed = False
+        self.unsaved = 0  #: changes since the last snapshot
         self._process = os.getpid()
-        self._lock = threading.RLock()
-        self._is_closed = False
         try:
-            self._begin(read_only)
-            with explaining(self.path):
-                self._settle(wanted, metric, told)
-                try:
-                    self._load()
-                finally:
-                    self._store.finish_opening()
-                self._store.upgrade()
-                if not read_only and self._store.get("scrub"):
-                    self._store.scrub()
+            self._open(read_only)
+            with wrap_sqlite_errors(path):
+                self._agree_on_settings(wanted, required)
+                params = wanted.metric_params
+                self.metric = choose_metric(path, self.settings, metric, params)
+                if not isinstance(self.metric, str):
+                    self.settings = replace(self.settings, metric_params=params)
+                self.database.call_and_check(self._load)
+                self.database.upgrade()
+                if not read_only and self.database.get("scrub"):
+                    self.database.scrub()
         except BaseException:
-            self._shut()
+            self._close()
             raise
 
     @defer_interrupts
-    def _begin(self, read_only: bool) -> None:
-        self._store = Store(self.path, read_only, make=True)
+    def _open(self, read_only: bool) -> None:
+        self.database = Database(self.path, read_only)
+        self.store = Store(self.database)
 
-    def _settle(self, wanted: Settings, metric: Any, told_again: dict[str, bool | None]) -> None:
-        """Agree on the settings with the store."""
-        self._store.read(lambda _: self._store.check_entries())
-        is_blank = self._store.get("metric") is None and self._store.next_id() == 1
-        if is_blank:  # it is new, or its maker was killed before this
-            if self._store.read_only:
+    def _agree_on_settings(self, wanted: Settings, required: dict[str, bool | None]) -> None:
+        database = self.database
+        database.read(lambda _: database.check_entries())
+        if database.get("metric") is None and database.next_id() == 1:
+            # It is new, or the process that created it was killed here.
+            if database.read_only:
                 raise StoreError(f"{self.path}: it is just being made: open it again in a moment.")
-            self._store.upgrade()
-            self._store.write(lambda: wanted.save(self._store))
-            self._settings = wanted
-        else:
-            self._settings = known = Settings.load(self._store)
-            for name in ("feature_names", "precision"):
-                given, found = getattr(wanted, name), getattr(known, name)
-                if given is not None and found is not None and given != found:
-                    raise StoreError(f"{self.path}: its {name} are {found}, and not {given}.")
-            for name, told in told_again.items():
-                if told is not None and getattr(wanted, name) != getattr(known, name):
-                    raise StoreError(
-                        f"{self.path}: it was made with {name}={getattr(known, name)}, which "
-                        "cannot be changed."
-                    )
-            if wanted.preparation is not None and not _is_same(wanted, known):
+            database.upgrade()
+            database.write(lambda: wanted.save(database))
+            self.settings = wanted
+            return
+        self.settings = known = Settings.load(database)
+        for name in ("feature_names", "precision"):
+            given, found = getattr(wanted, name), getattr(known, name)
+            if given is not None and found is not None and given != found:
+                raise StoreError(f"{self.path}: its {name} are {found}, and not {given}.")
+        for name, value in required.items():
+            if value is not None and bool(value) != getattr(known, name):
                 raise StoreError(
-                    f"{self.path}: its preparation is {known.preparation}, which cannot be "
-                    "changed. Leave preparation out to take the store's."
+                    f"{self.path}: it was made with {name}={getattr(known, name)}, which cannot be "
+                    "changed."
                 )
-        given_params = wanted.metric_params
-        self._metric = choose_metric(self.path, self._settings, metric, given_params)
-        if not isinstance(self._metric, str):
-            self._settings = replace(self._settings, metric_params=given_params)
+        fitted = known.prepared if known.preparation == {} else None
+        expected = wanted.preparation, wanted.prepared
+        if wanted.preparation is not None and expected != (known.preparation, fitted):
+            raise StoreError(
+                f"{self.path}: its preparation is {known.preparation}, which cannot be changed. "
+                "Leave preparation out to use the store's."
+            )
 
-    # The model.
+    # Loading.
 
     def _load(self) -> None:
-        """Make the model of the table, from the last snapshot and the rows after it."""
-        self._is_stale = True
-        table = self._store.read(lambda _: self._read_table(with_snapshot=True))
-        memory = self._new_memory(table.settings)
+        """Rebuild the model from the last snapshot and the rows after it."""
+        self.is_stale = True
+        table = self.database.read(lambda _: self._read_table(self.store.snapshot()))
+        replica = self.new_replica(table.settings)
         if table.snapshot is not None:
             try:
-                memory.restore(table.snapshot)
-                if table.in_snapshot != len(memory):
+                replica.restore(table.snapshot)
+                if table.in_snapshot != len(replica):
                     raise ValueError("the snapshot has other examples")
-            except (ValueError, TypeError):  # a snapshot is never needed
-                table = self._store.read(lambda _: self._read_table(with_snapshot=False))
-                memory = self._new_memory(table.settings)
-        self._settings, self._unsaved = table.settings, 0
-        self._learn_rows(memory, table.rows)
-        self._memory, self._next = memory, table.next
-        (self._correct, self._total), self._removals = table.score, table.removals
-        self._version = table.version
-        self._is_stale = False
+            except (ValueError, TypeError):  # a snapshot only saves time
+                table = self.database.read(lambda _: self._read_table(None))
+                replica = self.new_replica(table.settings)
+        self.learn_rows(replica, table.rows)
+        self.settings, self.replica, self.unsaved = table.settings, replica, len(table.rows)
+        self._finish_loading(table)
 
-    def _read_table(self, with_snapshot: bool) -> _Table:
-        store = self._store
-        version = store.version()  # before anything is read: at worst we look once more
-        snapshot = store.snapshot() if with_snapshot else None
-        start = 0 if snapshot is None else snapshot.next
-        return _Table(
-            version, self._read_settings(), snapshot, store.count(before=start),
-            list(store.rows(start)), store.score(), store.get("removals", 0), store.next_id(),
+    def _read_table(self, snapshot: Snapshot | None, start: int = 0) -> _TableState:
+        database, store = self.database, self.store
+        version = database.version()  # first: at worst, the tables are read once more
+        start = start if snapshot is None else snapshot.next
+        settings = replace(Settings.load(database), metric_params=self.settings.metric_params)
+        return _TableState(
+            version, settings, snapshot, 0 if snapshot is None else store.count(before=start),
+            list(store.rows(start)), store.score(), database.get("removals", 0), database.next_id(),
         )  # fmt: skip
 
-    def _read_settings(self) -> Settings:
-        params = self._settings.metric_params
-        return replace(Settings.load(self._store), metric_params=params)
+    def _finish_loading(self, table: _TableState) -> None:
+        self.next_id, self.score = table.next_id, table.score
+        self._version, self._removals = table.version, table.removals
+        self.is_stale = False
 
-    def _new_memory(self, settings: Settings) -> Memory:
-        """Return a model that has learned nothing."""
+    def new_replica(self, settings: Settings) -> ModelReplica:
+        """Return a model without examples."""
         try:
-            return Memory(settings, self._metric)
+            return ModelReplica(settings, self.metric)
         except (ValueError, TypeError, OverflowError) as error:
             raise StoreError(f"{self.path}: the file is damaged: {error}") from error
 
-    def _learn_rows(self, memory: Memory, rows: list[Row]) -> None:
-        if rows:
-            try:
-                ids, found, y = read_examples(rows, memory.rows, self._settings.labels)
-                if memory.rows.n_features is None:
-                    raise ValueError("the file is damaged: examples have no preparation")
-                memory.learn(ids, memory.rows.prepare(found), y)
-            except (ValueError, TypeError, OverflowError) as error:
-                raise StoreError(f"{self.path}: {error}.") from error
-        self._unsaved += len(rows)
+    def learn_rows(self, replica: ModelReplica, rows: list[Row]) -> None:
+        """Learn rows of the table; raise a ``StoreError`` if one is damaged."""
+        if not rows:
+            return
+        try:
+            ids, found, y = replica.decode(rows)
+            if replica.rows.n_features is None:
+                raise ValueError("the file is damaged: examples have no preparation")
+            replica.learn(ids, replica.rows.prepare(found), y)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise StoreError(f"{self.path}: {error}.") from error
 
-    def _fresh(self) -> Memory:
-        """Return the current model; make it again if the last change was interrupted."""
-        self._check_open()
-        if self._store.read_only:
-            with self._lock:
+    def refresh(self) -> ModelReplica:
+        """Return the model, up to date with the table."""
+        self.check_open()
+        if self.database.read_only:
+            with self.lock:
                 self._follow()
-        elif self._is_stale:
+        elif self.is_stale:
             held: list[Any] = []
             try:
-                self._try_lock(held)  # if it fails, somebody is about to finish the change
-                if held and self._is_stale:
+                self._try_lock(held)  # if this fails, another thread is finishing the change
+                if held and self.is_stale:
                     self._load()
             finally:
                 for lock in held:  # nothing is called before, so nothing can be interrupted
                     lock.release()
-        return self._memory
+        return self.replica
 
     @defer_interrupts
     def _try_lock(self, held: list[Any]) -> None:
-        if self._lock.acquire(blocking=False):
-            held.append(self._lock)
+        if self.lock.acquire(blocking=False):
+            held.append(self.lock)
 
     def _follow(self) -> None:
         """Learn and forget what another process has written."""
-        self._store.check_place()
-        if not self._is_stale and self._store.version() == self._version:
+        self.database.lock.check_location()
+        if not self.is_stale and self.database.version() == self._version:
             return
-        grown = None if self._is_stale else self._store.read(lambda _: self._read_growth())
-        if grown is None:
+        if self.is_stale or self.replica.is_empty:
             self._load()
             return
-        self._is_stale = True
-        self._learn_rows(self._memory, grown.rows)
-        self._version, self._next = grown.version, grown.next
-        self._correct, self._total = grown.score
-        self._is_stale = False
+        table = self.database.read(lambda _: self._read_table(None, self.next_id))
+        if table.removals != self._removals or table.settings != self.settings:
+            self._load()
+            return
+        self.is_stale = True
+        self.learn_rows(self.replica, table.rows)
+        self._finish_loading(table)
 
-    def _read_growth(self) -> _Table | None:
-        """Return what came after the model; None if anything else has changed."""
-        store = self._store
-        version, removals = store.version(), store.get("removals", 0)
-        is_grown = removals == self._removals and not self._memory.is_empty
-        if not is_grown or self._read_settings() != self._settings:
-            return None
-        return _Table(version, self._settings, None, 0, list(store.rows(self._next)),
-                      store.score(), removals, store.next_id())  # fmt: skip
-
-    def _check_open(self) -> None:
-        if self._is_closed:
+    def check_open(self) -> None:
+        """Raise a ``StoreError`` if the store is closed, or belongs to the parent process."""
+        if self.is_closed:
             raise StoreError(f"{self.path}: the store has been closed.")
         if self._process != os.getpid():
             raise StoreError(
@@ -215,71 +209,95 @@ class OpenStore:
                 "share it. Open it again here; if another process writes, with read_only=True."
             )
 
-    def _get_ready(self) -> None:
-        """Bring the model up to date before a change; with ``_lock``."""
-        self._check_open()
-        if self._store.read_only:
-            raise StoreError(f"{self.path}: it was opened to read only.")
-        self._store.check_place()
-        if self._is_stale or self._store.version() != self._version:
-            self._load()  # a change was interrupted, or somebody wrote behind our back
+    # Answering.
 
-    @contextmanager
-    def _on_disk(self) -> Iterator[None]:
-        """Say, if there is no memory to change the model, that the change is in the file."""
+    def prepare_queries(self, X: Any) -> tuple[ModelReplica, Array]:
+        """Return the model and validated, prepared rows to predict with it."""
+        replica = self.refresh()
+        if replica.is_empty:
+            raise ValueError("the store has no examples yet: learn some first.")
+        if not replica.can_predict:
+            raise ValueError("no example in the store has a label yet: correct some first.")
+        return replica, replica.rows.prepare(replica.rows.read(X))
+
+    def explain(self, replica: ModelReplica, x: Array) -> tuple[Explanation, dict[int, Array]]:
+        """Return the path to a prepared example, with keys, and the points on the path by id."""
+        path, points = replica.explain(x)
+        names: dict[Any, str] = self.store.names_of(list(points))
+
+        def add_keys(path: Explanation) -> Explanation:
+            steps = [replace(step, key=names.get(step.id)) for step in path.steps]
+            return replace(path, steps=tuple(steps))
+
+        path = add_keys(path)
+        if path.rival is not None:
+            path = replace(path, rival=add_keys(path.rival))
+        return path, points
+
+    # Changing.
+
+    def prepare_change(self) -> None:
+        """Bring the model up to date before a change; the caller holds ``lock``."""
+        self.check_open()
+        if self.database.read_only:
+            raise StoreError(f"{self.path}: it was opened to read only.")
+        self.database.lock.check_location()
+        if self.is_stale or self.database.version() != self._version:
+            self._load()  # a change was interrupted, or another program wrote
+
+    def commit(self, write: Callable[[], None], update: Callable[[], T]) -> tuple[T, float]:
+        """Write to the disk in one transaction, then update the model.
+
+        Return the result of the update and the seconds it took.
+        """
+        self.is_stale = True
+        self.database.write(write)
+        begin = perf_counter()
         try:
-            yield
+            result = update()
         except MemoryError as error:
             raise MemoryError(
                 f"{self.path}: the change is in the file, but there is not enough memory for the "
-                "model. It is made again from the file when there is; do not repeat the change."
+                "model. It is loaded again from the file when there is; do not repeat the change."
             ) from error
+        seconds = perf_counter() - begin
+        self.is_stale = False
+        return result, seconds
 
-    # Leaving.
-
-    def _note_changes(self, changes: int) -> None:
+    def count_changes(self, changes: int) -> None:
         """Take a snapshot if the model has changed enough since the last one."""
-        self._unsaved += changes
-        if self._unsaved >= max(SNAPSHOT_EVERY, SNAPSHOT_SHARE * len(self._memory)):
-            self._take_snapshot()
+        self.unsaved += changes
+        if self.unsaved >= max(SNAPSHOT_EVERY, SNAPSHOT_FRACTION * len(self.replica)):
+            self.take_snapshot()
 
-    def _take_snapshot(self) -> None:
-        """Write the model to the file, too, so that opening the store takes less time."""
-        if self.path != MEMORY and not self._memory.is_empty:
-            # A snapshot is never needed, and all else is on disk.
-            with suppress(StoreError, MemoryError):
-                self._store.take_snapshot(self._memory.snapshot())
-        self._unsaved = 0
+    def take_snapshot(self) -> None:
+        """Save the model in the file, so that opening the store takes less time."""
+        if self.path != MEMORY and not self.replica.is_empty:
+            with suppress(StoreError, MemoryError):  # a snapshot only saves time
+                self.store.save_snapshot(self.replica.snapshot())
+        self.unsaved = 0
+
+    # Closing.
 
     def close(self) -> None:
-        """Take a snapshot if that is worthwhile, and close the file.
-
-        Ctrl-C closes it without a snapshot.
-        """
+        """Take a snapshot if it is worthwhile, and close the file; Ctrl-C skips the snapshot."""
         try:
             if self._process == os.getpid():
-                with self._lock:
-                    is_due = not (self._is_closed or self._store.read_only or self._is_stale)
-                    if is_due and self._unsaved >= SNAPSHOT_AT_END:
-                        self._take_snapshot()
-            self._shut()
+                with self.lock:
+                    is_due = not (self.is_closed or self.database.read_only or self.is_stale)
+                    if is_due and self.unsaved >= SNAPSHOT_AT_END:
+                        self.take_snapshot()
+            self._close()
         except BaseException:
-            self._shut()
+            self._close()
             raise
 
     @defer_interrupts
-    def _shut(self) -> None:
-        """Close the file, or what an interrupt has left open of it."""
+    def _close(self) -> None:
+        """Close the file, including connections that an interrupt has left open."""
         if self._process != os.getpid():
             return
-        with self._lock:
-            self._is_closed = True
-            store = vars(self).get("_store")
-            if store is not None:
-                store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        with self.lock:
+            self.is_closed = True
+            if "database" in vars(self):
+                self.database.close()

@@ -5,65 +5,40 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from opforest._utils.numerals import Cells
 from opforest.core.metrics.registry import resolve
-from opforest.estimators.preparation import ENCODE, SCALES
+from opforest.estimators.preparation import Preparation
+from opforest.learner.database import Database
 from opforest.learner.errors import StoreError
-from opforest.learner.store import Store
 from opforest.learner.validation import KINDS
 from opforest.persistence.header import from_json, to_json
+from opforest.persistence.pipelines import steps_to_data
 
 PRECISIONS = ("float64", "float32")
 
-#: What older stores do not say.
+#: Entries that older stores lack.
 LATER = ("semi_supervised", "preparation", "prepared", "founded", "cells")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What is true of all examples of a store; what is None is settled by the first of them.
+    """Properties of all examples of a store; the first examples determine those that are None."""
 
-    Attributes
-    ----------
-    metric : str
-        The name of the metric; of a function, its name in parentheses: it must be passed again.
-    metric_params : dict or None
-        Its parameters.
-    precision : str or None
-        How features are kept: ``"float64"`` or ``"float32"``.
-    n_features : int or None
-        How many there are.
-    feature_names : tuple of str or None
-        What they are called.
-    labels : str or None
-        The kind of labels, one of ``values.KINDS``.
-    score : bool
-        Whether each example is predicted before it is learned, and counted.
-    semi_supervised : bool
-        Whether examples may have no label.
-    preparation : dict or None
-        What is done to rows before the model learns them: the parameters of a ``Preparation``,
-        which learns from the first batch; or ``{}`` if it was given fitted.
-    prepared : list or None
-        The fitted steps of the preparation, as data.
-    founded : int
-        The preparation was learned from the examples whose ids are below.
-    cells : dict
-        How the cells of data files are read, as the first of them were: ``Cells.to_data()``.
-    """
-
-    metric: str = "euclidean"
+    metric: str = "euclidean"  #: its name; that of a function is in parentheses
     metric_params: dict[str, Any] | None = None
-    precision: str | None = None
+    precision: str | None = None  #: type of stored features: ``"float64"`` or ``"float32"``
     n_features: int | None = None
     feature_names: tuple[str, ...] | None = None
-    labels: str | None = None
-    score: bool = False
-    semi_supervised: bool = False
+    labels: str | None = None  #: the kind of labels, one of ``validation.KINDS``
+    score: bool = False  #: whether each example is predicted before it is learned, and counted
+    semi_supervised: bool = False  #: whether examples may have no label
+    #: Parameters of a ``Preparation``, fitted on the first batch; ``{}`` if it was given fitted.
     preparation: dict[str, str] | None = None
-    prepared: list[Any] | None = None
-    founded: int = 0
+    prepared: list[Any] | None = None  #: fitted steps of the preparation, as data
+    founded: int = 0  #: the preparation was fitted on the examples with smaller ids
+    #: How the cells of data files are read: ``Cells.to_data()`` of the first file.
     cells: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -71,73 +46,95 @@ class Settings:
         """The type of features."""
         return np.dtype(self.precision or PRECISIONS[0])
 
-    def save(self, store: Store) -> None:
-        """Write it into the table ``meta``."""
+    def save(self, database: Database) -> None:
+        """Write the settings to the table ``meta``, within ``Database.write``."""
         params = self.metric_params
         if params is not None:
             params = {str(name): to_json(value, "metric_params") for name, value in params.items()}
-        store.put(**{**asdict(self), "metric_params": params})
+        database.put(**{**asdict(self), "metric_params": params})
 
     @classmethod
-    def load(cls, store: Store) -> Self:
-        """Read it, or raise a ``StoreError`` if it is invalid."""
-        fields = cls.__dataclass_fields__
+    def load(cls, database: Database) -> Self:
+        """Read the settings; raise a ``StoreError`` if they are invalid."""
         new = cls()
-        found = {name: store.get(name, getattr(new, name) if name in LATER else None)
-                 for name in fields}  # fmt: skip
+        found = {name: database.get(name, getattr(new, name) if name in LATER else None)
+                 for name in cls.__dataclass_fields__}  # fmt: skip
+        if not _is_valid(found):
+            raise database.damage(f"its settings are invalid: {found}")
         names, params = found["feature_names"], found["metric_params"]
-        n = found["n_features"]
-        is_proper = (
-            type(found["metric"]) is str
-            and type(params) in (dict, type(None))
-            and found["precision"] in (None, *PRECISIONS)
-            and (n is None or (type(n) is int and n > 0))
-            and (names is None or _are_names(names, n))
-            and found["labels"] in (None, *KINDS)
-            and type(found["score"]) is bool
-            and type(found["semi_supervised"]) is bool
-            and (found["preparation"] is None or is_preparation(found["preparation"]))
-            and type(found["prepared"]) in (list, type(None))
-            and type(found["founded"]) is int
-            and (found["preparation"] is not None or found["prepared"] is None)
-            and (found["preparation"] != {} or found["prepared"] is not None)
-            and _are_cells(found["cells"], n)
-        )
-        if not is_proper:
-            raise StoreError(f"{store.path}: the file is damaged: its settings cannot be {found}.")
         if params is not None:
             found["metric_params"] = {name: from_json(value) for name, value in params.items()}
         if names is not None:
             found["feature_names"] = tuple(names)
         return cls(**found)
 
-    def reading(self, cells: dict[str, Any] | None) -> Self:
-        """Return them with how cells are read, if that is not settled."""
-        return replace(self, cells=cells) if cells and self.n_features is None else self
+    def with_first_batch(
+        self, names: tuple[str, ...] | None, cells: dict[str, Any] | None, is_single: bool
+    ) -> Self:
+        """Return the settings completed by the columns and the precision of the first batch."""
+        known = self
+        if known.n_features is None:
+            known = replace(known, cells=cells or known.cells)
+            if names is not None and known.feature_names is None:
+                known = replace(known, feature_names=names, n_features=len(names))
+        if known.precision is None:
+            is_single = is_single and known.preparation is None
+            known = replace(known, precision="float32" if is_single else "float64")
+        return known
 
-    def named(self, names: tuple[str, ...] | None) -> Self:
-        """Return them with the names of features."""
-        if names is None or self.feature_names is not None:
+    def with_preparation(self, preparation: Any) -> Self:
+        """Return the settings with a preparation: parameters, or the data of fitted steps."""
+        if preparation is None:
             return self
-        return replace(self, feature_names=names, n_features=len(names))
+        if isinstance(preparation, Preparation) and not hasattr(preparation, "transformer_"):
+            if preparation.missing == "drop":
+                raise ValueError(
+                    "missing='drop' leaves rows out, and a store keeps all of them: leave them out "
+                    "before, or use missing='median'."
+                )
+            preparation.check_parameters()
+            params = preparation.get_params() if preparation.is_needed else None
+            return replace(self, preparation=params)
+        steps = getattr(preparation, "steps", [("prepare", preparation)])
+        try:
+            prepared = steps_to_data(steps)
+        except NotFittedError:
+            raise ValueError(
+                "preparation must be fitted, unless it is an opforest.Preparation, which is fitted "
+                "on the first examples."
+            ) from None
+        first = steps[0][1]
+        names = getattr(first, "columns_", getattr(first, "feature_names_in_", None))
+        names = self.feature_names if names is None else tuple(map(str, names))
+        return replace(self, preparation={}, prepared=prepared, n_features=first.n_features_in_,
+                       feature_names=names)  # fmt: skip
 
 
-def is_preparation(asked: Any) -> bool:
-    """Tell whether this is what a preparation is to do: its parameters, or ``{}``."""
-    if not isinstance(asked, dict) or asked == {}:
-        return asked == {}
-    if set(asked) != {"encode", "missing", "scale"}:
-        return False
-    encode, missing, scale = asked["encode"], asked["missing"], asked["scale"]
-    return encode in ENCODE and missing in ("error", "median") and scale in [*SCALES]
-
-
-def _are_cells(cells: Any, n: int | None) -> bool:
+def _is_valid(found: dict[str, Any]) -> bool:
+    """Return whether settings of a file are possible."""
+    n, names, params = found["n_features"], found["feature_names"], found["preparation"]
     try:
-        Cells.from_data(cells, n)
-    except ValueError:
+        Cells.from_data(found["cells"], n)
+        if params:
+            Preparation(**params).check_parameters()
+    except (TypeError, ValueError):
         return False
-    return True
+    return (
+        type(found["metric"]) is str
+        and type(found["metric_params"]) in (dict, type(None))
+        and found["precision"] in (None, *PRECISIONS)
+        and (n is None or (type(n) is int and n > 0))
+        and (names is None or _are_names(names, n))
+        and found["labels"] in (None, *KINDS)
+        and type(found["score"]) is bool
+        and type(found["semi_supervised"]) is bool
+        and type(params) in (dict, type(None))
+        and (not params or params.get("missing") != "drop")
+        and type(found["prepared"]) in (list, type(None))
+        and type(found["founded"]) is int
+        and (params is not None or found["prepared"] is None)
+        and (params != {} or found["prepared"] is not None)
+    )
 
 
 def _are_names(names: Any, n: int | None) -> bool:
@@ -147,47 +144,44 @@ def _are_names(names: Any, n: int | None) -> bool:
 
 
 def name_of(metric: str | Callable[..., float]) -> str:
-    """Return what a store calls a metric."""
+    """Return the name of a metric in a store."""
     return metric if isinstance(metric, str) else f"({getattr(metric, '__name__', 'function')})"
 
 
 def choose_metric(
     path: str, known: Settings, metric: Any, params: Mapping[str, Any] | None
 ) -> str | Callable[..., float]:
-    """Return the metric of a store, given one that somebody expects, or the function itself."""
+    """Return the metric of a store; raise a ``StoreError`` if the caller expects another one."""
     if known.metric.startswith("("):
         if metric is None or isinstance(metric, str):
             raise StoreError(
                 f"{path}: its metric is the function {known.metric[1:-1]!r}, which no file holds. "
                 "Pass it again: opforest.Learner(path, metric=...)."
             )
-    elif metric is not None and (
-        not isinstance(metric, str) or resolve(metric, params) != resolve_known(path, known)
-    ):
-        raise StoreError(
-            f"{path}: its metric is {known.metric!r}, {known.metric_params or {}}, and not "
-            f"{name_of(metric)!r}, {dict(params or {})}. Leave the metric out to take the store's."
-        )
-    return metric if known.metric.startswith("(") else known.metric
-
-
-def resolve_known(path: str, known: Settings) -> Any:
-    """Return the metric that a store names."""
-    try:
-        return resolve(known.metric, known.metric_params)
-    except (TypeError, ValueError) as error:
-        raise StoreError(f"{path}: its metric cannot be: {error}") from None
+        return metric  # type: ignore[no-any-return]
+    if metric is not None:
+        try:
+            own = resolve(known.metric, known.metric_params)
+        except (TypeError, ValueError) as error:
+            raise StoreError(f"{path}: its metric is invalid: {error}") from None
+        if not isinstance(metric, str) or resolve(metric, params) != own:
+            raise StoreError(
+                f"{path}: its metric is {known.metric!r}, {known.metric_params or {}}, and not "
+                f"{name_of(metric)!r}, {dict(params or {})}. Leave the metric out to use the "
+                "store's."
+            )
+    return known.metric
 
 
 def check_new(settings: Settings, metric: Any) -> None:
-    """Raise an error if no store can be made with these settings."""
+    """Raise a ``ValueError`` if no store can have these settings."""
     if resolve(metric, settings.metric_params).is_precomputed:
         raise ValueError(
             "metric='precomputed' needs a table of distances, and a store keeps features. Choose "
-            "another metric, or pass the function that measures."
+            "another metric, or pass the function that measures distances."
         )
     if settings.precision not in (None, *PRECISIONS):
         raise ValueError(f"precision must be one of {PRECISIONS}, got {settings.precision!r}.")
     names = settings.feature_names
     if names is not None and (not names or not _are_names(list(names), len(names))):
-        raise ValueError(f"feature_names must be different texts, got {names!r:.200}.")
+        raise ValueError(f"feature_names must be distinct strings, got {names!r:.200}.")

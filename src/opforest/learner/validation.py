@@ -1,6 +1,7 @@
 """Validation and encoding of labels, keys and rows of features for a store."""
 
 from collections.abc import Container, Mapping, Sequence, Set
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from opforest.learner.errors import RowError
 
 Array = npt.NDArray[Any]
 
-#: Kinds of labels, and what NumPy calls them. A store has labels of one kind.
+#: Kinds of labels and their NumPy types. A store has labels of one kind.
 KINDS: dict[str, Any] = {
     "text": np.str_,
     "integer": np.int64,
@@ -20,78 +21,71 @@ KINDS: dict[str, Any] = {
 KIND_OF = {str: "text", int: "integer", bool: "boolean", float: "real"}
 NUMBERS = {"integer": int, "real": float}
 
-#: The longest label, and the longest key: a model keeps room for the longest label in each class.
+#: Longest label and key: an array of labels has room for the longest one in each element.
 LONGEST = 256
 
-#: Keys that begin so are made here, of the number of an example that was learned without a key.
+#: Prefix of the keys generated for examples without one; the id follows.
 GENERATED = "#"
 
 
-def read_labels(
-    y: Any, kind: str | None, may_lack: bool = False
-) -> tuple[list[Any], str | None]:  # fmt: skip
-    """Return labels as Python's own values, and their kind, which is ``kind`` if that is known.
+def read_labels(y: Any, kind: str | None, may_lack: bool = False) -> tuple[list[Any], str | None]:
+    """Return labels as Python values, and their kind.
 
-    No labels have no kind. If they ``may_lack``, what ``OPFSemiSupervised`` takes for a label that
-    is not there, ``None``, NaN or −1, becomes ``None``.
+    ``kind`` is the kind of known labels, or None. If labels ``may_lack``, ``None``, NaN and −1
+    become ``None``, as for ``OPFSemiSupervised``.
     """
-    if isinstance(y, str):
-        raise ValueError(f"labels must be a list, one label for each row, got the text {y!r:.50}.")
-    _check_ordered(y, "labels")
-    try:
-        values = y.tolist() if hasattr(y, "tolist") else list(y)
-    except TypeError:
-        raise ValueError(f"labels must be a list, got {type(y).__name__}.") from None
-    if not isinstance(values, list):
-        raise ValueError("labels must be a list, one label for each row, got a single value.")
-    values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    values = _as_list(y, "labels must be a list, one label for each row")
     if may_lack:
-        values = [None if _is_none(value) else value for value in values]
+        values = [None if _is_missing(value) else value for value in values]
     for i, value in enumerate(values):
         if type(value) not in KIND_OF and not (may_lack and value is None):
-            hint = " Only a semi-supervised store learns without labels." if value is None else ""
+            hint = " Only semi-supervised stores learn without labels." if value is None else ""
             raise RowError(
                 f"the label of row {i} must be text, a whole number or a boolean, got "
                 f"{value!r:.50} of type {type(value).__name__}.{hint}",
                 i,
             )
-    there = [value for value in values if value is not None]
-    if not there:
+    given = [value for value in values if value is not None]
+    if not given:
         return values, kind
-    found = _kind_of(there, kind)
+    found = _kind_of(given, kind)
     kind = kind or found
     for i, value in enumerate(values):
         if value is None:
             continue
         if found != kind and (found is None or KIND_OF[type(value)] == found):
             raise RowError(
-                f"labels must be of one kind, and those known are {kind or 'others'}, but that of "
-                f"row {i} is {value!r:.50}.",
+                f"labels must be of one kind, and those known are {kind or 'others'}, but the "
+                f"label of row {i} is {value!r:.50}.",
                 i,
             )
         _check_label(value, str(kind), i)
-    if kind in NUMBERS:
-        number = NUMBERS[str(kind)]
+    number = NUMBERS.get(str(kind))
+    if number is not None:
         values = [None if value is None else number(value) for value in values]
     return values, kind
 
 
-def _is_none(value: Any) -> bool:
-    """Tell whether this stands for a label that is not there."""
-    if value is None or type(value).__name__ == "NAType":  # pandas' own
+def _as_list(values: Any, requirement: str) -> list[Any]:
+    """Return a list of Python values; raise a ``ValueError`` with the requirement otherwise."""
+    found = None
+    if not isinstance(values, str | Set | Mapping):
+        with suppress(TypeError):
+            found = values.tolist() if hasattr(values, "tolist") else list(values)
+    if not isinstance(found, list):
+        got = type(values).__name__ if isinstance(values, Set | Mapping) else f"{values!r:.50}"
+        raise ValueError(f"{requirement}, got {got}.")
+    return [value.item() if isinstance(value, np.generic) else value for value in found]
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ == "NAType":  # of pandas
         return True
     return type(value) in (int, float) and (value != value or value == -1)
 
 
-def _check_ordered(values: Any, what: str) -> None:
-    """Raise an error if it is not said which of these belongs to which row."""
-    if isinstance(values, Set | Mapping):
-        raise ValueError(f"{what} must be a list, in the order of the rows, got "
-                         f"{type(values).__name__}.")  # fmt: skip
-
-
 def _kind_of(values: list[Any], wanted: str | None) -> str | None:
-    """Return the kind of labels, if possible the wanted one; None if they are mixed."""
+    """Return the kind of labels, the wanted one if possible, or None if they are mixed."""
     types = set(map(type, values))
     if types == {int, float}:
         types = {float}
@@ -106,7 +100,7 @@ def _kind_of(values: list[Any], wanted: str | None) -> str | None:
 
 
 def _is_whole(value: float) -> bool:
-    """Tell whether a number is a whole one that a float holds exactly."""
+    """Return whether a number is an integer that a float represents exactly."""
     try:
         return float(value).is_integer() and int(value) == float(value)
     except OverflowError:
@@ -119,10 +113,8 @@ def _check_label(value: Any, kind: str, i: int) -> None:
     elif kind in NUMBERS and not -(2**63) <= value < 2**63:
         raise RowError(f"the label of row {i} must fit into 64 bits, got {str(value)[:50]}.", i)
     elif kind == "real" and not _is_whole(value):
-        raise RowError(
-            f"the label of row {i} must name a class: text or a whole number, got "
-            f"{str(value)[:50]}.", i
-        )  # fmt: skip
+        got = str(value)[:50]
+        raise RowError(f"the label of row {i} must be text or a whole number, got {got}.", i)
 
 
 def _check_text(text: str, what: str, i: int | None) -> None:
@@ -137,14 +129,14 @@ def _check_text(text: str, what: str, i: int | None) -> None:
 
 
 def as_text(label: Any) -> str:
-    """Return a label as JSON would write it, where a name must be text: true, 7, cat."""
+    """Return a label as the name of a JSON member: true, 7, cat."""
     if type(label) is bool:
         return str(label).lower()
     return str(int(label)) if type(label) is float else str(label)
 
 
 def label_array(values: list[Any], kind: str | None) -> Array:
-    """Return labels as models take them: SQLite returns True as 1."""
+    """Return labels as an array for a model; SQLite returns True as 1."""
     if None in values:
         if kind == "boolean":
             values = [None if value is None else bool(value) for value in values]
@@ -153,19 +145,16 @@ def label_array(values: list[Any], kind: str | None) -> Array:
 
 
 def read_keys(keys: Any, n: int | None = None) -> list[str]:
-    """Check keys, of which there must be ``n``, and return them as a list."""
-    if n is not None:
-        _check_ordered(keys, "keys")
-    values = [keys] if isinstance(keys, str) else keys
-    try:
-        values = values.tolist() if hasattr(values, "tolist") else list(values)
-    except TypeError:
-        raise ValueError(f"keys must be text, or a list of texts, got {keys!r:.50}.") from None
+    """Return validated keys, of which there must be ``n``."""
+    if isinstance(keys, str):
+        keys = [keys]
+    elif n is None and isinstance(keys, Set | Mapping):  # the order does not matter
+        keys = list(keys)
+    values = _as_list(keys, "keys must be text, or a list of text in the order of the rows")
     for i, key in enumerate(values):
         if type(key) is not str:
-            raise RowError(
-                f"the key of row {i} must be text, got {key!r:.50} of type {type(key).__name__}.", i
-            )
+            got = f"got {key!r:.50} of type {type(key).__name__}"
+            raise RowError(f"the key of row {i} must be text, {got}.", i)
         if not key:
             raise RowError(f"the key of row {i} is empty.", i)
         _check_text(key, f"the key of row {i}", i)
@@ -174,32 +163,22 @@ def read_keys(keys: Any, n: int | None = None) -> list[str]:
     return values
 
 
-def check_own(keys: Sequence[str], known: Container[str]) -> None:
-    """Raise an error if a key that is not known looks like one that is made here."""
+def check_new_keys(keys: Sequence[str], known: Container[str]) -> None:
+    """Raise a ``RowError`` if an unknown key looks like a generated one."""
     for i, key in enumerate(keys):
         if key.startswith(GENERATED) and key not in known:
-            raise RowError(
-                f"the key of row {i} must not begin with {GENERATED!r}, as those do that are made "
-                f"for examples without a key, got {key!r}.", i
-            )  # fmt: skip
+            reason = f"must not begin with {GENERATED!r}, as generated keys do, got {key!r}."
+            raise RowError(f"the key of row {i} {reason}", i)
 
 
 def read_rows(X: Any, names: tuple[str, ...] | None, n_features: int | None, dtype: Any) -> Array:
-    """Return rows of finite features in order, as a table of this type.
+    """Return rows of finite features as an array of this type.
 
-    Parameters
-    ----------
-    X : array-like or data frame
-        The rows. Columns of a data frame are put in the order of ``names``.
-    names : tuple of str or None
-        The names of the features, where they are known.
-    n_features : int or None
-        How many there must be, where that is known.
-    dtype : dtype
-        float32 or float64.
+    Columns of a data frame are put in the order of ``names``, which are None if unknown, as is
+    ``n_features``.
     """
     if names is not None and hasattr(X, "columns"):
-        X = _by_name(X, names)
+        X = np.column_stack([np.asarray(X[column]) for column in _ordered_columns(X, names)])
     if np.ma.is_masked(X):
         raise RowError("rows must be tables of finite numbers, and some of these are masked.")
     try:
@@ -213,7 +192,7 @@ def read_rows(X: Any, names: tuple[str, ...] | None, n_features: int | None, dty
         raise RowError(f"rows must be tables of numbers: {error}{hint}") from None
     if rows.ndim != 2:
         hint = " Put a single example into a list: [x]." if rows.ndim == 1 else ""
-        raise RowError(f"rows must be a table, got an array of {rows.ndim} dimensions.{hint}")
+        raise RowError(f"rows must be a table, got an array with {rows.ndim} dimensions.{hint}")
     if n_features is not None and rows.shape[1] != n_features:
         raise RowError(f"each row must have {n_features} features, got {rows.shape[1]}.")
     if rows.shape[1] == 0:
@@ -231,15 +210,9 @@ def read_rows(X: Any, names: tuple[str, ...] | None, n_features: int | None, dty
 
 
 def read_cells(X: Any, names: tuple[str, ...] | None, n_features: int | None) -> Array:
-    """Return rows of cells in order: numbers, text, or ``None`` where one is missing.
-
-    Parameters
-    ----------
-    X, names, n_features
-        As for ``read_rows``.
-    """
+    """Return rows of cells, which are numbers, text, or ``None`` if missing; see ``read_rows``."""
     if hasattr(X, "columns"):
-        columns = _in_order(X, names) if names is not None else list(X.columns)
+        columns = _ordered_columns(X, names) if names is not None else list(X.columns)
         rows = list(zip(*(np.asarray(X[column]).tolist() for column in columns), strict=True))
     else:
         rows = X.tolist() if hasattr(X, "tolist") else list(X)
@@ -256,14 +229,14 @@ def read_cells(X: Any, names: tuple[str, ...] | None, n_features: int | None) ->
         if len(types) > 1:
             column = k if names is None else names[k]
             i = next(i for i, cell in enumerate(cells[:, k]) if type(cell) is str)
-            raise RowError(f"column {column!r} has numbers, and text in row {i}.", i, column)
+            raise RowError(f"column {column!r} has numbers, but text in row {i}.", i, column)
     return cells
 
 
 def _cell(cell: Any, i: int, column: str | int) -> float | str | None:
-    """Return a cell as a store keeps it."""
+    """Return a validated cell."""
     cell = cell.item() if isinstance(cell, np.generic) else cell
-    if cell is None or type(cell).__name__ == "NAType":  # pandas has a missing value of its own
+    if cell is None or type(cell).__name__ == "NAType":  # of pandas
         return None
     if type(cell) is str:
         _check_text(cell, f"row {i}, column {column!r}", i)
@@ -280,13 +253,8 @@ def _cell(cell: Any, i: int, column: str | int) -> float | str | None:
     return None if number != number else number + 0.0  # −0 becomes 0
 
 
-def _by_name(X: Any, names: tuple[str, ...]) -> Any:
-    """Return the columns of a data frame in the order of the features, as one table."""
-    return np.column_stack([np.asarray(X[column]) for column in _in_order(X, names)])
-
-
-def _in_order(X: Any, names: tuple[str, ...]) -> list[Any]:
-    """Return what a data frame calls the features, in their order."""
+def _ordered_columns(X: Any, names: tuple[str, ...]) -> list[Any]:
+    """Return the columns of a data frame in the order of the features."""
     columns = [str(column) for column in X.columns]
     missing = [name for name in names if name not in columns]
     if missing:

@@ -11,7 +11,7 @@ from tests.support.service import Client, running
 from tests.support.shortage import no_memory
 
 from opforest import Learner
-from opforest.learner import replica as memory
+from opforest.learner import replica
 
 ROWS = {"rows": [[0.0], [1.0], [4.0], [5.0]], "labels": ["a", "a", "b", "b"]}
 
@@ -26,8 +26,8 @@ def client(tmp_path):
 
 def test_questions(client, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(memory.Memory, "predict", no_memory)
-        patch.setattr(memory.Memory, "predict_proba", no_memory)
+        patch.setattr(replica.ModelReplica, "predict", no_memory)
+        patch.setattr(replica.ModelReplica, "predict_proba", no_memory)
         for more in ({}, {"proba": True}):
             problem = client.post("/v1/predict", {"rows": [[0.5]], **more}, code=503)
             assert "there is not enough memory" in problem["detail"]
@@ -43,7 +43,7 @@ def test_questions(client, monkeypatch):
 
 def test_changes_that_were_refused(client, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(memory.Memory, "check", no_memory)
+        patch.setattr(replica.ModelReplica, "check", no_memory)
         client.post("/v1/learn", {"rows": [[0.4]], "labels": ["c"], "keys": ["t"]}, code=503)
     assert client.post("/v1/predict", {"rows": [[0.4]]})["labels"] == ["a"]
     assert client.get("/v1/stats")["examples"] == 4
@@ -51,7 +51,7 @@ def test_changes_that_were_refused(client, monkeypatch):
 
 def test_changes_that_are_in_the_file(client, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(memory.Memory, "learn", no_memory)
+        patch.setattr(replica.ModelReplica, "learn", no_memory)
         body = {"rows": [[0.4]], "labels": ["c"], "keys": ["t"]}
         problem = client.post("/v1/learn", body, code=503)
         assert "the change is in the file" in problem["detail"]

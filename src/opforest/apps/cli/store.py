@@ -54,7 +54,7 @@ def _expected(learner: "Learner") -> "InputSchema | None":
     from opforest.io.columns.table import InputSchema
     from opforest.learner.rows import PreparedRows
 
-    known, rows = learner.settings, learner._fresh().rows
+    known, rows = learner.settings, learner.session.refresh().rows
     if known.n_features is None:
         return None
     text = None if known.labels is None else known.labels == "text"

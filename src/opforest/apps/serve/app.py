@@ -149,7 +149,7 @@ class Service:
         def ask() -> dict[str, Any]:
             if not proba:
                 return {"labels": self.learner.predict(table).tolist()}
-            memory, found = self.learner._queries(table)
+            memory, found = self.learner.session.prepare_queries(table)
             labels, classes, shares = memory.predict_proba(found)
             return {"labels": labels.tolist(), "classes": classes.tolist(),
                     "probabilities": shares.tolist()}  # fmt: skip
@@ -167,14 +167,14 @@ class Service:
 
     def stats(self) -> dict[str, Any]:
         """Return what the page shows of a store."""
-        stats, last = self.learner.stats(), self.learner._store.last(8)
+        stats, last = self.learner.stats(), self.learner.session.store.last(8)
         labels = label_array([row.y for row in last], stats["labels"]).tolist()
         return {
             **stats,
             "version": __version__,
             "waiting": self.waiting,
             "play": self.play is not None,
-            "history": self.learner._store.scores(200),
+            "history": self.learner.session.store.scores(200),
             "last": [
                 {"key": row.name, "label": label, "time": row.time}
                 for row, label in zip(last, labels, strict=True)
@@ -184,7 +184,7 @@ class Service:
 
     def forest(self, plane: int | None) -> dict[str, Any]:
         """Return what is drawn of the forest, on the plane that the page has seen before."""
-        memory = self.learner._fresh()
+        memory = self.learner.session.refresh()
         model = memory.model
         if not memory.can_predict:
             return {"examples": 0, "points": [], "plane": None}
@@ -199,7 +199,7 @@ class Service:
                 self._planes.pop(plane - PLANES, None)
         drawn = draw_forest(model, found)
         ids = drawn.pop("ids")
-        names = self.learner._store.names_of(ids)
+        names = self.learner.session.store.names_of(ids)
         keys = [names.get(id) for id in ids]
         metric, known = model.forest_.metric, self.learner.settings
         is_plain = found.is_all and known.preparation is None and metric.keeps_points
@@ -208,7 +208,7 @@ class Service:
 
     def path(self, plane: int, x: float, y: float) -> dict[str, Any]:
         """Explain a point of a plane that the page has seen before."""
-        memory = self.learner._fresh()
+        memory = self.learner.session.refresh()
         found = self._planes.get(plane)
         if found is None or not memory.can_predict:
             raise ProblemError(404, "this plane is not known any more: ask for the forest again.")
@@ -219,7 +219,7 @@ class Service:
             point = found.lift(np.array([x, y])).astype(forest.dtype)
         if not np.isfinite(point).all():
             raise ProblemError(422, "'x' and 'y' must be finite numbers, and not too large.")
-        path, rows = self.learner._explain(memory, point)
+        path, rows = self.learner.session.explain(memory, point)
         answer = describe_path(path)
         for step in answer["steps"][:-1]:
             step["at"] = found.project(rows[step["id"]].astype(float)).tolist()

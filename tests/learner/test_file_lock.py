@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from opforest import Learner, StoreError
-from opforest.learner import locking
+from opforest.learner import file_lock
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def path(tmp_path):
 
 
 def elsewhere(path, read_only=False):
-    """Open a store in another process; return the last line that it says."""
+    """Open a store in another process; return its last line of output."""
     code = f"import opforest\nprint(len(opforest.Learner({str(path)!r}, read_only={read_only})))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     return (done.stdout + done.stderr).splitlines()[-1]
@@ -59,7 +59,7 @@ def linked(path, tmp_path):
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_file_with_two_names_is_refused(path, linked, read_only):
     for name in (path, linked):
-        with pytest.raises(StoreError, match=r"2 names \(hard links\).*symbolic links are no"):
+        with pytest.raises(StoreError, match=r"2 names \(hard links\).*symbolic links are fine"):
             Learner(name, read_only=read_only)
         assert "2 names (hard links)" in elsewhere(name, read_only)
     assert not list(linked.parent.glob("*-wal"))
@@ -113,7 +113,7 @@ def test_a_mounted_folder_has_the_same_writer(path, tmp_path, tmp_path_factory):
 
 
 def test_where_mounts_are_unknown_the_lock_is_that_of_the_file(path, mounted, monkeypatch):
-    monkeypatch.setattr(locking, "_mount_of", lambda path: None)
+    monkeypatch.setattr(file_lock, "_mount_of", lambda path: None)
     with Learner(path) as learner:
         with pytest.raises(StoreError, match="another process is learning"):
             Learner(mounted)
@@ -179,7 +179,7 @@ def test_what_is_written_to_a_file_that_is_gone_is_not_acknowledged(path, tmp_pa
 
 def test_a_file_that_goes_while_a_change_is_written_is_not_acknowledged(path, monkeypatch):
     with Learner(path) as learner:
-        check, times = locking.Claim.check_place, []
+        check, times = file_lock.FileLock.check_location, []
 
         def go(self):
             check(self)
@@ -187,7 +187,7 @@ def test_a_file_that_goes_while_a_change_is_written_is_not_acknowledged(path, mo
             if len(times) == 2:  # just before COMMIT
                 path.rename(path.with_name("b.db"))
 
-        monkeypatch.setattr(locking.Claim, "check_place", go)
+        monkeypatch.setattr(file_lock.FileLock, "check_location", go)
         with pytest.raises(StoreError, match="moved, replaced or deleted while it was open"):
             learner.learn([[2.0]], ["high"])
         monkeypatch.undo()
@@ -226,8 +226,8 @@ def test_readers_of_this_process_keep_their_locks_when_its_writer_leaves(path):
         done = ask_sqlite(path, "PRAGMA journal_mode = DELETE")
         assert "locked" in done.stderr, done.stdout
         assert len(reader) == 3
-    assert not locking._descriptors
-    assert not locking._parked
+    assert not file_lock._descriptors
+    assert not file_lock._parked
 
 
 def test_all_that_was_locked_is_released(path, tmp_path):
@@ -238,8 +238,8 @@ def test_all_that_was_locked_is_released(path, tmp_path):
         with pytest.raises(StoreError):
             Learner(path)
         (tmp_path / "b.db").unlink()
-        assert not locking._descriptors
-        assert not +locking._stores
+        assert not file_lock._descriptors
+        assert not +file_lock._stores
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")

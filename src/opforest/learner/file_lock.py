@@ -25,19 +25,19 @@ try:
 except ImportError:  # Windows, where an open file can be neither moved nor deleted
     fcntl = None  # type: ignore[assignment]
 
-#: The byte of a file that its writer locks: behind all that files have, and all that SQLite locks.
+#: The byte that a writer locks: beyond the end of any file, and beyond the bytes SQLite locks.
 BYTE = 1 << 62
 
 Identity = tuple[int, int]
 
-_guard = threading.Lock()
+_mutex = threading.Lock()
 _stores: Counter[Identity] = Counter()  # open in this process, readers included
 _descriptors: dict[int, Identity] = {}  # open in this process, for locks
 _parked: set[int] = set()  # open, but no longer holding a lock
 
 
 def identity_of(path: str) -> Identity | None:
-    """Return the device and the number of a file; None if there is none."""
+    """Return the device and inode of a file, or None if there is no such file."""
     try:
         found = os.stat(path)
     except OSError:
@@ -45,16 +45,8 @@ def identity_of(path: str) -> Identity | None:
     return found.st_dev, found.st_ino
 
 
-class Claim:
-    """The right of a store to its file, from opening to closing.
-
-    Parameters
-    ----------
-    path : str
-        What the store is called in errors.
-    file : str
-        Where it really is.
-    """
+class FileLock:
+    """The right of a store to use its file; ``path`` is the name of the store in errors."""
 
     def __init__(self, path: str, file: str) -> None:
         self.path, self.file = path, file
@@ -62,8 +54,8 @@ class Claim:
         self._name_lock: sqlite3.Connection | None = None
         self._descriptor: int | None = None
 
-    def take(self, read_only: bool) -> None:
-        """Open the file to read, or become its only writer; refuse a file with several names."""
+    def acquire(self, read_only: bool) -> None:
+        """Register a reader, or become the only writer; refuse a file with several names."""
         if not read_only:
             self._lock_name()
             if fcntl is not None:
@@ -72,7 +64,7 @@ class Claim:
             _refuse_aliases(self.path, self.file)
         identity = identity_of(self.file)
         if identity is not None:
-            with _guard:
+            with _mutex:
                 _stores[identity] += 1
             self.identity = identity
 
@@ -91,12 +83,12 @@ class Claim:
 
     def _busy(self) -> StoreError:
         return StoreError(
-            f"{self.path}: another process is learning into this store, and there is one "
-            "writer at a time. Open it with read_only=True to follow, or end the other one."
+            f"{self.path}: another process is learning into this store, and only one can write at "
+            "a time. Open it with read_only=True to follow, or end the other process."
         )
 
     def _lock_file(self) -> None:
-        """Lock the file itself, so that nobody writes to it by a name that it gets later."""
+        """Lock the file itself, so that no process writes to it under a later name."""
         try:
             descriptor = os.open(self.file, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
@@ -105,38 +97,38 @@ class Claim:
                 f"({error.strerror})"
             ) from None
         found = os.fstat(descriptor)
-        with _guard:
+        with _mutex:
             _descriptors[descriptor] = (found.st_dev, found.st_ino)
         self._descriptor = descriptor
         _refuse_aliases(self.path, self.file)
         try:
-            _lock_byte(descriptor)
+            _set_lock(descriptor, is_locked=True)
         except (BlockingIOError, PermissionError):
             raise self._busy() from None
         except OSError as error:
             raise StoreError(
                 f"{self.path}: its file system cannot lock files ({error.strerror}), so another "
-                "process could write to it at the same time. Move it to another one."
+                "process could write to it at the same time. Move it to another file system."
             ) from None
 
-    def check_place(self) -> None:
+    def check_location(self) -> None:
         """Raise a ``StoreError`` if the file is no longer where it was opened."""
         if self.identity is not None and identity_of(self.file) != self.identity:
             raise StoreError(
-                f"{self.path}: the file was moved, replaced or deleted while it was open, so no "
-                "change of it is acknowledged any more. What was acknowledged before is in the "
-                f"file and in {self.file}-wal: put both back, and open the store again."
+                f"{self.path}: the file was moved, replaced or deleted while it was open, so "
+                "changes are no longer acknowledged. Those acknowledged before are in the file and "
+                f"in {self.file}-wal: put both back, and open the store again."
             )
 
     def release(self) -> None:
-        """Let others open the file; once all connections to it are closed."""
-        with _guard:
+        """Let others open the file, once all connections to it are closed."""
+        with _mutex:
             if self.identity is not None:
                 _stores[self.identity] -= 1
                 self.identity = None
             if self._descriptor is not None:
                 with suppress(OSError):
-                    _unlock_byte(self._descriptor)
+                    _set_lock(self._descriptor, is_locked=False)
                 _parked.add(self._descriptor)
                 self._descriptor = None
             _close_parked()
@@ -154,46 +146,37 @@ def _close_parked() -> None:
             os.close(descriptor)
 
 
-def _lock_byte(descriptor: int) -> None:
+def _set_lock(descriptor: int, is_locked: bool) -> None:
     if hasattr(fcntl, "F_OFD_SETLK") and sys.maxsize > 2**32:
-        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _request(fcntl.F_WRLCK))
+        kind = fcntl.F_WRLCK if is_locked else fcntl.F_UNLCK
+        # A ``struct flock`` of Linux: kind, whence, start, length, process.
+        request = struct.pack("hhqqi4x", kind, os.SEEK_SET, BYTE, 1, 0)
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, request)
     else:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _unlock_byte(descriptor: int) -> None:
-    if hasattr(fcntl, "F_OFD_SETLK") and sys.maxsize > 2**32:
-        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _request(fcntl.F_UNLCK))
-    else:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-
-
-def _request(kind: int) -> bytes:
-    """Return a ``struct flock`` of Linux: kind, whence, start, length, process."""
-    return struct.pack("hhqqi4x", kind, os.SEEK_SET, BYTE, 1, 0)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB if is_locked else fcntl.LOCK_UN)
 
 
 def _refuse_aliases(path: str, file: str) -> None:
-    """Raise a ``StoreError`` if the file has another name, whose log would be another one."""
+    """Raise a ``StoreError`` if the file has another name, and therefore another log."""
     names = os.stat(file).st_nlink
     if names > 1:
         raise StoreError(
             f"{path}: the file has {names} names (hard links). SQLite keeps a log beside each "
-            "name, and what is in one log is missing by the other name. Keep one of the names, "
-            "or copy the file; symbolic links are no problem."
+            "name, and changes in one log are missing under the other name. Keep one of the names, "
+            "or copy the file; symbolic links are fine."
         )
     mount = _mount_of(file)
     if mount is not None and mount != _mount_of(os.path.dirname(file)):
         raise StoreError(
-            f"{path}: the file is mounted there without its folder. SQLite keeps a part of a store "
-            "in files beside it, which would be elsewhere by the other name. Mount the folder."
+            f"{path}: the file is mounted there without its folder. SQLite keeps part of a store "
+            "in files beside it, which are elsewhere under the other name. Mount the folder."
         )
 
 
 def _mount_of(path: str) -> str | None:
-    """Return the number of the mount that a file or folder is on; None where nobody knows."""
+    """Return the mount that a file or folder is on, or None where the system does not tell."""
     try:
-        descriptor = os.open(path, os.O_PATH)  # closing such a one drops no locks
+        descriptor = os.open(path, os.O_PATH)  # closing one of these releases no locks
         try:
             lines = Path(f"/proc/self/fdinfo/{descriptor}").read_text().splitlines()
         finally:
@@ -204,9 +187,9 @@ def _mount_of(path: str) -> str | None:
 
 
 def _forget_parent() -> None:
-    """In a process that was forked, close what belongs to its parent, whose locks stay."""
-    global _guard
-    _guard = threading.Lock()
+    """Close the descriptors of the parent in a forked process; the parent keeps its locks."""
+    global _mutex
+    _mutex = threading.Lock()
     for descriptor in _descriptors:
         with suppress(OSError):
             os.close(descriptor)

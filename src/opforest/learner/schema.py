@@ -5,7 +5,7 @@ import struct
 import zlib
 from typing import Any
 
-#: Says in the file's header that it is a store: "OPFL".
+#: SQLite's ``application_id`` of a store: "OPFL".
 APPLICATION = 0x4F50464C
 
 #: The version of the format that is written, and all that can be read.
@@ -48,28 +48,28 @@ CREATE TABLE score (
 
 TABLES = {1: FIRST, 2: SECOND}
 
-#: What SQLite itself adds to them.
+#: The table that SQLite adds for AUTOINCREMENT.
 SEQUENCE = "CREATE TABLE sqlite_sequence(name,seq)"
 
 
-def make_tables(database: sqlite3.Connection) -> None:
-    """Make the tables of a new store; within a transaction."""
+def create_tables(database: sqlite3.Connection) -> None:
+    """Create the tables of a new store, within a transaction."""
     for statement in TABLES[FORMAT]:
         database.execute(statement)
     database.execute(f"PRAGMA application_id = {APPLICATION}")
     database.execute(f"PRAGMA user_version = {FORMAT}")
 
 
-def differs(database: sqlite3.Connection, format: int) -> str | None:
-    """Say in which way the tables of a file are not those of a store; None if they are."""
+def find_difference(database: sqlite3.Connection, format: int) -> str | None:
+    """Return how the tables of a file differ from those of a store, or None."""
     found = database.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
     if {"trigger", "view"} & {kind for kind, *_ in found}:
-        return "it has triggers or views, as no store has"
+        return "it contains triggers or views, which no store has"
     sql = {name: text for kind, name, text in found if kind == "table"}
     for statement in [*TABLES[format], SEQUENCE]:
         name = statement.split("(")[0].split()[-1]
         if sql.get(name) != statement.strip():
-            return f"its table {name!r} is not as it was made"
+            return f"the definition of its table {name!r} has changed"
     if ("index", "sqlite_autoindex_example_1", None) not in found:
         return "the index of keys is missing"
     return None
@@ -84,13 +84,13 @@ def checksum(*values: Any) -> int:
     return total
 
 
-def upgrade(database: sqlite3.Connection) -> None:
-    """Give the tables of format 1 checksums; within a transaction."""
+def upgrade_tables(database: sqlite3.Connection) -> None:
+    """Add checksums to the tables of format 1, within a transaction."""
     settings = database.execute("SELECT name, value FROM meta").fetchall()
     scores = database.execute("SELECT id, time, correct, total FROM score").fetchall()
     snapshots = [
         row for row in database.execute("SELECT next, ids, model FROM snapshot").fetchall()
-        if has_all(database, *row[:2])
+        if matches_examples(database, *row[:2])
     ]  # fmt: skip
     for name, statement in zip(("meta", "example", "snapshot", "score"), SECOND, strict=True):
         if name != "example":
@@ -106,7 +106,7 @@ def upgrade(database: sqlite3.Connection) -> None:
     database.execute(f"PRAGMA user_version = {FORMAT}")
 
 
-def has_all(database: sqlite3.Connection, next: Any, ids: Any) -> bool:
-    """Tell whether a snapshot, whose ids have no checksum yet, is of the examples before an id."""
+def matches_examples(database: sqlite3.Connection, next: Any, ids: Any) -> bool:
+    """Return whether a snapshot without a checksum contains exactly the examples before ``next``."""
     found = database.execute("SELECT id FROM example WHERE id < ? ORDER BY id", (next,)).fetchall()
     return bool(ids == struct.pack(f"<{len(found)}q", *(id for (id,) in found)))

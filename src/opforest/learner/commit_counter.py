@@ -1,4 +1,4 @@
-"""Count of acknowledged changes, kept in a small file beside the log of a store.
+"""Number of acknowledged changes, in a small file beside the log of a store.
 
 SQLite ends a log at the first checksum that does not match, and cannot distinguish a change that
 was being written when the process died from one that was cut off or damaged later. Therefore every
@@ -14,17 +14,17 @@ import struct
 import zlib
 from contextlib import suppress
 
-#: What the file contains: a name, the number, and a checksum of both.
+#: Contents of the file: a magic string, the number, and a checksum of both.
 RECORD = struct.Struct("<8sQI")
-NAME = b"OPFL-ack"
+MAGIC = b"OPFL-ack"
 
 
 def _pack(number: int) -> bytes:
-    return RECORD.pack(NAME, number, zlib.crc32(NAME + number.to_bytes(8, "little")))
+    return RECORD.pack(MAGIC, number, zlib.crc32(MAGIC + number.to_bytes(8, "little")))
 
 
-def read_acknowledged(path: str) -> int:
-    """Return the number in a file; 0 if there is none, or if it is damaged."""
+def read_count(path: str) -> int:
+    """Return the number in a file, or 0 if the file is missing or damaged."""
     try:
         with open(path, "rb") as file:
             content = file.read(RECORD.size + 1)
@@ -34,15 +34,15 @@ def read_acknowledged(path: str) -> int:
         return 0
 
 
-class Acknowledged:
-    """The file of a store that is open to write. Where it cannot be written, it is left out."""
+class CommitCounter:
+    """The file of a store that is open for writing; ignored where it cannot be written."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._file: int | None = None
 
-    def note(self, number: int) -> None:
-        """Write that so many changes have been acknowledged."""
+    def write(self, number: int) -> None:
+        """Record how many changes have been acknowledged."""
         with suppress(OSError):
             if self._file is None:
                 flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
@@ -50,11 +50,11 @@ class Acknowledged:
             os.lseek(self._file, 0, os.SEEK_SET)
             os.write(self._file, _pack(number))
 
-    def close(self, is_done: bool) -> None:
+    def close(self, delete: bool) -> None:
         """Close the file; delete it if it is no longer needed."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
-            if is_done:
+            if delete:
                 with suppress(OSError):
                     os.unlink(self.path)

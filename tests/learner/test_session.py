@@ -1,4 +1,4 @@
-"""Who may open a store, by which name, and in which process."""
+"""Opening a store: under which name, and in which process."""
 
 import multiprocessing
 import os
@@ -50,16 +50,16 @@ def test_a_store_stays_where_it_is_when_the_folder_changes(path, tmp_path, monke
 
 
 def try_all(learner, pipe):
-    """Say what becomes of a learner in a process that was forked."""
-    said = []
+    """Send the errors of all methods in a forked process."""
+    errors = []
     for call in (lambda: learner.learn([[9.0]], ["low"]), lambda: learner.predict([[0.0]]),
                  lambda: learner.forget("a"), learner.close):  # fmt: skip
         try:
             call()
-            said.append(None)
+            errors.append(None)
         except StoreError as error:
-            said.append(str(error))
-    pipe.send(said)
+            errors.append(str(error))
+    pipe.send(errors)
 
 
 @forks
@@ -69,7 +69,7 @@ def test_a_fork_does_not_wait_for_a_thread_that_it_does_not_have(path):
     with Learner(path) as learner:
 
         def work():
-            with learner._lock:
+            with learner.session.lock:
                 is_held.set()
                 stop.wait(60)
 
@@ -91,9 +91,9 @@ def test_a_fork_must_open_the_store_itself(path):
         ours, theirs = fork.Pipe()
         child = fork.Process(target=try_all, args=(learner, theirs))
         child.start()
-        *said, closed = ours.recv()
+        *errors, closed = ours.recv()
         child.join()
-        assert all("before this process was forked" in text for text in said)
+        assert all("before this process was forked" in text for text in errors)
         assert closed is None
         learner.learn([[2.0]], ["high"])
         with pytest.raises(StoreError, match="another process is learning"):
@@ -106,7 +106,7 @@ def test_a_fork_must_open_the_store_itself(path):
 def test_what_is_not_made_yet_cannot_be_read(tmp_path):
     path = tmp_path / "new.db"
     path.touch()
-    with pytest.raises(StoreError, match="nobody has made a store of it yet"):
+    with pytest.raises(StoreError, match="the file is empty"):
         Learner(path, read_only=True)
     with Learner(path):  # its maker is killed before the settings are there
         database = sqlite3.connect(path)
@@ -146,9 +146,9 @@ def test_a_pipe_is_no_store(tmp_path):
 
 def test_probabilities_and_classes_are_of_one_moment(path):
     with Learner(path) as learner:
-        memory, rows = learner._queries([[0.1], [0.9]])
-        labels, classes, shares = memory.predict_proba(rows)
+        replica, rows = learner.session.prepare_queries([[0.1], [0.9]])
+        labels, classes, probabilities = replica.predict_proba(rows)
         assert labels.tolist() == learner.predict([[0.1], [0.9]]).tolist()
         assert classes.tolist() == learner.model.classes_.tolist()
-        assert shares.tolist() == learner.predict_proba([[0.1], [0.9]]).tolist()
-        assert shares.tolist() == learner.model.predict_proba([[0.1], [0.9]]).tolist()
+        assert probabilities.tolist() == learner.predict_proba([[0.1], [0.9]]).tolist()
+        assert probabilities.tolist() == learner.model.predict_proba([[0.1], [0.9]]).tolist()

@@ -1,0 +1,243 @@
+"""Changes of a store: learning, correcting and forgetting examples."""
+
+import dataclasses
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opforest.estimators.classifier import OPFClassifier
+from opforest.forest.updates.report import UpdateReport
+from opforest.learner.changes import Batch, Change, Plan, make_plan
+from opforest.learner.errors import RowError, UnknownKeyError
+from opforest.learner.replica import ModelReplica, add_reports
+from opforest.learner.rows import fit_preparation, rows_of
+from opforest.learner.session import Session
+from opforest.learner.settings import Settings, check_new
+from opforest.learner.store import Row, name_of
+from opforest.learner.validation import Array, label_array, read_keys, read_labels
+
+
+class _Additions(NamedTuple):
+    """New examples, prepared for the model."""
+
+    settings: Settings
+    ids: Array
+    X: Array
+    y: Array
+    refitted: ModelReplica | None  #: the new model, if an update is not enough
+
+
+class Writer:
+    """Changes the table of a store, and then its model."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def learn(
+        self, X: Any, y: Any, keys: Any, replace: bool, names: tuple[str, ...] | None,
+        cells: dict[str, Any] | None,
+    ) -> Change:  # fmt: skip
+        """Learn examples, as ``Learner.learn_named`` does."""
+        session = self._session
+        with session.lock:
+            session.prepare_change()
+            is_single = getattr(X, "dtype", None) == np.float32
+            settings = session.settings.with_first_batch(names, cells, is_single)
+            if settings.feature_names != session.settings.feature_names:
+                check_new(settings, session.metric)
+            conversion = rows_of(settings)
+            rows = conversion.read(X)
+            labels, kind = read_labels(y, settings.labels, settings.semi_supervised)
+            if len(labels) != len(rows):
+                raise ValueError(
+                    f"there must be a label for each row, got {len(labels)} for {len(rows)} rows."
+                )
+            own = None if keys is None else read_keys(keys, len(rows))
+            if len(rows):
+                settings = dataclasses.replace(settings, n_features=rows.shape[1], labels=kind)
+            batch = Batch(settings, rows, conversion.pack(rows), labels, own)
+            return self._apply_batch(batch, replace)
+
+    def correct(self, key: Any, label: Any) -> Change:
+        """Relabel examples, as ``Learner.correct`` does."""
+        session = self._session
+        with session.lock:
+            session.prepare_change()
+            rows = self._find_all(read_keys(key))
+            labels = [label] if isinstance(key, str) else label
+            y, kind = read_labels(labels, session.settings.labels)
+            if len(y) != len(rows):
+                raise ValueError(
+                    f"there must be a label for each key, got {len(y)} for {len(rows)} keys."
+                )
+            settings = dataclasses.replace(session.settings, labels=kind)
+            _, cells, _ = session.replica.decode(rows)
+            names = [row.name for row in rows]
+            batch = Batch(settings, cells, [row.x for row in rows], y, names)
+            return self._apply_batch(batch, replace=True)
+
+    def forget(self, keys: Any, missing_ok: bool) -> Change:
+        """Forget examples, as ``Learner.forget`` does."""
+        session = self._session
+        with session.lock:
+            session.prepare_change()
+            names = list(dict.fromkeys(read_keys(keys)))
+            rows = [*session.store.find(names).values()] if missing_ok else self._find_all(names)
+            if not rows:
+                return Change()
+            nothing = Batch(session.settings, np.empty(0, np.int64), [], [], None)
+            _, report, seconds = self._apply(nothing, Plan([], rows, []))
+            forgotten = tuple(row.name for row in rows)
+            return Change(forgotten=len(rows), keys=forgotten, report=report, seconds=seconds)
+
+    def _find_all(self, keys: list[str]) -> list[Row]:
+        """Return the examples with these keys; raise an error if a key is unknown or repeated."""
+        if len(set(keys)) < len(keys):
+            repeated = next(key for key in keys if keys.count(key) > 1)
+            raise ValueError(f"keys must be named once each, got {repeated!r} repeatedly.")
+        found = self._session.store.find(keys)
+        missing = [key for key in keys if key not in found]
+        if missing:
+            raise UnknownKeyError(
+                f"there is no example with the key {missing[0]!r}"
+                f"{f', nor with {len(missing) - 1} others of those given' if missing[1:] else ''}. "
+                "Nothing was changed."
+            )
+        return [found[key] for key in keys]
+
+    def _apply_batch(self, batch: Batch, replace: bool) -> Change:
+        """Add examples, replace others, and label unlabeled ones."""
+        known = {} if batch.keys is None else self._session.store.find(batch.keys)
+        plan = make_plan(batch, known, replace)
+        if not (plan.new or plan.labeled):
+            return Change(unchanged=plan.unchanged, keys=tuple(batch.keys or ()))
+        ids, report, seconds = self._apply(batch, plan)
+        replaced = len(plan.removed)
+        return Change(
+            learned=len(ids) - replaced,
+            unchanged=plan.unchanged,
+            replaced=replaced,
+            keys=tuple(batch.keys or (name_of(id, None) for id in ids)),
+            report=report,
+            seconds=seconds,
+            labeled=len(plan.labeled),
+        )
+
+    def _apply(self, batch: Batch, plan: Plan) -> tuple[list[int], UpdateReport, float]:
+        """Change the table, then the model; return new ids, a report and the model's seconds."""
+        session, store, n = self._session, self._session.store, len(plan.new)
+        begin = perf_counter()
+        additions = self._prepare(batch, plan)
+        refit_seconds = perf_counter() - begin if additions.refitted is not None else 0.0
+        trained, score = None, session.score
+        if n and additions.refitted is None:
+            trained = session.replica.check(additions.X, additions.y)
+            score = self._score(additions.X, additions.y)
+        keys = [None] * n if batch.keys is None else [batch.keys[i] for i in plan.new]
+        content, labels = [batch.content[i] for i in plan.new], [batch.y[i] for i in plan.new]
+        ids: list[int] = additions.ids.tolist()
+
+        def write() -> None:
+            if plan.removed:
+                store.remove([row.id for row in plan.removed])
+            if plan.labeled:
+                store.relabel(plan.labeled)
+            if additions.settings != session.settings:
+                additions.settings.save(session.database)
+            store.add(zip(ids, keys, content, labels, strict=True))
+            if score != session.score:
+                store.add_score(*score)
+
+        def update() -> UpdateReport:
+            session.settings, session.score = additions.settings, score
+            session.next_id += n
+            return self._update_model(additions, plan, trained)
+
+        report, seconds = session.commit(write, update)
+        if plan.removed:
+            session.database.scrub()
+        session.count_changes(n + len(plan.removed) + len(plan.labeled))
+        return ids, report, seconds + refit_seconds
+
+    def _score(self, X: Array, y: Array) -> tuple[int, int]:
+        """Return the score after predicting new examples."""
+        session = self._session
+        correct, total = session.score
+        labeled = [i for i, label in enumerate(y) if label is not None]
+        if session.settings.score and session.replica.can_predict and labeled:
+            correct += int((session.replica.predict(X[labeled]) == y[labeled]).sum())
+            total += len(labeled)
+        return correct, total
+
+    def _update_model(
+        self, additions: _Additions, plan: Plan, trained: OPFClassifier | None
+    ) -> UpdateReport:
+        """Change the model as the table was changed."""
+        session, report = self._session, UpdateReport()
+        if additions.refitted is not None:
+            session.replica = additions.refitted
+            if len(additions.ids):
+                return session.replica.model.update_report_
+            return UpdateReport(forgotten=len(plan.removed))
+        replica, kind = session.replica, additions.settings.labels
+        replica.adopt(additions.settings)
+        if plan.removed:
+            y = label_array([row.y for row in plan.removed], kind)
+            report = replica.forget(np.array([row.id for row in plan.removed]), y)
+            trained = None
+        if plan.labeled:
+            ids = np.array([row.id for row, _ in plan.labeled])
+            y = label_array([label for _, label in plan.labeled], kind)
+            report = add_reports(report, replica.label(ids, y))
+        if len(additions.ids):
+            learned = replica.learn(additions.ids, additions.X, additions.y, trained)
+            report = add_reports(report, learned)
+        return report
+
+    # Preparation.
+
+    def _prepare(self, batch: Batch, plan: Plan) -> _Additions:
+        """Prepare new examples; the preparation is fitted on the first batch.
+
+        If examples are removed on which it was fitted, it is refitted on all others.
+        """
+        session, settings, new = self._session, batch.settings, plan.new
+        rows = batch.rows if len(new) == len(batch.rows) else batch.rows[new]
+        ids = np.arange(session.next_id, session.next_id + len(new))
+        y = label_array([batch.y[i] for i in new], settings.labels)
+        if any(row.id < session.settings.founded for row in plan.removed):
+            refitted = self._refit(settings, plan.removed, ids, rows, y)
+            return _Additions(refitted.settings, ids, np.empty((len(ids), 0)), y, refitted)
+        if not len(new):
+            return _Additions(settings, ids, np.empty((0, 0)), y, None)
+        if settings.preparation and settings.prepared is None:
+            settings = self._fit_preparation(settings, rows, len(new))
+        try:
+            return _Additions(settings, ids, rows_of(settings).prepare(rows), y, None)
+        except RowError as error:
+            if error.row is None:
+                raise
+            reason = str(error).replace(f"row {error.row}", f"row {new[error.row]}", 1)
+            raise RowError(reason, new[error.row], error.column) from None
+
+    def _fit_preparation(self, settings: Settings, rows: Array, n_new: int) -> Settings:
+        prepared = fit_preparation(settings, rows)
+        return dataclasses.replace(settings, prepared=prepared, founded=self._session.next_id + n_new)
+
+    def _refit(
+        self, settings: Settings, removed: list[Row], ids: Array, rows: Array, y: Array
+    ) -> ModelReplica:
+        """Return a model refitted without some examples and with others; change nothing."""
+        session, to_remove = self._session, {row.id for row in removed}
+        rest = [row for row in session.store.rows() if row.id not in to_remove]
+        old_ids, old_rows, _ = session.replica.decode(rest)
+        all_y = label_array([row.y for row in rest] + y.tolist(), settings.labels)
+        all_rows = np.concatenate([old_rows, rows]) if len(rows) else old_rows
+        if not len(all_rows):
+            return ModelReplica(dataclasses.replace(settings, prepared=None, founded=0), session.metric)
+        settings = self._fit_preparation(settings, all_rows, len(ids))
+        replica = ModelReplica(settings, session.metric)
+        X = replica.rows.prepare(all_rows)
+        replica.learn(np.concatenate([old_ids, ids]), X, all_y)
+        return replica
