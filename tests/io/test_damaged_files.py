@@ -13,8 +13,7 @@ from tests.support.workbooks import write_workbook
 
 from opforest.errors import DataFileError
 from opforest.io.columns.table import ReadOptions, Table
-from opforest.io.guard import guard, guarded
-from opforest.io.panics import is_panic
+from opforest.io.library_errors import convert_errors, is_panic, protect
 from opforest.io.readers import arrow, parquet
 from opforest.io.tables import read_chunks, read_columns, read_table
 
@@ -97,11 +96,11 @@ def test_commands_end_with_3_and_one_line(tmp_path, name):
 def test_only_reports_of_panics_are_dropped(tmp_path):
     union(tmp_path / "union.arrow")
     code = (
-        "import os, sys\nfrom opforest.io.panics import hush\nhush()\n"
-        "from opforest.io.guard import guarded\nfrom opforest.errors import DataFileError\n"
+        "import os, sys\nfrom opforest.io.library_errors import convert_errors, hide_panics\n"
+        "hide_panics()\nfrom opforest.errors import DataFileError\n"
         "import polars as pl\n"
         "try:\n"
-        "    with guarded('name'):\n"
+        "    with convert_errors('name'):\n"
         "        os.write(2, b'before\\n'); print('Python', file=sys.stderr)\n"
         "        pl.scan_ipc(sys.argv[1]).collect()\n"
         "except DataFileError as error: print(error)\n"
@@ -125,7 +124,7 @@ class TestGuard:
     )  # fmt: skip
     def test_what_is_about_the_file_is_its_error(self, error):
         message = r"^a\.csv: the file cannot be read: [^\n]+$"
-        with pytest.raises(DataFileError, match=message), guarded("a.csv"):
+        with pytest.raises(DataFileError, match=message), convert_errors("a.csv"):
             raise error
 
     @pytest.mark.parametrize(
@@ -135,7 +134,7 @@ class TestGuard:
          DataFileError("known", "b.csv")],
     )  # fmt: skip
     def test_what_is_not_passes(self, error):
-        with pytest.raises(type(error)) as caught, guarded("a.csv"):
+        with pytest.raises(type(error)) as caught, convert_errors("a.csv"):
             raise error
         assert caught.value is error
 
@@ -147,7 +146,7 @@ class TestGuard:
         def as_text(columns):
             raise PanicException("later")
 
-        table = guard(Table("a.csv", None, frames(), as_text=as_text))
+        table = protect(Table("a.csv", None, frames(), as_text=as_text))
         assert len(next(table.frames)) == 1
         with pytest.raises(DataFileError, match=r"a\.csv: .*late"):
             next(table.frames)
@@ -258,13 +257,13 @@ class TestLimits:
             refused(far, r"b\.xlsx: the cells of a sheet span 1048576 rows and \d+ columns")
 
     def test_texts_that_many_cells_share(self, tmp_path):
-        from opforest.io.readers.workbooks import unpacked_workbook
+        from opforest.io.readers.workbooks import unpack_workbook
 
         cells = b"".join(b'<row><c t="s"><v>0</v></c></row>' for _ in range(1000))
         with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as archive:
             archive.writestr("xl/worksheets/sheet1.xml", b"<sheetData>" + cells + b"</sheetData>")
             archive.writestr("xl/sharedStrings.xml", b"<si><t>" + b"x" * 9000 + b"</t></si>")
-        book = unpacked_workbook(str(tmp_path / "a.xlsx"), "a.xlsx")
+        book = unpack_workbook(str(tmp_path / "a.xlsx"), "a.xlsx")
         with pytest.raises(DataFileError, match="100 times"), book:
             pass
 
@@ -315,7 +314,7 @@ def test_sizes_outside_of_the_file_are_never_allocated(tmp_path):
         try:
             arrow.unpacked_size(str(path))
         except Exception as error:
-            found += "outside of the file" in str(error)
+            found += "outside the file" in str(error)
     assert found >= 4
 
 

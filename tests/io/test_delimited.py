@@ -18,9 +18,9 @@ pools = st.lists(st.lists(st.sampled_from(CELLS), min_size=1, max_size=4), min_s
 
 
 def outcome(path):
-    reading = ReadOptions(label="-1", categories=True, allow_missing=True, keep=("1-2",))
+    options = ReadOptions(label="-1", categories=True, allow_missing=True, keep=("1-2",))
     try:
-        data = read_table(path, reading)
+        data = read_table(path, options)
     except DataFileError as error:
         return str(error)
     return repr((data.X.to_dict(as_series=False), data.y.tolist()))

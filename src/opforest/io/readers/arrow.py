@@ -1,7 +1,7 @@
-"""How much the batches of an Arrow file hold once they are unpacked, before any of them is.
+"""The size of an Arrow file in memory, found before any of it is decompressed.
 
-The footer, a FlatBuffer, says where the batches are, each of which begins with a FlatBuffer of its
-own that lists its buffers. One that is packed begins with its length.
+The footer, a FlatBuffer, lists the batches; each begins with a FlatBuffer that lists its buffers. A
+compressed buffer begins with its length.
 """
 
 import mmap
@@ -9,21 +9,15 @@ import os
 import struct
 from typing import Any
 
-#: How such a file begins and ends.
-MAGIC = b"ARROW1"
+#: The end of such a file, and the kind of a message that holds a dictionary.
+MAGIC, DICTIONARY = b"ARROW1", 2
 
-#: Bytes of a value in memory, which is going to be a float64.
-WIDTH = 8
-
-#: The kind of a message that holds a dictionary.
-DICTIONARY = 2
-
-#: Bytes of a block of the footer, of a node and of a buffer of a batch.
-BLOCK, NODE, BUFFER = 24, 16, 16
+#: Bytes of a float64, of a block of the footer, and of a node and a buffer of a batch.
+WIDTH, BLOCK, NODE, BUFFER = 8, 24, 16, 16
 
 
-class Flat:
-    """A table of a FlatBuffer, whose fields are found by their numbers."""
+class FlatTable:
+    """A table of a FlatBuffer, with numbered fields."""
 
     def __init__(self, content: Any, place: int) -> None:
         self.content, self.place = content, place
@@ -36,7 +30,7 @@ class Flat:
         return int(struct.unpack_from(form, self.content, place)[0])
 
     def find(self, field: int) -> int:
-        """Return the place of a field; 0 if there is none."""
+        """Return the place of a field; 0 if it is absent."""
         entry = 4 + 2 * field
         if entry >= self.number("<H", self.fields):
             return 0
@@ -44,14 +38,14 @@ class Flat:
         return self.place + offset if offset else 0
 
     def integer(self, field: int, form: str = "<q") -> int:
-        """Return a field that is a number."""
+        """Return the value of an integer field."""
         place = self.find(field)
         return self.number(form, place) if place else 0
 
-    def table(self, field: int) -> "Flat | None":
-        """Return a field that is a table."""
+    def table(self, field: int) -> "FlatTable | None":
+        """Return the value of a table field."""
         place = self.find(field)
-        return Flat(self.content, place + self.number("<I", place)) if place else None
+        return FlatTable(self.content, place + self.number("<I", place)) if place else None
 
     def vector(self, field: int, width: int) -> range:
         """Return the places of the elements of a vector."""
@@ -66,7 +60,7 @@ class Flat:
 
 
 def unpacked_size(path: str) -> int | None:
-    """Return the bytes that all values take, in buffers and in memory; None if it is no Arrow."""
+    """Return the bytes that all values take; None if the file is not Arrow."""
     size = os.path.getsize(path)
     if size < 24:
         return None
@@ -78,37 +72,32 @@ def unpacked_size(path: str) -> int | None:
         if content[-6:] != MAGIC or length > size - 18:
             return None
         begin = size - 10 - length
-        footer = Flat(content, begin + int.from_bytes(content[begin : begin + 4], "little"))
+        footer = FlatTable(content, begin + int.from_bytes(content[begin : begin + 4], "little"))
         blocks = [*footer.vector(2, BLOCK), *footer.vector(3, BLOCK)]
-        return sum(_of_batch(footer, place) for place in blocks)
+        return sum(_size_of_batch(footer, place) for place in blocks)
 
 
-def _of_batch(footer: Flat, place: int) -> int:
-    """Return what a batch holds, given the place of its block in the footer."""
+def _size_of_batch(footer: FlatTable, place: int) -> int:
+    """Return the size of a batch, given the place of its block in the footer."""
     content = footer.content
     offset, length = footer.number("<q", place), footer.number("<i", place + 8)
     begin = offset + (8 if footer.number("<i", offset) == -1 else 4)
-    message = Flat(content, begin + footer.number("<I", begin))
+    message = FlatTable(content, begin + footer.number("<I", begin))
     batch = message.table(2)
     if batch is not None and message.integer(1, "<B") == DICTIONARY:
         batch = batch.table(1)
     if batch is None:
         return 0
     values = [batch.number("<q", node) for node in batch.vector(1, NODE)]
-    body, is_packed = offset + length, batch.find(3)
+    body, is_compressed = offset + length, batch.find(3)
     sizes = []
     for buffer in batch.vector(2, BUFFER):
         at, size = batch.number("<q", buffer), batch.number("<q", buffer + 8)
         if min(at, size) < 0 or body + at + size > len(content):
-            raise ValueError("a buffer is outside of the file")
-        sizes.append(_unpacked(footer, body + at, size) if is_packed else size)
+            raise ValueError("a buffer is outside the file")
+        if is_compressed and size >= 8 and (unpacked := batch.number("<q", body + at)) != -1:
+            size = unpacked
+        sizes.append(size)
     if min([0, *values, *sizes, batch.integer(0)]) < 0:
         raise ValueError("a size is negative")
     return max(sum(sizes), WIDTH * max(sum(values), batch.integer(0)))
-
-
-def _unpacked(footer: Flat, place: int, size: int) -> int:
-    if size < 8:
-        return size
-    unpacked = footer.number("<q", place)
-    return size if unpacked == -1 else unpacked

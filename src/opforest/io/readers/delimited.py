@@ -1,8 +1,8 @@
-"""CSV, TSV and their kin: delimiter and header are found out, polars reads, and errors have places.
+"""CSV, TSV and similar files: the dialect is detected, polars reads, and errors name lines.
 
-The dialect is found by our own few lines, because ``csv.Sniffer`` takes letters for delimiters
-and calls numbers a header. The file is cut into blocks of whole rows, so that it may be larger than
-memory, or never end. Where polars cannot read a block, a second, slow look says why.
+``csv.Sniffer`` takes letters for delimiters and numbers for a header, so the dialect is detected
+here. The file is cut into blocks of whole rows, so that it may be larger than memory, or endless.
+Where polars cannot read a block, a second, slow pass finds out why.
 """
 
 import csv
@@ -24,19 +24,16 @@ from opforest.io.columns.headers import find_header, is_number
 from opforest.io.columns.table import ReadOptions, Table
 from opforest.io.source import Source
 
-#: What may separate cells; a blank stands for any white space.
+#: Possible delimiters; a blank stands for any white space.
 DELIMITERS = (",", "\t", ";", "|", " ")
 
-#: Bytes of a block; of the longest row; lines and bytes that are looked at to find out the dialect.
+#: Bytes of a block, bytes of the longest row, lines and bytes that show the dialect.
 BLOCK, LONGEST, LINES, SAMPLE = 1 << 23, 1 << 26, 1000, 1 << 20
 
-#: Cells that are looked at to find out the decimal mark.
-MANY_CELLS = 20_000
+#: Cells that show the decimal mark; most columns of a table.
+MANY_CELLS, MANY_COLUMNS = 20_000, 100_000
 
-#: Columns of a table in text.
-MANY_COLUMNS = 100_000
-
-#: A number with a comma where others have a point.
+#: A number with a decimal comma.
 _COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*", re.ASCII)
 _MARKS = {
     kind: re.compile(rf"[+-]?({pattern})([eE][+-]?\d+)?", re.ASCII)
@@ -48,7 +45,7 @@ _MARKS = {
         "commas": r"[1-9]\d{0,2}(,\d{3}){2,}(\.\d*)?|[1-9]\d{0,2},\d{3}\.\d+",
         "points": r"[1-9]\d{0,2}(\.\d{3}){2,}(,\d*)?|[1-9]\d{0,2}\.\d{3},\d+",
     }.items()
-}  #: what numbers look like that have a comma or a point
+}  #: numbers with a comma or a point, and what it may mean
 _NUMBER = re.compile(NUMBER.replace("(?i:inf|infinity)", "(?i:inf|infinity|nan)"), re.ASCII)
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})", re.ASCII)
 _LEADING_ZERO = re.compile(r"[+-]*0\d", re.ASCII)
@@ -61,7 +58,7 @@ Row = tuple[int, list[str]]  #: a line number and the cells
 
 
 class Dialect(NamedTuple):
-    """How a file is written."""
+    """The layout of a file."""
 
     delimiter: str
     names: tuple[str, ...] | None
@@ -71,19 +68,19 @@ class Dialect(NamedTuple):
     has_tail: bool = False  #: whether rows end with a delimiter
     has_commas: bool = False  #: whether numbers have a comma instead of a point
     is_padded: bool = False  #: whether blanks follow delimiters
-    decimal: str = ""  #: the decimal mark of cells, where the first rows say so
-    notes: tuple[str, ...] = ()  #: what was decided without being told
+    decimal: str = ""  #: the decimal mark of cells, if the first rows show it
+    notes: tuple[str, ...] = ()  #: decisions made without an option
 
 
-def read_delimited(source: Source, reading: ReadOptions) -> Table:
+def read_delimited(source: Source, options: ReadOptions) -> Table:
     """Return the table in a text file."""
-    if reading.format == "tsv" and reading.delimiter is None:
-        reading = replace(reading, delimiter="\t")
-    file = Delimited(source, reading)
+    if options.format == "tsv" and options.delimiter is None:
+        options = replace(options, delimiter="\t")
+    file = Delimited(source, options)
 
     def as_text(columns: Sequence[int]) -> pl.DataFrame:
-        with source.again() as fresh:
-            frames = Delimited(fresh, reading, columns).frames()
+        with source.reopen() as fresh:
+            frames = Delimited(fresh, options, columns).frames()
             return pl.concat([frame[:, list(columns)] for frame in frames])
 
     return Table(
@@ -94,17 +91,17 @@ def read_delimited(source: Source, reading: ReadOptions) -> Table:
 
 
 class Delimited:
-    """A table in text, read block by block; columns of ``text`` are read as they are written."""
+    """A text file, read block by block; columns of ``text`` are kept as written."""
 
-    def __init__(self, source: Source, reading: ReadOptions, text: Sequence[int] = ()) -> None:
+    def __init__(self, source: Source, options: ReadOptions, text: Sequence[int] = ()) -> None:
         self._source, self._stream, self.name = source, source.text(), source.name
         head = _read_lines(self._stream, 2 if source.is_live else LINES)
         lines = [decode(line, i + 1, self.name) for i, line in enumerate(head)]
-        found = find_dialect(lines, reading, self.name)
+        found = find_dialect(lines, options, self.name)
         schema = [pl.String if source.is_live or k in text else kind
                   for k, kind in enumerate(found.schema)]  # fmt: skip
         self.dialect = found._replace(schema=tuple(schema))
-        self._error: DataFileError | None = None  # comes after the rows before it
+        self._error: DataFileError | None = None  # raised after the rows before it
         self._is_plain = False  # whether each line of the block is a row
         self._block = b"".join(head[self.dialect.skipped :])
         self._line, self._row = self.dialect.skipped, 0
@@ -116,7 +113,7 @@ class Delimited:
             if not block:
                 return
             frame = self._parse(block)
-            self._block = block  # for find_line, while it is at hand
+            self._block = block  # for find_line
             if len(frame):
                 yield frame
             if self._error is not None:
@@ -126,7 +123,7 @@ class Delimited:
             self._block = rest
 
     def _complete(self) -> tuple[bytes, bytes]:
-        """Return whole rows, and what comes after them."""
+        """Return whole rows, and the bytes after them."""
         block, stream = self._block, self._stream
         while True:
             if self._source.is_live:
@@ -143,8 +140,6 @@ class Delimited:
                 reason = f"a row is longer than {LONGEST >> 20} MB; is a quote not closed?"
                 raise DataFileError(reason, self.name, self._line + 1)
 
-    # From text to columns.
-
     @defer_interrupts  # polars would swallow an interrupt
     def _parse(self, block: bytes) -> pl.DataFrame:
         self._is_plain = False
@@ -154,7 +149,7 @@ class Delimited:
         return _with_points(frame) if self.dialect.has_commas else frame
 
     def _quickly(self, block: bytes) -> pl.DataFrame | None:
-        """Return what polars reads, or None where it may be something else than what is there."""
+        """Return what polars reads; None where that may be wrong."""
         dialect, mark = self.dialect, self.dialect.delimiter.encode()
         if dialect.delimiter == " ":
             block, mark = b"\n".join(b"\t".join(row) for line in block.splitlines()
@@ -192,7 +187,7 @@ class Delimited:
         return None
 
     def _is_whole(self, frame: pl.DataFrame, block: bytes, mark: bytes) -> bool:
-        """Tell whether no row is short: polars fills it up with cells that are missing."""
+        """Return whether no row is short: polars fills short rows with missing cells."""
         if frame.to_series(-1).null_count() == 0:
             return True
         if b'"' in block:
@@ -203,7 +198,7 @@ class Delimited:
         )
 
     def _slowly(self, block: bytes) -> pl.DataFrame:
-        """Read a block row by row, and find what is wrong where it is."""
+        """Read a block row by row, and find the first error."""
         lines = (decode(line, self._line + i + 1, self.name)
                  for i, line in enumerate(io.BytesIO(block)))  # fmt: skip
         rows: list[list[str]] = []
@@ -228,10 +223,10 @@ class Delimited:
             yield line, row
 
     def find_line(self, row: int) -> int | None:
-        """Return the line of a row of the file, counted from 0; None if that is gone."""
+        """Return the line of a row, counted from 0; None if it is gone."""
         if self._source.is_live:
             return self._find(row - self._row, io.BytesIO(self._block), self._line)
-        with self._source.again() as source:
+        with self._source.reopen() as source:
             before = self.dialect.skipped
             return self._find(row, islice(source.text(), before, None), before)
 
@@ -242,7 +237,7 @@ class Delimited:
 
 
 def _read_lines(stream: Any, most: int) -> list[bytes]:
-    """Return the first lines, as many as are needed to see what there is."""
+    """Return the first lines, as many as show the dialect."""
     lines: list[bytes] = []
     size, seen = 0, 0
     while seen < most and (size < SAMPLE or seen < 2):
@@ -256,22 +251,20 @@ def _read_lines(stream: Any, most: int) -> list[bytes]:
 
 
 def decode(line: bytes, number: int, path: str) -> str:
-    """Return a line as text, or say which of its bytes is not."""
+    """Return a line as text, or raise an error about an invalid byte."""
     if b"\0" in line:
         reason = "the line holds a NUL byte: the file is damaged, or of another --format"
         raise DataFileError(reason, path, number)
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        reason = (
-            f"the file must be text in UTF-8, but byte {byte:#04x} is not valid; save it in UTF-8"
-        )
+        byte = f"byte {error.object[error.start]:#04x}"
+        reason = f"the file must be text in UTF-8, but {byte} is not valid; save it in UTF-8"
         raise DataFileError(reason, path, number) from None
 
 
 def _last_end(block: bytes) -> int:
-    """Return where the last whole row ends: after a line end that no quotes enclose."""
+    """Return the end of the last whole row: after a line end outside quotes."""
     end = block.rfind(b"\n") + 1
     if b'"' not in block:
         return end
@@ -284,7 +277,7 @@ def _last_end(block: bytes) -> int:
 
 
 def split_rows(lines: Iterable[str], delimiter: str, path: str, before: int = 0) -> Iterator[Row]:
-    """Yield rows with the numbers of their lines; ``before`` lines have come before these."""
+    """Yield rows with their line numbers; ``before`` lines precede these."""
     if delimiter == " ":
         yield from ((before + i, line.split()) for i, line in enumerate(lines, 1) if line.strip())
         return
@@ -298,8 +291,8 @@ def split_rows(lines: Iterable[str], delimiter: str, path: str, before: int = 0)
             if "unexpected end" in reason:
                 reason = "a quote is not closed"
             elif "field larger" in reason:
-                reason = f"a cell has more than {csv.field_size_limit()} characters; is a quote "
-                reason += "not closed?"
+                size = csv.field_size_limit()
+                reason = f"a cell has more than {size} characters; is a quote not closed?"
             raise DataFileError(f"the row cannot be read: {reason}", path, line) from None
         if row is None:
             return
@@ -308,7 +301,7 @@ def split_rows(lines: Iterable[str], delimiter: str, path: str, before: int = 0)
 
 
 def _with_points(frame: pl.DataFrame) -> pl.DataFrame:
-    """Make points of the commas in numbers."""
+    """Replace decimal commas by points."""
     text = pl.col(pl.String)
     is_number = text.str.contains(f"^{_COMMA.pattern}$")
     return frame.with_columns(
@@ -316,33 +309,30 @@ def _with_points(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-# Finding out.
-
-
-def find_dialect(lines: list[str], reading: ReadOptions, path: str) -> Dialect:
-    """Return how a file is written, by its first lines, or ask what cannot be told."""
+def find_dialect(lines: list[str], options: ReadOptions, path: str) -> Dialect:
+    """Return the layout of a file by its first lines, or ask what they do not show."""
     begin = _skip_comments(lines)
     body = lines[begin:]
     if not any(line.strip() for line in body):
         raise DataFileError("the file is empty", path)
-    delimiter = reading.delimiter or find_delimiter(body)
+    delimiter = options.delimiter or find_delimiter(body)
     rows = _sample(body, delimiter, begin) or list(split_rows(body, delimiter, path, begin))
     if any(len(row) > MANY_COLUMNS for _, row in rows[:2]):
-        reason = f"there are {len(rows[0][1])} columns; {MANY_COLUMNS} are the most that text may "
-        raise DataFileError(f"{reason}have. NPZ has no such limit", path)
-    decimal = reading.decimal or find_decimal([row for _, row in rows])
+        reason = f"there are {len(rows[0][1])} columns; {MANY_COLUMNS} are the most in text. NPZ "
+        raise DataFileError(f"{reason}has no such limit", path)
+    decimal = options.decimal or find_decimal([row for _, row in rows])
     has_commas = decimal == "comma only" and delimiter != ","
     if has_commas:
         rows = [(line, [cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell
                         for cell in row]) for line, row in rows]  # fmt: skip
     decimal = decimal if decimal in (".", ",") else ""
-    has_header = reading.header
+    has_header = options.header
     notes: tuple[str, ...] = ()
     if has_header is None:
-        has_header, notes = find_header([row for _, row in rows], reading, path, rows[0][0])
+        has_header, notes = find_header([row for _, row in rows], options, path, rows[0][0])
     data = rows[1:] if has_header else rows
     if not data:
-        list(split_rows(body, delimiter, path, begin))  # says what is wrong, if anything is
+        list(split_rows(body, delimiter, path, begin))  # raises the error, if there is one
         raise DataFileError("there are no examples", path)
     skipped = begin
     width, names = len(data[0][1]), None
@@ -362,7 +352,7 @@ def find_dialect(lines: list[str], reading: ReadOptions, path: str) -> Dialect:
 
 
 def _skip_comments(lines: list[str]) -> int:
-    """Return the number of lines before the table: comments, and blank ones."""
+    """Return the number of comments and blank lines before the table."""
     shared = sum(";" in line for line in lines) * 2 > len(lines)
     marks = ("#", "%") if shared else ("#", "%", ";")
     return next((i for i, line in enumerate(lines) if line.strip() and not line.startswith(marks)),
@@ -370,7 +360,7 @@ def _skip_comments(lines: list[str]) -> int:
 
 
 def _sample(lines: list[str], delimiter: str, before: int = 0) -> list[Row]:
-    """Return the rows of a sample, which may end within quotes; none where the first is bad."""
+    """Return the rows of a sample, which may end within quotes; none if the first is invalid."""
     rows: list[Row] = []
     with suppress(DataFileError):
         rows.extend(split_rows(lines, delimiter, "", before))
@@ -400,14 +390,14 @@ def _type(cells: list[str]) -> Any:
     if known and all(map(_WHOLE.fullmatch, known)):
         return pl.Int64
     if any(map(_LEADING_ZERO.match, known)):
-        return pl.String  # 007 is no number where it is a label
+        return pl.String  # 007 may be a label
     return pl.Float64 if known and all(map(_NUMBER.match, known)) else pl.String
 
 
 def find_decimal(rows: list[list[str]]) -> str:
-    """Return the decimal mark of a file with commas in its cells, where some of them are clear.
+    """Return the decimal mark of a file with commas in its cells; "" if they are ambiguous.
 
-    ``"comma only"`` if no number has a point, so that a comma in a number is nothing else.
+    ``"comma only"`` if no number has a point, so that each comma is a decimal mark.
     """
     cells = [cell.strip() for row in rows for cell in row if "," in cell]
     if not cells:
@@ -424,9 +414,9 @@ def find_decimal(rows: list[list[str]]) -> str:
 
 
 def find_delimiter(lines: list[str]) -> str:
-    """Return what separates the cells: what most lines have equally often, and numbers between.
+    """Return the delimiter: it occurs equally often in most lines, with numbers between.
 
-    The first line, which may be a header, may have a cell more or less than the others.
+    The first line, which may be a header, may have one cell more or less.
     """
     lines = [line for line in lines if line.strip()][:100]
     best, most = ",", (False, 0.0, 0.0, 1)
@@ -449,7 +439,7 @@ def find_delimiter(lines: list[str]) -> str:
 
 
 def _has_words(delimiter: str, lines: list[str], pieces: list[str]) -> bool:
-    """Tell whether cells have words with blanks between them, of which ``pieces`` are left."""
+    """Return whether cells have several words; ``pieces`` are cells split at blanks."""
     if delimiter == "\t":  # a tab is white space, too
         cells = (cell.strip() for line in lines for cell in line.split("\t"))
         return any(" " in cell and _LETTER.search(cell) for cell in cells)
@@ -457,5 +447,5 @@ def _has_words(delimiter: str, lines: list[str], pieces: list[str]) -> bool:
 
 
 def _may_be_number(cell: str) -> bool:
-    """Tell whether a cell is a number, unless a blank, which may be the delimiter, is within it."""
+    """Return whether a cell is a number without a blank, which may be the delimiter."""
     return is_number(cell) or (looks_like_number(cell) and not _BLANK_WITHIN.search(cell))

@@ -1,8 +1,7 @@
-"""How much the pages of a Parquet file hold once they are unpacked, before any of them is.
+"""The size of a Parquet file in memory, found before any of it is decompressed.
 
-The footer and the header of each page say so in Thrift's compact protocol. What the footer says may
-be a lie, so that the headers are read as well; a page cannot unpack to more than its header says
-without being refused by any reader.
+Footer and page headers state it in Thrift's compact protocol. The footer may lie; no reader accepts
+a page that unpacks to more than its header states.
 """
 
 import mmap
@@ -10,23 +9,20 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-#: How such a file begins and ends.
+#: The end of such a file.
 MAGIC = b"PAR1"
 
-#: Bytes of a value in memory, by its physical type: a boolean, or anything else.
+#: The physical type of booleans, and the bytes of any other value in memory.
 BOOLEAN, WIDTH = 0, 8
 
-#: How deep structures are nested in honest files, at the most.
+#: The deepest nesting of structures.
 DEEP = 32
 
 Struct = dict[int, Any]  #: values by the numbers of their fields
 
 
 class Thrift:
-    """Values in Thrift's compact protocol, read one after another.
-
-    Only integers and structures are kept, because only these are asked for.
-    """
+    """A reader of Thrift's compact protocol that keeps only integers and structures."""
 
     def __init__(self, content: Any, place: int) -> None:
         self.content, self.place = content, place
@@ -37,7 +33,7 @@ class Thrift:
         return int(self.content[self.place - 1])
 
     def length(self) -> int:
-        """Return a number without a sign."""
+        """Return an unsigned integer."""
         value, shift = 0, 0
         while True:
             byte = self.byte()
@@ -49,7 +45,7 @@ class Thrift:
                 raise ValueError("a number has too many digits")
 
     def integer(self) -> int:
-        """Return a number with a sign."""
+        """Return a signed integer."""
         value = self.length()
         return (value >> 1) ^ -(value & 1)
 
@@ -66,7 +62,7 @@ class Thrift:
         return found
 
     def value(self, kind: int, deep: int) -> Any:
-        """Return a value of some type; None for what is only skipped."""
+        """Return a value of some type; None for one that is skipped."""
         match kind:
             case 4 | 5 | 6:
                 return self.integer()
@@ -83,15 +79,14 @@ class Thrift:
             case 7:
                 self.place += 8
             case 8:
-                size = self.length()
-                self.place += size
+                self.place = self.length() + self.place
             case _:
                 raise ValueError(f"there is a value of type {kind}")
         return None
 
 
 def unpacked_size(path: str) -> int | None:
-    """Return the bytes that all values take, in pages and in memory; None if it is no Parquet."""
+    """Return the bytes that all values take; None if the file is not Parquet."""
     size = os.path.getsize(path)
     if size < 12:
         return None
@@ -110,7 +105,9 @@ def unpacked_size(path: str) -> int | None:
                 packed += max(0, about[7])
                 if packed > size:
                     raise ValueError("its columns have more bytes than the file")
-                whole += max(_size_of(about[6], about[5], about), _of_pages(content, about))
+                pages = (_size_of(header[2], _count_values(header), about)
+                         for header in _headers(content, about))  # fmt: skip
+                whole += max(_size_of(about[6], about[5], about), sum(pages))
     return whole
 
 
@@ -120,12 +117,7 @@ def _size_of(packed: int, values: int, about: Struct) -> int:
     return max(packed, values * (1 if about[1] == BOOLEAN else WIDTH))
 
 
-def _of_pages(content: Any, about: Struct) -> int:
-    """Return what the pages of a column say that they hold."""
-    return sum(_size_of(header[2], _values(header), about) for header in _headers(content, about))
-
-
-def _values(header: Struct) -> int:
+def _count_values(header: Struct) -> int:
     kinds = (header.get(number) for number in (5, 7, 8))  # data, dictionary, data of version 2
     return sum(kind[1] for kind in kinds if kind)
 
@@ -134,11 +126,11 @@ def _headers(content: Any, about: Struct) -> Iterator[Struct]:
     first = min(offset for offset in (about[9], about.get(11)) if offset)
     end = first + about[7]
     if first < 0 or end > len(content):
-        raise ValueError("a column is outside of the file")
+        raise ValueError("a column is outside the file")
     while first < end:
         reader = Thrift(content, first)
         header = reader.struct()
         yield header
         first, begin = reader.place + header[3], first
         if not begin < first <= len(content):
-            raise ValueError("a page is outside of the file")
+            raise ValueError("a page is outside the file")
