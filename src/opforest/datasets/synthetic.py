@@ -67,7 +67,7 @@ def make_lithuanian(n_samples: int = 1000, *, random_state: Seed = None) -> tupl
     n_samples : int, default=1000
         Number of points, distributed evenly over the classes.
     random_state
-        As for ``make_base``, as are the returned X and y.
+        As in ``make_base``, which returns X and y in the same way.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def make_circle_vs_gaussian(
     n_samples : int, default=600
         Number of points: five sixths on the circle (class 1), one sixth in the cloud (class 2).
     random_state
-        As for ``make_base``, as are the returned X and y.
+        As in ``make_base``, which returns X and y in the same way.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def make_cone_torus(n_samples: int = 400, *, random_state: Seed = None) -> tuple
         Number of points; of 400, 92 are in the cone (class 1), 99 in the torus (class 2) and 209
         in the cloud (class 3).
     random_state
-        As for ``make_base``, as are the returned X and y.
+        As in ``make_base``, which returns X and y in the same way.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def make_saturn(n_samples: int = 200, *, random_state: Seed = None) -> tuple[Arr
     n_samples : int, default=200
         Number of points: half on the ring (class 1), half on the planet (class 2).
     random_state
-        As for ``make_base``, as are the returned X and y.
+        As in ``make_base``, which returns X and y in the same way.
 
     Examples
     --------

@@ -132,7 +132,8 @@ def read_samples(
     """
     opened = open_source(source)
     if header := FIRST_LINE.match(opened.head):
-        yield from _read_text(opened, *map(int, header.groups()), size)
+        n, n_labels, d = map(int, header.groups())
+        yield from _read_text(opened, n, n_labels, d, size)
         return
     kind = kind_of_binary(opened)
     if kind in ("model", "incremental model"):

@@ -36,20 +36,10 @@ DEFAULTS = ReadOptions()
 
 
 def read_table(path: Path, options: ReadOptions = DEFAULTS) -> Data:
-    r"""Read a data file of any format.
+    r"""Return the examples in a data file of any format.
 
-    Parameters
-    ----------
-    path : path
-        The file, or a folder of Parquet files; ``"-"`` is the standard input. Compressed files
-        (gzip, xz, bzip2, zstandard) are decompressed.
-    options : ReadOptions
-        How to read it.
-
-    Raises
-    ------
-    DataFileError
-        If it cannot be read, or an option is needed; the message says which, and where.
+    The path may be a folder of Parquet files, or ``"-"`` for the standard input. Compressed files
+    (gzip, xz, bzip2, zstandard) are decompressed. If an option is needed, the error names it.
 
     Examples
     --------
@@ -206,18 +196,10 @@ def find_output_format(path: str, format: str | None = None) -> str:
 
 
 def write_table(path: Path, data: Data, format: str | None = None) -> None:
-    """Write a data file, completely or not at all; raise an error if data would be lost.
+    """Write a data file, completely or not at all, or raise an error if data would be lost.
 
-    Numbers and labels are exact; names and ids are kept if the format has room for them.
-
-    Parameters
-    ----------
-    path : path
-        The file; ``"-"`` is the standard output.
-    data : Data
-        The examples.
-    format : str, default=None
-        One of ``FORMATS``; by default that of the file's name, CSV for the standard output.
+    Numbers and labels are exact; names and ids are kept if the format has room for them. The format
+    is by default that of the file's name, and CSV for ``"-"``, the standard output.
     """
     path = os.fspath(path)
     kind = find_output_format(path, format)

@@ -74,7 +74,7 @@ class TestLayouts:
 
     def test_commas_in_quotes_are_read_by_polars(self, tmp_path, monkeypatch):
         rows = "".join(f'"Smith, {k}",{k}.5,{"xy"[k % 2]}\n' for k in range(40))
-        monkeypatch.setattr("opforest.io.readers.delimited.Delimited._slowly", None)
+        monkeypatch.setattr("opforest.io.readers.delimited.Delimited._parse_by_rows", None)
         assert read(tmp_path / "a.csv", "name,a,class\n" + rows).X.shape == (40, 1)
 
     def test_true_and_false_are_numbers(self, tmp_path):

@@ -40,16 +40,7 @@ ID_NAMES = ("id", "ids", "index", "uid", "uuid", "rownames", "row_names")
 
 @dataclass
 class Column:
-    """A column of a table.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from opforest.io.columns.describe import Column
-    >>> column = Column(1, "color", pl.Series(["red", "?", "blue", "red"] * 5))
-    >>> column.kind, column.distinct, column.missing
-    ('category', 2, 5)
-    """
+    """A column of a table."""
 
     number: int  #: counted from 1
     name: str | None

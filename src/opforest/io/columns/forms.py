@@ -18,16 +18,8 @@ def find_forms(
 ) -> tuple[Form, ...]:
     """Return the form in which all cells are numbers: none, one, or two that differ in value.
 
-    Parameters
-    ----------
-    words : polars.Series
-        Stripped cells; null where missing.
-    affix : Affix, default=None
-        Text around the numbers; by default that of the first cell.
-    decimal : {"", ".", ","}
-        The decimal mark, if known.
-    guess : {"", ".", ","}
-        The decimal mark to assume where both are possible.
+    The affix is by default that of the first cell. ``decimal`` is the decimal mark, if known;
+    ``guess`` is the one to assume where both are possible.
 
     Examples
     --------

@@ -239,18 +239,7 @@ RULES = (
 def find_header(
     rows: list[list[str]], options: ReadOptions, path: str, line: int
 ) -> tuple[bool, tuple[str, ...]]:
-    """Return whether the first of these rows, on this line, is a header, with notes; or ask.
-
-    Examples
-    --------
-    >>> from opforest.io.columns.table import ReadOptions
-    >>> from opforest.io.columns.headers import find_header
-    >>> rows = [["2019", "2020", "2021", "2022", "group"]]
-    >>> rows += [["3", "1", "4", "1", "a"], ["5", "9", "2", "6", "b"], ["5", "3", "5", "8", "a"]]
-    >>> is_header, notes = find_header(rows, ReadOptions(), "data.csv", 1)
-    >>> is_header, notes[0][:35]
-    (True, 'line 1 has the names of the columns')
-    """
+    """Return whether the first of these rows, on this line, is a header, with notes; or ask."""
     row = FirstRow(rows[0], rows[1:], options)
     verdicts = (rule(row) for rule in RULES)
     is_header, why, column = next((v for v in verdicts if v is not None), EXAMPLE)

@@ -29,15 +29,7 @@ def locate_error(
 
 @dataclass(frozen=True)
 class Data:
-    """Examples from a file.
-
-    Examples
-    --------
-    >>> from opforest.io.columns.table import Data
-    >>> data = Data(np.array([[0.0], [1.0]]), np.array(["no", "yes"]))
-    >>> len(data), data.take([1]).y.tolist()
-    (2, ['yes'])
-    """
+    """Examples from a file."""
 
     X: Any  #: features: float64 or float32, NaN where missing; a polars.DataFrame if some are text
     y: Array | None = None  #: labels, int64 or strings

@@ -109,7 +109,7 @@ class Delimited:
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the cells, some rows at a time."""
         while True:
-            block, rest = self._complete()
+            block, rest = self._read_block()
             if not block:
                 return
             frame = self._parse(block)
@@ -122,7 +122,7 @@ class Delimited:
             self._row += len(frame)
             self._block = rest
 
-    def _complete(self) -> tuple[bytes, bytes]:
+    def _read_block(self) -> tuple[bytes, bytes]:
         """Return whole rows, and the bytes after them."""
         block, stream = self._block, self._stream
         while True:
@@ -133,7 +133,7 @@ class Delimited:
             if not more[0]:
                 return block, b""
             block = b"".join([block, *more])
-            end = _last_end(block)
+            end = _find_last_end(block)
             if end:
                 return block[:end], block[end:]
             if len(block) > LONGEST:
@@ -143,12 +143,12 @@ class Delimited:
     @defer_interrupts  # polars would swallow an interrupt
     def _parse(self, block: bytes) -> pl.DataFrame:
         self._is_plain = False
-        frame = None if b"\0" in block else self._quickly(block)
+        frame = None if b"\0" in block else self._parse_with_polars(block)
         if frame is None:
-            return self._slowly(block)
-        return _with_points(frame) if self.dialect.has_commas else frame
+            return self._parse_by_rows(block)
+        return _replace_commas(frame) if self.dialect.has_commas else frame
 
-    def _quickly(self, block: bytes) -> pl.DataFrame | None:
+    def _parse_with_polars(self, block: bytes) -> pl.DataFrame | None:
         """Return what polars reads; None where that may be wrong."""
         dialect, mark = self.dialect, self.dialect.delimiter.encode()
         if dialect.delimiter == " ":
@@ -162,12 +162,12 @@ class Delimited:
             block = re.sub(rb" *%b *" % re.escape(mark), mark, block)
         frame = self._read(block, mark)
         if frame is not None and b'"' not in block:
-            is_whole = self._is_whole(frame, block, mark)
+            is_whole = self._has_full_rows(frame, block, mark)
             self._is_plain = is_whole and dialect.delimiter != " "
             if not is_whole:
                 block = _BLANK_LINE.sub(b"", block)  # polars takes them for rows
                 frame = self._read(block, mark)
-        if frame is None or not self._is_whole(frame, block, mark):
+        if frame is None or not self._has_full_rows(frame, block, mark):
             return None
         if dialect.has_tail:
             tail = frame.to_series(dialect.width)
@@ -186,7 +186,7 @@ class Delimited:
                 )  # fmt: skip
         return None
 
-    def _is_whole(self, frame: pl.DataFrame, block: bytes, mark: bytes) -> bool:
+    def _has_full_rows(self, frame: pl.DataFrame, block: bytes, mark: bytes) -> bool:
         """Return whether no row is short: polars fills short rows with missing cells."""
         if frame.to_series(-1).null_count() == 0:
             return True
@@ -197,7 +197,7 @@ class Delimited:
             wanted == 0 and _BLANK_LINE.search(block)
         )
 
-    def _slowly(self, block: bytes) -> pl.DataFrame:
+    def _parse_by_rows(self, block: bytes) -> pl.DataFrame:
         """Read a block row by row, and find the first error."""
         lines = (decode(line, self._line + i + 1, self.name)
                  for i, line in enumerate(io.BytesIO(block)))  # fmt: skip
@@ -209,7 +209,7 @@ class Delimited:
         columns = zip(*rows, strict=True) if rows else [()] * self.dialect.width
         frame = pl.DataFrame({str(k): pl.Series(cells, dtype=pl.String)
                               for k, cells in enumerate(columns)})  # fmt: skip
-        return _with_points(frame) if self.dialect.has_commas else frame
+        return _replace_commas(frame) if self.dialect.has_commas else frame
 
     def _rows(self, lines: Iterable[str], before: int) -> Iterator[Row]:
         width, tail = self.dialect.width, self.dialect.has_tail
@@ -225,12 +225,12 @@ class Delimited:
     def find_line(self, row: int) -> int | None:
         """Return the line of a row, counted from 0; None if it is gone."""
         if self._source.is_live:
-            return self._find(row - self._row, io.BytesIO(self._block), self._line)
+            return self._find_row(row - self._row, io.BytesIO(self._block), self._line)
         with self._source.reopen() as source:
             before = self.dialect.skipped
-            return self._find(row, islice(source.text(), before, None), before)
+            return self._find_row(row, islice(source.text(), before, None), before)
 
-    def _find(self, row: int, lines: Iterable[bytes], before: int) -> int | None:
+    def _find_row(self, row: int, lines: Iterable[bytes], before: int) -> int | None:
         rows = self._rows((line.decode("utf-8", "replace") for line in lines), before)
         found = next(islice(rows, row, None), None) if row >= 0 else None
         return None if found is None else found[0]
@@ -263,7 +263,7 @@ def decode(line: bytes, number: int, path: str) -> str:
         raise DataFileError(reason, path, number) from None
 
 
-def _last_end(block: bytes) -> int:
+def _find_last_end(block: bytes) -> int:
     """Return the end of the last whole row: after a line end outside quotes."""
     end = block.rfind(b"\n") + 1
     if b'"' not in block:
@@ -300,7 +300,7 @@ def split_rows(lines: Iterable[str], delimiter: str, path: str, before: int = 0)
             yield line, row
 
 
-def _with_points(frame: pl.DataFrame) -> pl.DataFrame:
+def _replace_commas(frame: pl.DataFrame) -> pl.DataFrame:
     """Replace decimal commas by points."""
     text = pl.col(pl.String)
     is_number = text.str.contains(f"^{_COMMA.pattern}$")
@@ -316,7 +316,7 @@ def find_dialect(lines: list[str], options: ReadOptions, path: str) -> Dialect:
     if not any(line.strip() for line in body):
         raise DataFileError("the file is empty", path)
     delimiter = options.delimiter or find_delimiter(body)
-    rows = _sample(body, delimiter, begin) or list(split_rows(body, delimiter, path, begin))
+    rows = _split_sample(body, delimiter, begin) or list(split_rows(body, delimiter, path, begin))
     if any(len(row) > MANY_COLUMNS for _, row in rows[:2]):
         reason = f"there are {len(rows[0][1])} columns; {MANY_COLUMNS} are the most in text. NPZ "
         raise DataFileError(f"{reason}has no such limit", path)
@@ -339,12 +339,12 @@ def find_dialect(lines: list[str], options: ReadOptions, path: str) -> Dialect:
     tail = width > 1 and all(len(row) == width and not row[-1].strip() for _, row in data)
     if has_header:
         skipped = data[0][0] - 1 if len(data) else rows[0][0]
-        names, width, tail = _fit_names([name.strip() for name in rows[0][1]], width, tail)
+        names, width, tail = _match_names([name.strip() for name in rows[0][1]], width, tail)
     elif tail:
         width -= 1
     cells = [[row[k].strip() for _, row in data if k < len(row)] for k in range(width)]
     padded = delimiter not in " \t" and f"{delimiter} " in _QUOTED.sub("", "".join(body[:50]))
-    schema = [_type(column) for column in cells]
+    schema = [_find_type(column) for column in cells]
     if decimal == ",":  # what polars takes for a fraction may be thousands
         schema = [pl.String if kind == pl.Float64 else kind for kind in schema]
     return Dialect(delimiter, names, width, tuple(schema), skipped, tail, has_commas, padded,
@@ -359,7 +359,7 @@ def _skip_comments(lines: list[str]) -> int:
                 len(lines))  # fmt: skip
 
 
-def _sample(lines: list[str], delimiter: str, before: int = 0) -> list[Row]:
+def _split_sample(lines: list[str], delimiter: str, before: int = 0) -> list[Row]:
     """Return the rows of a sample, which may end within quotes; none if the first is invalid."""
     rows: list[Row] = []
     with suppress(DataFileError):
@@ -367,7 +367,7 @@ def _sample(lines: list[str], delimiter: str, before: int = 0) -> list[Row]:
     return rows
 
 
-def _fit_names(names: list[str], width: int, tail: bool) -> tuple[tuple[str, ...], int, bool]:
+def _match_names(names: list[str], width: int, tail: bool) -> tuple[tuple[str, ...], int, bool]:
     """Return names for all columns; the header may be a cell shorter or longer than the rows."""
     if len(names) == width + 1 and (not names[-1] or names[-1].startswith("Unnamed: ")):
         names.pop()
@@ -384,7 +384,7 @@ def _fit_names(names: list[str], width: int, tail: bool) -> tuple[tuple[str, ...
     return tuple(name or f"column {k + 1}" for k, name in enumerate(names)), width, tail
 
 
-def _type(cells: list[str]) -> Any:
+def _find_type(cells: list[str]) -> Any:
     """Return the type of a column, by its first cells."""
     known = [cell for cell in cells if cell.lower() not in MISSING_NUMBER]
     if known and all(map(_WHOLE.fullmatch, known)):
@@ -421,7 +421,7 @@ def find_delimiter(lines: list[str]) -> str:
     lines = [line for line in lines if line.strip()][:100]
     best, most = ",", (False, 0.0, 0.0, 1)
     for delimiter in DELIMITERS:
-        rows = [row for _, row in _sample(lines, delimiter)]
+        rows = [row for _, row in _split_sample(lines, delimiter)]
         widths = [len(row) for row in rows[1:] or rows]
         if not widths or max(widths) < 2:
             continue
