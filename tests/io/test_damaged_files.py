@@ -269,17 +269,17 @@ class TestLimits:
 
     def test_tables_of_opendocument_end_with_empty_rows(self, tmp_path):
         """Office programs fill up all sheets with one row that is repeated a million times."""
-        from opforest.io.readers.workbooks import _span_of_tables
+        from opforest.io.readers.workbooks import _measure_tables
 
         row = b"<table:table-row{}><table:table-cell>1</table:table-cell>"
         end = b'<table:table-cell table:number-columns-repeated="16000"/></table:table-row>'
         rest = b'<table:table-row table:number-rows-repeated="1048000">' + end
         table = b"<table:table>" + (row.replace(b"{}", b"") + end) * 3 + rest + b"</table:table>"
-        assert _span_of_tables(bytearray(table)) == (3, 1)
+        assert _measure_tables(bytearray(table)) == (3, 1)
         many = row.replace(b"{}", b' table:number-rows-repeated="1000000"') + end
-        assert _span_of_tables(bytearray(b"<table:table>" + many)) == (1_000_000, 1)
+        assert _measure_tables(bytearray(b"<table:table>" + many)) == (1_000_000, 1)
         far = end.replace(b"</table:table-row>", b"<table:table-cell>1</table:table-cell>")
-        span = _span_of_tables(bytearray(b"<table:table><table:table-row>" + far))
+        span = _measure_tables(bytearray(b"<table:table><table:table-row>" + far))
         assert span == (1, 16_001)
 
     def test_objects_that_have_nothing_in_common(self, tmp_path, monkeypatch):

@@ -117,7 +117,7 @@ class TestDecimalMarks:
     @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
     def test_both_are_possible(self, tmp_path, delimiter):
         path = write(tmp_path, table_of(self.AMBIGUOUS, delimiter))
-        with pytest.raises(DataFileError, match=r"'1,000' may be 1000 or 1\. Add --decimal \. if"):
+        with pytest.raises(DataFileError, match=r"'1,000' may be 1000 or 1\. Use --decimal \. if"):
             read_table(path)
         for decimal, factor in ((".", 1), (",", 1000)):
             X = read_table(path, ReadOptions(decimal=decimal)).X[:, 0]

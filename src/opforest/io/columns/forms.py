@@ -145,6 +145,6 @@ def ask_decimal(columns: Sequence[Column]) -> str:
     values = {STYLES[form.style].decimal: float(form.to_plain(cell) or "nan")
               for form in ambiguous[0].ambiguous_forms}  # fmt: skip
     return (
-        f"{join_first(ambiguous)}: {cell!r} may be {values['.']:.15g} or {values[',']:.15g}. Add "
+        f"{join_first(ambiguous)}: {cell!r} may be {values['.']:.15g} or {values[',']:.15g}. Use "
         "--decimal . if the comma separates thousands, --decimal , if it is the decimal mark"
     )

@@ -244,7 +244,7 @@ def find_header(
     verdicts = (rule(row) for rule in RULES)
     is_header, why, column = next((v for v in verdicts if v is not None), EXAMPLE)
     if is_header is None:
-        advice = "if it has the names of the columns, add --header"
+        advice = "if it has the names of the columns, use --header"
         if not row.above_numbers:  # as an example, it could not be read
             advice += "; if it is an example, --no-header"
         raise DataFileError(f"{why}: {advice}", path, line, column)

@@ -116,7 +116,7 @@ def find_label_names(columns: list[Column], left: list[int]) -> list[int]:
 def ask_label(columns: list[Column], candidates: list[int], left: list[int]) -> str:
     """Return a question that lists the candidates as options."""
     if candidates:
-        return f"which column is the label? Add {_offer(columns, candidates)}"
+        return f"which column is the label? Choose {_offer(columns, candidates)}"
     kinds = ("category", "text", "whole number", "boolean")
     named = [columns[k].option for k in left if columns[k].kind in kinds]
     advice = f"name it: --label {named[-1]}?" if named else "--label names a column of classes"

@@ -18,7 +18,9 @@ BOOLEAN, WIDTH = 0, 8
 #: The deepest nesting of structures.
 DEEP = 32
 
-Struct = dict[int, Any]  #: values by the numbers of their fields
+#: Values by the numbers of their fields. Of a column: 1 type, 5 values, 6 uncompressed and 7
+#: compressed size, 9 and 11 offsets of its pages; of a page: 2 uncompressed and 3 compressed size.
+Struct = dict[int, Any]
 
 
 class Thrift:
@@ -79,7 +81,8 @@ class Thrift:
             case 7:
                 self.place += 8
             case 8:
-                self.place = self.length() + self.place
+                size = self.length()
+                self.place += size
             case _:
                 raise ValueError(f"there is a value of type {kind}")
         return None
@@ -98,33 +101,33 @@ def unpacked_size(path: str) -> int | None:
         if content[-4:] != MAGIC or length > size - 12:
             return None
         footer = Thrift(content, size - 8 - length).struct()
-        whole, packed = 0, 0
+        total, compressed = 0, 0
         for group in footer.get(4) or ():
             for chunk in group.get(1) or ():
-                about = chunk.get(3) or {}
-                packed += max(0, about[7])
-                if packed > size:
+                column = chunk.get(3) or {}
+                compressed += max(0, column[7])
+                if compressed > size:
                     raise ValueError("its columns have more bytes than the file")
-                pages = (_size_of(header[2], _count_values(header), about)
-                         for header in _headers(content, about))  # fmt: skip
-                whole += max(_size_of(about[6], about[5], about), sum(pages))
-    return whole
+                pages = (_size_of(page[2], _count_values(page), column)
+                         for page in _page_headers(content, column))  # fmt: skip
+                total += max(_size_of(column[6], column[5], column), sum(pages))
+    return total
 
 
-def _size_of(packed: int, values: int, about: Struct) -> int:
-    if packed < 0 or values < 0:
+def _size_of(uncompressed: int, values: int, column: Struct) -> int:
+    if uncompressed < 0 or values < 0:
         raise ValueError("a size is negative")
-    return max(packed, values * (1 if about[1] == BOOLEAN else WIDTH))
+    return max(uncompressed, values * (1 if column[1] == BOOLEAN else WIDTH))
 
 
-def _count_values(header: Struct) -> int:
-    kinds = (header.get(number) for number in (5, 7, 8))  # data, dictionary, data of version 2
+def _count_values(page: Struct) -> int:
+    kinds = (page.get(number) for number in (5, 7, 8))  # data, dictionary, data of version 2
     return sum(kind[1] for kind in kinds if kind)
 
 
-def _headers(content: Any, about: Struct) -> Iterator[Struct]:
-    first = min(offset for offset in (about[9], about.get(11)) if offset)
-    end = first + about[7]
+def _page_headers(content: Any, column: Struct) -> Iterator[Struct]:
+    first = min(offset for offset in (column[9], column.get(11)) if offset)
+    end = first + column[7]
     if first < 0 or end > len(content):
         raise ValueError("a column is outside the file")
     while first < end:

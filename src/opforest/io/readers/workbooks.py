@@ -60,12 +60,12 @@ def unpack_workbook(path: str, name: str) -> Iterator[str]:
                         check_unpacked(whole, stored, name, "the archive")
                         content += part
                 if _SHEET.fullmatch(info.filename):
-                    _check_span(_span(content), stored, name)
+                    _check_span(_measure_sheet(content), stored, name)
                     references += list(map(int, _REFERENCE.findall(content)))
                 elif _TEXTS.fullmatch(info.filename):
                     lengths = list(map(len, _TEXT.split(content)[1:]))
                 elif info.filename == _TABLES:
-                    _check_span(_span_of_tables(content), stored, name)
+                    _check_span(_measure_tables(content), stored, name)
                 plain.writestr(info.filename, content)
         whole += sum(lengths[k] for k in references if k < len(lengths))
         check_unpacked(whole, stored, name, "the archive")
@@ -78,14 +78,12 @@ def _check_span(span: tuple[int, int], stored: int, name: str) -> None:
     try:
         check_unpacked(CELL * rows * columns, stored, name)
     except DataFileError:
-        raise DataFileError(
-            f"the cells of a sheet span {rows} rows and {columns} columns, which no file of this "
-            "size fills; delete the cells that are far from the table",
-            name,
-        ) from None
+        reason = f"the cells of a sheet span {rows} rows and {columns} columns, which no file of "
+        reason += "this size fills; delete the cells that are far from the table"
+        raise DataFileError(reason, name) from None
 
 
-def _span(content: bytearray) -> tuple[int, int]:
+def _measure_sheet(content: bytearray) -> tuple[int, int]:
     """Return the numbers of rows and columns of a sheet of Microsoft's."""
     parts = _ROW.split(content)
     rows, columns = len(parts) - 1, max(len(_CELL.findall(part)) for part in parts)
@@ -95,7 +93,7 @@ def _span(content: bytearray) -> tuple[int, int]:
     return rows, columns
 
 
-def _span_of_tables(content: bytearray) -> tuple[int, int]:
+def _measure_tables(content: bytearray) -> tuple[int, int]:
     """Return the numbers of rows and columns of OpenDocument's tables, without empty cells."""
     rows = columns = last = times = column = 0
     for kind, attributes, is_empty in _PART.findall(content):
