@@ -97,7 +97,7 @@ def _download(file: DataFile, path: Path) -> None:
     """Write a file completely and checked, or not at all."""
     existing = next(folder for folder in path.parents if folder.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise _unwritable(path.parent, f"{existing} is not a writable folder")
+        raise _make_folder_error(path.parent, f"{existing} is not a writable folder")
     try:
         content = _request(file.url)
         if (digest := _hash(content)) != file.sha256:
@@ -114,10 +114,10 @@ def _download(file: DataFile, path: Path) -> None:
         with replacing(path) as stream:
             stream.write(content)
     except OSError as error:
-        raise _unwritable(path.parent, error) from error
+        raise _make_folder_error(path.parent, error) from error
 
 
-def _unwritable(folder: Path, reason: object) -> DownloadError:
+def _make_folder_error(folder: Path, reason: object) -> DownloadError:
     return DownloadError(
         f"{folder} cannot be written to: {reason}. Choose another folder with data_home or "
         f"{VARIABLE}."

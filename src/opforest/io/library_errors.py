@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from opforest.errors import DataFileError
-from opforest.io.source import unreadable
+from opforest.io.source import wrap_error
 
 if TYPE_CHECKING:
     from opforest.io.columns.table import Table
@@ -54,7 +54,7 @@ def convert_errors(name: str) -> Iterator[None]:
             is_about_file = isinstance(error, Exception) or is_panic(error)
         if not is_about_file:
             raise
-        raise unreadable(error, name) from error
+        raise wrap_error(error, name) from error
 
 
 def protect(table: "Table") -> "Table":

@@ -47,7 +47,7 @@ COMPRESSED: dict[bytes, tuple[str, Callable[[], Any]]] = {
 }
 
 
-def unreadable(
+def wrap_error(
     error: BaseException, name: str, what: str = "the file cannot be read"
 ) -> DataFileError:
     """Return an error with the first line of a library's message, without advice to its callers."""
@@ -77,7 +77,7 @@ def _decompress(stream: Any, make: Callable[[], Any], name: str) -> Iterator[byt
             except MemoryError:
                 raise
             except Exception as error:  # each library has its own errors
-                raise unreadable(error, name, "the file cannot be unpacked") from None
+                raise wrap_error(error, name, "the file cannot be unpacked") from None
             written += len(part)
             check_unpacked(written, read, name)
             yield part
@@ -87,7 +87,7 @@ def _decompress(stream: Any, make: Callable[[], Any], name: str) -> Iterator[byt
 
 
 @contextmanager
-def plain_path(path: str) -> Iterator[str]:
+def link_plain_path(path: str) -> Iterator[str]:
     """Yield a path that every library accepts: a link, if the name is not valid UTF-8."""
     try:
         path.encode()
@@ -151,7 +151,7 @@ class Source:
             name = name.removesuffix(end)
         return name
 
-    def text(self) -> Any:
+    def open_text(self) -> Any:
         """Return the content as a stream of UTF-8 without a byte order mark."""
         stream = self.stream
         if self.begin.startswith(UTF_16):
@@ -178,10 +178,10 @@ class Source:
         return open_source(self.path, self.name)
 
     @contextmanager
-    def file(self) -> Iterator[str]:
+    def as_file(self) -> Iterator[str]:
         """Yield the path of a seekable file with the content."""
         if not self.is_compressed and not self.is_live:
-            with plain_path(self.path) as path:
+            with link_plain_path(self.path) as path:
                 yield path
             return
         with tempfile.TemporaryDirectory(prefix="opforest-") as folder:

@@ -159,11 +159,11 @@ def _open(stack: ExitStack, path: Path, options: ReadOptions, chunked: bool) -> 
     read: Callable[..., Table] = kind.load(kind.reader)
     arguments: tuple[object, ...]
     if kind.reads == "file":
-        arguments = (stack.enter_context(source.file()), source.name)
+        arguments = (stack.enter_context(source.as_file()), source.name)
     else:
         knows_width = kind.name != "libsvm" or options.expected is not None
         if source.is_live and not (chunked and knows_width):
-            copy = stack.enter_context(source.file())
+            copy = stack.enter_context(source.as_file())
             source = stack.enter_context(open_source(copy, source.name))
         arguments = (source, replace(options, format=kind.name))
     with convert_errors(source.name):

@@ -5,6 +5,7 @@ a header, it is an example, or the user must decide. The first verdict counts.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -63,9 +64,9 @@ class FirstRow:
         return [cell.strip().lower() for cell in self.head]
 
     @cached_property
-    def below(self) -> list[set[str]]:
-        """The distinct cells below each cell."""
-        return [{row[k].strip().lower() for row in self.others if k < len(row)}
+    def below(self) -> list[Counter[str]]:
+        """The cells below each cell, in the same way, with their frequencies."""
+        return [Counter(row[k].strip().lower() for row in self.others if k < len(row))
                 for k in range(len(self.head))]  # fmt: skip
 
     @cached_property
@@ -99,14 +100,11 @@ class FirstRow:
     @cached_property
     def is_alone(self) -> bool:
         """Whether no word occurs again, though words below them do."""
-        if self.repeats:
-            return False
-        for k in self.words:
-            cells = [row[k].strip().lower() for row in self.others if k < len(row)]
-            known = [cell for cell in cells if cell not in MISSING_NUMBER]
-            if len(known) >= 2 and 2 * len(set(known)) <= len(known) + 1:
-                return True
-        return False
+        counts = [[count for cell, count in self.below[k].items() if cell not in MISSING_NUMBER]
+                  for k in self.words]  # fmt: skip
+        return not self.repeats and any(
+            sum(some) >= 2 and 2 * len(some) <= sum(some) + 1 for some in counts
+        )
 
     def sequence(self, row: Sequence[str]) -> list[float]:
         """Return the numbers of a row in the columns where the first row has numbers."""
@@ -127,7 +125,7 @@ class FirstRow:
         return any(cells == [str(k + first) for k in some] for some in counted for first in (0, 1))
 
     @property
-    def shown(self) -> str:
+    def sample(self) -> str:
         """The first numbers, for messages."""
         cells = [self.head[k].strip() for k in self.numbers]
         return ", ".join(cells[:3]) + (", …" if len(cells) > 3 else "")
@@ -187,7 +185,7 @@ def match_known_name(row: FirstRow) -> Verdict | None:
 def ask_about_counting(row: FirstRow) -> Verdict | None:
     """Ask about a row that only counts the columns."""
     if row.others and len(row.numbers) == len(row.names) >= 5 and row.counts:
-        return Verdict(None, f"the line counts the columns, {row.shown}")
+        return Verdict(None, f"the line counts the columns, {row.sample}")
     return None
 
 
@@ -211,7 +209,7 @@ def judge_sequence(row: FirstRow) -> Verdict | None:
         return None
     if row.repeats:
         return EXAMPLE
-    why, sure = f"the numbers of the line are in order, {row.shown}", row.is_alone
+    why, sure = f"the numbers of the line are in order, {row.sample}", row.is_alone
     if sure:
         why += f", and {row.head[row.words[0]].strip()!r} is nowhere below"
     is_long_even = row.has_alone(is_even) and n >= EVEN

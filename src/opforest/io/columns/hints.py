@@ -1,7 +1,7 @@
 """Options that make unusable columns usable: each hint works as it is printed."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from opforest._utils.numerals import NUMBER_LIKE, affix_of, looks_like_number
@@ -78,24 +78,25 @@ def _advise(roles: Roles, options: ReadOptions, wrong: Sequence[Column]) -> str:
     """Return all options that together make these columns usable."""
     can_prepare = options.remedy != "" and not options.lossless
     marks = {column.number: _find_marks(column) for column in wrong if can_prepare}
-    encoded = [column.number for column in wrong if can_prepare and column.kind == "category"]
-    dropped = [c for c in wrong if c.number not in encoded and not marks.get(c.number)]
+    encoded = {column.number for column in wrong if can_prepare and column.kind == "category"}
+    dropped = {column.number: column for column in wrong
+               if column.number not in encoded and not marks.get(column.number)}  # fmt: skip
     has_missing = any(marks.values()) or any(
-        column.missing for column in roles.feature_columns
-        if column.number not in [one.number for one in dropped]
-    )  # fmt: skip
+        column.missing for column in roles.feature_columns if column.number not in dropped
+    )
     prepared = " --encode onehot" if encoded else ""
     if can_prepare and not options.allow_missing and has_missing:
         prepared += " --missing median"
     distinct = dict.fromkeys(mark for some in marks.values() for mark in some)
-    here = "".join(f" --na {shlex.quote(mark)}" for mark in distinct) + _format_drop(dropped)
+    here = "".join(f" --na {shlex.quote(mark)}" for mark in distinct)
+    here += _format_drop(dropped.values())
     if options.remedy != "store":
         return f"Add{prepared}{here}"
     steps = {"Create the store with": prepared, "add": here}
     return "; ".join(f"{verb}{added}" for verb, added in steps.items() if added)
 
 
-def _format_drop(columns: Sequence[Column]) -> str:
+def _format_drop(columns: Iterable[Column]) -> str:
     """Return the options that leave columns out; a name with a comma needs its own."""
     names = [column.name or str(column.number) for column in columns]
     plain = ",".join(name for name in names if "," not in name)

@@ -64,7 +64,7 @@ class Arff:
 
     def __init__(self, source: Source, is_text: bool = False) -> None:
         self.name, self.is_live = source.name, source.is_live
-        lines = enumerate(source.text(), 1)
+        lines = enumerate(source.open_text(), 1)
         self._numbered = ((i, decode(line, i, self.name)) for i, line in lines)
         self.attributes = self._read_header()
         self._lines = array("q")  # of each row

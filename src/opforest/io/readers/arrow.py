@@ -59,7 +59,7 @@ class FlatTable:
         return range(place + 4, place + 4 + size * width, width)
 
 
-def unpacked_size(path: str) -> int | None:
+def measure_unpacked(path: str) -> int | None:
     """Return the bytes that all values take; None if the file is not Arrow."""
     size = os.path.getsize(path)
     if size < 24:

@@ -94,7 +94,7 @@ class Delimited:
     """A text file, read block by block; columns of ``text`` are kept as written."""
 
     def __init__(self, source: Source, options: ReadOptions, text: Sequence[int] = ()) -> None:
-        self._source, self._stream, self.name = source, source.text(), source.name
+        self._source, self._stream, self.name = source, source.open_text(), source.name
         head = _read_lines(self._stream, 2 if source.is_live else LINES)
         lines = [decode(line, i + 1, self.name) for i, line in enumerate(head)]
         found = find_dialect(lines, options, self.name)
@@ -228,7 +228,7 @@ class Delimited:
             return self._find_row(row - self._row, io.BytesIO(self._block), self._line)
         with self._source.reopen() as source:
             before = self.dialect.skipped
-            return self._find_row(row, islice(source.text(), before, None), before)
+            return self._find_row(row, islice(source.open_text(), before, None), before)
 
     def _find_row(self, row: int, lines: Iterable[bytes], before: int) -> int | None:
         rows = self._rows((line.decode("utf-8", "replace") for line in lines), before)

@@ -16,7 +16,7 @@ from opforest.io.columns.roles import ID_NAME
 from opforest.io.columns.table import Data, Table
 from opforest.io.readers import arrow, parquet
 from opforest.io.readers.workbooks import unpack_workbook
-from opforest.io.source import BUFFER, check_unpacked, plain_path, unreadable
+from opforest.io.source import BUFFER, check_unpacked, link_plain_path, wrap_error
 
 #: Rows that are read at a time, and bytes of a cell in memory.
 SOME, CELL = 65_536, 8
@@ -27,7 +27,8 @@ def read_folder(path: str, stack: ExitStack) -> Table:
     found = glob.glob(os.path.join(glob.escape(path), "**", "*.parquet"), recursive=True)
     if not found:
         raise DataFileError("the folder holds no file whose name ends in .parquet", path)
-    return _scan_parquet([stack.enter_context(plain_path(file)) for file in sorted(found)], path)
+    files = [stack.enter_context(link_plain_path(file)) for file in sorted(found)]
+    return _scan_parquet(files, path)
 
 
 def read_parquet(path: str, name: str) -> Table:
@@ -37,14 +38,14 @@ def read_parquet(path: str, name: str) -> Table:
 
 def _scan_parquet(files: list[str], name: str) -> Table:
     stored = sum(map(os.path.getsize, files))
-    check_unpacked(sum(parquet.unpacked_size(file) or 0 for file in files), stored, name)
+    check_unpacked(sum(parquet.measure_unpacked(file) or 0 for file in files), stored, name)
     return _scan(pl.scan_parquet(files, glob=False, hive_partitioning=False), name, stored)
 
 
 def read_arrow(path: str, name: str) -> Table:
     """Return the table in an Arrow or Feather file."""
     stored = os.path.getsize(path)
-    check_unpacked(arrow.unpacked_size(path) or 0, stored, name)
+    check_unpacked(arrow.measure_unpacked(path) or 0, stored, name)
     return _scan(pl.scan_ipc(path), name, stored)
 
 
@@ -93,9 +94,9 @@ def _slices(lazy: Any, kept: list[int], name: str, stored: int) -> Iterator[pl.D
             yield pl.DataFrame([batch.to_series(k).alias(str(i)) for i, k in enumerate(kept)])
             row += len(batch)
     except (pl.exceptions.SchemaError, pl.exceptions.ColumnNotFoundError) as error:
-        raise unreadable(error, name, "the files of the folder differ in their columns") from None
+        raise wrap_error(error, name, "the files of the folder differ in their columns") from None
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise unreadable(error, name, f"the file is damaged after {row} rows") from None
+        raise wrap_error(error, name, f"the file is damaged after {row} rows") from None
 
 
 def read_excel(path: str, name: str) -> Table:

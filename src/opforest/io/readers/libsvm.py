@@ -47,7 +47,7 @@ def read_svm(source: Source, options: ReadOptions) -> Table:
 
 def _rows(source: Source) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that are not comments, with their numbers."""
-    lines = enumerate(source.text(), 1)
+    lines = enumerate(source.open_text(), 1)
     return ((i, line) for i, line in lines if line.split(b"#", 1)[0].strip())
 
 

@@ -88,7 +88,7 @@ class Thrift:
         return None
 
 
-def unpacked_size(path: str) -> int | None:
+def measure_unpacked(path: str) -> int | None:
     """Return the bytes that all values take; None if the file is not Parquet."""
     size = os.path.getsize(path)
     if size < 12:
