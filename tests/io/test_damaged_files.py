@@ -14,7 +14,7 @@ from tests.support.workbooks import write_workbook
 from opforest.errors import DataFileError
 from opforest.io.columns.table import ReadOptions, Table
 from opforest.io.library_errors import convert_errors, is_panic, protect
-from opforest.io.readers import arrow, parquet
+from opforest.io.readers.unpacked_size import measure_arrow, measure_parquet
 from opforest.io.tables import read_chunks, read_columns, read_table
 
 pa = pytest.importorskip("pyarrow")
@@ -188,7 +188,7 @@ class TestLimits:
     def test_parquet(self, tmp_path, codec):
         table = pa.table({"a": np.zeros(ROWS), "class": np.zeros(ROWS, int)})
         pq.write_table(table, tmp_path / "a.parquet", compression=codec)
-        assert parquet.measure_unpacked(str(tmp_path / "a.parquet")) >= 8 * ROWS
+        assert measure_parquet(str(tmp_path / "a.parquet")) >= 8 * ROWS
         refused(tmp_path / "a.parquet")
 
     def test_a_folder_of_parquet(self, tmp_path):
@@ -208,21 +208,21 @@ class TestLimits:
             assert varint(number) in footer
             footer = footer.replace(varint(number), varint(1, len(varint(number))))
         path.write_bytes(pages + footer)
-        assert parquet.measure_unpacked(str(path)) >= 8 * ROWS
+        assert measure_parquet(str(path)) >= 8 * ROWS
         refused(path)
 
     def test_parquet_of_long_texts(self, tmp_path):
         """A dictionary holds a text once, however often it comes."""
         table = pa.table({"a": ["x" * 10_000] * 2000, "class": ["y"] * 2000})
         pq.write_table(table, tmp_path / "a.parquet", compression="none")
-        assert parquet.measure_unpacked(str(tmp_path / "a.parquet")) < 1 << 16
+        assert measure_parquet(str(tmp_path / "a.parquet")) < 1 << 16
         refused(tmp_path / "a.parquet")
 
     @pytest.mark.parametrize("codec", ["lz4", "zstd"])
     def test_arrow(self, tmp_path, codec):
         table = pa.table({"a": np.zeros(ROWS), "class": np.zeros(ROWS, int)})
         feather.write_feather(table, tmp_path / "a.feather", codec)
-        assert arrow.measure_unpacked(str(tmp_path / "a.feather")) >= 16 * ROWS
+        assert measure_arrow(str(tmp_path / "a.feather")) >= 16 * ROWS
         refused(tmp_path / "a.feather")
 
     def test_arrow_without_buffers(self, tmp_path):
@@ -312,7 +312,7 @@ def test_sizes_outside_of_the_file_are_never_allocated(tmp_path):
         damaged[place + 5] = 0x20  # a length or an offset of 2^45 and more
         path.write_bytes(damaged)
         try:
-            arrow.measure_unpacked(str(path))
+            measure_arrow(str(path))
         except Exception as error:
             found += "outside the file" in str(error)
     assert found >= 4

@@ -62,12 +62,7 @@ def make_base(
 def make_lithuanian(n_samples: int = 1000, *, random_state: Seed = None) -> tuple[Array, Array]:
     """Make four Lithuanian classes: two pairs of nested sickles, with noise.
 
-    Parameters
-    ----------
-    n_samples : int, default=1000
-        Number of points, distributed evenly over the classes.
-    random_state
-        As in ``make_base``, which returns X and y in the same way.
+    The classes have equal sizes. Parameters and results are those of ``make_base``.
 
     Examples
     --------
@@ -89,12 +84,8 @@ def make_circle_vs_gaussian(
 ) -> tuple[Array, Array]:
     """Make a Gaussian cloud and the unit circle around it, evenly spaced.
 
-    Parameters
-    ----------
-    n_samples : int, default=600
-        Number of points: five sixths on the circle (class 1), one sixth in the cloud (class 2).
-    random_state
-        As in ``make_base``, which returns X and y in the same way.
+    Five sixths of the points are on the circle (class 1), one sixth in the cloud (class 2).
+    Parameters and results are those of ``make_base``.
 
     Examples
     --------
@@ -114,13 +105,8 @@ def make_circle_vs_gaussian(
 def make_cone_torus(n_samples: int = 400, *, random_state: Seed = None) -> tuple[Array, Array]:
     """Make Cone-Torus: a cone under half a torus, and a wide normal cloud beside them.
 
-    Parameters
-    ----------
-    n_samples : int, default=400
-        Number of points; of 400, 92 are in the cone (class 1), 99 in the torus (class 2) and 209
-        in the cloud (class 3).
-    random_state
-        As in ``make_base``, which returns X and y in the same way.
+    Of 400 points, 92 are in the cone (class 1), 99 in the torus (class 2) and 209 in the cloud
+    (class 3). Parameters and results are those of ``make_base``.
 
     Examples
     --------
@@ -144,12 +130,8 @@ def make_cone_torus(n_samples: int = 400, *, random_state: Seed = None) -> tuple
 def make_saturn(n_samples: int = 200, *, random_state: Seed = None) -> tuple[Array, Array]:
     """Make Saturn: the planet's outline and its ring, which cross four times, with a little noise.
 
-    Parameters
-    ----------
-    n_samples : int, default=200
-        Number of points: half on the ring (class 1), half on the planet (class 2).
-    random_state
-        As in ``make_base``, which returns X and y in the same way.
+    Half of the points are on the ring (class 1), half on the planet (class 2).
+    Parameters and results are those of ``make_base``.
 
     Examples
     --------

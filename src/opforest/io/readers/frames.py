@@ -14,7 +14,7 @@ from opforest.errors import DataFileError
 from opforest.io.columns.label import LABEL_NAMES
 from opforest.io.columns.roles import ID_NAME
 from opforest.io.columns.table import Data, Table
-from opforest.io.readers import arrow, parquet
+from opforest.io.readers.unpacked_size import measure_arrow, measure_parquet
 from opforest.io.readers.workbooks import unpack_workbook
 from opforest.io.source import BUFFER, check_unpacked, link_plain_path, wrap_error
 
@@ -38,14 +38,14 @@ def read_parquet(path: str, name: str) -> Table:
 
 def _scan_parquet(files: list[str], name: str) -> Table:
     stored = sum(map(os.path.getsize, files))
-    check_unpacked(sum(parquet.measure_unpacked(file) or 0 for file in files), stored, name)
+    check_unpacked(sum(measure_parquet(file) for file in files), stored, name)
     return _scan(pl.scan_parquet(files, glob=False, hive_partitioning=False), name, stored)
 
 
 def read_arrow(path: str, name: str) -> Table:
     """Return the table in an Arrow or Feather file."""
     stored = os.path.getsize(path)
-    check_unpacked(arrow.measure_unpacked(path) or 0, stored, name)
+    check_unpacked(measure_arrow(path), stored, name)
     return _scan(pl.scan_ipc(path), name, stored)
 
 
