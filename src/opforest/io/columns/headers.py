@@ -22,8 +22,8 @@ from opforest.io.columns.table import ReadOptions
 #: Names that only a header has.
 KNOWN_NAMES = {ID_NAME, *LABEL_NAMES}
 
-#: Fewest numbers of which it is no accident that they are evenly spaced, or in order, beside a
-#: label that occurs once; and evenly spaced without such a label.
+#: How many numbers make a header: evenly spaced, or in order, beside a label that occurs once;
+#: evenly spaced without such a label.
 EVEN, ORDERED, EVEN_ALONE = 4, 7, 7
 
 #: Fewer numbers than this prove nothing.

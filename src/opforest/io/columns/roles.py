@@ -212,7 +212,7 @@ class ColumnFinder:
             close = find_closest(column, self.names)
             hint = f"; did you mean {close!r}?" if close else ""
             known = join_first(list(map(repr, self.names)))
-            reason = f"there is no column {column!r}, but {known}{hint}"
+            reason = f"there is no column {column!r}; the columns are {known}{hint}"
             raise DataFileError(reason, self.path) from None
         if number == 0 or not -n <= number <= n:
             raise DataFileError(f"columns have the numbers 1 to {n}, got {number}", self.path)
