@@ -43,7 +43,7 @@ def test_numbers_of_arff_are_what_their_text_says(tmp_path, monkeypatch, rows, l
 
     fast = {repr(answer(some)) for some in (2, 2048)}
     with monkeypatch.context() as patched:
-        patched.setattr("opforest.io.readers.arff._find_kinds", lambda frame, names: {})
+        patched.setattr("opforest.io.readers.arff._to_numbers", lambda rows, columns: {})
         assert fast == {repr(answer(2048))}
 
 

@@ -148,6 +148,11 @@ class TestTwins:
         with pytest.raises(DataFileError, match=message):
             read_table(tmp_path / "a.csv", ASK)
 
+    def test_none_is_missing_among_numbers_only(self, tmp_path):
+        cells, words = [*PIXELS[0][:-1], "none"], [*WORDS[:-1], "none"]
+        (tmp_path / "a.csv").write_text(table([cells, words, WORDS]))
+        assert [column.missing for column in read_columns(tmp_path / "a.csv").columns] == [1, 0, 0]
+
     def test_nearly_an_id_is_told(self, tmp_path):
         almost = [*range(5000, 5000 + 7 * (N - 1), 7), 5000]
         (tmp_path / "a.csv").write_text(table([almost, *FRACTIONS, WORDS]))

@@ -33,7 +33,8 @@ _DATE = (
 )
 
 #: Kinds of columns that need no preparation.
-NUMERIC = ("number", "whole number", "boolean")
+NUMBERS = ("number", "whole number")
+NUMERIC = (*NUMBERS, "boolean")
 
 ID_NAMES = ("id", "ids", "index", "uid", "uuid", "rownames", "row_names")
 
@@ -157,10 +158,11 @@ class Column:
     @cached_property
     def missing(self) -> int:
         """The number of missing cells."""
-        cells = self.words if self.is_text else self.cells
-        if cells.dtype.is_float():
-            return int(np.isnan(cells.to_numpy()).sum())  # null is NaN there
-        return cells.null_count()
+        if self.is_text:  # "none" is missing among numbers
+            return (self.numbers if self.kind in NUMBERS else self.words).null_count()
+        if self.cells.dtype.is_float():
+            return int(np.isnan(self.cells.to_numpy()).sum())  # null is NaN there
+        return self.cells.null_count()
 
     @cached_property
     def id_reason(self) -> str:
@@ -182,10 +184,9 @@ class Column:
 
     @property
     def may_be_label(self) -> bool:
-        """Whether it may be the label though nothing says so."""
+        """Whether it looks like a label, whatever its name."""
         is_discrete = self.kind in ("category", "boolean", "whole number") or self.form != PLAIN
-        is_constant = self.has_many_rows and self.distinct < 2
-        return is_discrete and self.has_classes and not is_constant
+        return is_discrete and self.has_classes and not (self.has_many_rows and self.distinct < 2)
 
     @property
     def has_classes(self) -> bool:
@@ -199,15 +200,16 @@ class Column:
 
 
 def _has_id_name(column: Column) -> bool:
-    is_unique = not column.has_many_rows or column.distinct == len(column.cells) - column.missing
-    return (column.name or "").lower() in ID_NAMES and is_unique
+    if (column.name or "").lower() not in ID_NAMES:
+        return False
+    return not column.has_many_rows or column.distinct == len(column.cells) - column.missing
 
 
 def _is_running(column: Column) -> bool:
     if not column.has_many_rows or column.missing or column.kind != "whole number":
         return False
     numbers = column.numbers
-    if None in (numbers[0], numbers[-1]) or abs(numbers[-1] - numbers[0]) != len(numbers) - 1:
+    if abs(numbers[-1] - numbers[0]) != len(numbers) - 1:
         return False
     return bool((numbers.diff().drop_nulls().abs() == 1).all())
 

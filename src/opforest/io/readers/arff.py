@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from opforest.errors import DataFileError
@@ -31,7 +32,6 @@ _NOT_FLOAT = r"^[+-]*0\d|^[+-]?\d{16,}$"
 SOME = 2048
 
 Lines = Iterator[tuple[int, str]]  #: with their numbers
-Kinds = dict[str, Any]  #: types of columns of numbers
 
 
 class Attribute(NamedTuple):
@@ -69,24 +69,25 @@ class Arff:
         self.attributes = self._read_header()
         self._lines = array("q")  # of each row
         self._numeric = [] if is_text or self.is_live else [
-            str(k) for k, one in enumerate(self.attributes) if not one.is_text]  # fmt: skip
+            k for k, one in enumerate(self.attributes) if not one.is_text]  # fmt: skip
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the cells, as numbers where all cells of a column are, and else as text.
 
         The first rows decide which columns are numbers; where later rows have text, they are text.
         """
-        rows, schema = self._rows(), [str(k) for k in range(len(self.attributes))]
-        kinds: Kinds | None = None
+        rows = self._rows()
+        kinds: dict[int, Any] | None = None
         while some := list(islice(rows, 1 if self.is_live else SOME)):
-            frame = pl.DataFrame(some, schema=dict.fromkeys(schema, pl.String), orient="row")
+            numbers = _to_numbers(some, self._numeric if kinds is None else list(kinds))
             if kinds is None:
-                kinds = _find_kinds(frame, self._numeric)
-            found = _find_kinds(frame, list(kinds))
-            yield frame.with_columns(
-                _known(name).cast(kinds[name]) for name, kind in found.items()
-                if kinds[name] in (kind, pl.Float64)
-            )  # fmt: skip
+                kinds = {k: series.dtype for k, series in numbers.items()}
+            same = {k: series.cast(kinds[k]) for k, series in numbers.items()
+                    if kinds[k] in (series.dtype, pl.Float64)}  # fmt: skip
+            yield pl.DataFrame([
+                same[k].alias(str(k)) if k in same else pl.Series(str(k), cells, dtype=pl.String)
+                for k, cells in enumerate(zip(*some, strict=True))
+            ])  # fmt: skip
 
     def find_line(self, row: int) -> int | None:
         """Return the line of a row, counted from 0, as far as the file has been read."""
@@ -164,26 +165,20 @@ def _unquote(found: re.Match[str]) -> str:
     return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), quoted)
 
 
-def _known(*names: str) -> pl.Expr:
-    """Return columns in which missing cells are null."""
-    cells = pl.col(*names)
-    return pl.when(~cells.str.to_lowercase().is_in(MISSING_NUMBER)).then(cells)
+def _to_numbers(rows: list[list[str]], columns: list[int]) -> dict[int, pl.Series]:
+    """Return those of the columns that hold nothing but numbers and missing cells.
 
-
-def _find_kinds(frame: pl.DataFrame, names: list[str]) -> Kinds:
-    """Return the types of those columns that hold numbers and missing cells only.
-
-    All columns are examined together: there may be many, and each call to polars takes time.
+    All columns are converted together: there may be many, and each call to polars takes time.
     """
-    if not names:
-        return {}
-    known = frame.select(_known(*names))
-    cells = pl.all()
-    is_whole = known.select(cells.str.contains(_WHOLE).all()).row(0)
-    is_float = cells.str.contains(NUMBER) & ~cells.str.contains(_NOT_FLOAT)
-    is_real, is_filled = known.select(is_float.all()).row(0), known.select(cells.count()).row(0)
-    return {
-        name: pl.Int64 if whole else pl.Float64
-        for name, whole, real, filled in zip(names, is_whole, is_real, is_filled, strict=True)
-        if filled and (whole or real)
-    }
+    n, found = len(rows), dict[int, pl.Series]()
+    cells = pl.Series([row[k] for k in columns for row in rows], dtype=pl.String)
+    missing = cells.str.to_lowercase().is_in(MISSING_NUMBER)
+    is_real = cells.str.contains(NUMBER) & ~cells.str.contains(_NOT_FLOAT)
+    for kind, fits in ((pl.Float64, is_real), (pl.Int64, cells.str.contains(_WHOLE))):
+        values = cells.set(~fits, None).cast(kind, strict=False)
+        accepted, filled = (
+            mask.to_numpy().reshape(len(columns), n) for mask in (fits | missing, fits)
+        )
+        for place in np.flatnonzero(accepted.all(axis=1) & filled.any(axis=1)).tolist():
+            found[columns[place]] = values[place * n : (place + 1) * n]
+    return found
