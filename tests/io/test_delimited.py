@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 pytest.importorskip("polars")
 from opforest.errors import DataFileError
 from opforest.io.columns.table import ReadOptions
-from opforest.io.readers.delimited import Delimited, find_delimiter
+from opforest.io.readers.delimited import Delimited
+from opforest.io.readers.dialect import find_delimiter
 from opforest.io.tables import read_table
 
 CELLS = ("1", "2.5", "-3e4", "+7", ".5", "5.", "1e-320", "x", "y z", "", "?", "NA", '"a,b"',

@@ -1,6 +1,7 @@
 """The fourteen data sets of the paper on OPF-Incremental, by the names it gives them."""
 
 import os
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,13 +71,9 @@ PUBLISHED = {
 
 
 def load_published(
-    name: str,
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = True,
-    return_X_y: bool = False,
-    as_frame: bool = False,
-) -> Any:
+    name: str, *, data_home: str | os.PathLike[str] | None = None,
+    download_if_missing: bool = True, return_X_y: bool = False, as_frame: bool = False,
+) -> Any:  # fmt: skip
     """Load one of the fourteen data sets of the paper on OPF-Incremental.
 
     The file is searched in ``data_home`` and in its folders ``opfi`` and ``uci``. A missing file
@@ -86,9 +83,7 @@ def load_published(
     Parameters
     ----------
     name : str
-        ``"Base1"``, ``"Base2"``, ``"Base3"``, ``"C-vs-G"``, ``"Lithu"``, ``"Cone-Torus"``,
-        ``"Saturn"``, ``"CTG"``, ``"NTL"``, ``"Parkinsons"``, ``"Produce"``, ``"SpamBase"``,
-        ``"MPEG7-B"`` or ``"Skin"``, in upper or lower case.
+        A key of ``PUBLISHED``, in upper or lower case.
     data_home : path, default=None
         Folder with the files; by default the environment variable ``OPFOREST_DATA``, or
         ``opforest`` in the user's cache folder.
@@ -120,11 +115,7 @@ def load_published(
     name = proper_name(name)
     about = PUBLISHED[name]
     path = fetch(about.file, find_home(data_home), download_if_missing)
-    if about.file.folder == "uci":
-        rows = np.loadtxt(path, np.int64)
-        X, y = rows[:, :-1], rows[:, -1]
-    else:
-        X, y, _ = read_dataset(path)
+    X, y = _read_skin(path) if name == "Skin" else read_dataset(path)[:2]
     X = X.astype(np.float64)
     names = ["B", "G", "R"] if name == "Skin" else [f"feature {k}" for k in range(X.shape[1])]
     frame = None
@@ -143,6 +134,11 @@ def load_published(
         f"{about.n_classes} classes. From {about.file.url}",
         filename=str(path),
     )  # fmt: skip
+
+
+def _read_skin(path: Path) -> tuple[Any, Any]:
+    rows = np.loadtxt(path, np.int64)
+    return rows[:, :-1], rows[:, -1]
 
 
 def proper_name(name: str) -> str:
