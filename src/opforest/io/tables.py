@@ -191,7 +191,8 @@ def find_output_format(path: str, format: str | None = None) -> str:
     kind = format or format_of(path) or ("csv" if path == STANDARD else None)
     if kind is None or not FORMATS[kind].writer:
         known = ", ".join(end for one in FORMATS.values() for end in one.ends if one.writer)
-        raise ValueError(f"{path}: the name must end in one of {known}, or the format be given.")
+        reason = f"{kind} files can only be read" if kind else "the format is not given"
+        raise ValueError(f"{path}: {reason}; the name must end in one of {known}.")
     return kind
 
 
