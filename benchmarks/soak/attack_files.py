@@ -48,7 +48,7 @@ def make_files(folder: Path) -> None:
     names = ("a", "b", "c", "d")
     words = Data(X, y, np.arange(60), names, "class")
     numbers = Data(X.astype(np.float32), rng.integers(1, 4, 60))
-    for end in (".csv", ".tsv", ".parquet", ".arrow", ".ndjson", ".npz", ".arff"):
+    for end in (".csv", ".tsv", ".parquet", ".arrow", ".ndjson", ".npz"):
         write_table(folder / f"words{end}", words)
         write_table(folder / f"numbers{end}", numbers)
     for end in (".svm", ".npy", ".dat", ".opf.txt"):
@@ -71,9 +71,9 @@ def make_files(folder: Path) -> None:
     write_workbook(folder / "book.xlsx",
                    [[[*names, "class"], *([*row, label] for row, label in
                                           zip(X.tolist(), y.tolist(), strict=True))]])  # fmt: skip
-    sparse = "@relation r\n@attribute a real\n@attribute 'b c' {x,y}\n@attribute s string\n@data\n"
-    rows = "".join(f"{{0 {k}, 1 {'xy'[k % 2]}, 2 'it\\'s'}}\n" for k in range(30))
-    (folder / "sparse.arff").write_text(sparse + rows)
+    head = "@relation r\n@attribute a real\n@attribute 'b c' {x,y}\n@attribute s string\n@data\n"
+    rows = "".join(f"{k},{'xy'[k % 2]},'it\\'s'\n" for k in range(30))
+    (folder / "words.arff").write_text(head + rows)
     text = (folder / "words.csv").read_bytes()
     (folder / "utf-16.csv").write_bytes(text.decode().encode("utf-16"))
     for end, pack in PACKERS.items():

@@ -1,4 +1,4 @@
-"""Reading a table, and commands on one, beside polars and the calls they stand for."""
+"""ReadOptions a table, and commands on one, beside polars and the calls they stand for."""
 
 import subprocess
 import sys
@@ -16,17 +16,17 @@ READ_BAR, TRAIN_BAR, PREDICT_BAR = 2.5, 1.5, 2.0
 READ = """
 import json, sys, time
 import polars as pl
-from opforest.io.columns.table import Reading
+from opforest.io.columns.table import ReadOptions
 from opforest.io.tables import read_table
 
 path, seconds = sys.argv[1], {"polars": [], "opforest": []}
-read_table(path, Reading(label="none"))
+read_table(path, ReadOptions(label="none"))
 for _ in range(5):
     start = time.perf_counter()
     pl.read_csv(path)
     seconds["polars"].append(time.perf_counter() - start)
     start = time.perf_counter()
-    read_table(path, Reading(label="none"))
+    read_table(path, ReadOptions(label="none"))
     seconds["opforest"].append(time.perf_counter() - start)
 print(json.dumps({name: min(times) for name, times in seconds.items()}))
 """
@@ -102,7 +102,7 @@ if __name__ == "__main__":
         "reading",
         __doc__,
         measure,
-        "Wall time. Reading: best of 5 in one process, in turn with polars.read_csv.\n"
+        "Wall time. ReadOptions: best of 5 in one process, in turn with polars.read_csv.\n"
         "Commands: best of 3 processes each, in turn, kernels in the cache; `calls` is a\n"
         "script that imports polars and opforest, reads by polars.read_csv, and fits, or loads\n"
         "the model, predicts and writes the labels.",

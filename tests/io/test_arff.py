@@ -27,13 +27,13 @@ def test_numbers_of_arff_are_what_their_text_says(tmp_path, monkeypatch, rows, l
     head = "@relation r\n@attribute a real\n@attribute id numeric\n@attribute c {u,v}\n@data\n"
     path = tmp_path / "a.arff"
     path.write_text(head + "".join(",".join(row) + "\n" for row in rows))
-    reading = ReadOptions(label=label, allow_missing=lenient, categories=lenient)
+    options = ReadOptions(label=label, allow_missing=lenient, categories=lenient)
 
     def answer(some):
         with monkeypatch.context() as patched:
             patched.setattr("opforest.io.readers.arff.SOME", some)
             try:
-                data = read_table(path, reading)
+                data = read_table(path, options)
             except DataFileError as error:
                 return str(error).partition(", got ")[0]
         X = data.X if isinstance(data.X, np.ndarray) else data.X.to_numpy()
@@ -43,7 +43,7 @@ def test_numbers_of_arff_are_what_their_text_says(tmp_path, monkeypatch, rows, l
 
     fast = {repr(answer(some)) for some in (2, 2048)}
     with monkeypatch.context() as patched:
-        patched.setattr("opforest.io.readers.arff._numbers", lambda rows, columns: {})
+        patched.setattr("opforest.io.readers.arff._to_numbers", lambda rows, columns: {})
         assert fast == {repr(answer(2048))}
 
 

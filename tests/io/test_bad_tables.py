@@ -61,9 +61,7 @@ class TestErrors:
             ("@relation r\nwhat\n", "line 2: a line of the header cannot be read: 'what'"),
             ("@attribute a real\n@data\n1,2\n", "line 3: the row has 2 cells, but the header"),
             ("@attribute a real\n@data\n'1\n", "line 3: quotes must be closed"),
-            ("@attribute a real\n@data\n{5 1}\n", "line 3: a sparse row must be"),
-            ("@attribute a real\n@data\n{\n", "line 3: a sparse row must be"),
-            ("@attribute a real\n@data\n{" + "9" * 5000 + " 1}\n", "line 3: a sparse row must be"),
+            ("@attribute a real\n@data\n{0 1}\n", "line 3: sparse rows cannot be read"),
             ("@attribute a real\n@attribute b {x}\n@data\n1,x\nz,x\n",
              "line 5, column 1: column 'a' must hold numbers, got 'z'"),
         ],
@@ -130,7 +128,7 @@ class TestErrors:
             with pytest.raises(DataFileError, match=f"{large}, which float64 cannot hold"):
                 read_table(path)
 
-    @pytest.mark.parametrize("kind", ["csv", "parquet", "arff"])
+    @pytest.mark.parametrize("kind", ["csv", "parquet", "ndjson"])
     @pytest.mark.parametrize("name", ["id", "Target"])
     def test_names_that_would_mean_something_else(self, tmp_path, kind, name):
         data = Data(np.zeros((2, 2)), np.array(["a", "b"]), None, (name, "b"), "species")
@@ -184,17 +182,17 @@ class TestErrors:
         ],
     )
     def test_other_columns_than_the_models(self, tmp_path, content, message):
-        reading = ReadOptions(expected=InputSchema(2, ("a", "b"), True))
+        options = ReadOptions(expected=InputSchema(2, ("a", "b"), True))
         with pytest.raises(DataFileError, match=message):
-            read_table(write(tmp_path, content), reading)
+            read_table(write(tmp_path, content), options)
 
     def test_more_columns_than_the_models_are_ignored(self, tmp_path):
-        reading = ReadOptions(expected=InputSchema(2, ("a", "b"), True))
-        data = read_table(write(tmp_path, "id,when,a,more,b,class\n1,noon,2,9,3,1\n"), reading)
+        options = ReadOptions(expected=InputSchema(2, ("a", "b"), True))
+        data = read_table(write(tmp_path, "id,when,a,more,b,class\n1,noon,2,9,3,1\n"), options)
         assert (data.X.tolist(), data.y.tolist()) == ([[2, 3]], ["1"])
-        assert read_table(write(tmp_path, "2,3\n"), reading).y is None
-        assert read_table(write(tmp_path, "2,3,1\n"), reading).y.tolist() == ["1"]
-        assert read_table(write(tmp_path, "a,b,sort\n2,3,1\n"), reading).y.tolist() == ["1"]
+        assert read_table(write(tmp_path, "2,3\n"), options).y is None
+        assert read_table(write(tmp_path, "2,3,1\n"), options).y.tolist() == ["1"]
+        assert read_table(write(tmp_path, "a,b,sort\n2,3,1\n"), options).y.tolist() == ["1"]
 
 
 def test_what_is_missing_is_named(monkeypatch):

@@ -23,8 +23,8 @@ class TestChunks:
         data = Data(X, np.array([1, 2, 3, 1, 2, 3, 1]))
         path = tmp_path / f"data{ENDS[kind]}"
         write_table(path, data)
-        reading = ReadOptions(label="-1" if kind == "npy" else None)
-        chunks = list(read_chunks(path, reading, rows=rows, skip=skip))
+        options = ReadOptions(label="-1" if kind == "npy" else None)
+        chunks = list(read_chunks(path, options, rows=rows, skip=skip))
         assert all(len(chunk) == rows for chunk in chunks[:-1])
         assert sum(map(len, chunks)) == 7 - skip
         if chunks:

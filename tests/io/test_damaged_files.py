@@ -13,9 +13,8 @@ from tests.support.workbooks import write_workbook
 
 from opforest.errors import DataFileError
 from opforest.io.columns.table import ReadOptions, Table
-from opforest.io.guard import guard, guarded
-from opforest.io.panics import is_panic
-from opforest.io.readers import arrow, parquet
+from opforest.io.library_errors import convert_errors, is_panic, protect
+from opforest.io.readers.unpacked_size import measure_arrow, measure_parquet
 from opforest.io.tables import read_chunks, read_columns, read_table
 
 pa = pytest.importorskip("pyarrow")
@@ -97,11 +96,11 @@ def test_commands_end_with_3_and_one_line(tmp_path, name):
 def test_only_reports_of_panics_are_dropped(tmp_path):
     union(tmp_path / "union.arrow")
     code = (
-        "import os, sys\nfrom opforest.io.panics import hush\nhush()\n"
-        "from opforest.io.guard import guarded\nfrom opforest.errors import DataFileError\n"
+        "import os, sys\nfrom opforest.io.library_errors import convert_errors, hide_panics\n"
+        "hide_panics()\nfrom opforest.errors import DataFileError\n"
         "import polars as pl\n"
         "try:\n"
-        "    with guarded('name'):\n"
+        "    with convert_errors('name'):\n"
         "        os.write(2, b'before\\n'); print('Python', file=sys.stderr)\n"
         "        pl.scan_ipc(sys.argv[1]).collect()\n"
         "except DataFileError as error: print(error)\n"
@@ -125,7 +124,7 @@ class TestGuard:
     )  # fmt: skip
     def test_what_is_about_the_file_is_its_error(self, error):
         message = r"^a\.csv: the file cannot be read: [^\n]+$"
-        with pytest.raises(DataFileError, match=message), guarded("a.csv"):
+        with pytest.raises(DataFileError, match=message), convert_errors("a.csv"):
             raise error
 
     @pytest.mark.parametrize(
@@ -135,7 +134,7 @@ class TestGuard:
          DataFileError("known", "b.csv")],
     )  # fmt: skip
     def test_what_is_not_passes(self, error):
-        with pytest.raises(type(error)) as caught, guarded("a.csv"):
+        with pytest.raises(type(error)) as caught, convert_errors("a.csv"):
             raise error
         assert caught.value is error
 
@@ -147,7 +146,7 @@ class TestGuard:
         def as_text(columns):
             raise PanicException("later")
 
-        table = guard(Table("a.csv", None, frames(), as_text=as_text))
+        table = protect(Table("a.csv", None, frames(), as_text=as_text))
         assert len(next(table.frames)) == 1
         with pytest.raises(DataFileError, match=r"a\.csv: .*late"):
             next(table.frames)
@@ -189,7 +188,7 @@ class TestLimits:
     def test_parquet(self, tmp_path, codec):
         table = pa.table({"a": np.zeros(ROWS), "class": np.zeros(ROWS, int)})
         pq.write_table(table, tmp_path / "a.parquet", compression=codec)
-        assert parquet.unpacked_size(str(tmp_path / "a.parquet")) >= 8 * ROWS
+        assert measure_parquet(str(tmp_path / "a.parquet")) >= 8 * ROWS
         refused(tmp_path / "a.parquet")
 
     def test_a_folder_of_parquet(self, tmp_path):
@@ -209,21 +208,21 @@ class TestLimits:
             assert varint(number) in footer
             footer = footer.replace(varint(number), varint(1, len(varint(number))))
         path.write_bytes(pages + footer)
-        assert parquet.unpacked_size(str(path)) >= 8 * ROWS
+        assert measure_parquet(str(path)) >= 8 * ROWS
         refused(path)
 
     def test_parquet_of_long_texts(self, tmp_path):
         """A dictionary holds a text once, however often it comes."""
         table = pa.table({"a": ["x" * 10_000] * 2000, "class": ["y"] * 2000})
         pq.write_table(table, tmp_path / "a.parquet", compression="none")
-        assert parquet.unpacked_size(str(tmp_path / "a.parquet")) < 1 << 16
+        assert measure_parquet(str(tmp_path / "a.parquet")) < 1 << 16
         refused(tmp_path / "a.parquet")
 
     @pytest.mark.parametrize("codec", ["lz4", "zstd"])
     def test_arrow(self, tmp_path, codec):
         table = pa.table({"a": np.zeros(ROWS), "class": np.zeros(ROWS, int)})
         feather.write_feather(table, tmp_path / "a.feather", codec)
-        assert arrow.unpacked_size(str(tmp_path / "a.feather")) >= 16 * ROWS
+        assert measure_arrow(str(tmp_path / "a.feather")) >= 16 * ROWS
         refused(tmp_path / "a.feather")
 
     def test_arrow_without_buffers(self, tmp_path):
@@ -258,29 +257,29 @@ class TestLimits:
             refused(far, r"b\.xlsx: the cells of a sheet span 1048576 rows and \d+ columns")
 
     def test_texts_that_many_cells_share(self, tmp_path):
-        from opforest.io.readers.workbooks import unpacked_workbook
+        from opforest.io.readers.workbooks import unpack_workbook
 
         cells = b"".join(b'<row><c t="s"><v>0</v></c></row>' for _ in range(1000))
         with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as archive:
             archive.writestr("xl/worksheets/sheet1.xml", b"<sheetData>" + cells + b"</sheetData>")
             archive.writestr("xl/sharedStrings.xml", b"<si><t>" + b"x" * 9000 + b"</t></si>")
-        book = unpacked_workbook(str(tmp_path / "a.xlsx"), "a.xlsx")
+        book = unpack_workbook(str(tmp_path / "a.xlsx"), "a.xlsx")
         with pytest.raises(DataFileError, match="100 times"), book:
             pass
 
     def test_tables_of_opendocument_end_with_empty_rows(self, tmp_path):
         """Office programs fill up all sheets with one row that is repeated a million times."""
-        from opforest.io.readers.workbooks import _span_of_tables
+        from opforest.io.readers.workbooks import _measure_tables
 
         row = b"<table:table-row{}><table:table-cell>1</table:table-cell>"
         end = b'<table:table-cell table:number-columns-repeated="16000"/></table:table-row>'
         rest = b'<table:table-row table:number-rows-repeated="1048000">' + end
         table = b"<table:table>" + (row.replace(b"{}", b"") + end) * 3 + rest + b"</table:table>"
-        assert _span_of_tables(bytearray(table)) == (3, 1)
+        assert _measure_tables(bytearray(table)) == (3, 1)
         many = row.replace(b"{}", b' table:number-rows-repeated="1000000"') + end
-        assert _span_of_tables(bytearray(b"<table:table>" + many)) == (1_000_000, 1)
+        assert _measure_tables(bytearray(b"<table:table>" + many)) == (1_000_000, 1)
         far = end.replace(b"</table:table-row>", b"<table:table-cell>1</table:table-cell>")
-        span = _span_of_tables(bytearray(b"<table:table><table:table-row>" + far))
+        span = _measure_tables(bytearray(b"<table:table><table:table-row>" + far))
         assert span == (1, 16_001)
 
     def test_objects_that_have_nothing_in_common(self, tmp_path, monkeypatch):
@@ -313,9 +312,9 @@ def test_sizes_outside_of_the_file_are_never_allocated(tmp_path):
         damaged[place + 5] = 0x20  # a length or an offset of 2^45 and more
         path.write_bytes(damaged)
         try:
-            arrow.unpacked_size(str(path))
+            measure_arrow(str(path))
         except Exception as error:
-            found += "outside of the file" in str(error)
+            found += "outside the file" in str(error)
     assert found >= 4
 
 

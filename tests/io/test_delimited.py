@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 pytest.importorskip("polars")
 from opforest.errors import DataFileError
 from opforest.io.columns.table import ReadOptions
-from opforest.io.readers.delimited import Delimited, find_delimiter
+from opforest.io.readers.delimited import Delimited
+from opforest.io.readers.dialect import find_delimiter
 from opforest.io.tables import read_table
 
 CELLS = ("1", "2.5", "-3e4", "+7", ".5", "5.", "1e-320", "x", "y z", "", "?", "NA", '"a,b"',
@@ -18,9 +19,9 @@ pools = st.lists(st.lists(st.sampled_from(CELLS), min_size=1, max_size=4), min_s
 
 
 def outcome(path):
-    reading = ReadOptions(label="-1", categories=True, allow_missing=True, keep=("1-2",))
+    options = ReadOptions(label="-1", categories=True, allow_missing=True, keep=("1-2",))
     try:
-        data = read_table(path, reading)
+        data = read_table(path, options)
     except DataFileError as error:
         return str(error)
     return repr((data.X.to_dict(as_series=False), data.y.tolist()))
@@ -37,7 +38,7 @@ def test_fast_and_slow_agree(tmp_path_factory, columns, choose):
     )
     fast = outcome(path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Delimited, "_parse", Delimited._slowly)
+        patch.setattr(Delimited, "_parse", Delimited._parse_by_rows)
         assert outcome(path) == fast
 
 

@@ -4,18 +4,10 @@ from opforest.io.formats import FORMATS
 
 #: How the names of files end, by format.
 ENDS = {kind: one.ends[0] for kind, one in FORMATS.items()}
-NAMED = (
-    "csv",
-    "tsv",
-    "arff",
-    "parquet",
-    "arrow",
-    "ndjson",
-    "npz",
-)  # that have room for all there is
+NAMED = ("csv", "tsv", "parquet", "arrow", "ndjson", "npz")  # that have room for all there is
 NUMBERED = ("libsvm", "npy")
 SINGLE = ("libopf", "libopf-text")
-WRITTEN = (*NAMED, *NUMBERED, *SINGLE)  # Excel's files are only read
+WRITTEN = (*NAMED, *NUMBERED, *SINGLE)  # Excel and ARFF are only read
 
 
 def write(tmp_path, content, name="data.csv"):

@@ -1,4 +1,4 @@
-"""Layer 4: the data of the paper on OPF-Incremental, and generators of data with its shapes."""
+"""Data sets of the paper on OPF-Incremental, and generators of similar data."""
 
 from opforest.datasets.files import DownloadError, UnreachableError
 from opforest.datasets.published import PUBLISHED, load_published

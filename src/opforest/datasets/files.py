@@ -1,4 +1,7 @@
-"""Finding data files, or downloading them; either way they are checked."""
+"""Find or download data files and check them.
+
+``sklearn.datasets.fetch_file`` has neither a timeout nor a limit of time and size.
+"""
 
 import hashlib
 import os
@@ -8,11 +11,11 @@ import urllib.request
 from http.client import HTTPException
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opforest._utils.atomic import open_atomic
 
-#: Where to download files from, by their folder. The authors' repository is pinned to a commit.
+#: Download addresses by folder. The authors' repository is pinned to a commit.
 SOURCES = {
     "opfi": "https://raw.githubusercontent.com/maponti/opf-incremental/"
     "e51c2c7491e9b6403ed8993a1aa9d01787d332ab/bin/bases/",
@@ -22,13 +25,10 @@ SOURCES = {
 #: The environment variable that names a folder with data files.
 VARIABLE = "OPFOREST_DATA"
 
-#: A download is given up after this many seconds without an answer.
-TIMEOUT = 20.0
+#: Limits of a download: seconds without an answer, seconds in all, bytes.
+TIMEOUT, PATIENCE, LARGEST = 20.0, 600.0, 1 << 26
 
-#: A download is given up after this many seconds, however steadily it comes in.
-PATIENCE = 600.0
-
-CHUNK, LARGEST = 1 << 16, 1 << 26
+CHUNK = 1 << 16
 
 
 class DataFile(NamedTuple):
@@ -40,45 +40,48 @@ class DataFile(NamedTuple):
 
     @property
     def url(self) -> str:
-        """Where it can be downloaded."""
+        """The download address."""
         return SOURCES[self.folder] + self.name
 
 
 class DownloadError(OSError):
-    """A data file is not there and could not be downloaded."""
+    """A data file is missing and could not be downloaded."""
 
 
 class UnreachableError(DownloadError):
-    """Nothing can be downloaded, because the host does not answer."""
+    """The host of a data file does not answer."""
 
 
 def find_home(data_home: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder for data: this one, what ``OPFOREST_DATA`` names, or the user's cache."""
-    chosen = data_home or os.environ.get(VARIABLE)
-    if chosen:
+    """Return the data folder: ``data_home``, ``$OPFOREST_DATA``, or the user's cache."""
+    if chosen := data_home or os.environ.get(VARIABLE):
         return Path(chosen).expanduser()
-    return _cache_folder() / "opforest"
+    if sys.platform == "win32":
+        cache = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    else:
+        cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "opforest"
 
 
 def fetch(file: DataFile, home: Path, download: bool) -> Path:
-    """Return the path of a file that has been checked; download it if need be.
+    """Return the path of a file with the right checksum; download it if it is missing.
 
     Raises
     ------
     DownloadError
-        If it is not there and cannot be downloaded, or must not be.
+        If the file is missing and cannot, or must not, be downloaded.
     ValueError
-        If the file that is there is another one.
+        If the file has another checksum.
     """
     places = [home / file.name, home / file.folder / file.name]
-    found = {path: _digest(path) for path in places if path.is_file()}
-    for path, digest in found.items():
+    digests = {path: _hash(path.read_bytes()) for path in places if path.is_file()}
+    for path, digest in digests.items():
         if digest == file.sha256:
             return path
-    for path, digest in found.items():
+    for path, digest in digests.items():
         raise ValueError(
-            f"{path} must have the SHA-256 {file.sha256}, got {digest}. Remove it, and it will "
-            "be downloaded again."
+            f"{path} must have the SHA-256 {file.sha256}, got {digest}. Remove it to download it "
+            "again."
         )
     if not download:
         raise DownloadError(f"{file.name} is neither in {home} nor in its folder {file.folder}.")
@@ -86,68 +89,56 @@ def fetch(file: DataFile, home: Path, download: bool) -> Path:
     return places[1]
 
 
-def _cache_folder() -> Path:
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _download(file: DataFile, path: Path) -> None:
-    """Write a file whole and checked, or not at all."""
-    there = next(folder for folder in path.parents if folder.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK):
-        raise _unwritable(path.parent, f"{there} is not a writable folder")
+    """Write a file completely and checked, or not at all."""
+    existing = next(folder for folder in path.parents if folder.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise _make_folder_error(path.parent, f"{existing} is not a writable folder")
     try:
-        content = _fetch(file.url)
-        found = hashlib.sha256(content).hexdigest()
-        if found != file.sha256:
-            raise ValueError(f"the file that came has the SHA-256 {found}, not {file.sha256}")
+        content = _request(file.url)
+        if (digest := _hash(content)) != file.sha256:
+            raise ValueError(f"the downloaded file has the SHA-256 {digest}, not {file.sha256}")
     except (OSError, HTTPException, ValueError) as error:
         unanswered = isinstance(error, urllib.error.URLError | TimeoutError | ConnectionError)
         kind = UnreachableError if unanswered else DownloadError
         raise kind(
             f"{file.url} could not be downloaded: {error}. Try again, or put the file into "
-            f"{path.parent} by hand; data_home or {VARIABLE} names a folder that has "
-            "it already."
+            f"{path.parent} by hand, or name a folder that has it with data_home or {VARIABLE}."
         ) from error
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open_atomic(path) as stream:
             stream.write(content)
     except OSError as error:
-        raise _unwritable(path.parent, error) from error
+        raise _make_folder_error(path.parent, error) from error
 
 
-def _unwritable(folder: Path, reason: object) -> DownloadError:
+def _make_folder_error(folder: Path, reason: object) -> DownloadError:
     return DownloadError(
-        f"{folder} cannot be written to: {reason}. Name another folder by data_home or {VARIABLE}."
+        f"{folder} cannot be written to: {reason}. Choose another folder with data_home or "
+        f"{VARIABLE}."
     )
 
 
-def _fetch(url: str) -> bytes:
-    """Return the content of an address; no data set is larger than ``LARGEST``."""
+def _request(url: str) -> bytes:
     content, deadline = bytearray(), monotonic() + PATIENCE
-    with _open(url) as answer:
-        while chunk := answer.read(CHUNK):
+    try:
+        response = urllib.request.urlopen(url, timeout=TIMEOUT)
+    except urllib.error.HTTPError as error:
+        error.close()  # it is a response too, and holds the connection
+        raise OSError(f"HTTP {error.code} {error.reason}") from None
+    with response:
+        while chunk := response.read(CHUNK):
             content += chunk
             if len(content) > LARGEST:
                 raise ValueError(f"it has more than {LARGEST} bytes")
             if monotonic() > deadline:
                 raise TimeoutError(f"it took more than {PATIENCE:.0f} seconds")
-        wanted = answer.headers.get("Content-Length")
-        if wanted is not None and len(content) < int(wanted):
-            raise ValueError(f"it was cut off after {len(content)} of {wanted} bytes")
+        length = response.headers.get("Content-Length")
+        if length is not None and len(content) < int(length):
+            raise ValueError(f"it was cut off after {len(content)} of {length} bytes")
     return bytes(content)
-
-
-def _open(url: str) -> Any:
-    try:
-        return urllib.request.urlopen(url, timeout=TIMEOUT)
-    except urllib.error.HTTPError as error:
-        error.close()  # it is an answer too, and holds the connection
-        raise OSError(f"HTTP {error.code} {error.reason}") from None

@@ -1,4 +1,4 @@
-"""Generators of data with the shapes of the paper's synthetic sets, in any size."""
+"""Generators of data shaped like the paper's synthetic data sets, in any size."""
 
 from numbers import Integral
 from typing import Any
@@ -30,11 +30,11 @@ def make_base(
     Parameters
     ----------
     n_samples : int, default=10_000
-        The number of points; the same number in each strip, give or take one.
+        Number of points, distributed evenly over the strips.
     kind : {1, 2, 3}, default=1
         The classes of the strips: 1, 2, 1, 2; 1, 2, 3, 4; or 1, 2, 1, 3.
     random_state : int, RandomState or None, default=None
-        The seed.
+        Random seed.
 
     Returns
     -------
@@ -62,19 +62,7 @@ def make_base(
 def make_lithuanian(n_samples: int = 1000, *, random_state: Seed = None) -> tuple[Array, Array]:
     """Make four Lithuanian classes: two pairs of nested sickles, with noise.
 
-    Parameters
-    ----------
-    n_samples : int, default=1000
-        The number of points; the same number in each class, give or take one.
-    random_state : int, RandomState or None, default=None
-        The seed.
-
-    Returns
-    -------
-    X : array of shape (n_samples, 2)
-        The points.
-    y : array of shape (n_samples,)
-        Their classes, from 1.
+    The classes have equal sizes. Parameters and results are those of ``make_base``.
 
     Examples
     --------
@@ -96,19 +84,8 @@ def make_circle_vs_gaussian(
 ) -> tuple[Array, Array]:
     """Make a Gaussian cloud and the unit circle around it, evenly spaced.
 
-    Parameters
-    ----------
-    n_samples : int, default=600
-        The number of points: five sixths on the circle, class 1; one sixth in the cloud, class 2.
-    random_state : int, RandomState or None, default=None
-        The seed.
-
-    Returns
-    -------
-    X : array of shape (n_samples, 2)
-        The points.
-    y : array of shape (n_samples,)
-        Their classes, from 1.
+    Five sixths of the points are on the circle (class 1), one sixth in the cloud (class 2).
+    Parameters and results are those of ``make_base``.
 
     Examples
     --------
@@ -128,20 +105,8 @@ def make_circle_vs_gaussian(
 def make_cone_torus(n_samples: int = 400, *, random_state: Seed = None) -> tuple[Array, Array]:
     """Make Cone-Torus: a cone under half a torus, and a wide normal cloud beside them.
 
-    Parameters
-    ----------
-    n_samples : int, default=400
-        The number of points. Of 400, 92 are in the cone, class 1; 99 in the torus, class 2;
-        209 in the cloud, class 3.
-    random_state : int, RandomState or None, default=None
-        The seed.
-
-    Returns
-    -------
-    X : array of shape (n_samples, 2)
-        The points.
-    y : array of shape (n_samples,)
-        Their classes, from 1.
+    Of 400 points, 92 are in the cone (class 1), 99 in the torus (class 2) and 209 in the cloud
+    (class 3). Parameters and results are those of ``make_base``.
 
     Examples
     --------
@@ -153,8 +118,8 @@ def make_cone_torus(n_samples: int = 400, *, random_state: Seed = None) -> tuple
     rng = check_random_state(random_state)
     y = _classes(n_samples, (92, 99, 209))
     in_cone, in_torus, in_cloud = np.bincount(y, minlength=4)[1:]
-    reach = 0.17 * rng.beta(2, 2, in_cone)  # from above, a disc that thins out towards its rim
-    cone = (0.375, 0.21) + reach[:, None] * _direction(rng.uniform(0, 2 * np.pi, in_cone))
+    radius = 0.17 * rng.beta(2, 2, in_cone)  # from above, a disc that thins out toward its rim
+    cone = (0.375, 0.21) + radius[:, None] * _direction(rng.uniform(0, 2 * np.pi, in_cone))
     angle = np.pi * rng.uniform(size=in_torus)
     radius = 0.325 + 0.035 * rng.uniform(-1, 1, in_torus)
     torus = (0.45, 0.19) + radius[:, None] * _direction(angle)
@@ -165,19 +130,8 @@ def make_cone_torus(n_samples: int = 400, *, random_state: Seed = None) -> tuple
 def make_saturn(n_samples: int = 200, *, random_state: Seed = None) -> tuple[Array, Array]:
     """Make Saturn: the planet's outline and its ring, which cross four times, with a little noise.
 
-    Parameters
-    ----------
-    n_samples : int, default=200
-        The number of points: half of them on the ring, class 1, half on the planet, class 2.
-    random_state : int, RandomState or None, default=None
-        The seed.
-
-    Returns
-    -------
-    X : array of shape (n_samples, 2)
-        The points.
-    y : array of shape (n_samples,)
-        Their classes, from 1.
+    Half of the points are on the ring (class 1), half on the planet (class 2).
+    Parameters and results are those of ``make_base``.
 
     Examples
     --------
@@ -194,12 +148,12 @@ def make_saturn(n_samples: int = 200, *, random_state: Seed = None) -> tuple[Arr
 
 
 def _classes(n_samples: int, proportions: tuple[int, ...]) -> npt.NDArray[np.int64]:
-    """Return classes from 1, in order, in these proportions: the largest remainders round up."""
+    """Return classes from 1, in order, in these proportions; the largest remainders round up."""
     if not isinstance(n_samples, Integral) or n_samples < 0:
         raise ValueError(f"n_samples must be an integer >= 0, got {n_samples!r}.")
-    share = n_samples * np.array(proportions) / sum(proportions)
-    count = np.floor(share).astype(np.int64)
-    count[np.argsort(count - share, kind="stable")[: n_samples - count.sum()]] += 1
+    quota = n_samples * np.array(proportions) / sum(proportions)
+    count = np.floor(quota).astype(np.int64)
+    count[np.argsort(count - quota, kind="stable")[: n_samples - count.sum()]] += 1
     return np.repeat(np.arange(1, len(proportions) + 1), count)
 
 

@@ -1,4 +1,4 @@
-"""The formats of data files: one line each, which says all that is to be known of one."""
+"""The registry of data file formats, and how a file's format is recognized."""
 
 import codecs
 import re
@@ -12,39 +12,24 @@ from opforest.io.source import UTF_16, Source
 class Format(NamedTuple):
     """A format of data files.
 
-    Attributes
-    ----------
-    name : str
-        What options call it.
-    ends : tuple of str
-        How the names of such files end.
-    reader, writer : str
-        ``"module:function"`` in this package; "" if there is none.
-    reads : {"stream", "file"}
-        What the reader takes: a ``Source`` as it comes in and a ``ReadOptions``, or the path and
-        the name of a file. It returns a ``Table``.
-    magic : tuple of bytes
-        How such files begin.
-    keeps_names, keeps_ids, keeps_words : bool
-        Whether there is room for names of features, for ids, and for labels that are text.
-    keeps_cells : bool
-        Whether there is room for text in features, and for labels that are missing.
+    The reader returns a ``Table``. By ``reads``, it gets a ``Source`` and ``ReadOptions``
+    ("stream"), or the path and the name of a file ("file").
     """
 
     name: str
-    ends: tuple[str, ...]
-    reader: str
-    writer: str = ""
+    ends: tuple[str, ...]  #: of file names
+    reader: str  #: ``"module:function"`` in ``opforest.io.readers``
+    writer: str = ""  #: likewise; "" if there is none
     reads: str = "file"
-    magic: tuple[bytes, ...] = ()
-    keeps_names: bool = True
+    magic: tuple[bytes, ...] = ()  #: first bytes of such files
+    keeps_names: bool = True  #: whether there is room for names of features
     keeps_ids: bool = True
-    keeps_words: bool = True
-    keeps_cells: bool = False
+    keeps_words: bool = True  #: whether labels may be text
+    keeps_cells: bool = False  #: whether features may be text, and labels missing
 
-    def load(self, what: str) -> Any:
+    def load(self, target: str) -> Any:
         """Return the reader or the writer."""
-        module, name = what.split(":")
+        module, name = target.split(":")
         return getattr(import_module(f"opforest.io.readers.{module}"), name)
 
 
@@ -66,7 +51,7 @@ FORMATS = {
         Format("npz", (".npz",), "arrays:read_npz", "arrays:write_npz"),
         Format("npy", (".npy",), "arrays:read_npy", "arrays:write_npy", magic=(b"\x93NUMPY",),
                keeps_names=False, keeps_ids=False, keeps_words=False),
-        Format("arff", (".arff",), "arff:read_arff", "arff:write_arff", "stream"),
+        Format("arff", (".arff",), "arff:read_arff", reads="stream"),
         Format("libsvm", (".libsvm", ".svm", ".svmlight"), "libsvm:read_svm", "libsvm:write_svm",
                "stream", keeps_names=False, keeps_ids=False, keeps_words=False),
         Format("libopf", (".dat", ".opf"), "arrays:read_libopf", "arrays:write_libopf",
@@ -79,17 +64,17 @@ FORMATS = {
 _SVM = re.compile(rb"\s*[+-]?[\d.]+(e[+-]?\d+)?(\s+(qid|\d+):\S+)+\s*(#|$)", re.IGNORECASE)
 _JSON = re.compile(rb'\s*\{\s*"')
 
-#: How files begin that are text, and no table; in lower case.
+#: Beginnings of text files that are not tables, in lower case.
 _FOREIGN = {
-    re.compile(rb"<(!doctype|html|\?xml)"): "a web page or XML, and no table",
-    re.compile(rb"%pdf-"): "a PDF, and no table",
-    re.compile(rb'\[\s*[\[{"]|\{\s*\n'): "JSON, of which one object a line is read: "
-    "jq -c '.[]' FILE > lines.ndjson makes lines of a list",
+    rb"<(!doctype|html|\?xml)": "a web page or XML, not a table",
+    rb"%pdf-": "a PDF, not a table",
+    rb'\[\s*[\[{"]|\{\s*\n': "JSON, of which only one object per line is read: "
+    "jq -c '.[]' FILE > lines.ndjson converts a list",
 }
 
 
 def find_format(source: Source) -> str:
-    """Return the format of a file: by how it begins, by its name, or by its first line."""
+    """Return the format of a file: by its first bytes, its name, or its first line."""
     begin = source.begin
     if not begin:
         raise DataFileError("the file is empty", source.name)
@@ -101,40 +86,40 @@ def find_format(source: Source) -> str:
         return "npz" if named != "excel" and b".xml" not in begin[:4096] else "excel"
     if named in ("arff", "libsvm", "ndjson", "tsv"):
         return named
-    is_ours = named is None or named.startswith("libopf")
-    if is_ours and (found := _libopf_kind(source, named is not None)):
+    may_be_libopf = named is None or named.startswith("libopf")
+    if may_be_libopf and (found := _find_libopf_format(source, is_named=named is not None)):
         return found
-    kind = "csv" if begin.startswith(UTF_16) else _by_first_line(begin, source.name)
+    kind = "csv" if begin.startswith(UTF_16) else _find_by_first_line(begin, source.name)
     is_binary_by_name = named is not None and FORMATS[named].magic and kind == "csv"
     return named if named and (is_binary_by_name or named in ("csv", "npz", "excel")) else kind
 
 
-def _libopf_kind(source: Source, is_named_so: bool) -> str | None:
-    """Return the format of a file that is LibOPF's, or is said to be and holds no text."""
+def _find_libopf_format(source: Source, is_named: bool) -> str | None:
+    """Return the format of a LibOPF file, or of a binary file with the name of one."""
     from opforest.io import libopf
 
-    there = not source.is_packed and not source.is_live
-    found = libopf.looks_like(source.path) if there else None
+    is_file = not source.is_compressed and not source.is_live
+    found = libopf.looks_like(source.path) if is_file else None
     if found == "text":
         return "libopf-text"
     is_binary = b"\0" in source.begin and not source.begin.startswith(UTF_16)
-    if found == "dataset" or (is_named_so and (found or is_binary)):
+    if found == "dataset" or (is_named and (found or is_binary)):
         return "libopf"
     return "libopf" if is_binary and source.is_live else None
 
 
-def _by_first_line(begin: bytes, name: str) -> str:
+def _find_by_first_line(begin: bytes, name: str) -> str:
     if begin[257:262] == b"ustar":
-        raise DataFileError("the file is an archive of tar; unpack it first", name)
+        raise DataFileError("the file is a tar archive; unpack it first", name)
     if b"\0" in begin:
         reason = "the file is neither text nor of a known format; --format names one"
         raise DataFileError(reason, name)
     text = begin.removeprefix(codecs.BOM_UTF8).strip().lower()
     for pattern, what in _FOREIGN.items():
-        if pattern.match(text):
+        if re.match(pattern, text):
             raise DataFileError(f"the file is {what}", name)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    start = next((line for line in lines if not line.startswith(b"%")), b"")
+    lines = (line.strip() for line in text.splitlines())
+    start = next((line for line in lines if line and not line.startswith(b"%")), b"")
     if start.startswith((b"@relation", b"@attribute")):
         return "arff"
     if _JSON.match(start):
@@ -143,7 +128,6 @@ def _by_first_line(begin: bytes, name: str) -> str:
 
 
 def format_of(path: str) -> str | None:
-    """Return the format that files of such a name have."""
-    name = path.lower()
-    found = [one.name for one in FORMATS.values() if name.endswith(one.ends)]
+    """Return the format of files with such a name."""
+    found = [one.name for one in FORMATS.values() if path.lower().endswith(one.ends)]
     return found[-1] if found else None

@@ -1,10 +1,9 @@
-"""The files of LibOPF and of opf-incremental: data sets, distances, models.
+"""Files of LibOPF and opf-incremental: data sets, distances, models.
 
-They have no magic number and no checksum; integers are int32 and reals float32, little-endian.
-So a file is told by its size, which its first numbers must explain, before anything is read or
-allocated. What cannot be true is a ``DataFileError`` that says why: NaN, labels out of range,
-counts that lie, predecessors that run in circles. A file is named by its path; or give its
-content as bytes.
+They have neither magic number nor checksum; integers are int32 and reals float32, little-endian. A
+file is recognized by its size, which its first numbers must explain, before anything is allocated.
+Impossible content raises a ``DataFileError``: NaN, labels out of range, wrong counts, cycles of
+predecessors.
 """
 
 import os
@@ -38,7 +37,7 @@ __all__ = [
 #: The largest int32.
 LARGEST = 2**31 - 1
 
-#: Samples that are read at a time, unless told otherwise.
+#: Default number of samples that are read at a time.
 SAMPLES = 4096
 
 #: The first line of a data set in text: samples, labels, features.
@@ -48,18 +47,17 @@ NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
 def looks_like(source: str | os.PathLike[str] | bytes) -> str | None:
-    r"""Tell what kind of file of LibOPF this looks like.
+    r"""Return the kind of LibOPF file that this looks like.
 
     Parameters
     ----------
     source : path or bytes
-        The file, or all of its content.
+        The file, or its content.
 
     Returns
     -------
     str or None
-        ``"dataset"``, ``"text"``, ``"distances"``, ``"model"``, ``"incremental model"``; None if
-        it is none of these.
+        ``"dataset"``, ``"text"``, ``"distances"``, ``"model"``, ``"incremental model"`` or None.
 
     Examples
     --------
@@ -74,26 +72,26 @@ def looks_like(source: str | os.PathLike[str] | bytes) -> str | None:
 
 
 def read_dataset(source: str | os.PathLike[str] | bytes) -> tuple[Array, Array, Array]:
-    r"""Read a data set, binary or text; or the examples of a model.
+    r"""Read a data set, binary or text, or the examples of a model.
 
     Parameters
     ----------
     source : path or bytes
-        The file, or all of its content.
+        The file, or its content.
 
     Returns
     -------
     X : array of shape (n_samples, n_features)
         The features, as float32.
     y : array of shape (n_samples,)
-        The labels, from 1; 0 for samples that have none.
+        The labels, from 1; 0 for samples without a label.
     ids : array of shape (n_samples,)
-        What LibOPF calls positions: the rows of a file of distances that belong to them.
+        LibOPF's positions: their rows in a file of distances.
 
     Raises
     ------
     DataFileError
-        If there is no data set in the file.
+        If the file does not hold a data set.
 
     Examples
     --------
@@ -110,24 +108,19 @@ def read_dataset(source: str | os.PathLike[str] | bytes) -> tuple[Array, Array, 
 def read_samples(
     source: str | os.PathLike[str] | bytes, size: int = SAMPLES
 ) -> Iterator[tuple[Array, Array, Array]]:
-    r"""Read a data set part by part, so that it may be larger than memory.
+    r"""Read a data set in parts, so that it may be larger than memory.
 
     Parameters
     ----------
     source : path or bytes
-        The file, or all of its content, as for ``read_dataset``.
+        The file, or its content.
     size : int
-        The number of samples in a part; the last one may have fewer.
+        Number of samples in a part; the last one may have fewer.
 
     Yields
     ------
     X, y, ids : arrays
-        As ``read_dataset`` returns them, of some of the samples.
-
-    Raises
-    ------
-    DataFileError
-        When what is wrong in the file is come upon.
+        Some of the samples, as ``read_dataset`` returns them.
 
     Examples
     --------
@@ -138,8 +131,7 @@ def read_samples(
     [1] [9]
     """
     opened = open_source(source)
-    header = FIRST_LINE.match(opened.head)
-    if header:
+    if header := FIRST_LINE.match(opened.head):
         n, n_labels, d = map(int, header.groups())
         yield from _read_text(opened, n, n_labels, d, size)
         return
@@ -163,26 +155,23 @@ def read_samples(
 
 
 def write_dataset(
-    path: str | os.PathLike[str],
-    X: npt.ArrayLike,
-    y: npt.ArrayLike,
-    ids: npt.ArrayLike | None = None,
-    text: bool = False,
-) -> None:
-    """Write a data set, whole or not at all.
+    path: str | os.PathLike[str], X: npt.ArrayLike, y: npt.ArrayLike,
+    ids: npt.ArrayLike | None = None, text: bool = False,
+) -> None:  # fmt: skip
+    """Write a data set, completely or not at all.
 
     Parameters
     ----------
     path : path
         The file.
     X : array-like of shape (n_samples, n_features)
-        The features; they are rounded to float32, which is all that LibOPF has.
+        The features, which are rounded to float32.
     y : array-like of shape (n_samples,)
-        The labels, from 1; 0 for samples that have none.
+        The labels, from 1; 0 for samples without a label.
     ids : array-like of shape (n_samples,), default=None
-        Their positions; by default they are counted from 0.
+        Their positions; by default counted from 0.
     text : bool, default=False
-        Whether to write text, with as many digits as it takes to read the same numbers again.
+        Whether to write text, with enough digits to read the same numbers again.
 
     Examples
     --------
@@ -215,12 +204,12 @@ def write_samples(stream: IO[bytes], X: Any, y: Any, ids: Any, text: bool) -> No
 
 
 def read_distances(source: str | os.PathLike[str] | bytes) -> Array:
-    """Read a file of distances, as ``opf_distance`` writes them.
+    """Read a file of distances, as ``opf_distance`` writes it.
 
     Parameters
     ----------
     source : path or bytes
-        The file, or all of its content.
+        The file, or its content.
 
     Returns
     -------
@@ -231,7 +220,7 @@ def read_distances(source: str | os.PathLike[str] | bytes) -> Array:
     Raises
     ------
     DataFileError
-        If there are no distances in the file.
+        If the file does not hold distances.
 
     Examples
     --------
@@ -253,14 +242,14 @@ def read_distances(source: str | os.PathLike[str] | bytes) -> Array:
 
 
 def write_distances(path: str | os.PathLike[str], D: npt.ArrayLike) -> None:
-    """Write distances for LibOPF, whole or not at all.
+    """Write distances for LibOPF, completely or not at all.
 
     Parameters
     ----------
     path : path
         The file.
     D : array-like of shape (n, n)
-        The distances; they are rounded to float32.
+        The distances, which are rounded to float32.
 
     Examples
     --------
@@ -279,14 +268,14 @@ def write_distances(path: str | os.PathLike[str], D: npt.ArrayLike) -> None:
 
 
 def _is_plausible(source: Source) -> bool:
-    """Tell whether the second line, and the number of lines, are as the first one says."""
+    """Return whether the second line and the number of lines agree with the first line."""
     header, *lines = source.head.split(b"\n")
     n, _, d = map(int, header.split())
     if source.size <= len(source.head):
         if sum(not line.isspace() and line != b"" for line in lines) != n:
             return False
     elif len(lines) < 2:
-        return True  # nothing but a long line can be seen of it
+        return True  # only a part of a long line is visible
     return len(lines[0].split()) == d + 2
 
 
@@ -298,7 +287,7 @@ def _read_text(
     lines, seen = islice(source.lines(), 1, None), 0
     while part := list(islice(lines, size)):
         if seen + len(part) > n:
-            raise source.error("the line is one too many.", part[n - seen][0])
+            raise source.error(f"there are more than {n} samples.", part[n - seen][0])
         rows = [_parse(line, d, source, number) for number, line in part]
         ids, y, X = (np.array(column) for column in zip(*rows, strict=True))
         source.check_samples(X, y, n_labels, seen)
@@ -345,7 +334,7 @@ def _as_int32(values: Any, name: str, n: int) -> Array:
     if array.shape != (n,) or array.dtype.kind not in "iu":
         raise ValueError(
             f"{name} must be {n} integers, got shape {array.shape} and type {array.dtype}. "
-            "LibOPF has no other labels: number the classes from 1."
+            "Number the classes from 1: LibOPF has no other labels."
         )
     if array.min() < 0 or array.max() > LARGEST:
         raise ValueError(f"{name} must be from 0 to {LARGEST}, got {array.min()} to {array.max()}.")

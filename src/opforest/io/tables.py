@@ -1,6 +1,7 @@
-"""Data files of every kind: read whole or in chunks, written without loss."""
+"""Data files of every format: read whole or in chunks, written without loss."""
 
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -15,41 +16,30 @@ except ImportError as error:
 
 from opforest.errors import DataFileError
 from opforest.io.columns.convert import to_data
-from opforest.io.columns.describe import describe, quote
+from opforest.io.columns.describe import describe_columns
 from opforest.io.columns.forms import ask_decimal
-from opforest.io.columns.headers import KNOWN, is_number
+from opforest.io.columns.headers import KNOWN_NAMES, is_number
 from opforest.io.columns.hints import explain_no_features
-from opforest.io.columns.roles import ID_NAME, LABEL_NAMES, Roles, choose_roles
-from opforest.io.columns.table import ROWS, Data, ReadOptions, Table, in_chunks
-from opforest.io.formats import FORMATS, Format, find_format, format_of
-from opforest.io.guard import guard, guarded
+from opforest.io.columns.label import LABEL_NAMES
+from opforest.io.columns.roles import ID_NAME, Roles, choose_roles
+from opforest.io.columns.table import ROWS, Data, ReadOptions, Table, split_chunks
+from opforest.io.formats import FORMATS, find_format, format_of
+from opforest.io.library_errors import convert_errors, protect
 from opforest.io.readers.frames import read_folder
-from opforest.io.source import STANDARD, Source, open_output, open_source
+from opforest.io.source import STANDARD, open_output, open_source
 
 __all__ = ["FORMATS", "find_output_format", "format_of", "open_output", "read_chunks",
            "read_columns", "read_table", "write_table"]  # fmt: skip
 
+Path = str | os.PathLike[str]
+DEFAULTS = ReadOptions()
 
-def read_table(path: str | os.PathLike[str], reading: ReadOptions | None = None) -> Data:
-    r"""Read a data file of any format.
 
-    Parameters
-    ----------
-    path : path
-        The file, or a folder of Parquet files; ``"-"`` is the standard input. Packed files (gzip,
-        xz, bzip2, zstandard) are unpacked.
-    reading : Reading, default=None
-        What is known of the file.
+def read_table(path: Path, options: ReadOptions = DEFAULTS) -> Data:
+    r"""Return the examples in a data file of any format.
 
-    Returns
-    -------
-    Data
-        Features, labels, ids and names.
-
-    Raises
-    ------
-    DataFileError
-        If it cannot be read, or something about it must be told; the message says what, and where.
+    The path may be a folder of Parquet files, or ``"-"`` for the standard input. Compressed files
+    (gzip, xz, bzip2, zstandard) are decompressed. If an option is needed, the error names it.
 
     Examples
     --------
@@ -62,211 +52,155 @@ def read_table(path: str | os.PathLike[str], reading: ReadOptions | None = None)
     >>> data.feature_names, data.y.tolist()
     (('width', 'height'), ['cat', 'dog'])
     """
-    reading = reading or ReadOptions()
     with ExitStack() as stack:
-        table, frame = _read_whole(stack, path, reading)
-        roles = _choose(table, frame, reading)
+        table, frame = _read_whole(stack, path, options)
+        roles = _choose_roles(table, frame, options)
         label = roles.label
         if label is not None and table.as_text and frame.dtypes[label].is_numeric():
-            frame = _as_written(table, frame, [label])  # 007 is no 7
-        return to_data(table, frame, roles, reading, text=_text_labels(reading))
+            frame = _restore_text(table, frame, [label])  # 007 is not 7
+        return to_data(table, frame, roles, options, text_labels=_has_text_labels(options))
 
 
-def read_columns(path: str | os.PathLike[str], reading: ReadOptions | None = None) -> Roles:
-    """Return the roles of the columns of a data file, which describe them; nothing is refused.
-
-    Parameters
-    ----------
-    path, reading
-        As for ``read_table``.
-
-    Returns
-    -------
-    Roles
-        The columns, and which of them is what.
-    """
-    reading = reading or ReadOptions()
+def read_columns(path: Path, options: ReadOptions = DEFAULTS) -> Roles:
+    """Return the columns of a data file and their roles, even if they cannot be used."""
     with ExitStack() as stack:
-        return _describe(*_read_whole(stack, path, reading), reading)
+        return _describe(*_read_whole(stack, path, options), options)
 
 
 def read_chunks(
-    path: str | os.PathLike[str],
-    reading: ReadOptions | None = None,
-    *,
-    rows: int = ROWS,
-    skip: int = 0,
+    path: Path, options: ReadOptions = DEFAULTS, *, rows: int = ROWS, skip: int = 0
 ) -> Iterator[Data]:
-    """Yield the examples of a data file in chunks, so that it may be larger than memory.
+    """Yield the examples of a data file, ``rows`` at a time, after the first ``skip``.
 
-    What comes from the standard input is kept on disk first if its format is binary; LibSVM, too,
-    unless a model knows the number of features. What the columns are, and whether labels are
-    numbers, is decided by the first rows, unless a model knows.
-
-    Parameters
-    ----------
-    path, reading
-        As for ``read_table``.
-    rows : int
-        The number of examples in a chunk; the last one may have fewer.
-    skip : int, default=0
-        Examples to leave out at the beginning.
-
-    Yields
-    ------
-    Data
-        Some of the examples.
+    The file may be larger than memory. Binary formats are copied from the standard input to disk
+    first; so is LibSVM, unless a model knows the number of features. Unless a model knows, the
+    first rows decide the roles of columns, and whether labels are numbers.
     """
-    reading = reading or ReadOptions()
     with ExitStack() as stack:
-        table = _open(stack, path, reading, chunked=True)
+        table = _open(stack, path, options, chunked=True)
         sample = next(table.frames, None)
         if sample is None:
             return
-        roles, text = _choose(table, sample, reading), _text_labels(reading)
+        roles, text = _choose_roles(table, sample, options), _has_text_labels(options)
         if text is None and roles.label is not None:
-            only = replace(roles, features=[], id=None)
-            labels = to_data(table, sample, only, replace(reading, categories=True)).y
+            only_label = replace(roles, features=[], id=None)
+            labels = to_data(table, sample, only_label, replace(options, categories=True)).y
             text = labels is not None and labels.dtype.kind == "U"
-        for first, frame in in_chunks(chain([sample], table.frames), rows, skip):
+        for first, frame in split_chunks(chain([sample], table.frames), rows, skip):
+            begins = range(0, len(frame), rows)
             try:
-                data = to_data(table, frame, roles, reading, first, text)
+                data = to_data(table, frame, roles, options, first, text)
             except DataFileError:
-                for begin in range(0, len(frame), rows):  # what comes before the error is wanted
-                    part = frame[begin : begin + rows]
-                    yield to_data(table, part, roles, reading, first + begin, text)
+                for begin in begins:  # yield the chunks before the error
+                    chunk = frame[begin : begin + rows]
+                    yield to_data(table, chunk, roles, options, first + begin, text)
                 raise
             if len(data) <= rows:
                 yield data
-                continue
-            yield from (data.take(slice(k, k + rows)) for k in range(0, len(data), rows))
+            else:
+                yield from (data.take(slice(begin, begin + rows)) for begin in begins)
 
 
-def _text_labels(reading: ReadOptions) -> bool | None:
-    return reading.expected.text_labels if reading.expected else None
+def _has_text_labels(options: ReadOptions) -> bool | None:
+    return options.expected.text_labels if options.expected else None
 
 
-def _describe(table: Table, frame: pl.DataFrame, reading: ReadOptions) -> Roles:
-    columns = describe(frame, table.names, table.declared)
-    roles = choose_roles(columns, reading, table.path, apart=table.apart, decimal=table.decimal,
-                         had_commas=table.had_commas)  # fmt: skip
+def _describe(table: Table, frame: pl.DataFrame, options: ReadOptions) -> Roles:
+    roles = choose_roles(describe_columns(frame, table), table, options)
     roles.notes[:0] = table.notes
     return roles
 
 
-def _choose(table: Table, frame: pl.DataFrame, reading: ReadOptions) -> Roles:
+def _choose_roles(table: Table, frame: pl.DataFrame, options: ReadOptions) -> Roles:
     """Return the roles of the columns, by these rows, or ask."""
-    roles = _describe(table, frame, reading)
+    roles, question = _describe(table, frame, options), ""
     if not roles.features:
-        raise DataFileError(explain_no_features(roles), table.path)
-    if roles.label is None and reading.needs_label:
-        default = "labels are needed here; --label names their column"
-        raise DataFileError(roles.question or default, table.path)
-    if question := ask_decimal(roles.chosen):
+        question = explain_no_features(roles)
+    elif roles.label is None and options.needs_label:
+        question = roles.question or "labels are needed here; --label names their column"
+    else:
+        question = ask_decimal(roles.feature_columns)
+    if question:
         raise DataFileError(question, table.path)
     return roles
 
 
-def _read_whole(
-    stack: ExitStack, path: str | os.PathLike[str], reading: ReadOptions
-) -> tuple[Table, pl.DataFrame]:
-    """Return a table, and all its rows."""
-    table = _open(stack, path, reading, chunked=False)
+def _read_whole(stack: ExitStack, path: Path, options: ReadOptions) -> tuple[Table, pl.DataFrame]:
+    """Return a table and all its rows."""
+    table = _open(stack, path, options, chunked=False)
     frames = list(table.frames)
     if not frames:
         raise DataFileError("there are no examples", table.path)
-    kinds = [set(kinds) for kinds in zip(*(frame.dtypes for frame in frames), strict=True)]
     frame = pl.concat(frames, how="vertical_relaxed") if len(frames) > 1 else frames[0]
-    late = [k for k, found in enumerate(kinds) if len(found) > 1]
-    if late and table.as_text:
-        frame = _as_written(table, frame, late)  # some turned out to hold text after all
+    kinds = zip(*(some.dtypes for some in frames), strict=True)
+    changed = [k for k, dtypes in enumerate(kinds) if len(set(dtypes)) > 1]
+    if changed and table.as_text:
+        frame = _restore_text(table, frame, changed)  # some turned out to hold text after all
     return table, frame
 
 
-def _as_written(table: Table, frame: pl.DataFrame, columns: list[int]) -> pl.DataFrame:
-    """Return a data frame whose columns have text where these are."""
+def _restore_text(table: Table, frame: pl.DataFrame, columns: list[int]) -> pl.DataFrame:
+    """Return a data frame with these columns as they are written."""
     written = table.as_text(columns) if table.as_text else frame
     if len(written) != len(frame):
         raise DataFileError("the file has changed while it was read", table.path)
     return frame.with_columns(written)
 
 
-def _open(
-    stack: ExitStack, path: str | os.PathLike[str], reading: ReadOptions, chunked: bool
-) -> Table:  # fmt: skip
-    """Return the table in a file, which is open as long as the stack.
-
-    What comes in bit for bit is read so in chunks, and copied to disk first where it is not.
-    """
+def _open(stack: ExitStack, path: Path, options: ReadOptions, chunked: bool) -> Table:
+    """Return the table in a file, which stays open until the stack is closed."""
     path = os.fspath(path)
     if os.path.isdir(path):
-        with guarded(path):
-            return _with_own_names(guard(read_folder(path, stack)), reading, "parquet")
+        with convert_errors(path):
+            table = protect(read_folder(path, stack))
+        return _note_header_option(table, options, "parquet")
     source = stack.enter_context(open_source(path))
-    one = FORMATS[reading.format or find_format(source)]
-    table = _read(stack, source, one, reading, chunked)
-    return table if one.name in ("csv", "tsv") else _with_own_names(table, reading, one.name)
+    kind = FORMATS[options.format or find_format(source)]
+    read: Callable[..., Table] = kind.load(kind.reader)
+    arguments: tuple[object, ...]
+    if kind.reads == "file":
+        arguments = (stack.enter_context(source.as_file()), source.name)
+    else:
+        knows_width = kind.name != "libsvm" or options.expected is not None
+        if source.is_live and not (chunked and knows_width):
+            copy = stack.enter_context(source.as_file())
+            source = stack.enter_context(open_source(copy, source.name))
+        arguments = (source, replace(options, format=kind.name))
+    with convert_errors(source.name):
+        table = protect(read(*arguments))
+    return table if kind.name in ("csv", "tsv") else _note_header_option(table, options, kind.name)
 
 
-def _with_own_names(table: Table, reading: ReadOptions, kind: str) -> Table:
-    """Say of a table whose format has its own place for names that an option has no effect."""
-    if reading.header is None:
+def _note_header_option(table: Table, options: ReadOptions, kind: str) -> Table:
+    """Add a note that --header has no effect, for a format with its own place for names."""
+    if options.header is None:
         return table
-    option = "--header" if reading.header else "--no-header"
-    if kind == "excel" and not reading.header:
+    option = "--header" if options.header else "--no-header"
+    if kind == "excel" and not options.header:
         reason = "the first row of a sheet is taken for the names of its columns; save it as CSV"
         raise DataFileError(f"{reason} to use {option}", table.path)
-    note = f"{option} has no effect on {table.path}: only in CSV and TSV, names are a line like any"
-    return replace(table, notes=(*table.notes, f"{note} other"))
-
-
-def _read(
-    stack: ExitStack, source: Source, one: Format, reading: ReadOptions, chunked: bool
-) -> Table:  # fmt: skip
-    read: Callable[..., Table] = one.load(one.reader)
-    if one.reads == "file":
-        file = stack.enter_context(source.file())
-        with guarded(source.name):
-            return guard(read(file, source.name))
-    is_told_width = one.name != "libsvm" or reading.expected is not None
-    if source.is_live and not (chunked and is_told_width):
-        copy = stack.enter_context(source.file())
-        source = stack.enter_context(open_source(copy, source.name))
-    with guarded(source.name):
-        return guard(read(source, replace(reading, format=one.name)))
+    note = f"{option} has no effect on {table.path}: it is for CSV and TSV"
+    return replace(table, notes=(*table.notes, note))
 
 
 # Writing.
 
 
 def find_output_format(path: str, format: str | None = None) -> str:
-    """Return the format to write: the given one, or what the name says."""
+    """Return the format to write: the given one, or that of the file's name."""
     kind = format or format_of(path) or ("csv" if path == STANDARD else None)
     if kind is None or not FORMATS[kind].writer:
         known = ", ".join(end for one in FORMATS.values() for end in one.ends if one.writer)
-        raise ValueError(f"{path}: the name must end in one of {known}, or the format be given.")
-    return str(kind)
+        reason = f"{kind} files can only be read" if kind else "the format is not given"
+        raise ValueError(f"{path}: {reason}; the name must end in one of {known}.")
+    return kind
 
 
-def write_table(path: str | os.PathLike[str], data: Data, format: str | None = None) -> None:
-    """Write a data file, whole or not at all, or refuse if the format cannot hold the data.
+def write_table(path: Path, data: Data, format: str | None = None) -> None:
+    """Write a data file, completely or not at all, or raise an error if data would be lost.
 
-    Numbers and labels are kept to the last bit; names and ids where the format has room for them,
-    as ``FORMATS`` says.
-
-    Parameters
-    ----------
-    path : path
-        The file; ``"-"`` is the standard output.
-    data : Data
-        The examples.
-    format : str, default=None
-        One of ``FORMATS``; by default what the name says, CSV for the standard output.
-
-    Raises
-    ------
-    DataFileError
-        If data would be lost.
+    Numbers and labels are exact; names and ids are kept if the format has room for them. The format
+    is by default that of the file's name, and CSV for ``"-"``, the standard output.
     """
     path = os.fspath(path)
     kind = find_output_format(path, format)
@@ -277,14 +211,13 @@ def write_table(path: str | os.PathLike[str], data: Data, format: str | None = N
 
 
 def check_fit(data: Data, kind: str, path: str) -> None:
-    """Refuse to write what a format cannot hold."""
-    reason = _misfit(data, kind)
-    if reason:
+    """Raise an error if a format cannot hold the data."""
+    if reason := _find_misfit(data, kind):
         raise DataFileError(reason, path)
 
 
-def _misfit(data: Data, kind: str) -> str | None:
-    """Say what a format cannot hold, or would give back as something else."""
+def _find_misfit(data: Data, kind: str) -> str | None:
+    """Return what a format cannot hold, or would give back as something else."""
     X, y, one = data.X, data.y, FORMATS[kind]
     is_frame = isinstance(X, pl.DataFrame)
     if y is not None and y.dtype == object and not one.keeps_cells:
@@ -294,7 +227,7 @@ def _misfit(data: Data, kind: str) -> str | None:
     if y is not None and y.dtype.kind not in "iu" and not one.keeps_words:
         return (f"{kind} has room for labels that are numbers only, got {str(y[0])!r}; "
                 "--encode-labels numbers them")  # fmt: skip
-    if y is not None and y.dtype.kind == "U" and kind in ("csv", "tsv", "arff"):
+    if y is not None and y.dtype.kind == "U" and kind in ("csv", "tsv"):
         wrong = (y != np.char.strip(y)) | np.char.startswith(y, "\ufeff")
         if wrong.any():
             return f"labels must not begin or end with blanks, got {str(y[wrong][0])!r}"
@@ -307,12 +240,12 @@ def _misfit(data: Data, kind: str) -> str | None:
     if kind == "ndjson" and has_infinity:
         return "JSON has no infinity; other formats do"
     if kind.startswith("libopf"):
-        return _misfit_of_libopf(data)
-    return _misfit_of_names(data, kind) if one.keeps_names and kind != "npz" else None
+        return _find_misfit_of_libopf(data)
+    return _find_ambiguous_name(data, kind) if one.keeps_names and kind != "npz" else None
 
 
-def _misfit_of_names(data: Data, kind: str) -> str | None:
-    """Say which name would be read as something else."""
+def _find_ambiguous_name(data: Data, kind: str) -> str | None:
+    """Return which name would be read as something else."""
     features = list(data.feature_names or ())
     if not features:
         return None
@@ -323,21 +256,21 @@ def _misfit_of_names(data: Data, kind: str) -> str | None:
     place = LABEL_NAMES.index(label.lower()) if label.lower() in LABEL_NAMES else None
     for name in features:
         if name.lower() in (ID_NAME, *LABEL_NAMES[:place]):
-            option = quote(name)
+            option = shlex.quote(name)
             return (f"a feature called {name!r} would be read as an id or a label; --drop {option} "
                     f"leaves it out, --label {option} makes it the label")  # fmt: skip
     if kind not in ("csv", "tsv"):
         return None
     if any(name != name.strip() or not name for name in names):
         return "names must not be empty, nor begin or end with blanks"
-    words = set() if data.y is None else {str(label).lower() for label in data.y}
-    known = {name.lower() for name in names} & KNOWN
-    if any(map(is_number, features)) and (not known or known & words):
+    labels = set() if data.y is None else {str(label).lower() for label in data.y}
+    known = {name.lower() for name in names} & KNOWN_NAMES
+    if any(map(is_number, features)) and (not known or known & labels):
         return "names that are numbers could be read as an example"
     return None
 
 
-def _misfit_of_libopf(data: Data) -> str | None:
+def _find_misfit_of_libopf(data: Data) -> str | None:
     X, y, ids = data.X, data.y, data.ids
     with np.errstate(over="ignore"):
         single = X.astype(np.float32)

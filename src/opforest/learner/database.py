@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from opforest._utils.chunks import call_together
+from opforest._utils.chunks import run_parallel
 from opforest._utils.interrupts import defer_interrupts
+from opforest.learner import schema
 from opforest.learner.commit_counter import CommitCounter, read_count
 from opforest.learner.errors import StoreError, wrap_sqlite_errors
 from opforest.learner.file_lock import FileLock, identity_of
-from opforest.learner import schema
 
 T = TypeVar("T")
 
@@ -184,7 +184,7 @@ class Database:
                         self._checker.interrupt()
                 raise
 
-        call_together(run, self._check_pages)
+        run_parallel(run, self._check_pages)
         if failed:
             raise failed.pop()  # no reference cycle may keep the file open
 

@@ -12,7 +12,7 @@ from opforest.estimators.semi_supervised import OPFSemiSupervised
 from opforest.forest.explanation import Explanation, explain
 from opforest.forest.updates.exact import WORTH_TRAINING
 from opforest.forest.updates.report import UpdateReport
-from opforest.learner.rows import Rows, rows_of
+from opforest.learner.rows import rows_of
 from opforest.learner.settings import Settings
 from opforest.learner.store import Row, Snapshot
 from opforest.learner.validation import Array, label_array
@@ -81,7 +81,7 @@ class ModelReplica:
         """
         if self.is_empty:
             return self._new_model().partial_fit(X, y)
-        self.model.forest_.examples.stage(X, np.zeros(len(X), np.int64))
+        self.model.forest_.check_batch(X)
         return None
 
     def learn(
@@ -90,12 +90,12 @@ class ModelReplica:
         """Learn examples with ids larger than all before."""
         if self.is_empty:
             model = self._new_model().partial_fit(X, y) if trained is None else trained
-            model.forest_.examples.count_from(int(ids[-1]) + 1, ids)
+            model.forest_.renumber(int(ids[-1]) + 1, ids)
             self.model, self.counts = model, Counter(y.tolist())
             return model.update_report_
         report, ends = UpdateReport(), np.flatnonzero(np.diff(ids) != 1) + 1
         for run in np.split(np.arange(len(ids)), ends):
-            self.model.forest_.examples.count_from(int(ids[run[0]]))  # ids may have gaps
+            self.model.forest_.renumber(int(ids[run[0]]))  # ids may have gaps
             report = add_reports(report, self._learn_run(X[run[0] : run[-1] + 1], y[run]))
         return report
 
@@ -166,7 +166,9 @@ class ModelReplica:
         forest.renumber(snapshot.next, ids)  # version 0.2 did not save them in the model
         self.model = model
         names = [*model.classes_.tolist(), None]  # the code −1 means no label
-        code = model._seeded().given() if self.settings.semi_supervised else forest.label
+        code = (
+            model.seeded_forest().given_labels() if self.settings.semi_supervised else forest.label
+        )
         times = np.bincount(code % len(names), minlength=len(names)).tolist()
         self.counts = +Counter(dict(zip(names, times, strict=True)))
 
@@ -181,7 +183,7 @@ class ModelReplica:
 
     def predict_proba(self, X: Array) -> tuple[Array, Array, Array]:
         """Return labels, classes and probabilities of the same moment."""
-        learned = self.model._learned()
+        learned = self.model.fitted_forest()
         with learned.read():
             forest, classes = learned
             costs = forest.class_costs(X, len(classes))
@@ -189,7 +191,7 @@ class ModelReplica:
 
     def explain(self, x: Array) -> tuple[Explanation, dict[int, Array]]:
         """Return the path to one example, and the points on the path by id."""
-        learned = self.model._learned()
+        learned = self.model.fitted_forest()
         with learned.read():
             path = explain(learned.forest, learned.classes.tolist(), x[None])
             steps = path.steps if path.rival is None else path.steps + path.rival.steps

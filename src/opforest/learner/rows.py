@@ -68,7 +68,7 @@ class PreparedRows:
         self._known = settings
         self.steps: list[tuple[str, Any]] = []
         if settings.prepared is not None:
-            steps = steps_from_data(settings.prepared)
+            steps = restore_steps(settings.prepared)
             self.steps = [(title, step) for title, step in steps if not isinstance(step, str)]
             if not self.steps:
                 raise ValueError("its preparation has no steps")

@@ -48,6 +48,8 @@ class Session:
     A new store gets the settings that are ``wanted``; an existing one must have those ``required``.
     """
 
+    settings: Settings
+
     def __init__(
         self, path: str, wanted: Settings, metric: Any, required: dict[str, bool | None],
         read_only: bool,

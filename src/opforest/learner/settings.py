@@ -14,7 +14,7 @@ from opforest.learner.database import Database
 from opforest.learner.errors import StoreError
 from opforest.learner.validation import KINDS
 from opforest.persistence.header import from_json, to_json
-from opforest.persistence.pipelines import steps_to_data
+from opforest.persistence.pipelines import dump_steps
 
 PRECISIONS = ("float64", "float32")
 
@@ -97,7 +97,7 @@ class Settings:
             return replace(self, preparation=params)
         steps = getattr(preparation, "steps", [("prepare", preparation)])
         try:
-            prepared = steps_to_data(steps)
+            prepared = dump_steps(steps)
         except NotFittedError:
             raise ValueError(
                 "preparation must be fitted, unless it is an opforest.Preparation, which is fitted "

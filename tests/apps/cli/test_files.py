@@ -16,9 +16,7 @@ from tests.support.data_files import LIBOPF
 
 class TestFiles:
     def test_convert_and_back(self, folder):
-        for path, following in pairwise(
-            ["iris.csv", "a.parquet", "a.arff", "a.npz", "a.tsv", "b.csv"]
-        ):
+        for path, following in pairwise(["iris.csv", "a.parquet", "a.npz", "a.tsv", "b.csv"]):
             run("convert", path, following)
         assert (folder / "b.csv").read_bytes() == (folder / "iris.csv").read_bytes()
         shown = run("convert", "iris.csv", "-", "--to", "tsv").stdout
@@ -40,7 +38,7 @@ class TestFiles:
         for path, following in pairwise(["a.csv", "a.parquet", "a.ndjson", "a.arrow", "b.csv"]):
             run("convert", path, following)
         assert (folder / "b.csv").read_text() == (folder / "a.csv").read_text()
-        for name in ("a.npz", "a.dat", "a.svm", "a.arff"):
+        for name in ("a.npz", "a.dat", "a.svm"):
             options = ("--round", "--encode-labels")
             told = run("convert", "a.csv", name, *options, code=3).stderr
             assert "has no room for features that are text; CSV has" in told
@@ -71,7 +69,7 @@ class TestFiles:
     def test_libopf_files_round_trip(self, folder):
         for name in ("cone-torus", "parkinsons"):
             path = LIBOPF / name / "training.dat"
-            for step in ("a.csv", "a.arff", "a.parquet", "a.opf.txt", "a.npz", "a.dat"):
+            for step in ("a.csv", "a.parquet", "a.opf.txt", "a.npz", "a.dat"):
                 run("convert", path, step)
                 path = step
             original = LIBOPF / name / "training.dat"
@@ -147,7 +145,7 @@ class TestFiles:
         ("convert", "iris.csv", "/dev/full", "--to", "csv"),
         ("convert", "iris.csv", "/dev/full", "--to", "npz"),
         ("convert", "iris.csv", "/dev/full", "--to", "parquet"),
-        ("convert", "iris.csv", "/dev/full", "--to", "arff"),
+        ("convert", "iris.csv", "/dev/full", "--to", "ndjson"),
         ("predict", "model", "iris.csv", "--out", "/dev/full"),
     ],
 )

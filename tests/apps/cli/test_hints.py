@@ -276,8 +276,8 @@ NAMES = ("--label none", "--header", "--no-header")
 
 def hints_in_sources():
     """Yield the texts with options in the modules that give hints about columns."""
-    names = ("io/readers/delimited", "io/tables", "apps/cli/models", "apps/cli/files",
-             "apps/cli/splitting")  # fmt: skip
+    names = ("io/readers/delimited", "io/readers/dialect", "io/tables", "apps/cli/models",
+             "apps/cli/files", "apps/cli/splitting")  # fmt: skip
     modules = [*sorted((SOURCES / "io" / "columns").glob("*.py")), SOURCES / "_utils/numerals.py"]
     modules += [SOURCES / f"{name}.py" for name in names]
     for module in modules:

@@ -72,7 +72,7 @@ class TestPredict:
         (folder / "new.csv").write_text("5,3,1\n")
         assert "expects 4 features" in run("predict", "iris.opforest", "new.csv", code=3).stderr
 
-    @pytest.mark.parametrize("kind", ["parquet", "npz", "arff", "tsv"])
+    @pytest.mark.parametrize("kind", ["parquet", "npz", "ndjson", "tsv"])
     def test_any_format(self, folder, iris, kind):
         write_table(f"test.{kind}", iris.take(slice(75, None)))
         expected = run("predict", "iris.opforest", "test.csv").stdout

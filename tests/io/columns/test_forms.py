@@ -21,7 +21,7 @@ import opforest
 from opforest._utils.numerals import PLAIN, STYLES, Affix, Cells, Form, affix_of, looks_like_number
 from opforest.errors import DataFileError, ModelFileError
 from opforest.io.columns.describe import Column
-from opforest.io.columns.forms import clear, find_forms
+from opforest.io.columns.forms import find_forms, mark_missing
 from opforest.io.columns.table import ReadOptions
 from opforest.io.tables import read_columns, read_table
 
@@ -117,12 +117,12 @@ class TestDecimalMarks:
     @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
     def test_both_are_possible(self, tmp_path, delimiter):
         path = write(tmp_path, table_of(self.AMBIGUOUS, delimiter))
-        with pytest.raises(DataFileError, match=r"'1,000' may be 1000 or 1\. Say --decimal \. if"):
+        with pytest.raises(DataFileError, match=r"'1,000' may be 1000 or 1\. Use --decimal \. if"):
             read_table(path)
         for decimal, factor in ((".", 1), (",", 1000)):
             X = read_table(path, ReadOptions(decimal=decimal)).X[:, 0]
             assert X.tolist() == [int(c.replace(",", "")) / factor for c in self.AMBIGUOUS]
-        assert read_columns(path).columns[0].doubts  # info refuses nothing
+        assert read_columns(path).columns[0].ambiguous_forms  # info refuses nothing
 
     @pytest.mark.parametrize(
         ("delimiter", "other", "factor"), [(",", "3.14", 1), (";", "3.14", 1), (";", "3,14", 1000)]
@@ -328,7 +328,7 @@ def test_every_form_is_read_as_it_was_written(affix, style, hundredths):
     cells = pl.Series([to_text(value) for value in values])
     column = Column(1, "x", cells, form=Form(affix, style))
     assert column.numbers.to_list() == values
-    assert not column.bad.any()
+    assert not column.is_invalid.any()
     assert [float(column.form.to_plain(cell)) for cell in cells] == values
     forms = find_forms(column.words)
     assert any(Column(1, "x", cells, form=form).numbers.to_list() == values for form in forms)
@@ -347,10 +347,10 @@ def test_forms_agree_with_python(cells):
 
 def test_marks_are_cleared_by_type():
     for cells in (["1", "x", " x "], [1.0, 7.0, 7.0], [1, 7, 7]):
-        column = clear(Column(1, "a", pl.Series(cells)), ("x", "7"))
+        column = mark_missing(Column(1, "a", pl.Series(cells)), ("x", "7"))
         assert column.cells.null_count() == 2
     column = Column(1, "a", pl.Series([True, False]))
-    assert clear(column, ("1",)) is column
+    assert mark_missing(column, ("1",)) is column
 
 
 @given(st.dictionaries(st.integers(1, 9), AFFIXES.filter(any)), st.sampled_from(["", ".", ","]),

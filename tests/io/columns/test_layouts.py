@@ -26,9 +26,9 @@ pl = pytest.importorskip("polars")
 PLAIN = "a,b,class\n1,2.5,x\n3,-1e3,y\n"
 
 
-def read(path, content, **reading):
+def read(path, content, **options):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return read_table(path, ReadOptions(**reading))
+    return read_table(path, ReadOptions(**options))
 
 
 class TestLayouts:
@@ -74,7 +74,7 @@ class TestLayouts:
 
     def test_commas_in_quotes_are_read_by_polars(self, tmp_path, monkeypatch):
         rows = "".join(f'"Smith, {k}",{k}.5,{"xy"[k % 2]}\n' for k in range(40))
-        monkeypatch.setattr("opforest.io.readers.delimited.Delimited._slowly", None)
+        monkeypatch.setattr("opforest.io.readers.delimited.Delimited._parse_by_rows", None)
         assert read(tmp_path / "a.csv", "name,a,class\n" + rows).X.shape == (40, 1)
 
     def test_true_and_false_are_numbers(self, tmp_path):
@@ -174,10 +174,10 @@ class TestBadInput:
             ("a,b,class\n1,2,x\n" + '1,"2,x\n' + "1,2,x\n" * 9, "line 3: .*quote is not closed"),
             ('1, "2",x\n' + "1,2,x\n" * 1500 + '1,"2, 3", "y\n', "line 1502: .*is not closed"),
             (b"\x7fELF" + bytes(999), "neither text nor of a known format"),
-            ("<!DOCTYPE html>\n<p>404, sorry</p>\n", "a web page or XML, and no table"),
-            (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n", "a PDF, and no table"),
-            ('[{"a": 1, "class": "x"}, {"a": 2}]', "JSON, of which one object a line is read: jq"),
-            ('{\n  "a": 1\n}\n', "JSON, of which one object a line is read"),
+            ("<!DOCTYPE html>\n<p>404, sorry</p>\n", "a web page or XML, not a table"),
+            (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n", "a PDF, not a table"),
+            ('[{"a": 1, "class": "x"}, {"a": 2}]', "one object per line is read: jq"),
+            ('{\n  "a": 1\n}\n', "JSON, of which only one object per line is read"),
             (b"a,b\n1,\x00\n", "neither text|NUL"),
             ("a,class\n" + "1,x\n2,y\n" * 9000 + "1,x\0\n", "line 18002: .* a NUL byte"),
             ("a,class\n" + "9" * 400 + ",x\n1,y\n", "column 1: column 'a' must hold finite"),
@@ -235,19 +235,17 @@ class TestBadInput:
     @pytest.mark.parametrize("line", ['{"a": 1,', "1,2", "[1]", '{"a": 1} {"a": 2}'])
     def test_lines_that_are_no_objects(self, tmp_path, line):
         content = '{"a": 1, "class": "x"}\n\n' + line + "\n"
-        with pytest.raises(DataFileError, match="line 3: the line must be an object in JSON, got"):
+        with pytest.raises(DataFileError, match="line 3: the line must be a JSON object, got"):
             read(tmp_path / "a.ndjson", content)
 
     def test_archives_of_other_files(self, tmp_path):
         with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
             archive.writestr("data.csv", PLAIN)
-        with pytest.raises(
-            DataFileError, match=r"it holds data\.csv, and no arrays; unpack it first"
-        ):
+        with pytest.raises(DataFileError, match=r"holds data\.csv, but no arrays; unpack it first"):
             read_table(tmp_path / "a.zip")
         with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
             archive.add(tmp_path / "a.zip")
-        with pytest.raises(DataFileError, match="an archive of tar; unpack it first"):
+        with pytest.raises(DataFileError, match="a tar archive; unpack it first"):
             read_table(tmp_path / "a.tar.gz")
 
     def test_indices_of_libsvm(self, tmp_path):

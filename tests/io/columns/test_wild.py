@@ -45,9 +45,9 @@ class TestRealFiles:
         apart = true["has_header"] == "libsvm"
         header = True if name == "iris_sklearn.csv" else None  # its first line is none, really
         label = None if apart else str(true["label_column"])
-        reading = ReadOptions(label=label, header=header, needs_label=True)
+        options = ReadOptions(label=label, header=header, needs_label=True)
         try:
-            data = read_table(WILD / name, reading)
+            data = read_table(WILD / name, options)
         except DataFileError as error:
             told = str(error)
         else:
@@ -148,6 +148,11 @@ class TestTwins:
         with pytest.raises(DataFileError, match=message):
             read_table(tmp_path / "a.csv", ASK)
 
+    def test_none_is_missing_among_numbers_only(self, tmp_path):
+        cells, words = [*PIXELS[0][:-1], "none"], [*WORDS[:-1], "none"]
+        (tmp_path / "a.csv").write_text(table([cells, words, WORDS]))
+        assert [column.missing for column in read_columns(tmp_path / "a.csv").columns] == [1, 0, 0]
+
     def test_nearly_an_id_is_told(self, tmp_path):
         almost = [*range(5000, 5000 + 7 * (N - 1), 7), 5000]
         (tmp_path / "a.csv").write_text(table([almost, *FRACTIONS, WORDS]))
@@ -209,15 +214,15 @@ class TestNoFeatures:
 
 
 @pytest.mark.parametrize(
-    ("reading", "told"),
+    ("options", "told"),
     [
         (ReadOptions(drop=("2-1",)), "2-1 means no columns: the smaller number comes first"),
         (ReadOptions(label="CLASS"), "did you mean 'class'?"),
         (ReadOptions(expected=InputSchema(1, ("A",), True)), "'A'; is 'a' the first of them?"),
     ],
 )
-def test_columns_that_cannot_be_meant(tmp_path, reading, told):
+def test_columns_that_cannot_be_meant(tmp_path, options, told):
     (tmp_path / "a.csv").write_text("a,b,class\n1,2,x\n3,4,y\n")
     with pytest.raises(DataFileError) as caught:
-        read_table(tmp_path / "a.csv", reading)
+        read_table(tmp_path / "a.csv", options)
     assert told in str(caught.value)

@@ -1,4 +1,4 @@
-"""The numbers, labels and ids of a table, exactly or not at all."""
+"""Conversion of columns to features, labels and ids: exact, or an error."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,41 +8,44 @@ import polars as pl
 
 from opforest._utils.interrupts import defer_interrupts
 from opforest.errors import DataFileError
-from opforest.io.columns.describe import MISSING_NUMBER, NUMERIC, Column, describe, listed
-from opforest.io.columns.forms import clear
-from opforest.io.columns.hints import explain_missing, explain_mixed, explain_text, in_likely_form
+from opforest.io.columns.describe import (
+    MISSING_NUMBER,
+    NUMERIC,
+    Column,
+    describe_columns,
+    join_first,
+)
+from opforest.io.columns.forms import mark_missing
+from opforest.io.columns.hints import explain_missing, explain_mixed, explain_text, guess_form
 from opforest.io.columns.roles import Roles
-from opforest.io.columns.table import Array, Data, ReadOptions, Table
+from opforest.io.columns.table import Array, Data, ReadOptions, Table, locate_error
 
-#: Whole numbers from here on are not all floating-point numbers of 64 bits.
+#: Not all integers from here on are float64.
 EXACT = 2.0**53
 
 
 @defer_interrupts  # polars would swallow an interrupt
 def to_data(
-    table: Table, frame: pl.DataFrame, roles: Roles, reading: ReadOptions, first: int = 0,
-    text: bool | None = None,
+    table: Table, frame: pl.DataFrame, roles: Roles, options: ReadOptions, first: int = 0,
+    text_labels: bool | None = None,
 ) -> Data:  # fmt: skip
-    """Return the examples in some rows of a table, the first of which has the number ``first``.
+    """Return the examples in some rows of a table, of which ``first`` is the first.
 
-    ``text`` tells whether labels are text, where that has been decided.
+    ``text_labels`` says whether labels are text, where that has been decided.
     """
-    columns = describe(frame, table.names, table.declared)
+    columns = describe_columns(frame, table)
     chosen = [
-        replace(clear(columns[k], roles.cells.missing), form=roles.columns[k].form)
+        replace(mark_missing(columns[k], roles.cells.missing), form=roles.columns[k].form)
         for k in roles.features
     ]
-    teller = _Teller(table, first)
-    if reading.categories and (roles.text or not reading.lossless):
-        X = _features(chosen, roles, reading, teller)
-    else:
-        X = _numbers(chosen, roles, reading, teller)
+    convert = _Converter(table, roles, options, first)
+    as_frame = options.categories and (roles.text or not options.lossless)
     label = None if roles.label is None else columns[roles.label]
     find = table.find_line
     return Data(
-        X,
-        None if label is None else _labels(label, text, teller, reading.may_lack_labels),
-        None if roles.id is None else _ids(columns[roles.id]),
+        convert.to_frame(chosen) if as_frame else convert.to_array(chosen),
+        None if label is None else convert.to_labels(label, text_labels),
+        None if roles.id is None else _to_ids(columns[roles.id]),
         roles.names,
         None if label is None else label.name,
         None if label is None else label.number,
@@ -53,200 +56,169 @@ def to_data(
 
 
 @dataclass
-class _Teller:
-    """Says where a cell stands."""
-
+class _Converter:
     table: Table
-    first: int
+    roles: Roles
+    options: ReadOptions
+    first: int  #: number of the first row
 
-    def error(self, column: Column, i: int, reason: str) -> DataFileError:
-        find = self.table.find_line
-        line = None if find is None else find(self.first + i)
-        path = self.table.path
-        if line is None:
-            return DataFileError(f"row {self.first + i + 1}: {reason}", path)
-        return DataFileError(reason, path, line, column.number)
+    def _error(self, reason: str) -> DataFileError:
+        return DataFileError(reason, self.table.path)
+
+    def _error_at(self, column: Column, i: int, reason: str) -> DataFileError:
+        table = self.table
+        return locate_error(reason, table.path, self.first + i, table.find_line, column.number)
+
+    # Features.
+
+    def to_array(self, columns: list[Column]) -> Array:
+        """Return the features as an array."""
+        self._check_kinds(columns)
+        series = [_to_bits(column) if column.kind == "boolean" else column.numbers
+                  for column in columns]  # fmt: skip
+        frame = pl.DataFrame([one.alias(str(k)) for k, one in enumerate(series)])
+        if not all(dtype == pl.Float32 for dtype in frame.dtypes):
+            frame = frame.cast(pl.Float64)
+        X = np.ascontiguousarray(frame.to_numpy())
+        X = X if X.flags.writeable else X.copy()
+        if not self.options.allow_missing and not np.isfinite(X).all():
+            raise self._not_finite(X, columns)
+        self._check_exact(X, columns)
+        return X
+
+    def to_frame(self, columns: list[Column]) -> pl.DataFrame:
+        """Return the features in a data frame: numbers as float64, all else as text."""
+        text, lossless = self.roles.text, self.options.lossless
+        # Kinds first, so that text is reported before missing cells.
+        self._check_kinds([column for k, column in enumerate(columns) if k not in text])
+        series = []
+        for k, column in enumerate(columns):
+            if k not in text:
+                cells = pl.Series(self.to_array([column])[:, 0]).fill_nan(None)
+            elif lossless and not column.is_text:
+                raise self._error(f"{column} holds {_name_type(column)}, which would become text; "
+                                  f"--drop {column.option}")  # fmt: skip
+            elif column.is_text and not lossless:
+                cells = column.words
+            else:
+                cells = column.cells.cast(pl.String)
+            series.append(cells.alias(column.name or str(column.number)))
+        return pl.DataFrame(series)
+
+    def _check_kinds(self, columns: list[Column]) -> None:
+        for column in columns:
+            if column.kind not in NUMERIC and column.kind != "empty":
+                raise self._not_numeric(column)
+
+    def _not_numeric(self, column: Column) -> DataFileError:
+        """Return the error about a column that holds no numbers; about all, if it is text."""
+        roles, options, is_new = self.roles, self.options, self.options.expected is None
+        kinds = {one.kind for one in roles.feature_columns}
+        if is_new and not options.categories and kinds & {"category", "text"}:
+            return self._error(explain_text(roles, options))
+        if column.kind in ("other", "date"):
+            return self._error(f"{column} must hold numbers, got {_name_type(column)}; "
+                               f"--drop {column.option}")  # fmt: skip
+        remedy = explain_mixed(column, roles, options) if is_new else ""
+        column = guess_form(column) if is_new else column
+        prefix, suffix = column.form.affix
+        wanted = "" if is_new else ", as in training"
+        wanted += f" such as '{prefix}1{suffix}'" if prefix or suffix else ""
+        i = int(column.is_invalid.arg_max() or 0)
+        reason = f"{column} must hold numbers{wanted}, got {column.cells[i]!r}{remedy}"
+        return self._error_at(column, i, reason)
+
+    def _not_finite(self, X: Array, columns: list[Column]) -> DataFileError:
+        i, k = np.argwhere(~np.isfinite(X))[0].tolist()
+        cell, is_missing = columns[k].cells[i], np.isnan(X)
+        reason = f"{columns[k]} must hold finite numbers, got {'' if cell is None else cell!r}"
+        if missing := [column for k, column in enumerate(columns) if is_missing[:, k].any()]:
+            names = join_first([column.option for column in missing], 20)
+            rows = int(is_missing.any(axis=1).sum())
+            reason += f"; {rows} of {len(X)} rows have missing cells, in {names}: "
+            reason += explain_missing(missing, self.options)
+        return self._error_at(columns[k], i, reason)
+
+    def _check_exact(self, X: Array, columns: list[Column]) -> None:
+        """Raise an error about the first integer that float64 cannot hold."""
+        table = self.table
+        for k in np.flatnonzero((np.abs(X) >= EXACT).any(axis=0) if len(X) else []).tolist():
+            column = columns[k]
+            cells = column.plain if column.is_text else column.cells
+            if cells.dtype.is_float() and table.as_text is not None:
+                written = table.as_text([column.number - 1]).to_series()
+                cells = written[self.first : self.first + len(X)]
+            for i in np.flatnonzero(np.abs(X[:, k]) >= EXACT).tolist():
+                if _is_inexact(cells[i], X[i, k]):
+                    digits = str(cells[i]).strip()
+                    shown = digits if len(digits) < 40 else f"a number of {len(digits)} digits"
+                    reason = f"{column} has {shown}, which float64 cannot hold; if it is an id, "
+                    raise self._error_at(column, i, f"{reason}--drop {column.option} leaves it out")
+
+    # Labels.
+
+    def to_labels(self, column: Column, text: bool | None) -> Array:
+        """Return labels: integers where all are, else text; "" where one may be missing."""
+        dtype = column.cells.dtype
+        if column.is_text:
+            return self._to_labels_from_text(column, text)
+        if not (dtype.is_numeric() or dtype == pl.Boolean) or dtype.is_decimal():
+            raise self._error(f"labels must be text or numbers, and {column} has the type {dtype}")
+        cells = column.cells.cast(pl.Int64) if dtype == pl.Boolean else column.cells
+        missing = cells.is_null() | (cells.is_nan() if cells.dtype.is_float() else False)
+        known = cells.filter(~missing)
+        if missing.any():
+            whole = cells.cast(pl.Int64, strict=False)
+            if self.options.may_lack_labels and (known == known.cast(pl.Int64, strict=False)).all():
+                return np.array(whole.cast(pl.String).fill_null("").to_list(), np.str_)
+            raise self._error_at(column, int(missing.arg_max() or 0), "the label is missing")
+        y = cells.to_numpy()
+        if y.dtype.kind == "f" and not (np.isfinite(y) & (y == np.rint(y))).all():
+            raise self._error(f"labels must be whole numbers or text, got fractions in {column}; "
+                              "--label names another column")  # fmt: skip
+        if len(y) and y.dtype.kind in "uf" and max(abs(float(y.min())), y.max()) >= 2**63:
+            raise self._error(f"labels must be below 2^63, got {y.max()}")
+        labels = y.astype(np.int64)
+        return labels.astype(np.str_) if text else labels
+
+    def _to_labels_from_text(self, column: Column, text: bool | None) -> Array:
+        words = column.cells.cast(pl.String).str.strip_chars().fill_null("")
+        missing = words.str.to_lowercase().is_in(MISSING_NUMBER)
+        if self.options.may_lack_labels and missing.any():
+            return np.array(words.set(missing, "").to_list(), np.str_)
+        if text is None:
+            whole = words.str.contains(r"^[+-]?(0|[1-9]\d{0,17})(\.0*)?$")
+            text = self.table.is_typed or not bool(whole.all())
+        if text:
+            return np.array(words.to_list(), np.str_)
+        numbers = words.str.replace(r"\.0*$", "").cast(pl.Int64, strict=False)
+        if numbers.null_count():
+            i = int(numbers.is_null().arg_max() or 0)
+            reason = f"the label must be a whole number, as all before, got {words[i]!r}"
+            raise self._error_at(column, i, "the label is missing" if missing[i] else reason)
+        return numbers.to_numpy()
 
 
-def _numbers(columns: list[Column], roles: Roles, reading: ReadOptions, teller: _Teller) -> Array:
-    """Return the features as an array."""
-    _check_kinds(columns, roles, reading, teller)
-    series = [_boolean(column) if column.kind == "boolean" else column.numbers
-              for column in columns]  # fmt: skip
-    frame = pl.DataFrame([one.alias(str(k)) for k, one in enumerate(series)])
-    if not all(dtype == pl.Float32 for dtype in frame.dtypes):
-        frame = frame.cast(pl.Float64)
-    X = np.ascontiguousarray(frame.to_numpy())
-    X = X if X.flags.writeable else X.copy()
-    if not reading.allow_missing:
-        _check_finite(X, columns, teller, reading)
-    _check_exact(X, columns, teller)
-    return X
+def _to_bits(column: Column) -> pl.Series:
+    is_true = column.words.str.to_lowercase() == "true" if column.is_text else column.cells
+    return is_true.cast(pl.Float64)
 
 
-def _check_kinds(
-    columns: list[Column], roles: Roles, reading: ReadOptions, teller: _Teller
-) -> None:  # fmt: skip
-    for column in columns:
-        if column.kind not in NUMERIC and column.kind != "empty":
-            raise _no_numbers(column, roles, reading, teller)
-
-
-def _boolean(column: Column) -> pl.Series:
-    if column.is_text:
-        return (column.words.str.to_lowercase() == "true").cast(pl.Float64)
-    return column.cells.cast(pl.Float64)
-
-
-def _no_numbers(
-    column: Column, roles: Roles, reading: ReadOptions, teller: _Teller
-) -> DataFileError:  # fmt: skip
-    """Return the error about a column that holds no numbers; all of them, if it is text."""
-    seen = {roles.columns[k].kind for k in roles.features}
-    is_new = reading.expected is None
-    if is_new and not reading.categories and seen & {"category", "text"}:
-        return DataFileError(explain_text(roles, reading), teller.table.path)
-    if column.kind in ("other", "date"):
-        reason = f"{column} must hold numbers, got {_type(column)}; --drop {column.option}"
-        return DataFileError(reason, teller.table.path)
-    remedy = explain_mixed(column, roles, reading) if is_new else ""
-    column = column if not is_new else in_likely_form(column)
-    i = int(column.bad.arg_max() or 0)
-    before = "" if is_new else ", as in training"
-    reason = f"{column} must hold numbers{before}{_such_as(column)}, got {column.cells[i]!r}"
-    return teller.error(column, i, f"{reason}{remedy}")
-
-
-def _such_as(column: Column) -> str:
-    """Say what stands around the numbers of a column."""
-    prefix, suffix = column.form.affix
-    return f" such as '{prefix}1{suffix}'" if prefix or suffix else ""
-
-
-def _type(column: Column) -> str:
+def _name_type(column: Column) -> str:
     return "dates" if column.kind == "date" else str(column.cells.dtype)
 
 
-def _check_finite(X: Array, columns: list[Column], teller: _Teller, reading: ReadOptions) -> None:
-    if np.isfinite(X).all():
-        return
-    bad = ~np.isfinite(X)
-    missing = [column for k, column in enumerate(columns) if np.isnan(X[:, k]).any()]
-    i, k = (int(place) for place in np.argwhere(bad)[0])
-    cell = columns[k].cells[i]
-    shown = repr("" if cell is None else cell)
-    reason = f"{columns[k]} must hold finite numbers, got {shown}"
-    if missing:
-        names = listed([column.option for column in missing], 20)
-        rows = int(np.isnan(X).any(axis=1).sum())
-        reason += f"; {rows} of {len(X)} rows have missing cells, in {names}: "
-        reason += explain_missing(missing, reading)
-    raise teller.error(columns[k], i, reason)
+def _is_inexact(cell: Any, value: float) -> bool:
+    """Return whether a cell is an integer, and this float has another value."""
+    if not isinstance(cell, str):
+        return isinstance(cell, int) and int(value) != cell
+    digits = cell.strip().lstrip("+-")
+    if not digits.isdecimal() or not digits.isascii():
+        return False
+    return (digits.lstrip("0") or "0") != f"{float(value):.0f}".lstrip("-")
 
 
-def _check_exact(X: Array, columns: list[Column], teller: _Teller) -> None:
-    """Refuse whole numbers that floating point cannot hold."""
-    table = teller.table
-    for k in np.flatnonzero((np.abs(X) >= EXACT).any(axis=0) if len(X) else []).tolist():
-        column = columns[k]
-        cells = column.plain if column.is_text else column.cells
-        if cells.dtype.is_float() and table.as_text is not None:
-            written = table.as_text([column.number - 1]).to_series()
-            cells = written[teller.first : teller.first + len(X)]
-        for i in np.flatnonzero(np.abs(X[:, k]) >= EXACT).tolist():
-            cell = cells[i]
-            if isinstance(cell, str):
-                cell = cell.strip()
-                is_whole = cell.lstrip("+-").isdecimal() and cell.isascii()
-                lost = is_whole and _digits(cell) != f"{float(X[i, k]):.0f}".lstrip("-")
-            else:
-                lost = isinstance(cell, int) and int(X[i, k]) != cell
-            if lost:
-                shown = str(cell) if len(str(cell)) < 40 else f"a number of {len(cell)} digits"
-                reason = f"{column} has {shown}, which float64 cannot hold; if it is an id, "
-                raise teller.error(column, i, f"{reason}--drop {column.option} leaves it out")
-
-
-def _digits(cell: str) -> str:
-    return cell.lstrip("+-").lstrip("0") or "0"
-
-
-def _features(columns: list[Column], roles: Roles, reading: ReadOptions, teller: _Teller) -> Any:
-    """Return the features in a data frame: numbers as float64, all else as text."""
-    series = []
-    numbers = [column for k, column in enumerate(columns) if k not in roles.text]
-    _check_kinds(numbers, roles, reading, teller)  # before one of them is found to have holes
-    for k, column in enumerate(columns):
-        if k in roles.text and reading.lossless and not column.is_text:
-            reason = f"{column} holds {_type(column)}, which would become text; --drop "
-            raise DataFileError(f"{reason}{column.option}", teller.table.path)
-        if k in roles.text and reading.lossless:
-            cells = column.cells.cast(pl.String)  # as it is written
-        elif k in roles.text:
-            cells = column.words if column.is_text else column.cells.cast(pl.String)
-        else:
-            cells = pl.Series(_numbers([column], roles, reading, teller)[:, 0]).fill_nan(None)
-        series.append(cells.alias(column.name or str(column.number)))
-    return pl.DataFrame(series)
-
-
-# Labels and ids.
-
-
-def _labels(column: Column, text: bool | None, teller: _Teller, may_lack: bool) -> Array:
-    """Return labels: whole numbers where all are, else text; ``""`` for one that may be missing."""
-    cells = column.cells
-    if column.is_text:
-        words = cells.cast(pl.String).str.strip_chars().fill_null("")
-        if may_lack and (gone := words.str.to_lowercase().is_in(MISSING_NUMBER)).any():
-            return np.array(words.set(gone, "").to_list(), np.str_)
-        if text is None:
-            text = teller.table.is_typed or not bool(
-                words.str.contains(r"^[+-]?(0|[1-9]\d{0,17})(\.0*)?$").all()
-            )
-        if text:
-            return np.array(words.to_list(), np.str_)
-        whole = words.str.replace(r"\.0*$", "").cast(pl.Int64, strict=False)
-        if whole.null_count():
-            i = int(whole.is_null().arg_max() or 0)
-            reason = "the label is missing"
-            if words[i].lower() not in MISSING_NUMBER:
-                reason = f"the label must be a whole number, as all before, got {words[i]!r}"
-            raise teller.error(column, i, reason)
-        return whole.to_numpy()
-    dtype = cells.dtype
-    if not (dtype.is_numeric() or dtype == pl.Boolean) or dtype.is_decimal():
-        reason = f"labels must be text or numbers, and {column} has the type {dtype}"
-        raise DataFileError(reason, teller.table.path)
-    return _numeric_labels(column, text, teller, may_lack)
-
-
-def _numeric_labels(
-    column: Column, text: bool | None, teller: _Teller, may_lack: bool
-) -> Array:  # fmt: skip
-    cells = column.cells.cast(pl.Int64) if column.cells.dtype == pl.Boolean else column.cells
-    wanting = cells.is_null() | (cells.is_nan() if cells.dtype.is_float() else False)
-    known = cells.filter(~wanting)
-    if wanting.any() and may_lack and (known == known.cast(pl.Int64, strict=False)).all():
-        words = cells.cast(pl.Int64, strict=False).cast(pl.String).fill_null("")
-        return np.array(words.to_list(), np.str_)
-    if wanting.any():
-        raise teller.error(column, int(wanting.arg_max() or 0), "the label is missing")
-    y = cells.to_numpy()
-    path = teller.table.path
-    if y.dtype.kind == "f" and not (np.isfinite(y) & (y == np.rint(y))).all():
-        raise DataFileError(
-            f"labels must be whole numbers or text, got fractions in {column}; --label names "
-            "another column",
-            path,
-        )
-    if len(y) and y.dtype.kind in "uf" and not (abs(float(y.min())) < 2**63 and y.max() < 2**63):
-        raise DataFileError(f"labels must be below 2^63, got {y.max()}", path)
-    whole = y.astype(np.int64)
-    return whole.astype(np.str_) if text else whole
-
-
-def _ids(column: Column) -> Array:
+def _to_ids(column: Column) -> Array:
     cells = column.cells
     if not column.is_text:
         return cells.to_numpy() if cells.dtype.is_numeric() else np.array(cells.cast(pl.String))

@@ -1,108 +1,82 @@
-"""What the columns of a table are: numbers, categories, dates, ids; before any of them is used."""
+"""Columns of a table and their kinds: numbers, categories, dates, ids."""
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from opforest._utils.numerals import NUMBER_LIKE, PLAIN, STYLES, Affix, Form
+from opforest.io.columns.table import Table
 
-#: What stands for a value that is not there, in lower case.
+#: Marks of a missing value, in lower case.
 MISSING = ("", "?", "na", "n/a", "nan", "null")
 
-#: In a column of numbers, this does, too; elsewhere it may be a category.
+#: Those in a column of numbers; elsewhere "none" may be a category.
 MISSING_NUMBER = (*MISSING, "none")
 
-#: With fewer rows than this, nothing is unlikely.
+#: With fewer rows than this, no coincidence is unlikely.
 FEW_ROWS = 10
 
-#: So many cells NumPy counts sooner than polars is called.
+#: Up to this many cells, NumPy counts faster than a call to polars takes.
 FEW_CELLS = 1000
 
-#: A first column of whole numbers of which so many differ is an id, or nearly one.
+#: A first column of integers with at least this fraction of distinct values may be an id.
 NEARLY_ALL = 0.9
 
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity)$"
-WHOLE = r"^[+-]?\d+(\.0*)?$"
 _DATE = (
     r"^\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
     r"|^\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([ T]\d{1,2}:\d{2}(:\d{2})?)?$|^\d{1,2}:\d{2}(:\d{2})?$"
 )
 
-#: Kinds of columns that a model can measure without further ado.
-NUMERIC = ("number", "whole number", "boolean")
+#: Kinds of columns that need no preparation.
+NUMBERS = ("number", "whole number")
+NUMERIC = (*NUMBERS, "boolean")
 
 ID_NAMES = ("id", "ids", "index", "uid", "uuid", "rownames", "row_names")
 
 
 @dataclass
 class Column:
-    """A column of a table.
+    """A column of a table."""
 
-    Attributes
-    ----------
-    number : int
-        Its place, counted from 1.
-    name : str or None
-        Its name.
-    cells : polars.Series
-        What is in it.
-    declared : str
-        The kind that the file declares, "category" or "number"; "" if it does not.
-    form : Form
-        How its numbers are written, if it came as text.
-    doubts : tuple of Form
-        Forms in which all of its cells are numbers, but not the same ones.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from opforest.io.columns.describe import Column
-    >>> column = Column(1, "color", pl.Series(["red", "?", "blue", "red"] * 5))
-    >>> column.kind, column.distinct, column.missing
-    ('category', 2, 5)
-    """
-
-    number: int
+    number: int  #: counted from 1
     name: str | None
     cells: pl.Series
-    declared: str = ""
-    form: Form = PLAIN
-    doubts: tuple[Form, ...] = ()
+    declared: str = ""  #: the kind that the file declares: "category", "number" or ""
+    form: Form = PLAIN  #: how numbers are written in cells of text
+    ambiguous_forms: tuple[Form, ...] = ()  #: forms in which all cells are numbers, but not equal
 
     def __str__(self) -> str:
-        """Return what an error calls it."""
-        numbered = f"column {self.number}"  # a column without a name is called so as well
+        """Return its name in messages."""
+        numbered = f"column {self.number}"  # also the name of a column without one
         return numbered if self.name in (None, numbered) else f"column {self.name!r}"
 
     @property
     def option(self) -> str:
-        """What an option calls it."""
-        return str(self.number) if self.name is None else quote(self.name)
+        """Its name on the command line."""
+        return str(self.number) if self.name is None else shlex.quote(self.name)
 
     @property
     def is_text(self) -> bool:
-        """Whether its cells came as text."""
+        """Whether its cells are text."""
         return self.cells.dtype in (pl.String, pl.Categorical) or self.cells.dtype == pl.Enum
 
     @cached_property
     def words(self) -> pl.Series:
-        """The cells as text without blanks around them; null where one is missing."""
+        """The cells as stripped text; null where missing."""
         text = self.cells.cast(pl.String).str.strip_chars()
         return text.set(text.str.to_lowercase().is_in(MISSING), None)
 
     @cached_property
     def numbers(self) -> pl.Series:
-        """The cells as float64, or float32 if they are; null where there is no number."""
-        if not self.is_text:
-            if self.cells.dtype == pl.Float32:
-                return self.cells
-            return self.cells.cast(pl.Float64, strict=False)
-        return self.plain.cast(pl.Float64, strict=False)
+        """The cells as floats; null where there is no number."""
+        if self.cells.dtype == pl.Float32:
+            return self.cells
+        return (self.plain if self.is_text else self.cells).cast(pl.Float64, strict=False)
 
     @cached_property
     def plain(self) -> pl.Series:
@@ -111,26 +85,25 @@ class Column:
         if form == PLAIN:
             return text.set(~text.str.contains(NUMBER), None)
         style = STYLES[form.style]
-        proper = text.set(~text.str.contains(form.pattern), None)
-        bare = proper.str.replace(form.pattern, "${sign}${inner}${number}")
+        matching = text.set(~text.str.contains(form.pattern), None)
+        bare = matching.str.replace(form.pattern, "${sign}${inner}${number}")
         for mark in style.groups:
             bare = bare.str.replace_all(mark, "", literal=True)
         return bare.str.replace(style.decimal, ".", literal=True).str.replace("[dD]", "e")
 
     @cached_property
-    def disguised(self) -> pl.Series:
-        """The cells that are numbers by the form of the column only."""
-        plain = self.words.str.contains(NUMBER)
-        return self.words.filter(self.numbers.is_not_null() & ~plain)
+    def formatted(self) -> pl.Series:
+        """The cells that are numbers only in the form of the column."""
+        return self.words.filter(self.numbers.is_not_null() & ~self.words.str.contains(NUMBER))
 
     @cached_property
-    def bad(self) -> pl.Series:
-        """Tell which cells are neither numbers nor missing."""
-        if not self.is_text:  # bare numbers mean something else than those of a form
+    def is_invalid(self) -> pl.Series:
+        """Whether each cell is neither a number nor missing."""
+        if not self.is_text:  # a bare number has not the unit of the column
             is_bare = self.form.affix != Affix()
             return self.cells.is_not_null() & pl.repeat(is_bare, len(self.cells), eager=True)
-        words = self.words.is_not_null() & (self.words.str.to_lowercase() != "none")
-        return (words & self.numbers.is_null()).fill_null(False)
+        known = self.words.is_not_null() & (self.words.str.to_lowercase() != "none")
+        return (known & self.numbers.is_null()).fill_null(False)
 
     @cached_property
     def kind(self) -> str:
@@ -138,19 +111,23 @@ class Column:
         dtype = self.cells.dtype
         if self.cells.null_count() == len(self.cells):
             return "empty"
-        if not self.is_text and self.form.affix != Affix():
+        if self.is_text:
+            return self._find_kind_of_text()
+        if self.form.affix != Affix():
             return "mixed"
         if dtype == pl.Boolean:
             return "boolean"
         if dtype.is_integer():
             return "whole number"
-        if dtype.is_float():
-            return "whole number" if _is_whole(self.cells.to_numpy()) else "number"
-        if dtype.is_temporal():
-            return "date"
-        return self._kind_of_text() if self.is_text else "other"
+        if dtype.is_float():  # NumPy is much faster where there are many columns and few rows
+            known = self.cells.to_numpy()
+            known = known[~np.isnan(known)]
+            parts = (known[:100], known)
+            is_whole = len(known) and all((part == part.round()).all() for part in parts)
+            return "whole number" if is_whole else "number"
+        return "date" if dtype.is_temporal() else "other"
 
-    def _kind_of_text(self) -> str:
+    def _find_kind_of_text(self) -> str:
         words = self.words.drop_nulls()
         if len(words) == 0:
             return "empty"
@@ -160,19 +137,19 @@ class Column:
             words.str.to_lowercase().is_in(["true", "false"]).all()
         ):
             return "boolean"
-        if not self.bad.any():
+        if not self.is_invalid.any():
             known = self.numbers.drop_nulls()
             is_whole = self.form.affix == Affix() and len(known) and (known == known.round()).all()
             return "whole number" if is_whole else "number"
         if 2 * int(words.str.contains(NUMBER_LIKE).sum()) >= len(words) or self.declared:
             return "mixed"
-        if bool(words.head(20).str.contains(_DATE).all()) and words.str.contains(_DATE).all():
+        if matches_all(words, _DATE):
             return "date"
         return "category" if len(words) < FEW_ROWS or 2 * self.distinct <= len(words) else "text"
 
     @cached_property
     def distinct(self) -> int:
-        """The number of different values."""
+        """The number of distinct values."""
         cells = self.words if self.is_text else self.cells
         if cells.dtype.is_numeric() and len(cells) <= FEW_CELLS and not cells.null_count():
             return len(np.unique(cells.to_numpy()))
@@ -180,92 +157,95 @@ class Column:
 
     @cached_property
     def missing(self) -> int:
-        """The number of cells that are missing."""
-        cells = self.words if self.is_text else self.cells
-        if cells.dtype.is_float():
-            return int(np.isnan(cells.to_numpy()).sum())  # null is NaN there
-        return cells.null_count()
+        """The number of missing cells."""
+        if self.is_text:  # "none" is missing among numbers
+            return (self.numbers if self.kind in NUMBERS else self.words).null_count()
+        if self.cells.dtype.is_float():
+            return int(np.isnan(self.cells.to_numpy()).sum())  # null is NaN there
+        return self.cells.null_count()
 
     @cached_property
-    def why_id(self) -> str:
-        """Why it looks like an id; empty if it does not."""
-        n = len(self.cells)
-        named = self.name is not None and self.name.lower() in ID_NAMES
-        if named and (n < FEW_ROWS or self.distinct == n - self.missing):
-            return "called so"
-        if n < FEW_ROWS or self.missing:
-            return ""
-        if self.kind == "whole number":
-            whole = self.numbers
-            if _steps_by_one(whole):
-                return "running numbers"
-            if self.number == 1 and self.distinct == n:
-                return "whole numbers in the first column, no two the same"
-        if self.kind == "text" and self.distinct == n:
-            return "text, no two the same"
-        return ""
+    def id_reason(self) -> str:
+        """Why it looks like an id, by the first of ``ID_RULES`` that applies; else ""."""
+        return next((reason for reason, rule in ID_RULES.items() if rule(self)), "")
+
+    @property
+    def has_many_rows(self) -> bool:
+        """Whether there are enough rows to judge by its values."""
+        return len(self.cells) >= FEW_ROWS
 
     @property
     def is_nearly_id(self) -> bool:
-        """Whether it may be an id all the same: too many values in the first column."""
-        n = len(self.cells)
+        """Whether it may be an id though no rule applies: a first column of distinct integers."""
         return (
-            self.number == 1 and n >= FEW_ROWS and not self.why_id
-            and self.kind == "whole number" and self.distinct >= NEARLY_ALL * n
+            self.number == 1 and self.has_many_rows and not self.id_reason
+            and self.kind == "whole number" and self.distinct >= NEARLY_ALL * len(self.cells)
         )  # fmt: skip
 
     @property
     def may_be_label(self) -> bool:
-        """Whether it may be taken for the label though nothing says so."""
-        is_one = len(self.cells) >= FEW_ROWS and self.distinct < 2
-        kinds = ("category", "boolean", "whole number")
-        may = self.kind in kinds or self.form != PLAIN
-        return may and self.has_classes and not is_one
+        """Whether it looks like a label, whatever its name."""
+        is_discrete = self.kind in ("category", "boolean", "whole number") or self.form != PLAIN
+        return is_discrete and self.has_classes and not (self.has_many_rows and self.distinct < 2)
 
     @property
     def has_classes(self) -> bool:
-        """Whether its values come again."""
-        n = len(self.cells)
-        if self.why_id or self.kind in ("date", "empty", "other"):
+        """Whether its values repeat."""
+        if self.id_reason or self.kind in ("date", "empty", "other"):
             return False
-        return n < FEW_ROWS or 2 * self.distinct <= n
+        return not self.has_many_rows or 2 * self.distinct <= len(self.cells)
 
 
-def _is_whole(cells: npt.NDArray[np.floating[Any]]) -> bool:
-    """Tell whether all numbers are whole, and there is one.
-
-    By NumPy: a call of polars takes much longer where there are many columns and few rows.
-    """
-    known = cells[~np.isnan(cells)]
-    head = known[:100]
-    return len(known) > 0 and bool((head == head.round()).all() and (known == known.round()).all())
+# Rules for ids.
 
 
-def _steps_by_one(numbers: pl.Series) -> bool:
-    first, last = numbers[0], numbers[-1]
-    if first is None or last is None or abs(last - first) != len(numbers) - 1:
+def _has_id_name(column: Column) -> bool:
+    if (column.name or "").lower() not in ID_NAMES:
+        return False
+    return not column.has_many_rows or column.distinct == len(column.cells) - column.missing
+
+
+def _is_running(column: Column) -> bool:
+    if not column.has_many_rows or column.missing or column.kind != "whole number":
+        return False
+    numbers = column.numbers
+    if abs(numbers[-1] - numbers[0]) != len(numbers) - 1:
         return False
     return bool((numbers.diff().drop_nulls().abs() == 1).all())
 
 
-def describe(
-    frame: pl.DataFrame, names: Sequence[str] | None, declared: Mapping[int, str]
-) -> list[Column]:
-    """Return the columns of a data frame; their names are those given."""
+def _is_unique(column: Column, kind: str) -> bool:
+    return (
+        column.has_many_rows and not column.missing and column.kind == kind
+        and column.distinct == len(column.cells)
+    )  # fmt: skip
+
+
+#: Reasons to take a column for an id, in order.
+ID_RULES = {
+    "called so": _has_id_name,
+    "running numbers": _is_running,
+    "whole numbers in the first column, no two the same": lambda column: (
+        column.number == 1 and _is_unique(column, "whole number")
+    ),
+    "text, no two the same": lambda column: _is_unique(column, "text"),
+}
+
+
+def matches_all(words: pl.Series, pattern: str) -> bool:
+    """Return whether all cells match a pattern; the first ones are cheap to check."""
+    return all(bool(part.str.contains(pattern).all()) for part in (words.head(20), words))
+
+
+def describe_columns(frame: pl.DataFrame, table: Table) -> list[Column]:
+    """Return the columns in some rows of a table."""
     return [
-        Column(k + 1, None if names is None else names[k], cells, declared.get(k, ""))
+        Column(k + 1, table.names[k] if table.names else None, cells, table.declared.get(k, ""))
         for k, cells in enumerate(frame.iter_columns())
     ]
 
 
-def quote(word: str) -> str:
-    """Return a word as a shell takes it."""
-    import shlex
-
-    return shlex.quote(word)
-
-
-def listed(items: Sequence[object], most: int = 8) -> str:
-    """Return some of the items, and how many more there are."""
+def join_first(items: Sequence[object], most: int = 8) -> str:
+    """Return the first items as text, and the number of the others."""
     shown = ", ".join(map(str, items[:most]))
     return shown if len(items) <= most else f"{shown} and {len(items) - most} more"

@@ -1,4 +1,4 @@
-"""Examples out of a file, whatever its format, and how a file is to be read."""
+"""Tables and the examples read from them, whatever the file format; options for reading."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,61 +11,39 @@ from opforest._utils.numerals import Cells
 from opforest.errors import DataFileError
 
 Array = npt.NDArray[Any]
+FindLine = Callable[[int], int | None]  #: returns the line of a row in a text file, if known
 
-#: Rows in a chunk, unless told otherwise.
+#: Default number of rows in a chunk.
 ROWS = 4096
+
+
+def locate_error(
+    reason: str, path: str, row: int, find_line: FindLine | None, column: int | None
+) -> DataFileError:
+    """Return an error with the line and column of a cell, or the row if there are no lines."""
+    line = None if find_line is None else find_line(row)
+    if line is None:
+        return DataFileError(f"row {row + 1}: {reason}", path)
+    return DataFileError(reason, path, line, column)
 
 
 @dataclass(frozen=True)
 class Data:
-    """Examples, and what is known of them.
+    """Examples from a file."""
 
-    Attributes
-    ----------
-    X : array of shape (n, d), or polars.DataFrame
-        The features, float64 or float32; NaN where one is missing. A data frame where
-        ``Reading.categories`` asks for columns of text as well.
-    y : array of shape (n,) or None
-        The labels, int64 or strings.
-    ids : array of shape (n,) or None
-        Names or numbers of the examples.
-    feature_names : tuple of str or None
-        The names of the features.
-    label_name : str or None
-        The name of the column with the labels.
-    label_column : int or None
-        Which column the labels came from, counted from 1.
-    find_line : callable or None
-        ``find_line(i)`` returns the line of a text file that example i came from, None if unknown.
-    layout : dict
-        Where features and label stand, for a file whose columns have no names.
-    notes : tuple of str
-        What was decided without being told.
-
-    Examples
-    --------
-    >>> from opforest.io.columns.table import Data
-    >>> data = Data(np.array([[0.0], [1.0]]), np.array(["no", "yes"]))
-    >>> len(data), data.take([1]).y.tolist()
-    (2, ['yes'])
-    """
-
-    X: Any
-    y: Array | None = None
-    ids: Array | None = None
+    X: Any  #: features: float64 or float32, NaN where missing; a polars.DataFrame if some are text
+    y: Array | None = None  #: labels, int64 or strings
+    ids: Array | None = None  #: names or numbers of the examples
     feature_names: tuple[str, ...] | None = None
     label_name: str | None = None
-    label_column: int | None = None
-    find_line: Callable[[int], int | None] | None = field(default=None, compare=False)
-    layout: dict[str, Any] | None = None
-    notes: tuple[str, ...] = ()
+    label_column: int | None = None  #: counted from 1
+    find_line: FindLine | None = field(default=None, compare=False)  #: by index of the example
+    layout: dict[str, Any] | None = None  #: the columns of features and label, for similar files
+    notes: tuple[str, ...] = ()  #: decisions made without an option
 
     def error_at(self, i: int, reason: str, path: str) -> DataFileError:
-        """Return the error that says what is wrong with the label of example i."""
-        line = None if self.find_line is None else self.find_line(i)
-        if line is None:
-            return DataFileError(f"row {i + 1}: {reason}", path)
-        return DataFileError(reason, path, line, self.label_column)
+        """Return the error that the label of example i is wrong."""
+        return locate_error(reason, path, i, self.find_line, self.label_column)
 
     def __len__(self) -> int:
         """Return the number of examples."""
@@ -74,27 +52,25 @@ class Data:
     def take(self, index: npt.ArrayLike | slice) -> Self:
         """Return some of the examples."""
         chosen = index if isinstance(index, slice) else np.asarray(index)
-        parts = {
-            name: None if part is None else part[chosen]
-            for name, part in (("y", self.y), ("ids", self.ids))
-        }
         find_line = self.find_line
-        if find_line is not None:
-            parts["find_line"] = lambda i: find_line(  # type: ignore[assignment]
-                int(np.arange(len(self))[chosen][i])
-            )
-        return replace(self, X=self.X[chosen], **parts)  # type: ignore[arg-type]
+        return replace(
+            self,
+            X=self.X[chosen],
+            y=None if self.y is None else self.y[chosen],
+            ids=None if self.ids is None else self.ids[chosen],
+            find_line=find_line and (lambda i: find_line(int(np.arange(len(self))[chosen][i]))),
+        )
 
 
 class InputSchema(NamedTuple):
-    """What a model expects of data."""
+    """The input that a model expects."""
 
     n_features: int
     names: tuple[str, ...] | None = None  #: of the features
     text_labels: bool | None = None  #: whether classes are strings
-    layout: dict[str, Any] | None = None  #: of the columns it was trained on
+    layout: dict[str, Any] | None = None  #: of the columns of the training data
     text: frozenset[int] = frozenset()  #: the features that hold text
-    cells: Cells = Cells()  #: how its cells were read
+    cells: Cells = Cells()  #: how the cells of the training data were read
 
 
 @dataclass(frozen=True)
@@ -156,89 +132,62 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class Table:
-    """A table that is being read, whatever its format.
+    """A table that is being read, whatever its format."""
 
-    Attributes
-    ----------
-    path : str
-        What errors call the file.
-    names : tuple of str or None
-        What it calls its columns.
-    frames : iterator of polars.DataFrame
-        The cells, some rows at a time; columns are called by their index.
-    apart : tuple of (int or None, int or None), or ()
-        The columns of label and id, where the format has places of their own for them.
-    declared : dict of int to str
-        The kinds of columns that the file declares: "category" or "number".
-    is_typed : bool
-        Whether text that looks like a number is text.
-    find_line : callable or None
-        ``find_line(row)`` returns the line of a row, counted from 0, in a text file.
-    as_text : callable or None
-        ``as_text(columns)`` returns these columns of the whole file in a data frame, as they are
-        written; None if they are cells of a type anyway, or cannot be read again.
-    decimal : str
-        The decimal mark that cells have, where the whole file says so; else "".
-    had_commas : bool
-        Whether decimal commas have been made points.
-    notes : tuple of str
-        What was decided without being told.
-    """
-
-    path: str
-    names: tuple[str, ...] | None
-    frames: Iterator[Any]
-    apart: tuple[Any, ...] = ()
-    declared: Mapping[int, str] = field(default_factory=dict)
-    is_typed: bool = True
-    find_line: Callable[[int], int | None] | None = None
+    path: str  #: the name of the file in errors
+    names: tuple[str, ...] | None  #: of the columns
+    frames: Iterator[Any]  #: polars.DataFrames of some rows; columns are named by their index
+    fixed_roles: tuple[int | None, int | None] | None = None  #: label and id, by format
+    declared: Mapping[int, str] = field(default_factory=dict)  #: kinds: "category" or "number"
+    is_typed: bool = True  #: whether text that looks like a number is text
+    find_line: FindLine | None = None  #: by row, counted from 0
+    #: Reads columns of the whole file as they are written; None if cells have types or are gone.
     as_text: Callable[[Sequence[int]], Any] | None = None
-    decimal: str = ""
-    had_commas: bool = False
-    notes: tuple[str, ...] = ()
+    decimal: str = ""  #: the decimal mark, if the whole file shows it
+    had_commas: bool = False  #: whether decimal commas have been replaced by points
+    notes: tuple[str, ...] = ()  #: decisions made without an option
 
 
 def join(parts: Sequence[Data]) -> Data:
     """Return the examples of all parts, which have the same columns."""
-
-    def together(arrays: Iterable[Array | None]) -> Array | None:
-        found = [array for array in arrays if array is not None]
-        return np.concatenate(found) if len(found) == len(parts) else None
-
     if len(parts) == 1:
         return parts[0]
     if hasattr(parts[0].X, "columns"):
         import polars as pl
 
-        X = pl.concat(
-            [part.X.rename(dict(zip(part.X.columns, parts[0].X.columns, strict=True)))
-             for part in parts], how="vertical_relaxed",
-        )  # fmt: skip
+        names = parts[0].X.columns
+        frames = [part.X.rename(dict(zip(part.X.columns, names, strict=True))) for part in parts]
+        X = pl.concat(frames, how="vertical_relaxed")
     else:
         X = np.concatenate([part.X for part in parts])
-    y, ids = (together(getattr(part, name) for part in parts) for name in ("y", "ids"))
-    return replace(parts[0], X=X, y=y, ids=ids, find_line=None)
+    ys, ids = [part.y for part in parts], [part.ids for part in parts]
+    return replace(parts[0], X=X, y=_concatenate(ys), ids=_concatenate(ids), find_line=None)
 
 
-def in_chunks(parts: Iterable[Any], size: int, skip: int) -> Iterator[tuple[int, Any]]:
-    """Yield data frames, each with the number of its first row, and leave out the first rows.
+def _concatenate(arrays: Sequence[Array | None]) -> Array | None:
+    known = [array for array in arrays if array is not None]
+    return np.concatenate(known) if len(known) == len(arrays) else None
 
-    A frame has ``size`` rows or a multiple of that, what there is without waiting for more; only
+
+def split_chunks(parts: Iterable[Any], size: int, skip: int) -> Iterator[tuple[int, Any]]:
+    """Yield data frames, each with the number of its first row, after the first ``skip`` rows.
+
+    A frame has a multiple of ``size`` rows, as many as are there without waiting for more; only
     the last one may have others.
     """
     rest, row, most = None, 0, size * max(1, ROWS // size)
     try:
         for part in parts:
             rest = part if rest is None or len(rest) == 0 else _stack(rest, part)
-            left_out = max(0, min(skip - row, len(rest)))
-            rest, row = rest[left_out:], row + left_out
+            skipped = max(0, min(skip - row, len(rest)))
+            rest, row = rest[skipped:], row + skipped
             whole = len(rest) // size * size
             for begin in range(0, whole, most):
                 yield row + begin, rest[begin : min(begin + most, whole)]
             rest, row = rest[whole:], row + whole
     except DataFileError:
         if rest is not None and len(rest):
-            yield row, rest  # what comes before the error is wanted
+            yield row, rest  # the rows before the error
         raise
     if rest is not None and len(rest):
         yield row, rest
@@ -248,7 +197,6 @@ def _stack(one: Any, other: Any) -> Any:
     """Return two data frames as one; a column that is text in one of them is text."""
     import polars as pl
 
-    words = [name for name, kind in one.schema.items() if kind != other.schema[name]]
-    return one.with_columns(pl.col(words).cast(pl.String)).vstack(
-        other.with_columns(pl.col(words).cast(pl.String))
-    )
+    differing = [name for name, kind in one.schema.items() if kind != other.schema[name]]
+    as_text = pl.col(differing).cast(pl.String)
+    return one.with_columns(as_text).vstack(other.with_columns(as_text))

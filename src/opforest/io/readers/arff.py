@@ -1,38 +1,34 @@
-"""ARFF, dense and sparse.
+"""ARFF files with dense rows.
 
-SciPy's reader knows neither text nor sparse rows and no lines in its errors, and liac-arff is
-no longer kept, so these few lines are ours.
+SciPy's reader knows neither text nor line numbers, and liac-arff is no longer maintained.
 """
 
 import re
 from array import array
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from opforest.errors import DataFileError
 from opforest.io.columns.describe import MISSING_NUMBER, NUMBER
-from opforest.io.columns.table import Data, ReadOptions, Table
+from opforest.io.columns.table import ReadOptions, Table
 from opforest.io.readers.delimited import decode
-from opforest.io.readers.frames import to_frame
 from opforest.io.source import Source
 
 _QUOTED = r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\""
 _ATTRIBUTE = re.compile(rf"@attribute\s+(?:{_QUOTED}|(\S+))\s+(.+)$", re.IGNORECASE)
 _CELL = re.compile(rf"\s*(?:{_QUOTED}|([^,'\"]*?))\s*(,|$)")
-_SPARSE = re.compile(rf"\s*(\d{{1,9}})\s+(?:{_QUOTED}|([^,'\"\s]+))\s*(?:,|$)")
-_SIMPLE = re.compile(r"[A-Za-z0-9_.+-]+$", re.ASCII)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
-_WHOLE, _LEADING_ZERO = r"^(\+?0|[+-]?[1-9]\d{0,17})$", r"^[+-]*0\d"
-
-#: Whole numbers of more digits than a float holds; as ids they must stay as written.
-_LONG = r"^[+-]?\d{16,}$"
 _NUMERIC = ("numeric", "real", "integer")
+_WHOLE = r"^(\+?0|[+-]?[1-9]\d{0,17})$"
 
-#: Rows that are made a data frame at a time.
+#: Numbers that stay as written: 007 may be a label, and more digits than a float holds an id.
+_NOT_FLOAT = r"^[+-]*0\d|^[+-]?\d{16,}$"
+
+#: Rows of a data frame.
 SOME = 2048
 
 Lines = Iterator[tuple[int, str]]  #: with their numbers
@@ -42,16 +38,16 @@ class Attribute(NamedTuple):
     """A column as the header declares it."""
 
     name: str
-    values: list[str] | None  #: of a nominal one
+    values: list[str] | None  #: of a nominal attribute
     is_text: bool
 
 
-def read_arff(source: Source, reading: ReadOptions) -> Table:
+def read_arff(source: Source, options: ReadOptions) -> Table:
     """Return the table in an ARFF file."""
     file = Arff(source)
 
     def as_text(columns: Sequence[int]) -> pl.DataFrame:
-        with source.again() as fresh:
+        with source.reopen() as fresh:
             frames = Arff(fresh, is_text=True).frames()
             return pl.concat([frame[:, list(columns)] for frame in frames])
 
@@ -64,190 +60,125 @@ def read_arff(source: Source, reading: ReadOptions) -> Table:
 
 
 class Arff:
-    """A table in ARFF, read some rows at a time; ``is_text`` says that all cells stay text."""
+    """An ARFF file, read some rows at a time; ``is_text`` keeps all cells as text."""
 
     def __init__(self, source: Source, is_text: bool = False) -> None:
         self.name, self.is_live = source.name, source.is_live
-        numbered = enumerate(source.text(), 1)
-        self._numbered = ((i, decode(line, i, self.name)) for i, line in numbered)
-        self.attributes = _read_header(self._numbered, self.name)
+        lines = enumerate(source.open_text(), 1)
+        self._numbered = ((i, decode(line, i, self.name)) for i, line in lines)
+        self.attributes = self._read_header()
         self._lines = array("q")  # of each row
         self._numeric = [] if is_text or self.is_live else [
             k for k, one in enumerate(self.attributes) if not one.is_text]  # fmt: skip
 
     def frames(self) -> Iterator[pl.DataFrame]:
-        """Yield the cells: numbers where all of a column are, and text elsewhere.
+        """Yield the cells, as numbers where all cells of a column are, and else as text.
 
-        Which columns are numbers is decided by the first rows. Where others turn up later, they
-        are text there, and whoever joins the parts makes text of the column.
+        The first rows decide which columns are numbers; where later rows have text, they are text.
         """
-        rows = _rows(self._numbered, self.attributes, self.name, self._lines)
+        rows = self._rows()
         kinds: dict[int, Any] | None = None
         while some := list(islice(rows, 1 if self.is_live else SOME)):
-            numbers = _numbers(some, self._numeric if kinds is None else [*kinds])
+            numbers = _to_numbers(some, self._numeric if kinds is None else list(kinds))
             if kinds is None:
                 kinds = {k: series.dtype for k, series in numbers.items()}
-            same = {k: _as(series, kinds[k]) for k, series in numbers.items()}
+            same = {k: series.cast(kinds[k]) for k, series in numbers.items()
+                    if kinds[k] in (series.dtype, pl.Float64)}  # fmt: skip
             yield pl.DataFrame([
-                pl.Series(str(k), column, dtype=pl.String) if same.get(k) is None
-                else same[k].alias(str(k))
-                for k, column in enumerate(zip(*some, strict=True))
+                same[k].alias(str(k)) if k in same else pl.Series(str(k), cells, dtype=pl.String)
+                for k, cells in enumerate(zip(*some, strict=True))
             ])  # fmt: skip
 
     def find_line(self, row: int) -> int | None:
         """Return the line of a row, counted from 0, as far as the file has been read."""
         return self._lines[row] if row < len(self._lines) else None
 
+    def _error(self, reason: str, line: int, column: int | None = None) -> DataFileError:
+        return DataFileError(reason, self.name, line, column)
 
-def _as(series: pl.Series, kind: Any) -> Any:
-    """Return numbers as those of a kind; None if fractions are to be whole numbers."""
-    if series.dtype == kind:
-        return series
-    return series.cast(kind) if kind == pl.Float64 else None
+    def _read_header(self) -> list[Attribute]:
+        attributes: list[Attribute] = []
+        for line, content in self._numbered:
+            content = content.strip()
+            keyword = content.split(None, 1)[0].lower() if content else ""
+            if keyword == "@data":
+                if not attributes:
+                    raise self._error("@data must follow attributes, but there are none", line)
+                return attributes
+            if keyword == "@attribute":
+                attributes.append(self._parse_attribute(content, line))
+            elif keyword != "@relation" and not keyword.startswith("%") and content:
+                raise self._error(f"a line of the header cannot be read: {content!r}", line)
+        raise DataFileError("there is no line @data", self.name)
 
-
-def _numbers(rows: list[list[str]], columns: list[int]) -> dict[int, pl.Series]:
-    """Return those of the columns that hold numbers, and cells that are missing, but no text.
-
-    All their cells are looked at together: there may be many columns, and each call takes its time.
-    """
-    if not columns:
-        return {}
-    shape = len(rows), len(columns)
-    cells = pl.Series([row[k] for row in rows for k in columns], dtype=pl.String)
-
-    def table(cells: pl.Series) -> Any:
-        return np.asfortranarray(cells.to_numpy().reshape(shape))
-
-    is_missing = table(cells.str.to_lowercase().is_in(MISSING_NUMBER))
-    is_whole, is_number = table(cells.str.contains(_WHOLE)), table(cells.str.contains(NUMBER))
-    has_zeros = table(cells.str.contains(_LEADING_ZERO)).any(axis=0)  # 007 may be a label
-    is_long = table(cells.str.contains(_LONG)).any(axis=0)
-    whole = (is_whole | is_missing).all(axis=0) & is_whole.any(axis=0)
-    real = (is_number | is_missing).all(axis=0) & is_number.any(axis=0) & ~(has_zeros | is_long)
-    values = {
-        kind: table(cells.set(pl.Series(~chosen.ravel()), None).cast(kind, strict=False)
-                    .fill_null(0))
-        for kind, chosen in ((pl.Int64, is_whole), (pl.Float64, is_number))
-    }  # fmt: skip
-    found = {}
-    for place in np.flatnonzero(whole | real).tolist():
-        series = pl.Series(values[pl.Int64 if whole[place] else pl.Float64][:, place])
-        gaps = is_missing[:, place]
-        found[columns[place]] = series.set(pl.Series(gaps), None) if gaps.any() else series
-    return found
-
-
-def _read_header(numbered: Lines, path: str) -> list[Attribute]:
-    attributes: list[Attribute] = []
-    for line, content in numbered:
-        content = content.strip()
-        keyword = content.split(None, 1)[0].lower() if content else ""
-        if keyword == "@data":
-            if not attributes:
-                raise DataFileError("@data must follow attributes, but there are none", path, line)
-            return attributes
-        if keyword == "@attribute":
-            attributes.append(_attribute(content, path, line))
-        elif keyword != "@relation" and not keyword.startswith("%") and content:
-            raise DataFileError(f"a line of the header cannot be read: {content!r}", path, line)
-    raise DataFileError("there is no line @data", path)
-
-
-def _attribute(content: str, path: str, line: int) -> Attribute:
-    found = _ATTRIBUTE.match(content)
-    if not found:
-        raise DataFileError("@attribute must have a name and a type", path, line)
-    name, kind = _text_of(found.groups()[:3]), found[4].strip()
-    if kind.startswith("{") and kind.endswith("}"):
-        return Attribute(name, _split(kind[1:-1], path, line), True)
-    kind = kind.split()[0].lower()
-    if kind not in (*_NUMERIC, "string", "date"):
-        raise DataFileError(f"attributes of type {kind!r} cannot be read", path, line)
-    return Attribute(name, None, kind not in _NUMERIC)
-
-
-def _text_of(groups: tuple[str | None, ...]) -> str:
-    """Return what one of the ways to write a cell says: in quotes of either kind, or without."""
-    *quoted, plain = groups
-    inside = next((text for text in quoted if text is not None), None)
-    if inside is None:
-        return plain or ""
-    return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), inside)
-
-
-def _split(content: str, path: str, line: int) -> list[str]:
-    if "'" not in content and '"' not in content:
-        return [cell.strip() for cell in content.split(",")]
-    cells, place = [], 0
-    while True:
-        found = _CELL.match(content, place)
+    def _parse_attribute(self, content: str, line: int) -> Attribute:
+        found = _ATTRIBUTE.match(content)
         if not found:
-            raise DataFileError("quotes must be closed and followed by a comma", path, line)
-        cells.append(_text_of(found.groups()[:3]))
-        place = found.end()
-        if not found[4]:
-            return cells
+            raise self._error("@attribute must have a name and a type", line)
+        name, kind = _unquote(found), found[4].strip()
+        if kind.startswith("{") and kind.endswith("}"):
+            return Attribute(name, self._split(kind[1:-1], line), True)
+        kind = kind.split()[0].lower()
+        if kind not in (*_NUMERIC, "string", "date"):
+            raise self._error(f"attributes of type {kind!r} cannot be read", line)
+        return Attribute(name, None, kind not in _NUMERIC)
+
+    def _rows(self) -> Iterator[list[str]]:
+        known = {k: {*one.values, "?"} for k, one in enumerate(self.attributes) if one.values}
+        width = len(self.attributes)
+        for line, content in self._numbered:
+            content = content.strip()
+            if not content or content.startswith("%"):
+                continue
+            if content.startswith("{"):
+                reason = "sparse rows cannot be read; write all cells of a row, or a LibSVM file"
+                raise self._error(reason, line)
+            row = self._split(content, line)
+            if len(row) != width:
+                raise self._error(f"the row has {len(row)} cells, but the header has {width}", line)
+            for k, values in known.items():
+                if row[k] not in values:
+                    name, allowed = self.attributes[k].name, ", ".join(sorted(values - {"?"})[:8])
+                    reason = f"column {name!r} must be one of {allowed}, got {row[k]!r}"
+                    raise self._error(reason, line, k + 1)
+            self._lines.append(line)
+            yield row
+
+    def _split(self, content: str, line: int) -> list[str]:
+        if "'" not in content and '"' not in content:
+            return [cell.strip() for cell in content.split(",")]
+        cells, place, comma = [], 0, ","
+        while comma:
+            found = _CELL.match(content, place)
+            if not found:
+                raise self._error("quotes must be closed and followed by a comma", line)
+            cells.append(_unquote(found))
+            place, comma = found.end(), found[4]
+        return cells
 
 
-def _rows(
-    numbered: Lines, attributes: list[Attribute], path: str, lines: "array[int]"
-) -> Iterator[list[str]]:
-    known = {k: {*one.values, "?"} for k, one in enumerate(attributes) if one.values}
-    default = [one.values[0] if one.values else "0" for one in attributes]
-    for line, content in numbered:
-        content = content.strip()
-        if not content or content.startswith("%"):
-            continue
-        if content.startswith("{"):
-            row = _sparse_row(content, default, path, line)
-        else:
-            row = _split(content, path, line)
-        if len(row) != len(attributes):
-            reason = f"the row has {len(row)} cells, but the header has {len(attributes)}"
-            raise DataFileError(reason, path, line)
-        for k, values in known.items():
-            if row[k] not in values:
-                name, allowed = attributes[k].name, ", ".join(sorted(values - {"?"})[:8])
-                reason = f"column {name!r} must be one of {allowed}, got {row[k]!r}"
-                raise DataFileError(reason, path, line, k + 1)
-        lines.append(line)
-        yield row
+def _unquote(found: re.Match[str]) -> str:
+    """Return the text in single or double quotes, or without quotes: groups 1, 2 and 3."""
+    quoted = found[1] if found[1] is not None else found[2]
+    if quoted is None:
+        return found[3] or ""
+    return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), quoted)
 
 
-def _sparse_row(content: str, default: list[str], path: str, line: int) -> list[str]:
-    row = default.copy()
-    inside, place = content[1:-1].strip(), 0
-    while place < len(inside) or not content.endswith("}"):
-        found = _SPARSE.match(inside, place)
-        if not found or not content.endswith("}") or int(found[1]) >= len(row):
-            reason = f"a sparse row must be {{index value, …}} of {len(row)} columns"
-            raise DataFileError(reason, path, line)
-        row[int(found[1])] = _text_of(found.groups()[1:])
-        place = found.end()
-    return row
+def _to_numbers(rows: list[list[str]], columns: list[int]) -> dict[int, pl.Series]:
+    """Return those of the columns that hold nothing but numbers and missing cells.
 
-
-def write_arff(stream: IO[bytes], data: Data, _: str) -> None:
-    """Write all examples; numbers keep all their digits."""
-    frame, lines = to_frame(data, as_text=True), ["@relation opforest\n", ""]
-    for k, column in enumerate(frame):
-        kind = "numeric" if column.dtype.is_numeric() else "string"
-        if data.y is not None and k == frame.width - 1:
-            kind = "{" + ",".join(_quote(str(label)) for label in np.unique(data.y).tolist()) + "}"
-        lines.append(f"@attribute {_quote(column.name)} {kind}")
-    rows = (",".join(map(_show, row)) for row in frame.iter_rows())
-    stream.write(("\n".join([*lines, "", "@data", *rows]) + "\n").encode())
-
-
-def _show(cell: Any) -> str:
-    return "?" if cell is None else _quote(cell) if isinstance(cell, str) else repr(cell)
-
-
-def _quote(text: str) -> str:
-    if _SIMPLE.match(text):
-        return text
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    for letter, character in _ESCAPES.items():
-        escaped = escaped.replace(character, f"\\{letter}")
-    return f"'{escaped}'"
+    All columns are converted together: there may be many, and each call to polars takes time.
+    """
+    n, found = len(rows), dict[int, pl.Series]()
+    cells = pl.Series([row[k] for k in columns for row in rows], dtype=pl.String)
+    missing = cells.str.to_lowercase().is_in(MISSING_NUMBER)
+    is_real = cells.str.contains(NUMBER) & ~cells.str.contains(_NOT_FLOAT)
+    for kind, fits in ((pl.Float64, is_real), (pl.Int64, cells.str.contains(_WHOLE))):
+        values = cells.set(~fits, None).cast(kind, strict=False)
+        accepted, filled = (
+            mask.to_numpy().reshape(len(columns), n) for mask in (fits | missing, fits)
+        )
+        for place in np.flatnonzero(accepted.all(axis=1) & filled.any(axis=1)).tolist():
+            found[columns[place]] = values[place * n : (place + 1) * n]
+    return found

@@ -1,6 +1,6 @@
 """LibSVM's sparse text, ``label 1:value 2:value …``, by scikit-learn's reader.
 
-Its writer rounds to 16 digits and drops features that are 0 everywhere, so we write ourselves.
+scikit-learn's writer rounds to 16 digits and drops features that are 0 everywhere.
 """
 
 import io
@@ -20,18 +20,17 @@ from opforest.io.source import Source
 _ZERO = re.compile(rb"[+-]?(0+\.?0*|\.0+)")
 _INDEX = re.compile(rb"(?<!\S)(\d+):")
 
-#: Cells of a table, most of them 0, that are made at a time; the largest index.
+#: Cells of a dense block of rows; the largest index.
 CELLS, LARGEST = 1 << 26, 100_000
 
 
-def read_svm(source: Source, reading: ReadOptions) -> Table:
-    """Return the table in a LibSVM file; all labels 0 mean that there are none.
+def read_svm(source: Source, options: ReadOptions) -> Table:
+    """Return the table in a LibSVM file; without labels if all are 0.
 
-    A file is read twice, because no part of it tells how many features there are, unless a model
-    does.
+    A file is read twice: only the whole of it shows the number of features.
     """
     d, has_labels = (0, True) if source.is_live else _survey(source)
-    d = d if reading.expected is None else reading.expected.n_features
+    d = d if options.expected is None else options.expected.n_features
     rows, numbers = _rows(source), array("q")  # the line of each row
     size = 1 if source.is_live else max(1, min(ROWS, CELLS // d))
 
@@ -47,21 +46,21 @@ def read_svm(source: Source, reading: ReadOptions) -> Table:
 
 
 def _rows(source: Source) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are more than a comment, with their numbers."""
-    lines = enumerate(source.text(), 1)
+    """Yield the lines that are not comments, with their numbers."""
+    lines = enumerate(source.open_text(), 1)
     return ((i, line) for i, line in lines if line.split(b"#", 1)[0].strip())
 
 
 def _survey(source: Source) -> tuple[int, bool]:
-    """Look through a file for its largest index and for labels, and keep nothing of it."""
+    """Return the largest index of a file, and whether it has labels."""
     largest, has_labels = 1, False
-    with source.again() as fresh:
+    with source.reopen() as fresh:
         for number, line in _rows(fresh):
             label, *features = line.split(b"#", 1)[0].split(None, 1)
             has_labels = has_labels or not _ZERO.fullmatch(label)
             for index in _INDEX.findall(features[0]) if features else ():
                 if len(index) > 18 or int(index) > LARGEST:
-                    reason = f"the index {index[:20].decode()} is larger than {LARGEST}, the most"
+                    reason = f"the index {index[:20].decode()} must be at most {LARGEST}"
                     raise DataFileError(reason, source.name, number)
                 largest = max(largest, int(index))
     return largest, has_labels
@@ -86,12 +85,12 @@ def _load(lines: list[bytes], n_features: int) -> tuple[Array, Array]:
     sparse, y = load_svmlight_file(content, n_features=n_features, zero_based=False)
     entries = sparse.tocoo()
     X = np.zeros(sparse.shape)
-    X[entries.row, entries.col] = entries.data  # toarray would add them to 0, and −0 be lost
+    X[entries.row, entries.col] = entries.data  # toarray would lose −0
     return X, y
 
 
 def write_svm(stream: IO[bytes], data: Data, _: str) -> None:
-    """Write all examples; zeros are left out, but for one that says how many features there are."""
+    """Write all examples without zeros, except one that shows the number of features."""
     X = data.X.astype(np.float64)
     kept = (X != 0) | np.signbit(X)
     kept[:1, -1] = True

@@ -1,4 +1,4 @@
-"""Workbooks of spreadsheets, of which most are archives, before a library unpacks them."""
+"""Checks of workbooks, most of which are archives, before a library unpacks them."""
 
 import os
 import re
@@ -6,15 +6,15 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import reduce
 
 from opforest.errors import DataFileError
 from opforest.io.source import BUFFER, check_unpacked
 
-#: Bytes of a cell in memory; a sheet is a full rectangle there, however few cells it has.
+#: Bytes of a cell in memory, where a sheet is a full rectangle.
 CELL = 32
 
-#: Where sheets are in an archive of Microsoft's and of OpenDocument's, and pictures, which nobody
-#: reads.
+#: Members of archives: sheets of Microsoft's and of OpenDocument's, and pictures.
 _SHEET = re.compile(r"xl/worksheets/.*\.xml", re.IGNORECASE)
 _TABLES = "content.xml"
 _PICTURE = re.compile(r"(?:xl/media|Pictures|Thumbnails)/", re.IGNORECASE)
@@ -23,23 +23,22 @@ _PLACE = re.compile(rb"""\sr\s*=\s*["']\s*([A-Z]{0,9})(\d{1,9})\s*["']""", re.IG
 _ROW = re.compile(rb"<(?:\w+:)?row[\s>/]")
 _CELL = re.compile(rb"<(?:\w+:)?c[\s>/]")
 
-#: Where texts are that cells share, how each begins, and how a cell refers to one by its number.
+#: The member with texts that cells share, the start of each text, and a cell's reference to one.
 _TEXTS = re.compile(r"xl/sharedStrings\.xml", re.IGNORECASE)
 _TEXT = re.compile(rb"<(?:\w+:)?si[\s>/]")
 _REFERENCE = re.compile(rb"""\st\s*=\s*["']s["'][^>]*>\s*<(?:\w+:)?v>(\d{1,9})<""")
 
-#: What OpenDocument calls them, with the attributes, and whether a cell is empty.
+#: Elements of OpenDocument with their attributes, and whether a cell is empty.
 _PART = re.compile(rb"<(?:\w+:)?(table|table-row|(?:covered-)?table-cell)((?:\s[^>]*?)?)(/?)>")
 _REPEATED = re.compile(rb"""number-(?:rows|columns)-repeated\s*=\s*["'](\d{1,12})["']""")
 
 
 @contextmanager
-def unpacked_workbook(path: str, name: str) -> Iterator[str]:
-    """Have the workbook in a file that holds no more than it seems to; return its path.
+def unpack_workbook(path: str, name: str) -> Iterator[str]:
+    """Yield the path of an uncompressed copy of a workbook.
 
-    What an archive says of its own size may be a lie, and two libraries may find different
-    archives in one file. So ours is unpacked here, as far as it may be, and what a library gets is
-    an archive that is not packed.
+    An archive may lie about its size, and two libraries may find different archives in one file.
+    So it is decompressed here, up to a limit.
     """
     if not zipfile.is_zipfile(path):
         yield path
@@ -61,12 +60,12 @@ def unpacked_workbook(path: str, name: str) -> Iterator[str]:
                         check_unpacked(whole, stored, name, "the archive")
                         content += part
                 if _SHEET.fullmatch(info.filename):
-                    _check_span(_span(content), stored, name)
+                    _check_span(_measure_sheet(content), stored, name)
                     references += list(map(int, _REFERENCE.findall(content)))
                 elif _TEXTS.fullmatch(info.filename):
                     lengths = list(map(len, _TEXT.split(content)[1:]))
                 elif info.filename == _TABLES:
-                    _check_span(_span_of_tables(content), stored, name)
+                    _check_span(_measure_tables(content), stored, name)
                 plain.writestr(info.filename, content)
         whole += sum(lengths[k] for k in references if k < len(lengths))
         check_unpacked(whole, stored, name, "the archive")
@@ -74,37 +73,28 @@ def unpacked_workbook(path: str, name: str) -> Iterator[str]:
 
 
 def _check_span(span: tuple[int, int], stored: int, name: str) -> None:
-    """Refuse a sheet whose few cells are so far apart that the rectangle around them is huge."""
+    """Raise an error if the rectangle around the cells of a sheet is huge."""
     rows, columns = span
     try:
         check_unpacked(CELL * rows * columns, stored, name)
     except DataFileError:
-        raise DataFileError(
-            f"the cells of a sheet span {rows} rows and {columns} columns, which no file of this "
-            "size fills; delete the cells that are far from the table",
-            name,
-        ) from None
+        reason = f"the cells of a sheet span {rows} rows and {columns} columns, which no file of "
+        reason += "this size fills; delete the cells that are far from the table"
+        raise DataFileError(reason, name) from None
 
 
-def _span(content: bytearray) -> tuple[int, int]:
-    """Return how many rows and columns a sheet of Microsoft's has, where cells may say where."""
+def _measure_sheet(content: bytearray) -> tuple[int, int]:
+    """Return the numbers of rows and columns of a sheet of Microsoft's."""
     parts = _ROW.split(content)
     rows, columns = len(parts) - 1, max(len(_CELL.findall(part)) for part in parts)
     for letters, digits in _PLACE.findall(content):
-        rows, columns = max(rows, int(digits)), max(columns, _number(letters))
+        number = reduce(lambda total, letter: 26 * total + letter - 64, letters.upper(), 0)
+        rows, columns = max(rows, int(digits)), max(columns, number)
     return rows, columns
 
 
-def _number(letters: bytes) -> int:
-    """Return the number of a column, which A is the first of."""
-    number = 0
-    for letter in letters.upper():
-        number = 26 * number + letter - 64
-    return number
-
-
-def _span_of_tables(content: bytearray) -> tuple[int, int]:
-    """Return the span of cells that are not empty in OpenDocument's tables, with repetitions."""
+def _measure_tables(content: bytearray) -> tuple[int, int]:
+    """Return the numbers of rows and columns of OpenDocument's tables, without empty cells."""
     rows = columns = last = times = column = 0
     for kind, attributes, is_empty in _PART.findall(content):
         found = _REPEATED.search(attributes)

@@ -1,0 +1,111 @@
+"""Errors that other libraries raise for damaged files, and panics of Rust, become ours here."""
+
+import errno
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from opforest.errors import DataFileError
+from opforest.io.source import wrap_error
+
+if TYPE_CHECKING:
+    from opforest.io.columns.table import Table
+
+#: Errors of the machine or the installation rather than of the file.
+NOT_THE_FILE = (DataFileError, ImportError, MemoryError)
+
+#: Error codes that mean that a file has an impossible offset or length.
+IMPOSSIBLE = (None, errno.EINVAL, errno.EOVERFLOW)
+
+#: The report that Rust prints of a panic.
+_REPORT = re.compile(
+    rb"\n?thread '[^\n]*' (?:\(\d+\) )?panicked at .*?(?:\nnote: [^\n]*\n|(?=\nthread ')|\Z)",
+    re.DOTALL,
+)
+
+_hides_panics = False
+
+
+def is_panic(error: BaseException) -> bool:
+    """Return whether an error is a panic; each library has its own class, not an ``Exception``."""
+    return type(error).__name__ == "PanicException"
+
+
+@contextmanager
+def convert_errors(name: str) -> Iterator[None]:
+    """Convert errors and panics of a library that reads this file to a ``DataFileError``.
+
+    Errors that are not about the file pass: missing libraries, memory or files, and Ctrl-C.
+    """
+    try:
+        with _without_panic_reports():
+            yield
+    except NOT_THE_FILE:
+        raise
+    except BaseException as error:
+        if isinstance(error, OSError):
+            is_about_file = error.errno in IMPOSSIBLE
+        else:
+            is_about_file = isinstance(error, Exception) or is_panic(error)
+        if not is_about_file:
+            raise
+        raise wrap_error(error, name) from error
+
+
+def protect(table: "Table") -> "Table":
+    """Return a table that converts errors while its cells are read, too."""
+    frames, as_text = table.frames, table.as_text
+
+    def convert_frames() -> Iterator[Any]:
+        while True:
+            with convert_errors(table.path):
+                frame = next(frames, None)
+            if frame is None:
+                return
+            yield frame
+
+    def convert_text(columns: Sequence[int]) -> Any:
+        with convert_errors(table.path):
+            return as_text(columns) if as_text else None
+
+    return replace(table, frames=convert_frames(), as_text=as_text and convert_text)
+
+
+def hide_panics() -> None:
+    """Keep reports of panics out of the standard error of this process from now on.
+
+    Only the owner of a process may ask for it, because file descriptor 2 is redirected while a
+    library reads a file. Python gets its own descriptor, and prints without delay.
+    """
+    global _hides_panics
+    try:
+        sys.stderr.flush()
+        sys.stderr = open(  # noqa: SIM115
+            os.dup(2), "w", 1, encoding=sys.stderr.encoding, errors=sys.stderr.errors
+        )
+    except (AttributeError, OSError, ValueError):
+        return  # there is no standard error
+    _hides_panics = True
+
+
+@contextmanager
+def _without_panic_reports() -> Iterator[None]:
+    """Drop the reports of panics meanwhile, if that was asked for, and nothing else."""
+    if not _hides_panics:
+        yield
+        return
+    with tempfile.TemporaryFile() as output:
+        stderr = os.dup(2)
+        os.dup2(output.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)
+            output.seek(0)
+            os.write(2, _REPORT.sub(b"", output.read()))
