@@ -83,7 +83,7 @@ class Pipeline(SklearnPipeline):
         """
         last = self.steps[-1][1]
         if hasattr(last, "forest_"):
-            last.partial_fit(self._prepared(X), y, classes)
+            last.partial_fit(self.prepare(X), y, classes)
             return self
         for _, step in self.steps[:-1]:
             X = X if step is None or isinstance(step, str) else step.fit_transform(X, y)
@@ -134,17 +134,17 @@ class Pipeline(SklearnPipeline):
             x = x.to_frame().T.infer_objects()
         elif np.ndim(x) == 1:
             x = np.asarray(x)[None]
-        return self.steps[-1][1].explain(self._prepared(x))
+        return self.steps[-1][1].explain(self.prepare(x))
 
     @_if_last_has("class_costs")
     def class_costs(self, X: Any) -> Any:
         """Return the cheapest offer of each class; see ``OPFClassifier.class_costs``."""
-        return self.steps[-1][1].class_costs(self._prepared(X))
+        return self.steps[-1][1].class_costs(self.prepare(X))
 
     @_if_last_has("conquerors")
     def conquerors(self, X: Any) -> Any:
         """Return the ids of conquerors and their costs; see ``OPFClassifier.conquerors``."""
-        return self.steps[-1][1].conquerors(self._prepared(X))
+        return self.steps[-1][1].conquerors(self.prepare(X))
 
     @property
     def forest_(self) -> Any:
@@ -156,7 +156,19 @@ class Pipeline(SklearnPipeline):
         """What the last call of ``partial_fit`` or ``forget`` did."""
         return self.steps[-1][1].update_report_
 
-    def _prepared(self, X: Any) -> Any:
+    def prepare(self, X: Any) -> Any:
+        """Transform examples by all steps but the last one.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The examples, before any step.
+
+        Returns
+        -------
+        array-like
+            The input of the last step.
+        """
         for _, step in self.steps[:-1]:
             X = X if step is None or isinstance(step, str) else step.transform(X)
         return X

@@ -160,7 +160,7 @@ def prune(
         y = models.labels_of(examples, data)
         begin = perf_counter()
         with locate_errors(data, examples), quiet_about_scales():  # train has warned
-            X = examples.X if learner is classifier else learner._prepared(examples.X)
+            X = examples.X if learner is classifier else learner.prepare(examples.X)
             pruned, history = opforest.prune(classifier, X, y, loss=loss)
         seconds = perf_counter() - begin
         if hasattr(classifier, "columns_"):

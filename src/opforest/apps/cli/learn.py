@@ -122,7 +122,7 @@ def fit(learner: Any, examples: Any, y: Any, begin_phase: Any, more: Sequence[An
         for _, step in learner.steps[:-1]:
             X = step.fit_transform(X, y)
         models.remember_names(learner, examples)
-        more = [learner._prepared(part) for part in more]
+        more = [learner.prepare(part) for part in more]
     if more:
         X = np.concatenate((X, *more))
         y = np.concatenate((y.astype(object), np.full(len(X) - len(y), None)))

@@ -46,7 +46,7 @@ def plot(
         examples = read_table(data, reading_for(learner, how))
         classifier, X = classifier_of(learner), examples.X
         if learner is not classifier:
-            X = learner._prepared(X)
+            X = learner.prepare(X)
         if hasattr(classifier, "forest_"):
             X = _known(X, classifier.forest_, data)
         figure = Figure(figsize=(8, 6), dpi=120, layout="constrained")

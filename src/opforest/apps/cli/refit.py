@@ -121,7 +121,7 @@ def _find_known(model: Any, path: str, data: "Data", files: Sequence[str]) -> An
         )
     forest = classifier.forest_
     with locate_errors(named):
-        X = data.X if model is classifier else model._prepared(data.X)
+        X = data.X if model is classifier else model.prepare(data.X)
         points = forest.metric.embed(np.asarray(X)[forest.ids].astype(forest.points.dtype))
     labels = classifier.classes_[forest.label]
     y = labels_of(data, named)

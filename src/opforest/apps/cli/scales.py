@@ -79,6 +79,6 @@ class FirstRows:
             return
         self._is_over, data = True, join(self._data)
         self._data = []
-        X = data.X if not hasattr(self._model, "steps") else self._model._prepared(data.X)
+        X = data.X if not hasattr(self._model, "steps") else self._model.prepare(data.X)
         remedy = "begin again with another MODEL and --scale standard"
         warn_of_scales(self._model, X, data, remedy)

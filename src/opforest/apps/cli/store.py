@@ -278,7 +278,7 @@ def _warn_of_scales(learner: "Learner", data: "Data", path: str) -> None:
         return
     model = learner.model
     X = complete_rows(model, data, path, may_drop=True).X
-    X = model._prepared(X) if hasattr(model, "steps") else X
+    X = model.prepare(X) if hasattr(model, "steps") else X
     warn_of_scales(model, X, data, "make a new store with --scale standard")
 
 
