@@ -50,7 +50,7 @@ class TestFiles:
         assert lines[0] == lines[1]
         (folder / "f.csv").write_text("country,when,x,label\n1,2020-01-02,1.5,a\n")
         assert (
-            "f.csv: feature 1 holds numbers, and text in a.csv"
+            "f.csv: feature 1 holds numbers, but text in a.csv"
             in run("merge", "a.csv", "f.csv", "--out", "e.csv", code=3).stderr
         )
         told = run("normalize", "a.csv", "z.csv", code=3).stderr

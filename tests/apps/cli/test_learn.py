@@ -91,7 +91,7 @@ class TestUpdate:
 
         monkeypatch.setattr(OPFClassifier, "partial_fit", learn_while_others_write)
         result = run(command, "iris.opforest", "test.csv", code=2)
-        assert "changed by somebody else" in result.stderr
+        assert "changed by another process" in result.stderr
         assert (folder / "iris.opforest").read_bytes() == b"theirs"
         assert not (folder / "iris.opforest.stream").exists()
 

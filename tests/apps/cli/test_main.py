@@ -60,4 +60,4 @@ class TestOptions:
         assert run_json("plot", "iris.opforest", "train.csv", "d.png")["examples"] == 75
         assert run_json("convert", "iris.opforest", "e.opf")["classes"] == 3
         (folder / "f.csv").write_text("a,label\ninf,x\n1,y\n")
-        assert run_json("info", "f.csv")["columns"][0]["most"] is None
+        assert run_json("info", "f.csv")["columns"][0]["max"] is None

@@ -36,5 +36,5 @@ def test_without_a_text_of_ours(folder, monkeypatch, error):
     monkeypatch.setattr(tables, "read_table", fail)
     monkeypatch.setattr("opforest.estimators.classifier.Forest.train", fail)
     said = run("train", "train.csv", "new.opforest", code=NO_MEMORY).stderr
-    assert "there is not enough memory for so many examples" in said
+    assert "there is not enough memory for the examples" in said
     assert not (folder / "new.opforest").exists()

@@ -73,7 +73,7 @@ def test_wrong_usage_is_one_line(arguments, message):
 def test_what_nobody_foresaw_is_one_line_too(folder):
     code = (
         "from opforest.apps.cli import main, models\n"
-        "models.load_to_predict = None\n"
+        "models.load_model = None\n"
         "import sys; sys.argv[1:] = ['predict', 'model', 'data.csv']; main.main()"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
@@ -179,7 +179,7 @@ def test_an_interrupted_update_changes_nothing(folder, tmp_path):
         process.stdin.flush()  # when this is done, some of it has been read
         process.send_signal(signal.SIGINT)
         assert process.wait() == 130
-        assert process.stderr.read().endswith("\nStopped; the model is as it was.\n")
+        assert process.stderr.read().endswith("\nStopped; the model is unchanged.\n")
     assert model.read_bytes() == (folder / "model").read_bytes()
 
 

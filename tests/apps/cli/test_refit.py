@@ -75,7 +75,7 @@ def test_without_refit_scales_are_those_of_the_first_file_and_it_says_so(files):
     run("train", "first.csv", "model", *NUMBERS, "--scale", "standard")
     told = run("update", "model", "second.csv").stderr
     assert told == (
-        "opforest: note: scales stay those of the first file (--refit FIRST learns them anew)\n"
+        "opforest: note: scales are still those of the first file (--refit FIRST updates them)\n"
     )
     model, first = opforest.load("model"), files[:30].select("large")
     assert model.steps[0][1].transformer_[-1].mean_ == pytest.approx(first.to_numpy().mean(axis=0))
@@ -96,9 +96,9 @@ def test_without_preparation_update_is_training_on_both_files(files):
 def test_what_is_kept_is_named(files):
     run("train", "first.csv", "model", *PREPARED)
     told = run("update", "model", "first.csv").stderr
-    assert "categories, medians and scales stay those of the first file" in told
+    assert "categories, medians and scales are still those of the first file" in told
     run("train", "first.csv", "model", "--encode", "drop", "--missing", "drop")
-    assert "stay those" not in run("update", "model", "first.csv").stderr
+    assert "are still those" not in run("update", "model", "first.csv").stderr
 
 
 def test_new_categories_need_refit(files):
@@ -157,9 +157,9 @@ def test_a_pipeline_of_python(files):
     for name in ("first", "second"):
         pl.read_csv(f"{name}.csv").select("large", "label").write_csv(f"{name}.csv")
     told = run("update", "model", "second.csv", "--refit", "first.csv").stderr
-    assert "stay" not in told
+    assert "still" not in told
     assert same_forest(opforest.load("model")[-1], made.fit(X[:60], y[:60])[-1])
-    assert "what prepares the data stays" in run("update", "model", "second.csv").stderr
+    assert "the preparation is still that" in run("update", "model", "second.csv").stderr
 
 
 def test_models_that_files_alone_do_not_make(files):

@@ -76,7 +76,7 @@ def test_what_is_no_store_is_said_in_one_line(store, folder):
                     ("export", "x.db", "o.csv")):  # fmt: skip
         assert "store create x.db" in run("store", *command, code=4).stderr
     assert not (folder / "x.db").exists()
-    assert "is there already" in run("store", "create", store, code=4).stderr
+    assert "exists already" in run("store", "create", store, code=4).stderr
     assert "nor any other SQLite database" in run("store", "audit", "iris.csv", code=4).stderr
     assert "metric" in run("store", "create", "c.db", "--metric", "eucliden", code=2).stderr
     run("store", "create", "d.db")
@@ -139,7 +139,7 @@ def test_a_store_prepares_and_learns_without_labels(folder):
     (folder / "new.csv").write_text("size,color\n3,red\n190,\n")
     options = ("--encode", "onehot", "--missing", "median", "--scale", "standard")
     facts = run_json("store", "create", "p.db", "--semi-supervised", *options)
-    assert (facts["encode"], facts["scale"], facts["semi-supervised"]) == (
+    assert (facts["encode"], facts["scale"], facts["semi_supervised"]) == (
         "onehot", "standard", True
     )  # fmt: skip
     assert run_json("store", "learn", "p.db", "pets.csv", "--label", "species")["learned"] == 4

@@ -26,7 +26,7 @@ class TestStream:
             right += i > 0 and model.predict([x])[0] == label
             model.partial_fit([x], [label])
         assert (told["tested"], told["accuracy"]) == (149, right / 149)
-        assert [line["examples"] for line in told["course"]] == [50, 100, 150]
+        assert [line["examples"] for line in told["reports"]] == [50, 100, 150]
         assert same_forest(opforest.load("s"), model)
 
     def test_it_shows_how_it_goes(self, folder):
@@ -43,7 +43,7 @@ class TestStream:
         (folder / "data.csv").write_text("\n".join(rows))
         assert len(opforest.load("s").forest_) == 80
         told = run("stream", "s", "data.csv", code=2).stderr
-        assert "--resume goes on" in told
+        assert "--resume continues it" in told
         told = run_json("stream", "s", "data.csv", "--batch", batch, "--every", 20, "--resume")
         assert (folder / "s").read_bytes() == (folder / "whole").read_bytes()
         assert (told["accuracy"], told["tested"]) == (whole["accuracy"], whole["tested"])
@@ -68,14 +68,14 @@ class TestStream:
 
     def test_a_note_of_something_else(self, folder):
         (folder / "s.stream").write_text("{}")
-        assert "no note of a stream" in run("stream", "s", "iris.csv", code=2).stderr
+        assert "not a journal of a stream" in run("stream", "s", "iris.csv", code=2).stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_that_does_not_end_the_wait_by_itself(number):
     """It came a moment before the wait began, or another thread got it, as here."""
-    from opforest.apps.cli.streaming import catch_signals
+    from opforest.apps.cli.signals import catch_signals
 
     receive, send = os.pipe()
     over, rescued = threading.Event(), []
@@ -96,14 +96,14 @@ def test_a_signal_that_does_not_end_the_wait_by_itself(number):
     over.set()
     thread.join()
     assert found is None
-    assert stop.asked
+    assert stop.is_set
     assert not rescued
     os.close(receive)
     os.close(send)
 
 
 def test_signals_are_as_they_were():
-    from opforest.apps.cli.streaming import catch_signals
+    from opforest.apps.cli.signals import catch_signals
 
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     threads = threading.active_count()

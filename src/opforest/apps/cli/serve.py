@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from opforest.apps.cli.apart import keep_apart
-from opforest.apps.cli.errors import say_errors
-from opforest.apps.cli.store import files_of
+from opforest.apps.cli import options
+from opforest.apps.cli.paths import require_distinct
+from opforest.apps.cli.store import StorePath, files_of, require_store
 
 if TYPE_CHECKING:
     from opforest.learner import Learner
@@ -14,82 +14,79 @@ if TYPE_CHECKING:
 PORT = 8765
 
 
+@options.command("Stopped; the store is closed.")
 def serve(
-    store: Annotated[str, typer.Argument(metavar="STORE", help="the file of a store")],
+    store: StorePath,
     host: Annotated[
-        str, typer.Option(help="the address to listen on; any but this machine's needs tokens")
+        str,
+        typer.Option(help="The address to listen on; other machines can connect only with tokens."),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="the port; 0 is any that is free", min=0)] = PORT,
+    port: Annotated[int, typer.Option(help="The port; 0 is any free port.", min=0)] = PORT,
     token_file: Annotated[
         str | None,
-        typer.Option(help="a file with the lines `read TOKEN` and `write TOKEN`"),
+        typer.Option(help="A file with the lines `read TOKEN` and `write TOKEN`."),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="a name of this machine that clients use; may be repeated"),
+        typer.Option(help="A name of this machine that clients use. Repeatable."),
     ] = None,
     max_body: Annotated[
-        float, typer.Option(help="megabytes that a request may have", min=0.001)
+        float, typer.Option(help="The largest request, in megabytes.", min=0.001)
     ] = 16,
-    max_rows: Annotated[int, typer.Option(help="rows that a request may have", min=1)] = 10_000,
+    max_rows: Annotated[int, typer.Option(help="The most rows in a request.", min=1)] = 10_000,
     timeout: Annotated[
-        float, typer.Option(help="seconds that a request may take to arrive", min=0.1)
+        float, typer.Option(help="The seconds that a request may take to arrive.", min=0.1)
     ] = 30,
 ) -> None:
-    """Serve a store by HTTP, with a page to look at, until it is told to stop.
+    """Serve a store by HTTP, with a web page, until it is stopped.
 
     Example: opforest serve animals.db
     """
-    with say_errors("Stopped; the store is closed."):
-        import os
+    require_distinct([token_file], files_of(store))
+    runner = _import_runner()
+    from opforest.apps.serve.guard import Tokens, is_loopback
+    from opforest.apps.serve.limits import Limits
+    from opforest.learner import Learner
 
-        keep_apart([token_file], files_of(store))
-        modules = _modules()
-        from opforest.apps.serve.guard import Tokens, is_loopback
-        from opforest.apps.serve.limits import Limits
-        from opforest.learner import Learner, StoreError
-
-        tokens = None if token_file is None else Tokens.from_file(token_file)
-        if tokens is None and not is_loopback(host):
-            raise ValueError(
-                f"--host {host} can be reached by others, so it needs --token-file: a file with "
-                "the lines `read TOKEN` and `write TOKEN`."
-            )
-        if not os.path.exists(store):
-            raise StoreError(
-                f"{store}: there is no such store. `opforest store create {store}` makes one."
-            )
-        limits = Limits(body=int(max_body * 1e6), rows=max_rows, seconds=timeout)
-        hosts = (host, *(allow_host or ()))
-        listener = modules.bind("127.0.0.1" if host == "localhost" else host, port)
-        learner = Learner(store)
-        _run(modules, learner, listener, f"serving {store}: {len(learner)} examples", None,
-             tokens=tokens, hosts=hosts, limits=limits)  # fmt: skip
+    tokens = None if token_file is None else Tokens.from_file(token_file)
+    if tokens is None and not is_loopback(host):
+        raise ValueError(
+            f"--host {host} can be reached from other machines, so it needs --token-file: a file "
+            "with the lines `read TOKEN` and `write TOKEN`."
+        )
+    require_store(store)
+    limits = Limits(body=int(max_body * 1e6), rows=max_rows, seconds=timeout)
+    hosts = (host, *(allow_host or ()))
+    listener = runner.bind("127.0.0.1" if host == "localhost" else host, port)
+    learner = Learner(store)
+    title = f"serving {store}: {len(learner)} examples"
+    _run(runner, learner, listener, title, tokens=tokens, hosts=hosts, limits=limits)
 
 
+@options.command("Stopped.")
 def play(
-    port: Annotated[int, typer.Option(help="the port; 0 is any that is free", min=0)] = 0,
+    port: Annotated[int, typer.Option(help="The port; 0 is any free port.", min=0)] = 0,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="whether to open the page")
+        bool, typer.Option("--browser/--no-browser", help="Whether to open the page.")
     ] = True,
 ) -> None:
     """Open a page on which three forests learn and forget as you click.
 
-    Nothing is kept: the store is in memory.
+    Nothing is saved: the store is in memory.
 
     Example: opforest play
     """
-    with say_errors("Stopped."):
-        modules = _modules()
-        from opforest.learner import Learner
+    runner = _import_runner()
+    from opforest.learner import Learner
 
-        listener = modules.bind("127.0.0.1", port)
-        learner = Learner(":memory:", score=True)
-        _run(modules, learner, listener, "play with OPFI, exact and DIFT", browser, play=True)
+    listener = runner.bind("127.0.0.1", port)
+    learner = Learner(":memory:", score=True)
+    title = "play with OPFI, exact and DIFT"
+    _run(runner, learner, listener, title, browser=browser, play=True)
 
 
-def _modules() -> Any:
-    """Return what runs a service, or say what to install."""
+def _import_runner() -> Any:
+    """Return the module that runs a service, or raise an error that names the extra."""
     try:
         from opforest.apps.serve import run
     except ImportError as error:
@@ -99,20 +96,21 @@ def _modules() -> Any:
     return run
 
 
-def _run(modules: Any, learner: "Learner", listener: Any, what: str, browser: bool | None,
-         **more: Any) -> None:  # fmt: skip
-    """Serve until a signal comes, and say where."""
+def _run(
+    runner: Any, learner: "Learner", listener: Any, title: str, *, browser: bool = False, **app: Any
+) -> None:
+    """Serve until a signal comes; print the address first."""
     from opforest.apps.serve.app import make_app
 
     try:
-        app = make_app(learner, **more)
-        url = modules.url_of(listener)
-        typer.echo(f"{what}, at {url} (Ctrl-C stops)")
+        made = make_app(learner, **app)
+        url = runner.url_of(listener)
+        typer.echo(f"{title}, at {url} (Ctrl-C stops)")
         if browser:
             import threading
             import webbrowser
 
             threading.Timer(0.5, webbrowser.open, (url,)).start()
-        modules.make_server(app, *listener.getsockname()[:2]).run(sockets=[listener])
+        runner.make_server(made, *listener.getsockname()[:2]).run(sockets=[listener])
     finally:
         learner.close()

@@ -1,136 +1,127 @@
 """``opforest split``, ``fold``, ``merge``, ``normalize``: LibOPF's tools, for any data file."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from opforest.apps.cli import options
-from opforest.apps.cli.apart import keep_apart
-from opforest.apps.cli.errors import say_errors
+from opforest.apps.cli.output import print_facts, print_notes, print_records
+from opforest.apps.cli.paths import require_distinct
 
 if TYPE_CHECKING:
     from opforest.io.columns.table import Data, ReadOptions
 
 
-@options.reads_data
+@options.command()
 def split(
     data: options.DataFile,
-    out: Annotated[list[str], typer.Argument(metavar="OUT...", help="a file for each part")],
+    out: Annotated[list[str], typer.Argument(metavar="OUT...", help="A file for each part.")],
     shares: Annotated[
         str | None,
-        typer.Option(help="how much goes into each part, such as 0.5,0.2,0.3 (default: equal)"),
+        typer.Option(help="The share of each part, such as 0.5,0.2,0.3. Default: equal shares."),
     ] = None,
     seed: options.SeedOption = 0,
     to: options.OutFormatOption = None,
-    how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
+    *,
+    reading: "ReadOptions",
 ) -> None:
-    """Split a data file at random, each class in the same shares.
+    """Split a data file at random, with the same shares of each class.
 
-    A class of few examples fills the parts with the largest shares first.
+    A class with few examples fills the parts with the largest shares first.
 
     Example: opforest split iris.csv train.csv test.csv --shares 0.8,0.2 --seed 1
     """
-    with say_errors():
-        keep_apart([data], out)
-        from opforest.apps.cli.splitting import deal
+    from opforest.apps.cli.operations import deal
 
-        weights = _parse_shares(shares, len(out))
-        reading = how.reading(allow_missing=True, categories=True, lossless=True)
-        (examples,) = _read([data], reading)
-        part = deal(examples.y, len(examples), weights, seed)
-        _write_parts(out, examples, part, to, json)
+    require_distinct([data], out)
+    weights = _parse_shares(shares, len(out))
+    (examples,) = _read_all([data], reading)
+    part = deal(examples.y, len(examples), weights, seed)
+    _write_parts(out, examples, part, to, json)
 
 
-@options.reads_data
+@options.command()
 def fold(
     data: options.DataFile,
     out: Annotated[
-        str, typer.Argument(metavar="OUT", help="the files, with {} for the number: fold-{}.csv")
+        str,
+        typer.Argument(metavar="OUT", help="The files, with {} for the number: fold-{}.csv."),
     ],
-    folds: Annotated[int, typer.Option("--folds", "-k", min=2, help="how many")] = 10,
+    folds: Annotated[int, typer.Option("--folds", "-k", min=2, help="The number of folds.")] = 10,
     seed: options.SeedOption = 0,
     to: options.OutFormatOption = None,
-    how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
+    *,
+    reading: "ReadOptions",
 ) -> None:
-    """Split a data file into folds of equal size, each class dealt evenly.
+    """Split a data file into folds of equal size, with each class spread evenly.
 
     Example: opforest fold iris.csv 'fold-{}.csv' --folds 5
     """
-    with say_errors():
-        from opforest.apps.cli.splitting import deal_evenly
+    from opforest.apps.cli.operations import deal_evenly
 
-        if "{}" not in out:
-            raise ValueError(f"OUT must have {{}} where the number of the fold goes, got {out!r}.")
-        names = [out.replace("{}", str(k + 1)) for k in range(folds)]
-        keep_apart([data], names)
-        reading = how.reading(allow_missing=True, categories=True, lossless=True)
-        (examples,) = _read([data], reading)
-        if folds > len(examples):
-            raise ValueError(f"--folds must be at most {len(examples)}, the number of examples.")
-        part = deal_evenly(examples.y, len(examples), folds, seed)
-        _write_parts(names, examples, part, to, json)
+    if "{}" not in out:
+        raise ValueError(f"OUT must have {{}} where the number of the fold goes, got {out!r}.")
+    names = [out.replace("{}", str(k + 1)) for k in range(folds)]
+    require_distinct([data], names)
+    (examples,) = _read_all([data], reading)
+    if folds > len(examples):
+        raise ValueError(f"--folds must be at most {len(examples)}, the number of examples.")
+    _write_parts(names, examples, deal_evenly(examples.y, len(examples), folds, seed), to, json)
 
 
-@options.reads_data
+@options.command()
 def merge(
-    data: Annotated[list[str], typer.Argument(metavar="DATA...", help="data files")],
-    out: Annotated[str, typer.Option("--out", "-o", help="the file to write; - for stdout")],
+    data: Annotated[list[str], typer.Argument(metavar="DATA...", help="The data files.")],
+    out: options.OutOption,
     to: options.OutFormatOption = None,
-    how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
+    *,
+    reading: "ReadOptions",
 ) -> None:
-    """Put the examples of several data files into one.
+    """Merge the examples of several data files into one.
 
-    All must have the same features. Ids are kept if all have one and no two the same.
+    All must have the same features. Ids are kept if all files have ids and all ids differ.
 
     Example: opforest merge monday.csv tuesday.parquet --out week.csv
     """
-    with say_errors():
-        keep_apart(data, [out])
-        from opforest.apps.cli.splitting import merge_parts
-        from opforest.io.tables import write_table
+    from opforest.apps.cli.operations import merge_parts
 
-        reading = how.reading(allow_missing=True, categories=True, lossless=True)
-        merged = merge_parts(_read(data, reading), data)
-        write_table(out, merged, to)
-        _tell(out, merged, json)
+    require_distinct(data, [out])
+    _write(out, merge_parts(_read_all(data, reading), data), to, json)
 
 
-@options.reads_data
+@options.command()
 def normalize(
     data: options.DataFile,
-    out: Annotated[str, typer.Argument(metavar="OUT", help="the file to write; - for stdout")],
+    out: options.OutPath,
     by: Annotated[
         str | None,
-        typer.Option(help="take means and deviations from this file, such as the training set"),
+        typer.Option(help="Take means and deviations from this file, such as the training set."),
     ] = None,
     to: options.OutFormatOption = None,
-    how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
+    *,
+    reading: "ReadOptions",
 ) -> None:
-    """Bring each feature to mean 0 and deviation 1; one that never changes becomes 0.
+    """Scale each feature to mean 0 and standard deviation 1; a constant feature becomes 0.
 
     Example: opforest normalize test.csv test-z.csv --by train.csv
     """
-    with say_errors():
-        keep_apart([data, by], [out])
-        from opforest.apps.cli.splitting import standardize
-        from opforest.io.tables import format_of, write_table
+    from opforest.apps.cli.operations import standardize
+    from opforest.io.tables import format_of
 
-        files = [data] if by is None else [data, by]
-        examples, *others = _read(files, how.reading(lossless=True))
-        reference = others[0] if others else examples
-        single = (to or format_of(out) or "").startswith("libopf")
-        scores = standardize(examples, reference, data, single)
-        write_table(out, scores, to)
-        _tell(out, scores, json)
+    require_distinct([data, by], [out])
+    examples, *others = _read([data] if by is None else [data, by], replace(reading, lossless=True))
+    single = (to or format_of(out) or "").startswith("libopf")
+    _write(out, standardize(examples, others[0] if others else examples, data, single), to, json)
 
 
-def _read(paths: list[str], reading: "ReadOptions") -> list["Data"]:
-    """Read data files, and say which column was taken for the label."""
-    from opforest.apps.cli.output import print_notes
+def _read(paths: Sequence[str], reading: "ReadOptions") -> list["Data"]:
+    """Read data files, and print the notes on them."""
     from opforest.io.tables import read_table
 
     parts = [read_table(path, reading) for path in paths]
@@ -138,13 +129,19 @@ def _read(paths: list[str], reading: "ReadOptions") -> list["Data"]:
     return parts
 
 
-def _tell(out: str, written: "Data", as_json: bool) -> None:
-    """Say what was written, unless that was printed itself."""
-    from opforest.apps.cli.output import print_facts
-    from opforest.io.source import STANDARD
+def _read_all(paths: Sequence[str], reading: "ReadOptions") -> list["Data"]:
+    """Read data files with all their cells."""
+    return _read(paths, replace(reading, allow_missing=True, categories=True, lossless=True))
 
+
+def _write(out: str, data: "Data", to: options.Format | None, as_json: bool) -> None:
+    """Write a data file, and print what was written unless it is the standard output."""
+    from opforest.io.source import STANDARD
+    from opforest.io.tables import write_table
+
+    write_table(out, data, to)
     if out != STANDARD:
-        facts = {"file": out, "examples": len(written), "features": written.X.shape[1]}
+        facts = {"file": out, "examples": len(data), "features": data.X.shape[1]}
         print_facts(facts, as_json)
 
 
@@ -165,22 +162,17 @@ def _parse_shares(shares: str | None, parts: int) -> list[float]:
 def _write_parts(
     names: list[str], examples: "Data", part: object, to: options.Format | None, as_json: bool
 ) -> None:
-    """Write all parts, or none if one of them cannot be."""
+    """Write all parts, or none if one of them cannot be written."""
     import numpy as np
 
-    from opforest.apps.cli.output import print_json, print_table
     from opforest.io.tables import check_fit, find_output_format, write_table
 
-    chosen = [np.flatnonzero(part == k) for k in range(len(names))]
-    if empty := [name for name, index in zip(names, chosen, strict=True) if not len(index)]:
-        raise ValueError(f"there are too few examples: none is left for {empty[0]}.")
-    parts = [examples.take(index) for index in chosen]
-    for name, one in zip(names, parts, strict=True):
+    parts = {name: examples.take(np.flatnonzero(part == k)) for k, name in enumerate(names)}
+    for name, one in parts.items():
+        if not len(one):
+            raise ValueError(f"there are too few examples: none is left for {name}.")
         check_fit(one, find_output_format(name, to), name)
-    for name, one in zip(names, parts, strict=True):
+    for name, one in parts.items():
         write_table(name, one, to)
-    rows = [(name, len(one)) for name, one in zip(names, parts, strict=True)]
-    if as_json:
-        print_json({"parts": [{"file": name, "examples": count} for name, count in rows]})
-    else:
-        print_table(("file", "examples"), rows)
+    rows = [{"file": name, "examples": len(one)} for name, one in parts.items()]
+    print_records({"parts": rows}, as_json)

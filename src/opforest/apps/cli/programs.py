@@ -1,18 +1,50 @@
-"""``opforest reproduce``: the paper's whole experiment."""
+"""``opforest demo``, ``opforest reproduce`` and ``opforest compile``."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from opforest.apps.cli.errors import say_errors
+from opforest.apps.cli import options
 from opforest.apps.reproduce.options import DEFAULT_JOBS, HELP
 
 if TYPE_CHECKING:
     from opforest.apps.reproduce import Progress
 
 
+@options.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="The picture to write, a PNG file.")] = Path(
+        "opforest-demo.png"
+    ),
+) -> None:
+    """Learn a stream in five ways, explain a prediction, forget with a proof, draw a picture.
+
+    Example: opforest demo --out forest.png
+    """
+    from opforest.apps.demo import main
+
+    main(["--out", str(out)])
+
+
+@options.command()
+def compile_(
+    jobs: Annotated[
+        int | None, typer.Option(help="The number of processes. Default: one per core.", min=1)
+    ] = None,
+) -> None:
+    """Compile everything in advance, so that no first call has to wait.
+
+    Example: opforest compile
+    """
+    from opforest.apps.compile import run
+
+    run(jobs)
+
+
+@options.command("Stopped; the same command continues from here.")
 def reproduce(
     datasets: Annotated[str | None, typer.Option(help=HELP["datasets"])] = None,
     methods: Annotated[str | None, typer.Option(help=HELP["methods"])] = None,
@@ -28,38 +60,33 @@ def reproduce(
 
     Example: opforest reproduce --quick --out results
     """
-    with say_errors("Stopped; the same command goes on from here."):
-        from opforest.apps.reproduce.command import reproduce as run_command
+    from opforest.apps.reproduce.command import reproduce as run_command
 
-        report = run_command(
-            datasets=datasets, methods=methods, repeats=repeats, seed=seed, jobs=jobs, out=out,
-            data_home=data_home, quick=quick, report_only=report_only, display=show_live,
-        )  # fmt: skip
-        typer.echo(report)
+    report = run_command(
+        datasets=datasets, methods=methods, repeats=repeats, seed=seed, jobs=jobs, out=out,
+        data_home=data_home, quick=quick, report_only=report_only, display=show_progress,
+    )  # fmt: skip
+    typer.echo(report)
 
 
 @contextmanager
-def show_live() -> Iterator[Callable[["Progress"], None]]:
-    """Show progress as a bar, with what is running and the time left."""
+def show_progress() -> Iterator[Callable[["Progress"], None]]:
+    """Show a progress bar, with the running experiments and the remaining time."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
     from opforest.apps.reproduce.command import show_left
 
-    columns = (
-        BarColumn(30),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
+    columns = (BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(),
+               TextColumn("{task.description}", markup=False))  # fmt: skip
     with Bar(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("looking for the data", total=None)
 
         def show(progress: "Progress") -> None:
             if progress.note:
                 bar.console.print(progress.note, markup=False, highlight=False)
-            said = ", ".join(progress.running) + show_left(progress)
-            bar.update(task, completed=progress.done, total=progress.total, description=said)
+            text = ", ".join(progress.running) + show_left(progress)
+            bar.update(task, completed=progress.done, total=progress.total, description=text)
 
         yield show

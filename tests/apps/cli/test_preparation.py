@@ -154,7 +154,7 @@ class TestInfo:
             "kind": ("category", "feature"), "large": ("number", "feature"),
             "label": ("category", "label"),
         }  # fmt: skip
-        why = {one["name"]: one["why"] for one in told["columns"]}
+        why = {one["name"]: one["reason"] for one in told["columns"]}
         assert why["kind"] == "needs --encode and --missing"
         assert why["small"] == "needs --missing"
         assert why["no"] == "an id: running numbers"

@@ -15,8 +15,8 @@ import polars as pl
 import typer
 from tests.support.commands import run
 
-from opforest.apps.cli.apart import keep_apart
 from opforest.apps.cli.main import make_app
+from opforest.apps.cli.paths import require_distinct
 
 #: What each command reads (R…) and writes (W…), as it is typed. A file that is meant to be changed
 #: in place (the model of update, the store) is one that is written.
@@ -51,7 +51,7 @@ OTHERS = {
 #: Parameters that take words, and no files.
 WORDS = {
     "format", "label", "drop", "keep", "delimiter", "metric", "metric_param", "to", "update",
-    "encode", "missing", "scale", "filter", "shares", "features", "precision", "keys", "key",
+    "encode", "missing", "scale", "merge_by", "shares", "features", "precision", "keys", "key",
     "host", "allow_host", "datasets", "methods", "data_home", "decimal", "na",
 }  # fmt: skip
 
@@ -188,10 +188,10 @@ def test_redirections_are_files_as_well(folder, arguments, stdin, stdout):
 
 
 def test_what_is_no_file_may_be_both(folder):
-    keep_apart(["-", os.devnull], ["-", os.devnull, os.devnull, None])
+    require_distinct(["-", os.devnull], ["-", os.devnull, os.devnull, None])
     run("predict", "iris.opforest", "test.csv", "--out", os.devnull)
     with pytest.raises(ValueError, match="are the same file"):
-        keep_apart([], ["-", "-"])
+        require_distinct([], ["-", "-"])
 
 
 def test_files_that_are_two_may_have_one_content(folder):
