@@ -3,13 +3,13 @@
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from opforest.apps.cli import options
-from opforest.apps.cli.output import print_records
 
 
 @options.command()
-def metrics(json: options.JsonOption = False) -> None:
+def metrics() -> options.Facts:
     """List the metrics, their parameters, and whether a k-d tree can search by them.
 
     Example: opforest metrics --json
@@ -25,11 +25,11 @@ def metrics(json: options.JsonOption = False) -> None:
         }
         for name in METRIC_NAMES
     ]
-    print_records({"metrics": rows}, json)
+    return {"metrics": rows}
 
 
 @options.command()
-def datasets(json: options.JsonOption = False) -> None:
+def datasets() -> options.Facts:
     """List the data sets of the paper on OPF-Incremental, which `opforest reproduce` uses.
 
     Example: opforest datasets
@@ -45,7 +45,7 @@ def datasets(json: options.JsonOption = False) -> None:
             path = ""
         rows.append({"name": name, "examples": about.n_samples, "features": about.n_features,
                      "classes": about.n_classes, "about": about.about, "file": path})  # fmt: skip
-    print_records({"datasets": rows}, json)
+    return {"datasets": rows}
 
 
 def _print_version(is_asked: bool) -> None:
@@ -59,7 +59,7 @@ def _print_version(is_asked: bool) -> None:
 def accept_version(
     version: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,

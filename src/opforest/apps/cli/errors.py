@@ -9,6 +9,9 @@ from typing import Any, NoReturn
 
 import typer
 
+import opforest
+from opforest.errors import DataFileError, ModelFileError
+
 BUG, USAGE, BAD_DATA, BAD_MODEL, NO_MEMORY, INTERRUPTED = 1, 2, 3, 4, 5, 130
 
 
@@ -18,9 +21,6 @@ def report_errors(stopped: str) -> Iterator[None]:
 
     ``stopped`` is printed after Ctrl-C.
     """
-    from opforest.errors import DataFileError, ModelFileError
-    from opforest.learner.errors import StoreError
-
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         for about_names in ("X does not have valid feature names", "X has feature names, but"):
@@ -31,7 +31,7 @@ def report_errors(stopped: str) -> Iterator[None]:
             raise
         except DataFileError as error:
             _fail(error, BAD_DATA)
-        except (ModelFileError, StoreError) as error:
+        except (ModelFileError, opforest.StoreError) as error:
             _fail(error, BAD_MODEL)
         except MemoryError as error:
             # Only our own messages say which operation ran out of memory.
@@ -52,12 +52,9 @@ def report_errors(stopped: str) -> Iterator[None]:
 @contextmanager
 def locate_errors(path: str, data: Any = None) -> Iterator[None]:
     """Add the file, and the line if it is known, to errors about examples."""
-    from opforest.errors import DataFileError, ModelFileError
-    from opforest.learner.errors import StoreError
-
     try:
         yield
-    except (DataFileError, ModelFileError, StoreError):
+    except (DataFileError, ModelFileError, opforest.StoreError):
         raise
     except ValueError as error:
         from opforest.estimators.preparation import MissingCellError

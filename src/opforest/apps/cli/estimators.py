@@ -1,53 +1,45 @@
-"""``opforest cluster`` and ``opforest prune``."""
+"""``opforest cluster``, ``prune`` and ``plot``."""
 
 import json as json_format
+import os
 from enum import StrEnum
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any, cast
 
-import typer
+from typer import Argument, Option
 
 import opforest
+from opforest._utils.atomic import replacing
 from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, labels_of
-from opforest.apps.cli.output import print_facts
 from opforest.apps.cli.paths import require_distinct, require_model_path
 from opforest.apps.cli.scales import quiet_about_scales
-
-if TYPE_CHECKING:
-    from opforest.io.columns.table import ReadOptions
+from opforest.errors import DataFileError
 
 MergeBy = StrEnum("MergeBy", ["HEIGHT", "AREA", "VOLUME"])
 
 
 @options.command()
 def cluster(
+    reading: options.ReadOptions,
     data: options.DataFile,
-    k_max: Annotated[int, typer.Option(help="The largest number of neighbors to try.")] = 20,
-    k_min: Annotated[int, typer.Option(help="The smallest number of neighbors to try.")] = 1,
+    k_max: Annotated[int, Option(help="The largest number of neighbors to try.")] = 20,
+    k_min: Annotated[int, Option(help="The smallest number of neighbors to try.")] = 1,
     merge_by: Annotated[
-        MergeBy | None, typer.Option(help="Merge clusters with a small height, area or volume.")
+        MergeBy | None, Option(help="Merge small clusters by this measure.")
     ] = None,
-    threshold: Annotated[
-        float, typer.Option(help="What --merge-by considers small, from 0 to 1.")
-    ] = 0.0,
-    single: Annotated[
-        bool, typer.Option("--single", help="Allow a single cluster as the result.")
-    ] = False,
+    threshold: Annotated[float, Option(help="What --merge-by considers small, from 0 to 1.")] = 0.0,
+    single: Annotated[bool, Option(help="Allow a single cluster as the result.")] = False,
     metric: options.MetricOption = None,
     metric_param: options.ParamOption = None,
     encode: options.EncodeOption = None,
     missing: options.MissingOption = None,
     scale: options.ScaleOption = None,
-    model: Annotated[
-        str | None, typer.Option(help="A model file to write, for opforest predict.")
-    ] = None,
+    model: Annotated[str | None, Option(help="A model file to write, for predict.")] = None,
     out: options.OutOption = "-",
     jobs: options.JobsOption = None,
     json: options.JsonOption = False,
-    *,
-    reading: "ReadOptions",
 ) -> None:
     """Find clusters, and print the cluster of each example, one per line.
 
@@ -97,16 +89,12 @@ def cluster(
 
 @options.command()
 def prune(
+    reading: options.ReadOptions,
     model: options.ModelPath,
     data: options.DataFile,
-    smaller: Annotated[str, typer.Argument(metavar="SMALLER", help="The model file to write.")],
-    loss: Annotated[
-        float, typer.Option(help="The loss of accuracy on DATA to accept, from 0 to 1.")
-    ] = 0.0,
-    json: options.JsonOption = False,
-    *,
-    reading: "ReadOptions",
-) -> None:
+    smaller: Annotated[str, Argument(help="The model file to write.")],
+    loss: Annotated[float, Option(help="The loss of accuracy on DATA to accept, 0 to 1.")] = 0.0,
+) -> options.Facts:
     """Make a model smaller: keep only the examples that predict a labeled data file.
 
     DATA must not contain the examples that the model was trained on.
@@ -136,7 +124,60 @@ def prune(
         pruned = opforest.Pipeline([*steps, (name, pruned)])
     opforest.save(pruned, smaller)
     first, last = history[0], history[-1]
-    facts = {"model": smaller, "examples_before": first.examples, "examples": last.examples,
+    return {"model": smaller, "examples_before": first.examples, "examples": last.examples,
              "accuracy_before": first.accuracy, "accuracy": last.accuracy,
              "steps": len(history) - 1, "seconds": seconds}  # fmt: skip
-    print_facts(facts, json)
+
+
+@options.command()
+def plot(
+    reading: options.ReadOptions,
+    model: options.ModelPath,
+    data: options.DataFile,
+    out: Annotated[str, Argument(help="The picture to write: .png, .svg or .pdf.")],
+) -> options.Facts:
+    """Draw the forest of a model, or its clusters.
+
+    DATA contains the examples that the model knows, or all that it has ever learned, in order.
+
+    Example: opforest plot iris.opforest iris.csv iris.png
+    """
+    from opforest.display.clusters import ClusterDisplay
+    from opforest.display.forest import ForestDisplay, require_matplotlib
+    from opforest.io.tables import read_table
+
+    require_distinct([model, data], [out])
+    require_matplotlib()
+    kind = os.path.splitext(out)[1][1:].lower()
+    if kind not in ("png", "svg", "pdf"):
+        raise ValueError(f"OUT must end in .png, .svg or .pdf, got {out!r}.")
+    from matplotlib.figure import Figure
+
+    job = Job(models.load_model(model), data, reading)
+    examples, last = read_table(data, job.reading), models.classifier_of(job.model)
+    X, display = models.prepare(job.model, examples.X), cast(Any, ClusterDisplay)
+    if hasattr(last, "forest_"):
+        X, display = _select_known(X, last.forest_, data), ForestDisplay
+    figure = Figure(figsize=(8, 6), dpi=120, layout="constrained")
+    with locate_errors(data):
+        if display is ClusterDisplay and not hasattr(last, "roots_"):
+            raise ValueError("this kind of model cannot be drawn.")
+        display.from_estimator(last, X, ax=figure.subplots())
+    with replacing(out) as stream:
+        figure.savefig(stream, format=kind)
+    return {"file": out, "examples": len(examples)}
+
+
+def _select_known(X: Any, forest: Any, path: str) -> Any:
+    """Return the examples that a forest knows, in its order."""
+    n_learned = forest.examples.next_id
+    if len(X) == len(forest):
+        return X
+    if len(X) == n_learned:  # ids are rows
+        return X[forest.ids]
+    or_all = "" if n_learned == len(forest) else f", or all {n_learned} that it has ever learned"
+    raise DataFileError(
+        f"it must hold the {len(forest)} examples that the model knows{or_all}, in the order of "
+        f"learning, got {len(X)}",
+        path,
+    )

@@ -3,15 +3,17 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 import opforest
 from opforest.apps.cli import models, options
 from opforest.apps.cli.output import print_facts, print_json, print_notes, print_table
 from opforest.apps.cli.paths import require_distinct, require_model_path
+from opforest.io.formats import FORMATS, format_of
+from opforest.io.source import STANDARD
 
 if TYPE_CHECKING:
-    from opforest.io.columns.table import Data, ReadOptions
+    from opforest.io.columns.table import Data
 
 #: Rows of the tables that ``info`` prints; JSON has all.
 MAX_CLASSES, MAX_COLUMNS = 30, 200
@@ -19,19 +21,13 @@ MAX_CLASSES, MAX_COLUMNS = 30, 200
 
 @options.command()
 def convert(
+    reading: options.ReadOptions,
     data: options.DataFile,
     out: options.OutPath,
     to: options.OutFormatOption = None,
-    round: Annotated[
-        bool, typer.Option("--round", help="Round numbers to the 32 bits of LibOPF's formats.")
-    ] = False,
-    encode_labels: Annotated[
-        bool, typer.Option("--encode-labels", help="Number the classes from 1, in sorted order.")
-    ] = False,
-    json: options.JsonOption = False,
-    *,
-    reading: "ReadOptions",
-) -> None:
+    round: Annotated[bool, Option(help="Round numbers to LibOPF's 32 bits.")] = False,
+    encode_labels: Annotated[bool, Option(help="Number the classes from 1, in order.")] = False,
+) -> options.Facts:
     """Convert a data file to another format without loss, or convert a model.
 
     Numbers and labels are kept to the last bit, or the command fails; names and ids are kept if the
@@ -42,18 +38,17 @@ def convert(
     """
     import numpy as np
 
-    from opforest.io.source import STANDARD
-    from opforest.io.tables import FORMATS, find_output_format, read_table, write_table
+    from opforest.io.tables import find_output_format, read_table, write_table
 
     require_distinct([data], [out])
-    if models.kind_of_model(data) and _convert_model(data, out, to, json):
-        return
+    if models.kind_of_model(data) and (facts := _convert_model(data, out, to)):
+        return facts
     kind = find_output_format(out, to)
     reading = replace(reading, allow_missing=True, categories=True, lossless=True)
     examples = read_table(data, reading)
-    notes, facts = list(examples.notes), dict[str, Any]()
+    notes, codes = list(examples.notes), dict[str, Any]()
     if encode_labels:
-        examples, facts["labels"] = _encode_labels(examples)
+        examples, codes["labels"] = _encode_labels(examples)
     if round and kind.startswith("libopf") and not hasattr(examples.X, "columns"):
         examples = replace(examples, X=examples.X.astype(np.float32))
     if examples.feature_names and not FORMATS[kind].keeps_names:
@@ -62,20 +57,17 @@ def convert(
         notes.append(f"{kind} has no place for ids")
     print_notes(notes)
     write_table(out, examples, kind)
-    if out != STANDARD:
-        written = {"file": out, "format": kind, "examples": len(examples)}
-        print_facts({**written, "features": examples.X.shape[1], **facts}, json)
+    facts = {"file": out, "format": kind, "examples": len(examples)}
+    return None if out == STANDARD else {**facts, "features": examples.X.shape[1], **codes}
 
 
-def _convert_model(path: str, out: str, to: options.Format | None, as_json: bool) -> bool:
-    """Convert a model; return False if its examples are to be converted instead."""
-    from opforest.io.formats import format_of
+def _convert_model(path: str, out: str, to: options.Format | None) -> options.Facts:
+    """Convert a model; return None if its examples are to be converted instead."""
     from opforest.io.libopf import write_model
-    from opforest.io.source import STANDARD
 
     kind, wanted = models.kind_of_model(path), to or format_of(out)
     if kind == "LibOPF" and wanted is not None:
-        return False
+        return None
     if kind == "opforest" and (to is not None or wanted not in (None, "libopf")):
         raise ValueError(
             f"{path} is a model, which can only become a LibOPF model: OUT must end in .opf or "
@@ -92,8 +84,7 @@ def _convert_model(path: str, out: str, to: options.Format | None, as_json: bool
         if hasattr(model, "steps"):
             raise ValueError(f"{path} prepares its data; LibOPF's models cannot.")
         write_model(out, model)
-    print_facts({"file": out, **models.describe(model)}, as_json)
-    return True
+    return {"file": out, **models.describe(model)}
 
 
 def _encode_labels(examples: "Data") -> tuple["Data", dict[str, Any]]:
@@ -109,12 +100,9 @@ def _encode_labels(examples: "Data") -> tuple["Data", dict[str, Any]]:
 
 @options.command()
 def info(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A data file or a model; - is the standard input.")
-    ],
+    reading: options.ReadOptions,
+    file: Annotated[str, Argument(help="A data file or a model; - is the standard input.")],
     json: options.JsonOption = False,
-    *,
-    reading: "ReadOptions",
 ) -> None:
     """Describe a data file, column by column, or a model.
 
@@ -147,7 +135,7 @@ def _describe_model(path: str, as_json: bool) -> None:
     print_facts(facts, as_json)
 
 
-def _describe_data(path: str, reading: "ReadOptions", as_json: bool) -> None:
+def _describe_data(path: str, reading: options.ReadOptions, as_json: bool) -> None:
     from opforest.io.tables import read_columns
 
     roles = read_columns(path, reading)

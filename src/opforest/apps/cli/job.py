@@ -4,9 +4,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from opforest._utils.numerals import Cells
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.models import classifier_of, preparation_of
 from opforest.apps.cli.output import print_notes
+from opforest.errors import DataFileError
 
 if TYPE_CHECKING:
     from opforest.io.columns.table import Array, Data, InputSchema, ReadOptions
@@ -40,13 +42,13 @@ class Job:
         ignores_label: bool = False,
     ) -> None:
         preparation, is_pipeline = preparation_of(model), hasattr(model, "steps")
-        is_fitted = hasattr(classifier_of(model), "n_features_in_")
+        self._is_fitted = hasattr(classifier_of(model), "n_features_in_")
         self.model, self.path, self.n_dropped = model, path, 0
         self.reading = replace(
             reading,
             allow_missing=is_pipeline and (preparation is None or preparation.missing != "error"),
             categories=is_pipeline and (preparation is None or preparation.encode != "error"),
-            expected=schema_of(model) if is_fitted else reading.expected,
+            expected=schema_of(model) if self._is_fitted else reading.expected,
             needs_label=needs_label,
         )
         self._ignores_label, self._is_noted = ignores_label, False
@@ -80,7 +82,7 @@ class Job:
 
     def _notes_on(self, data: "Data") -> list[str]:
         notes = list(data.notes)
-        if self.reading.expected is not None:
+        if self._is_fitted:
             layout = getattr(classifier_of(self.model), "columns_", None) or {}
             notes = notes_on(data, self.reading, layout.get("label_name"))
         if self._ignores_label:
@@ -128,8 +130,6 @@ def labels_of(data: "Data", path: str, advice: str = "") -> "Array":
     """Return the labels of examples, or raise an error with advice if one is missing."""
     import numpy as np
 
-    from opforest.errors import DataFileError
-
     if data.y is None:
         raise DataFileError("there are no labels; --label names their column", path)
     if data.y.dtype.kind == "U":
@@ -168,7 +168,6 @@ def make_schema(
     text: Iterable[int] = (),
 ) -> "InputSchema":
     """Return the schema of a model whose features have these names; ``text`` features are text."""
-    from opforest._utils.numerals import Cells
     from opforest.io.columns.table import InputSchema
 
     known = None if names is None else tuple(map(str, names))

@@ -5,6 +5,7 @@ import os
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
+from opforest._utils.atomic import replacing
 from opforest.apps.cli.models import ModelFile, count_learned
 from opforest.io.source import STANDARD
 
@@ -116,8 +117,6 @@ class Journal:
             self._write([self.counts], finished=True)
 
     def _write(self, states: list[StreamCounts], *, finished: bool) -> None:
-        from opforest._utils.atomic import replacing
-
         saved = {"data": _absolute(self.data), "finished": finished,
                  "states": list(map(asdict, states))}  # fmt: skip
         with replacing(self.file.path + SUFFIX) as stream:

@@ -4,50 +4,41 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 import opforest
 from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, labels_of, make_schema
-from opforest.apps.cli.output import count_examples, print_facts, show_phases
+from opforest.apps.cli.output import count_examples, show_phases
 from opforest.apps.cli.paths import require_distinct, require_model_path
 from opforest.apps.cli.refit import describe_preparation, refit_model
 from opforest.apps.cli.scales import quiet_about_scales, warn_of_scales
+from opforest.io.formats import format_of
 
 if TYPE_CHECKING:
-    from opforest.io.columns.table import Data, ReadOptions
+    from opforest.io.columns.table import Data
 
 
 @options.command()
 def train(
+    reading: options.ReadOptions,
     data: options.DataFile,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model file to write.")],
+    model: Annotated[str, Argument(help="The model file to write.")],
     metric: options.MetricOption = None,
     metric_param: options.ParamOption = None,
     update: options.UpdateOption = None,
     distances: Annotated[
-        str | None,
-        typer.Option(
-            help="A file with the distances between all examples, LibOPF's or a table. Its rows "
-            "are indexed by the ids of the examples, or by their positions if they have no ids."
-        ),
+        str | None, Option(help="A file of distances, LibOPF's or a table, by ids or positions.")
     ] = None,
     unlabeled: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="DATA",
-            help="A file with examples without labels, for a semi-supervised model. Repeatable.",
-        ),
+        list[str] | None, Option(metavar="DATA", help="More examples, unlabeled. Repeatable.")
     ] = None,
     encode: options.EncodeOption = None,
     missing: options.MissingOption = None,
     scale: options.ScaleOption = None,
     jobs: options.JobsOption = None,
-    json: options.JsonOption = False,
-    *,
-    reading: "ReadOptions",
-) -> None:
+) -> options.Facts:
     """Train a model on a data file.
 
     The model keeps the preparation that --encode, --missing and --scale learn from the data;
@@ -90,8 +81,7 @@ def train(
         opforest.save(job.model, model)
     job.print_dropped()
     label = examples.label_name or examples.label_column
-    facts = {"model": model, **models.describe(job.model), "label": label, "seconds": seconds}
-    print_facts(facts, json)
+    return {"model": model, **models.describe(job.model), "label": label, "seconds": seconds}
 
 
 def _fit(job: Job, examples: "Data", y: Any, more: list[tuple[str, "Data"]]) -> None:
@@ -137,7 +127,7 @@ def _read_distances(path: str, examples: "Data") -> Any:
 
     from opforest.io import libopf
     from opforest.io.columns.table import ReadOptions
-    from opforest.io.tables import format_of, read_table
+    from opforest.io.tables import read_table
 
     if format_of(path) in (None, "libopf"):
         table = libopf.read_distances(path)
@@ -151,21 +141,13 @@ def _read_distances(path: str, examples: "Data") -> Any:
 
 @options.command("Stopped; the model is unchanged.")
 def update(
+    reading: options.ReadOptions,
     model: options.ModelPath,
     data: options.DataFile,
     refit: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FIRST",
-            help="Retrain on FIRST, the file that the model was trained on, and DATA, so that the "
-            "preparation is learned from both. Repeat it for each file that the model has learned "
-            "since, in order.",
-        ),
+        list[str] | None, Option(metavar="FIRST", help="Retrain on FIRST and DATA. Repeatable.")
     ] = None,
-    json: options.JsonOption = False,
-    *,
-    reading: "ReadOptions",
-) -> None:
+) -> options.Facts:
     """Learn more examples; the model file is replaced when all are learned.
 
     A model trained without --encode, --missing, --scale and --update becomes exactly the model of
@@ -182,8 +164,7 @@ def update(
     seconds = perf_counter() - begin
     saved.replace(job.model)
     job.print_dropped([] if refit else describe_preparation(job.model))
-    facts = {"model": model, "learned": learned, **models.describe(job.model), "seconds": seconds}
-    print_facts(facts, json)
+    return {"model": model, "learned": learned, **models.describe(job.model), "seconds": seconds}
 
 
 def _learn(job: Job) -> int:

@@ -47,17 +47,15 @@ def make_app() -> Any:
     import typer
 
     from opforest.apps.cli.catalog import accept_version, datasets, metrics
-    from opforest.apps.cli.distance import distance
-    from opforest.apps.cli.estimators import cluster, prune
+    from opforest.apps.cli.estimators import cluster, plot, prune
     from opforest.apps.cli.files import convert, info
     from opforest.apps.cli.learn import train, update
-    from opforest.apps.cli.plot import plot
     from opforest.apps.cli.predict import evaluate, predict
     from opforest.apps.cli.programs import compile_, demo, reproduce
     from opforest.apps.cli.serve import play, serve
     from opforest.apps.cli.store import make_store_app
     from opforest.apps.cli.stream import stream
-    from opforest.apps.cli.tools import fold, merge, normalize, split
+    from opforest.apps.cli.tools import distance, fold, merge, normalize, split
 
     app = typer.Typer(
         no_args_is_help=True,

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import opforest
+from opforest.errors import DataFileError, ModelFileError
+from opforest.io.source import STANDARD
 
 if TYPE_CHECKING:
     from opforest.io.columns.table import Data
@@ -40,7 +42,6 @@ def add_preparation(estimator: Any, encode: Any, missing: Any, scale: Any) -> An
 
 def load_model(path: str, jobs: int | None = None) -> Any:
     """Load a model of any kind that predicts, ours or LibOPF's; it may be a pipeline."""
-    from opforest.errors import DataFileError, ModelFileError
     from opforest.estimators.density_base import DensityEstimator
     from opforest.io.libopf import read_model
 
@@ -74,8 +75,6 @@ def load_to_update(path: str) -> Any:
 
 
 def _require_classifier(estimator: Any, path: str) -> None:
-    from opforest.errors import ModelFileError
-
     name = type(estimator).__name__
     if type(estimator).__module__ == "opforest.river.classifier":
         raise ModelFileError(f"{path}: it is a model of opforest.river, which Python can load.")
@@ -94,7 +93,6 @@ def check_jobs(jobs: int | None) -> None:
 def kind_of_model(path: str) -> str | None:
     """Return the kind of a model file by its first bytes: "opforest", "LibOPF" or None."""
     from opforest.io.libopf import looks_like
-    from opforest.io.source import STANDARD
     from opforest.persistence.container import MAGIC
 
     if path == STANDARD or (os.path.exists(path) and not os.path.isfile(path)):

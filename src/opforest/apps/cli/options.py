@@ -6,13 +6,21 @@ from enum import StrEnum
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
+from typer.models import ArgumentInfo
 
 from opforest.apps.cli.errors import report_errors
+from opforest.apps.cli.output import print_facts
 from opforest.io.formats import FORMATS
 
 if TYPE_CHECKING:
-    from opforest.io.columns.table import ReadOptions
+    from opforest.io.columns.table import ReadOptions as ReadOptions
+else:
+    ReadOptions = Any  # so that ``--help`` need not import NumPy
+
+#: The result of a command, which is printed as a table or as JSON; None prints nothing.
+Facts = dict[str, Any] | None
+Command = Callable[..., Facts]
 
 Format = StrEnum("Format", {name.upper().replace("-", "_"): name for name in FORMATS})  # type: ignore[misc]
 Encode = StrEnum("Encode", ["ONEHOT", "ORDINAL", "DROP"])
@@ -28,147 +36,109 @@ def complete_metric(incomplete: str) -> list[str]:
     return [name for name in METRIC_NAMES if name.startswith(incomplete)]
 
 
-DataFile = Annotated[
-    str, typer.Argument(metavar="DATA", help="The data file; - is the standard input.")
-]
-ModelPath = Annotated[str, typer.Argument(metavar="MODEL", help="The model file.")]
-OutPath = Annotated[
-    str, typer.Argument(metavar="OUT", help="The file to write; - is the standard output.")
-]
-OutOption = Annotated[
-    str, typer.Option("--out", "-o", help="The file to write; - is the standard output.")
-]
-EncodeOption = Annotated[
-    Encode | None,
-    typer.Option(
-        "--encode", show_default=False,
-        help="Encode text columns: one column per category, the category's number, or drop the "
-        "column. By default, text is an error.",
-    ),
-]  # fmt: skip
-MissingOption = Annotated[
-    Missing | None,
-    typer.Option(
-        "--missing", show_default=False,
-        help="Handle missing cells: report an error (the default), drop the row, or fill in the "
-        "median.",
-    ),
-]  # fmt: skip
-ScaleOption = Annotated[
-    Scale | None,
-    typer.Option(
-        "--scale", show_default=False,
-        help="Scale numeric columns: to standard deviation 1, interquartile range 1, or the range "
-        "0 to 1. By default, they are not scaled.",
-    ),
-]  # fmt: skip
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-JobsOption = Annotated[
-    int | None,
-    typer.Option("--jobs", "-j", help="The number of threads; -1 uses all processors. Default: 1."),
+DataFile = Annotated[str, Argument(help="The data file; - is the standard input.")]
+ModelPath = Annotated[str, Argument(help="The model file.")]
+OutPath = Annotated[str, Argument(help="The file to write; - is the standard output.")]
+OutOption = Annotated[str, Option("--out", "-o", help="The file to write; - is stdout.")]
+OutFormatOption = Annotated[
+    Format | None, Option(metavar="FORMAT", help="The format to write. Default: by the file name.")
 ]
 MetricOption = Annotated[
     str | None,
-    typer.Option(
-        "--metric", "-m", autocompletion=complete_metric,
-        help="The metric; `opforest metrics` lists all. Default: euclidean.",
-    ),
+    Option("--metric", "-m", autocompletion=complete_metric,
+           help="The metric; `opforest metrics` lists all. Default: euclidean."),
 ]  # fmt: skip
 ParamOption = Annotated[
-    list[str] | None,
-    typer.Option("--metric-param", help="A parameter of the metric, such as p=3. Repeatable."),
+    list[str] | None, Option(help="A parameter of the metric, such as p=3. Repeatable.")
 ]
 UpdateOption = Annotated[
-    Update | None,
-    typer.Option("--update", help="How the model learns more examples later. Default: exact.",
-                 show_default=False),
+    Update | None, Option(help="How the model learns more examples later. Default: exact.")
+]
+EncodeOption = Annotated[
+    Encode | None,
+    Option(help="Encode text columns: one column per category, the category's number, or drop the "
+           "column. By default, text is an error."),
 ]  # fmt: skip
-ProbaOption = Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")]
-SeedOption = Annotated[int, typer.Option(help="The random seed.", min=0)]
-OutFormatOption = Annotated[
-    Format | None,
-    typer.Option("--to", metavar="FORMAT",
-                 help="The format to write. Default: by the file name."),
+MissingOption = Annotated[
+    Missing | None,
+    Option(help="Handle missing cells: report an error (the default), drop the row, or fill in "
+           "the median."),
 ]  # fmt: skip
+ScaleOption = Annotated[
+    Scale | None,
+    Option(help="Scale numeric columns to standard deviation 1, interquartile range 1, or the "
+           "range 0 to 1. By default, they are not scaled."),
+]  # fmt: skip
+JobsOption = Annotated[
+    int | None, Option("--jobs", "-j", help="The number of threads; -1 uses all processors.")
+]
+ProbaOption = Annotated[bool, Option(help="Add the probability of each class.")]
+SeedOption = Annotated[int, Option(min=0, help="The random seed.")]
+JsonOption = Annotated[bool, Option(help="Print one JSON object.")]
+
+
+def _option(kind: Any, help: str, *names: str, metavar: str | None = None) -> Any:
+    return Annotated[kind, Option(*names, help=help, metavar=metavar)]
+
 
 #: The options of all commands that read data; each is a field of ``ReadOptions``.
 READ_OPTIONS = {
-    "format": Annotated[
-        Format | None,
-        typer.Option("--format", "-f", metavar="FORMAT",
-                     help=f"The format of the data: {', '.join(Format)}. Default: detected."),
-    ],
-    "label": Annotated[
-        str | None,
-        typer.Option(
-            "--label", "-l",
-            help="The label column: its name, its number from 1 (-1 is the last), or none. "
-            "Default: detected by name, or the only column of categories; if that is ambiguous, "
-            "the command asks.",
-        ),
-    ],
-    "drop": Annotated[
-        list[str] | None,
-        typer.Option("--drop", help="Columns to leave out, by name or number, such as a,b or 3-9. "
-                     "Repeatable."),
-    ],
-    "delimiter": Annotated[
-        str | None,
-        typer.Option(help="The delimiter of a CSV file: a character, tab or space. Default: "
-                     "detected."),
-    ],
-    "header": Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header", show_default=False,
-            help="Whether the first line of a CSV file is a header. Default: detected; if that is "
-            "ambiguous, the command asks.",
-        ),
-    ],
-    "keep": Annotated[
-        list[str] | None,
-        typer.Option("--keep", help="Columns to use even if they look like ids or dates."),
-    ],
-    "decimal": Annotated[
-        str | None,
-        typer.Option("--decimal", metavar="MARK", help="The decimal mark, . or ,. Default: "
-                     "detected."),
-    ],
-    "na": Annotated[
-        list[str] | None,
-        typer.Option("--na", metavar="CELL", help="A cell that means a missing value, in addition "
-                     "to ?, NA and the like. Repeatable."),
-    ],
+    "format": _option(Format | None, f"The format of the data: {', '.join(Format)}. Default: "
+                      "detected.", "--format", "-f", metavar="FORMAT"),
+    "label": _option(str | None, "The label column: its name, its number from 1 (-1 is the last), "
+                     "or none. Default: detected by name, or the only column of categories; an "
+                     "error lists the candidates if that is ambiguous.", "--label", "-l"),
+    "drop": _option(list[str] | None, "Columns to leave out, by name or number, such as a,b or "
+                    "3-9. Repeatable."),
+    "delimiter": _option(str | None, "The delimiter of a CSV file: a character, tab or space. "
+                         "Default: detected."),
+    "header": _option(bool | None, "Whether the first line of a CSV file is a header. Default: "
+                      "detected; an error if that is ambiguous."),
+    "keep": _option(list[str] | None, "Columns to use even if they look like ids or dates. "
+                    "Repeatable."),
+    "decimal": _option(str | None, "The decimal mark, . or ,. Default: detected.", metavar="MARK"),
+    "na": _option(list[str] | None, "A cell that means a missing value, in addition to ?, NA and "
+                  "the like. Repeatable.", metavar="CELL"),
 }  # fmt: skip
 
 
-def command(
-    stopped: str = "Stopped; nothing was changed.",
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def command(stopped: str = "Stopped; nothing was changed.") -> Callable[[Command], Command]:
     """Return a decorator that makes a function a command, which reports its errors.
 
-    A function with a parameter ``reading`` gets the options of ``ReadOptions`` instead. The option
-    ``--json`` comes last in the help. After Ctrl-C, ``stopped`` is printed.
+    A function with a parameter ``reading`` gets the options of ``ReadOptions`` instead. The facts
+    that a function returns are printed; ``--json`` is added. After Ctrl-C, ``stopped`` is printed.
     """
 
-    def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        signature = inspect.signature(function)
+    def decorate(function: Command) -> Command:
+        signature, keyword = inspect.signature(function), inspect.Parameter.KEYWORD_ONLY
+        own = [one.replace(kind=keyword) for name, one in signature.parameters.items()
+               if name != "reading"]  # fmt: skip
         added = READ_OPTIONS if "reading" in signature.parameters else {}
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        parameters = [one.replace(kind=keyword) for name, one in signature.parameters.items()
-                      if name != "reading"]  # fmt: skip
-        parameters += [inspect.Parameter(name, keyword, default=None, annotation=option)
-                       for name, option in added.items()]  # fmt: skip
-        parameters.sort(key=lambda one: one.name == "json")
+        parameters = own + [inspect.Parameter(name, keyword, default=None, annotation=option)
+                            for name, option in added.items()]  # fmt: skip
+        has_facts = signature.return_annotation is not None
+        if has_facts:
+            parameters.append(
+                inspect.Parameter("json", keyword, default=False, annotation=JsonOption)
+            )
 
         @wraps(function)
         def run(**values: Any) -> None:
             with report_errors(stopped):
+                as_json = has_facts and values.pop("json")
                 if added:
                     options = {name: values.pop(name) for name in added}
                     values["reading"] = parse_read_options(**options)
-                function(**values)
+                if facts := function(**values):
+                    print_facts(facts, as_json)
 
+        parameters.sort(key=lambda one: one.name == "json")  # last in the help
+        for one in parameters:
+            info = one.annotation.__metadata__[0]
+            if one.default is False:  # a flag: there is no --no-json
+                info.param_decls = (f"--{one.name.replace('_', '-')}",)
+            elif isinstance(info, ArgumentInfo):
+                info.metavar = info.metavar or one.name.upper()
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in parameters}
         return run
@@ -178,7 +148,7 @@ def command(
 
 def parse_read_options(
     delimiter: str | None, decimal: str | None, **options: Any
-) -> "ReadOptions":  # fmt: skip
+) -> ReadOptions:  # fmt: skip
     """Return the options of a command as a record, or raise a ValueError if one is invalid."""
     from opforest.io.columns.table import ReadOptions
 

@@ -39,21 +39,18 @@ def print_table(
 
 
 def print_facts(facts: Mapping[str, Any], as_json: bool) -> None:
-    """Print the result of a command, as a table or as JSON."""
+    """Print the result of a command as JSON, or as a table of names and values.
+
+    A single list of records becomes a table with a row for each.
+    """
+    first = next(iter(facts.values()))
     if as_json:
         print_json(facts)
+    elif len(facts) == 1 and isinstance(first, list):
+        print_table(list(first[0]), [list(record.values()) for record in first])
     else:
         rows = [(name.replace("_", " "), show(fact)) for name, fact in facts.items()]
         print_table(("name", "value"), rows)
-
-
-def print_records(records: Mapping[str, Sequence[Mapping[str, Any]]], as_json: bool) -> None:
-    """Print one named list of records with equal keys, as a table or as JSON."""
-    if as_json:
-        print_json(records)
-    else:
-        (rows,) = records.values()
-        print_table(list(rows[0]), [list(row.values()) for row in rows])
 
 
 def show(cell: Any) -> str:

@@ -8,16 +8,18 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, labels_of, require_complete
 from opforest.apps.cli.output import count_examples, print_json, print_table
 from opforest.apps.cli.paths import require_distinct
+from opforest.errors import ModelFileError
+from opforest.io.source import STANDARD
 
 if TYPE_CHECKING:
-    from opforest.io.columns.table import Data, ReadOptions
+    from opforest.io.columns.table import Data
 
 #: Predictions of some examples: lists of equal length, by name.
 Predictions = dict[str, list[Any]]
@@ -25,24 +27,15 @@ Predictions = dict[str, list[Any]]
 
 @options.command()
 def predict(
+    reading: options.ReadOptions,
     model: options.ModelPath,
     data: options.DataFile,
     proba: options.ProbaOption = False,
-    costs: Annotated[
-        bool, typer.Option("--costs", help="Add the cheapest offer of each class.")
-    ] = False,
-    explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain",
-            help="Print the path to each example; training examples are named by their ids.",
-        ),
-    ] = False,
+    costs: Annotated[bool, Option(help="Add the cheapest offer of each class.")] = False,
+    explain: Annotated[bool, Option(help="Print the path that gave each label.")] = False,
     out: options.OutOption = "-",
     jobs: options.JobsOption = None,
     json: options.JsonOption = False,
-    *,
-    reading: "ReadOptions",
 ) -> None:
     """Print the label of each example, one per line; with --proba or --costs, CSV.
 
@@ -66,7 +59,6 @@ def predict(
 
 def write_output(out: str, lines: Iterable[str]) -> None:
     """Write lines to a file or the standard output, and show their number on a terminal."""
-    from opforest.io.source import STANDARD
     from opforest.io.tables import open_output
 
     is_shown = out == STANDARD and sys.stdout.isatty()  # a progress bar would get in between
@@ -164,19 +156,16 @@ def _possible_labels(estimator: Any) -> list[Any]:
 
 @options.command()
 def evaluate(
+    reading: options.ReadOptions,
     model: options.ModelPath,
     data: options.DataFile,
     jobs: options.JobsOption = None,
     json: options.JsonOption = False,
-    *,
-    reading: "ReadOptions",
 ) -> None:
     """Compare the predictions of a model with the labels of a data file.
 
     Example: opforest evaluate iris.opforest test.csv
     """
-    from opforest.errors import ModelFileError
-
     job = Job(models.load_model(model, jobs), data, reading, needs_label=True)
     last = models.classifier_of(job.model)
     if not hasattr(last, "classes_"):

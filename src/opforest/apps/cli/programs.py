@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
 from opforest.apps.cli import options
 from opforest.apps.reproduce.options import DEFAULT_JOBS, HELP
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @options.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="The picture to write, a PNG file.")] = Path(
+    out: Annotated[Path, Option(help="The picture to write, a PNG file.")] = Path(
         "opforest-demo.png"
     ),
 ) -> None:
@@ -31,9 +32,7 @@ def demo(
 
 @options.command()
 def compile_(
-    jobs: Annotated[
-        int | None, typer.Option(help="The number of processes. Default: one per core.", min=1)
-    ] = None,
+    jobs: Annotated[int | None, Option(min=1, help="Processes. Default: one per core.")] = None,
 ) -> None:
     """Compile everything in advance, so that no first call has to wait.
 
@@ -46,15 +45,15 @@ def compile_(
 
 @options.command("Stopped; the same command continues from here.")
 def reproduce(
-    datasets: Annotated[str | None, typer.Option(help=HELP["datasets"])] = None,
-    methods: Annotated[str | None, typer.Option(help=HELP["methods"])] = None,
-    repeats: Annotated[int | None, typer.Option(help=HELP["repeats"])] = None,
-    seed: Annotated[int, typer.Option(help=HELP["seed"], show_default=False)] = 0,
-    jobs: Annotated[int, typer.Option(help=HELP["jobs"], show_default=False)] = DEFAULT_JOBS,
-    out: Annotated[str, typer.Option(help=HELP["out"], show_default=False)] = "results",
-    data_home: Annotated[str | None, typer.Option(help=HELP["data_home"])] = None,
-    quick: Annotated[bool, typer.Option("--quick", help=HELP["quick"])] = False,
-    report_only: Annotated[bool, typer.Option("--report-only", help=HELP["report_only"])] = False,
+    datasets: Annotated[str | None, Option(help=HELP["datasets"])] = None,
+    methods: Annotated[str | None, Option(help=HELP["methods"])] = None,
+    repeats: Annotated[int | None, Option(help=HELP["repeats"])] = None,
+    seed: Annotated[int, Option(help=HELP["seed"], show_default=False)] = 0,
+    jobs: Annotated[int, Option(help=HELP["jobs"], show_default=False)] = DEFAULT_JOBS,
+    out: Annotated[str, Option(help=HELP["out"], show_default=False)] = "results",
+    data_home: Annotated[str | None, Option(help=HELP["data_home"])] = None,
+    quick: Annotated[bool, Option("--quick", help=HELP["quick"])] = False,
+    report_only: Annotated[bool, Option("--report-only", help=HELP["report_only"])] = False,
 ) -> None:
     """Run the experiment of the paper on OPF-Incremental and write its report.
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from opforest.apps.cli import options
 from opforest.apps.cli.paths import require_distinct
@@ -17,26 +18,17 @@ PORT = 8765
 @options.command("Stopped; the store is closed.")
 def serve(
     store: StorePath,
-    host: Annotated[
-        str,
-        typer.Option(help="The address to listen on; other machines can connect only with tokens."),
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 is any free port.", min=0)] = PORT,
+    host: Annotated[str, Option(help="The address; a public one needs tokens.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="The port; 0 is any free port.", min=0)] = PORT,
     token_file: Annotated[
-        str | None,
-        typer.Option(help="A file with the lines `read TOKEN` and `write TOKEN`."),
+        str | None, Option(help="A file with the lines `read TOKEN` and `write TOKEN`.")
     ] = None,
     allow_host: Annotated[
-        list[str] | None,
-        typer.Option(help="A name of this machine that clients use. Repeatable."),
+        list[str] | None, Option(help="A name of this machine that clients use. Repeatable.")
     ] = None,
-    max_body: Annotated[
-        float, typer.Option(help="The largest request, in megabytes.", min=0.001)
-    ] = 16,
-    max_rows: Annotated[int, typer.Option(help="The most rows in a request.", min=1)] = 10_000,
-    timeout: Annotated[
-        float, typer.Option(help="The seconds that a request may take to arrive.", min=0.1)
-    ] = 30,
+    max_body: Annotated[float, Option(help="The largest request, in megabytes.", min=0.001)] = 16,
+    max_rows: Annotated[int, Option(help="The most rows in a request.", min=1)] = 10_000,
+    timeout: Annotated[float, Option(min=0.1, help="Seconds for a request to arrive.")] = 30,
 ) -> None:
     """Serve a store by HTTP, with a web page, until it is stopped.
 
@@ -65,10 +57,8 @@ def serve(
 
 @options.command("Stopped.")
 def play(
-    port: Annotated[int, typer.Option(help="The port; 0 is any free port.", min=0)] = 0,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Whether to open the page.")
-    ] = True,
+    port: Annotated[int, Option(help="The port; 0 is any free port.", min=0)] = 0,
+    browser: Annotated[bool, Option(help="Whether to open the page.")] = True,
 ) -> None:
     """Open a page on which three forests learn and forget as you click.
 

@@ -12,18 +12,20 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 import opforest
+from opforest._utils.numerals import Cells
 from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import BAD_MODEL, locate_errors
 from opforest.apps.cli.job import NO_LABEL, find_complete, labels_of, notes_on
-from opforest.apps.cli.output import count_examples, print_facts, print_json, print_notes
+from opforest.apps.cli.output import count_examples, print_json, print_notes
 from opforest.apps.cli.paths import require_distinct, require_folder
 from opforest.apps.cli.predict import predict_chunks, write_json, write_lines, write_output
 from opforest.apps.cli.scales import quiet_about_scales, warn_of_scales
 
 if TYPE_CHECKING:
-    from opforest.io.columns.table import Data, InputSchema, ReadOptions
+    from opforest.io.columns.table import Data, InputSchema
     from opforest.learner import Learner
 
 #: A label that is a whole number.
@@ -32,7 +34,7 @@ _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})")
 #: The suffixes of the files that SQLite and we write beside a store.
 SUFFIXES = ("", "-wal", "-shm", "-journal", "-lock")
 
-StorePath = Annotated[str, typer.Argument(metavar="STORE", help="The file of the store.")]
+StorePath = Annotated[str, Argument(help="The file of the store.")]
 
 
 def files_of(store: str) -> list[str]:
@@ -58,7 +60,6 @@ def _open(path: str, **more: Any) -> Iterator["Learner"]:
 
 def _schema_of(learner: "Learner") -> "InputSchema | None":
     """Return the columns that a store expects, or None while it is empty."""
-    from opforest._utils.numerals import Cells
     from opforest.io.columns.table import InputSchema
 
     known, preparation = learner.settings, models.preparation_of(learner.model)
@@ -70,7 +71,7 @@ def _schema_of(learner: "Learner") -> "InputSchema | None":
     return InputSchema(known.n_features, known.feature_names, text_labels, None, text, cells)
 
 
-def _adapt(reading: "ReadOptions", learner: "Learner") -> "ReadOptions":
+def _adapt(reading: options.ReadOptions, learner: "Learner") -> options.ReadOptions:
     """Return the options for reading data files for a store."""
     known = learner.settings
     asked = known.preparation
@@ -89,24 +90,14 @@ def create(
     store: StorePath,
     metric: options.MetricOption = None,
     metric_param: options.ParamOption = None,
-    features: Annotated[
-        str | None, typer.Option(help="The names of the features, separated by commas.")
-    ] = None,
-    precision: Annotated[
-        str | None,
-        typer.Option(help="float64 or float32. Default: the type of the first examples."),
-    ] = None,
-    score: Annotated[
-        bool, typer.Option("--score", help="Test each example before it is learned, and count.")
-    ] = False,
-    semi_supervised: Annotated[
-        bool, typer.Option("--semi-supervised", help="Learn examples without labels, too.")
-    ] = False,
+    features: Annotated[str | None, Option(help="The feature names, separated by commas.")] = None,
+    precision: Annotated[str | None, Option(help="float64 or float32. Default: detected.")] = None,
+    score: Annotated[bool, Option(help="Test each example before it is learned.")] = False,
+    semi_supervised: Annotated[bool, Option(help="Learn examples without labels, too.")] = False,
     encode: options.EncodeOption = None,
     missing: options.MissingOption = None,
     scale: options.ScaleOption = None,
-    json: options.JsonOption = False,
-) -> None:
+) -> options.Facts:
     """Create an empty store.
 
     The preparation by --encode, --missing and --scale is learned from the first file.
@@ -125,20 +116,16 @@ def create(
     facts = {"store": store, "metric": known.metric, "score": known.score}
     if semi_supervised:
         facts["semi_supervised"] = True
-    print_facts({**facts, **(known.preparation or {})}, json)
+    return {**facts, **(known.preparation or {})}
 
 
 @options.command("Stopped; all learned examples are saved. Run it again to learn the rest.")
 def learn(
+    reading: options.ReadOptions,
     store: StorePath,
     data: options.DataFile,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Replace examples that have the same key.")
-    ] = False,
-    json: options.JsonOption = False,
-    *,
-    reading: "ReadOptions",
-) -> None:
+    replace: Annotated[bool, Option(help="Replace examples that have the same key.")] = False,
+) -> options.Facts:
     """Learn a data file in chunks; its ids are the keys.
 
     Examples whose key and content are known change nothing, so a file can be learned again after an
@@ -171,7 +158,7 @@ def learn(
             count(len(chunk))
         examples = len(learner)
     seconds = perf_counter() - begin
-    print_facts({"store": store, **totals, "examples": examples, "seconds": seconds}, json)
+    return {"store": store, **totals, "examples": examples, "seconds": seconds}
 
 
 def _warn_of_scales(learner: "Learner", data: "Data") -> None:
@@ -183,13 +170,12 @@ def _warn_of_scales(learner: "Learner", data: "Data") -> None:
 
 @options.command()
 def predict(
+    reading: options.ReadOptions,
     store: StorePath,
     data: options.DataFile,
     proba: options.ProbaOption = False,
     out: options.OutOption = "-",
     json: options.JsonOption = False,
-    *,
-    reading: "ReadOptions",
 ) -> None:
     """Print the label of each example, as `opforest predict` does.
 
@@ -211,18 +197,12 @@ def predict(
 @options.command()
 def forget(
     store: StorePath,
-    keys: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY]...", help="The keys of the examples.")
-    ] = None,
+    keys: Annotated[list[str] | None, Argument(metavar="[KEY]...", help="The keys.")] = None,
     keys_from: Annotated[
-        str | None,
-        typer.Option(help="A file with more keys, one per line; - is the standard input."),
+        str | None, Option(help="A file with more keys, one per line; - is the standard input.")
     ] = None,
-    missing_ok: Annotated[
-        bool, typer.Option("--missing-ok", help="Skip keys that no example has.")
-    ] = False,
-    json: options.JsonOption = False,
-) -> None:
+    missing_ok: Annotated[bool, Option(help="Skip keys that no example has.")] = False,
+) -> options.Facts:
     """Forget examples: remove them from the model, the table and every byte of the files.
 
     Example: opforest store forget animals.db img-17 img-18
@@ -238,16 +218,15 @@ def forget(
     with _open(store) as learner:
         change = learner.forget(wanted, missing_ok=missing_ok)
         examples = len(learner)
-    print_facts({"store": store, "forgotten": change.forgotten, "examples": examples}, json)
+    return {"store": store, "forgotten": change.forgotten, "examples": examples}
 
 
 @options.command()
 def correct(
     store: StorePath,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="The key of the example.")],
-    label: Annotated[str, typer.Argument(metavar="LABEL", help="The new label.")],
-    json: options.JsonOption = False,
-) -> None:
+    key: Annotated[str, Argument(help="The key of the example.")],
+    label: Annotated[str, Argument(help="The new label.")],
+) -> options.Facts:
     """Change the label of an example.
 
     Example: opforest store correct animals.db img-17 cat
@@ -255,7 +234,7 @@ def correct(
     with _open(store) as learner:
         change = learner.correct(key, _parse_label(label, learner.settings.labels))
     corrected = change.replaced + change.labeled
-    print_facts({"store": store, "key": key, "label": label, "corrected": corrected}, json)
+    return {"store": store, "key": key, "label": label, "corrected": corrected}
 
 
 def _labels_of(data: "Data", path: str, learner: "Learner") -> Any:
@@ -307,15 +286,9 @@ def audit(store: StorePath, json: options.JsonOption = False) -> None:
 @options.command()
 def export(
     store: StorePath,
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="A data file, for all examples, or a model file, NAME.opforest."
-        ),
-    ],
+    file: Annotated[str, Argument(help="A data file, or a model file that ends in .opforest.")],
     to: options.OutFormatOption = None,
-    json: options.JsonOption = False,
-) -> None:
+) -> options.Facts:
     """Write all examples to a data file, or the model to a model file.
 
     Example: opforest store export animals.db animals.csv
@@ -325,8 +298,7 @@ def export(
     with _open(store, read_only=True) as learner:
         learner.export(file, to)
         examples = len(learner)
-    if file != "-":
-        print_facts({"store": store, "file": file, "examples": examples}, json)
+    return None if file == "-" else {"store": store, "file": file, "examples": examples}
 
 
 def make_store_app() -> Any:

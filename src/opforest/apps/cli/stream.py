@@ -2,9 +2,10 @@
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import INTERRUPTED, locate_errors
@@ -15,38 +16,23 @@ from opforest.apps.cli.paths import require_distinct, require_folder
 from opforest.apps.cli.scales import ScaleMonitor, quiet_about_scales
 from opforest.apps.cli.signals import StopRequest, catch_signals
 
-if TYPE_CHECKING:
-    from opforest.io.columns.table import ReadOptions
-
 
 @options.command()
 def stream(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="The model file; created if it does not exist.")
-    ],
+    reading: options.ReadOptions,
+    model: Annotated[str, Argument(help="The model file; created if it does not exist.")],
     data: options.DataFile,
-    every: Annotated[
-        int, typer.Option(min=1, help="Report and save after this number of examples.")
-    ] = 1000,
-    batch: Annotated[
-        int, typer.Option(min=1, help="The number of examples to test, then learn, together.")
-    ] = 1,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an earlier run that was stopped.")
-    ] = False,
+    every: Annotated[int, Option(min=1, help="Report and save after this many examples.")] = 1000,
+    batch: Annotated[int, Option(min=1, help="Examples to test, then learn, together.")] = 1,
+    resume: Annotated[bool, Option(help="Continue an earlier run that was stopped.")] = False,
     metric: options.MetricOption = None,
     metric_param: options.ParamOption = None,
     update: options.UpdateOption = None,
-    window: Annotated[
-        int | None,
-        typer.Option(min=1, help="Keep only this number of the latest examples; forget older."),
-    ] = None,
+    window: Annotated[int | None, Option(min=1, help="How many latest examples to keep.")] = None,
     encode: options.EncodeOption = None,
     missing: options.MissingOption = None,
     scale: options.ScaleOption = None,
     json: options.JsonOption = False,
-    *,
-    reading: "ReadOptions",
 ) -> None:
     """Test, then train on each example of a file or of the standard input.
 

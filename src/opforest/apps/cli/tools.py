@@ -1,33 +1,34 @@
-"""``opforest split``, ``fold``, ``merge``, ``normalize``: LibOPF's tools, for any data file."""
+"""``opforest split``, ``fold``, ``merge``, ``normalize`` and ``distance``: LibOPF's tools."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from opforest.apps.cli import options
-from opforest.apps.cli.output import print_facts, print_notes, print_records
+from opforest.apps.cli.errors import locate_errors
+from opforest.apps.cli.output import print_notes
 from opforest.apps.cli.paths import require_distinct
+from opforest.io.formats import format_of
+from opforest.io.source import STANDARD
 
 if TYPE_CHECKING:
-    from opforest.io.columns.table import Data, ReadOptions
+    from opforest.core.metrics.metric import Metric
+    from opforest.io.columns.table import Data
 
 
 @options.command()
 def split(
+    reading: options.ReadOptions,
     data: options.DataFile,
-    out: Annotated[list[str], typer.Argument(metavar="OUT...", help="A file for each part.")],
+    out: Annotated[list[str], Argument(metavar="OUT...", help="A file for each part.")],
     shares: Annotated[
-        str | None,
-        typer.Option(help="The share of each part, such as 0.5,0.2,0.3. Default: equal shares."),
+        str | None, Option(help="Such as 0.5,0.3,0.2. Default: equal shares.")
     ] = None,
     seed: options.SeedOption = 0,
     to: options.OutFormatOption = None,
-    json: options.JsonOption = False,
-    *,
-    reading: "ReadOptions",
-) -> None:
+) -> options.Facts:
     """Split a data file at random, with the same shares of each class.
 
     A class with few examples fills the parts with the largest shares first.
@@ -40,23 +41,18 @@ def split(
     weights = _parse_shares(shares, len(out))
     (examples,) = _read_all([data], reading)
     part = deal(examples.y, len(examples), weights, seed)
-    _write_parts(out, examples, part, to, json)
+    return _write_parts(out, examples, part, to)
 
 
 @options.command()
 def fold(
+    reading: options.ReadOptions,
     data: options.DataFile,
-    out: Annotated[
-        str,
-        typer.Argument(metavar="OUT", help="The files, with {} for the number: fold-{}.csv."),
-    ],
-    folds: Annotated[int, typer.Option("--folds", "-k", min=2, help="The number of folds.")] = 10,
+    out: Annotated[str, Argument(help="The files, with {} for the number: fold-{}.csv.")],
+    folds: Annotated[int, Option("--folds", "-k", min=2, help="The number of folds.")] = 10,
     seed: options.SeedOption = 0,
     to: options.OutFormatOption = None,
-    json: options.JsonOption = False,
-    *,
-    reading: "ReadOptions",
-) -> None:
+) -> options.Facts:
     """Split a data file into folds of equal size, with each class spread evenly.
 
     Example: opforest fold iris.csv 'fold-{}.csv' --folds 5
@@ -70,18 +66,17 @@ def fold(
     (examples,) = _read_all([data], reading)
     if folds > len(examples):
         raise ValueError(f"--folds must be at most {len(examples)}, the number of examples.")
-    _write_parts(names, examples, deal_evenly(examples.y, len(examples), folds, seed), to, json)
+    part = deal_evenly(examples.y, len(examples), folds, seed)
+    return _write_parts(names, examples, part, to)
 
 
 @options.command()
 def merge(
-    data: Annotated[list[str], typer.Argument(metavar="DATA...", help="The data files.")],
+    reading: options.ReadOptions,
+    data: Annotated[list[str], Argument(metavar="DATA...", help="The data files.")],
     out: options.OutOption,
     to: options.OutFormatOption = None,
-    json: options.JsonOption = False,
-    *,
-    reading: "ReadOptions",
-) -> None:
+) -> options.Facts:
     """Merge the examples of several data files into one.
 
     All must have the same features. Ids are kept if all files have ids and all ids differ.
@@ -91,36 +86,67 @@ def merge(
     from opforest.apps.cli.operations import merge_parts
 
     require_distinct(data, [out])
-    _write(out, merge_parts(_read_all(data, reading), data), to, json)
+    return _write(out, merge_parts(_read_all(data, reading), data), to)
 
 
 @options.command()
 def normalize(
+    reading: options.ReadOptions,
     data: options.DataFile,
     out: options.OutPath,
-    by: Annotated[
-        str | None,
-        typer.Option(help="Take means and deviations from this file, such as the training set."),
-    ] = None,
+    by: Annotated[str | None, Option(help="Take means and deviations from this file.")] = None,
     to: options.OutFormatOption = None,
-    json: options.JsonOption = False,
-    *,
-    reading: "ReadOptions",
-) -> None:
+) -> options.Facts:
     """Scale each feature to mean 0 and standard deviation 1; a constant feature becomes 0.
 
     Example: opforest normalize test.csv test-z.csv --by train.csv
     """
     from opforest.apps.cli.operations import standardize
-    from opforest.io.tables import format_of
 
     require_distinct([data, by], [out])
     examples, *others = _read([data] if by is None else [data, by], replace(reading, lossless=True))
     single = (to or format_of(out) or "").startswith("libopf")
-    _write(out, standardize(examples, others[0] if others else examples, data, single), to, json)
+    scores = standardize(examples, others[0] if others else examples, data, single)
+    return _write(out, scores, to)
 
 
-def _read(paths: Sequence[str], reading: "ReadOptions") -> list["Data"]:
+@options.command()
+def distance(
+    reading: options.ReadOptions,
+    data: options.DataFile,
+    out: Annotated[str, Argument(help="A LibOPF file of distances, or .npy or .csv.")],
+    metric: options.MetricOption = None,
+    metric_param: options.ParamOption = None,
+) -> options.Facts:
+    """Measure the distances between all examples, in the order of the file.
+
+    LibOPF's files hold 32-bit numbers, to which distances are rounded.
+
+    Example: opforest distance iris.csv distances.dat --metric manhattan
+    """
+    import numpy as np
+
+    from opforest.core.metrics.registry import resolve
+    from opforest.io import libopf
+    from opforest.io.columns.table import Data
+    from opforest.io.tables import write_table
+
+    require_distinct([data], [out])
+    chosen = resolve(metric or "euclidean", options.parse_params(metric_param))
+    if chosen.is_precomputed:
+        raise ValueError("metric 'precomputed' measures nothing; name another one.")
+    (examples,) = _read([data], replace(reading, remedy=""))
+    with locate_errors(data):
+        table = _measure(examples.X, chosen)
+    if out != STANDARD and format_of(out) in (None, "libopf"):
+        libopf.write_distances(out, table.astype(np.float32))
+    else:
+        write_table(out, Data(table))
+    facts = {"file": out, "examples": len(table), "metric": chosen.name}
+    return None if out == STANDARD else facts
+
+
+def _read(paths: Sequence[str], reading: options.ReadOptions) -> list["Data"]:
     """Read data files, and print the notes on them."""
     from opforest.io.tables import read_table
 
@@ -129,20 +155,18 @@ def _read(paths: Sequence[str], reading: "ReadOptions") -> list["Data"]:
     return parts
 
 
-def _read_all(paths: Sequence[str], reading: "ReadOptions") -> list["Data"]:
+def _read_all(paths: Sequence[str], reading: options.ReadOptions) -> list["Data"]:
     """Read data files with all their cells."""
     return _read(paths, replace(reading, allow_missing=True, categories=True, lossless=True))
 
 
-def _write(out: str, data: "Data", to: options.Format | None, as_json: bool) -> None:
-    """Write a data file, and print what was written unless it is the standard output."""
-    from opforest.io.source import STANDARD
+def _write(out: str, data: "Data", to: options.Format | None) -> options.Facts:
+    """Write a data file, and return the facts to print beside it."""
     from opforest.io.tables import write_table
 
     write_table(out, data, to)
-    if out != STANDARD:
-        facts = {"file": out, "examples": len(data), "features": data.X.shape[1]}
-        print_facts(facts, as_json)
+    facts = {"file": out, "examples": len(data), "features": data.X.shape[1]}
+    return None if out == STANDARD else facts
 
 
 def _parse_shares(shares: str | None, parts: int) -> list[float]:
@@ -160,8 +184,8 @@ def _parse_shares(shares: str | None, parts: int) -> list[float]:
 
 
 def _write_parts(
-    names: list[str], examples: "Data", part: object, to: options.Format | None, as_json: bool
-) -> None:
+    names: list[str], examples: "Data", part: object, to: options.Format | None
+) -> options.Facts:
     """Write all parts, or none if one of them cannot be written."""
     import numpy as np
 
@@ -174,5 +198,22 @@ def _write_parts(
         check_fit(one, find_output_format(name, to), name)
     for name, one in parts.items():
         write_table(name, one, to)
-    rows = [{"file": name, "examples": len(one)} for name, one in parts.items()]
-    print_records({"parts": rows}, as_json)
+    return {"parts": [{"file": name, "examples": len(one)} for name, one in parts.items()]}
+
+
+def _measure(X: Any, metric: "Metric") -> Any:
+    """Return the matrix of distances, in the metric's own units."""
+    import numpy as np
+
+    from opforest.core.jit import specialize
+    from opforest.core.metrics.distances import measure_block
+    from opforest.core.mst.prim import WORK_PER_CALL
+
+    rows = metric.training_rows(metric.embed(X))
+    measure = specialize(measure_block, metric.kernel)
+    step = max(1, WORK_PER_CALL // rows.size)  # so that Ctrl-C is handled in time
+    blocks = [measure(rows, begin, min(begin + step, len(rows)), metric.kernel)
+              for begin in range(0, len(rows), step)]  # fmt: skip
+    table = np.concatenate(blocks)
+    metric.check_defined(table.ravel(), lambda k: f"rows {k // len(X) + 1} and {k % len(X) + 1}")
+    return metric.to_units(table, X.shape[1])
