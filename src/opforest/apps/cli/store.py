@@ -197,7 +197,9 @@ def predict(
 @options.command()
 def forget(
     store: StorePath,
-    keys: Annotated[list[str] | None, Argument(metavar="[KEY]...", help="The keys.")] = None,
+    keys: Annotated[
+        list[str] | None, Argument(metavar="KEY", help="The keys of the examples.")
+    ] = None,
     keys_from: Annotated[
         str | None, Option(help="A file with more keys, one per line; - is the standard input.")
     ] = None,

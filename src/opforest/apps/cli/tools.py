@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def split(
     reading: options.ReadOptions,
     data: options.DataFile,
-    out: Annotated[list[str], Argument(metavar="OUT...", help="A file for each part.")],
+    out: Annotated[list[str], Argument(help="A file for each part.")],
     shares: Annotated[
         str | None, Option(help="Such as 0.5,0.3,0.2. Default: equal shares.")
     ] = None,
@@ -73,7 +73,7 @@ def fold(
 @options.command()
 def merge(
     reading: options.ReadOptions,
-    data: Annotated[list[str], Argument(metavar="DATA...", help="The data files.")],
+    data: Annotated[list[str], Argument(help="The data files.")],
     out: options.OutOption,
     to: options.OutFormatOption = None,
 ) -> options.Facts:
