@@ -13,6 +13,7 @@ from opforest._utils.atomic import replacing
 from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, labels_of
+from opforest.apps.cli.lazy_modules import tables
 from opforest.apps.cli.paths import require_distinct, require_model_path
 from opforest.apps.cli.scales import quiet_about_scales
 from opforest.errors import DataFileError
@@ -48,8 +49,6 @@ def cluster(
 
     Example: opforest cluster iris.csv --label species --k-max 30 --scale standard
     """
-    from opforest.io.tables import open_output
-
     require_distinct([data], [model, out])
     models.check_jobs(jobs)
     if merge_by is None and threshold:
@@ -83,7 +82,7 @@ def cluster(
                  "roots": clustering.roots_.tolist(), "labels": labels,
                  "seconds": seconds}  # fmt: skip
         text = json_format.dumps(facts) + "\n"
-    with open_output(out) as stream:
+    with tables.open_output(out) as stream:
         stream.write(text.encode())
 
 
@@ -144,7 +143,6 @@ def plot(
     """
     from opforest.display.clusters import ClusterDisplay
     from opforest.display.forest import ForestDisplay, require_matplotlib
-    from opforest.io.tables import read_table
 
     require_distinct([model, data], [out])
     require_matplotlib()
@@ -154,7 +152,7 @@ def plot(
     from matplotlib.figure import Figure
 
     job = Job(models.load_model(model), data, reading)
-    examples, last = read_table(data, job.reading), models.classifier_of(job.model)
+    examples, last = tables.read_table(data, job.reading), models.classifier_of(job.model)
     X, display = models.prepare(job.model, examples.X), cast(Any, ClusterDisplay)
     if hasattr(last, "forest_"):
         X, display = _select_known(X, last.forest_, data), ForestDisplay

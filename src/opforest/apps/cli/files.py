@@ -1,19 +1,17 @@
 """``opforest convert`` and ``opforest info``."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
 import opforest
 from opforest.apps.cli import models, options
+from opforest.apps.cli.lazy_modules import libopf, np, table, tables
 from opforest.apps.cli.output import print_facts, print_json, print_notes, print_table
 from opforest.apps.cli.paths import require_distinct, require_model_path
 from opforest.io.formats import FORMATS, format_of
 from opforest.io.source import STANDARD
-
-if TYPE_CHECKING:
-    from opforest.io.columns.table import Data
 
 #: Rows of the tables that ``info`` prints; JSON has all.
 MAX_CLASSES, MAX_COLUMNS = 30, 200
@@ -36,16 +34,12 @@ def convert(
 
     Example: opforest convert training.dat training.csv
     """
-    import numpy as np
-
-    from opforest.io.tables import find_output_format, read_table, write_table
-
     require_distinct([data], [out])
     if models.kind_of_model(data) and (facts := _convert_model(data, out, to)):
         return facts
-    kind = find_output_format(out, to)
+    kind = tables.find_output_format(out, to)
     reading = replace(reading, allow_missing=True, categories=True, lossless=True)
-    examples = read_table(data, reading)
+    examples = tables.read_table(data, reading)
     notes, codes = list(examples.notes), dict[str, Any]()
     if encode_labels:
         examples, codes["labels"] = _encode_labels(examples)
@@ -56,15 +50,13 @@ def convert(
     if examples.ids is not None and not FORMATS[kind].keeps_ids:
         notes.append(f"{kind} has no place for ids")
     print_notes(notes)
-    write_table(out, examples, kind)
+    tables.write_table(out, examples, kind)
     facts = {"file": out, "format": kind, "examples": len(examples)}
     return None if out == STANDARD else {**facts, "features": examples.X.shape[1], **codes}
 
 
 def _convert_model(path: str, out: str, to: options.Format | None) -> options.Facts:
     """Convert a model; return None if its examples are to be converted instead."""
-    from opforest.io.libopf import write_model
-
     kind, wanted = models.kind_of_model(path), to or format_of(out)
     if kind == "LibOPF" and wanted is not None:
         return None
@@ -83,14 +75,12 @@ def _convert_model(path: str, out: str, to: options.Format | None) -> options.Fa
         model = models.load_classifier(path)
         if hasattr(model, "steps"):
             raise ValueError(f"{path} prepares its data; LibOPF's models cannot.")
-        write_model(out, model)
+        libopf.write_model(out, model)
     return {"file": out, **models.describe(model)}
 
 
-def _encode_labels(examples: "Data") -> tuple["Data", dict[str, Any]]:
+def _encode_labels(examples: "table.Data") -> tuple["table.Data", dict[str, Any]]:
     """Return the examples with labels from 1, and the original labels by number."""
-    import numpy as np
-
     if examples.y is None:
         raise ValueError("--encode-labels: there are no labels; --label names their column.")
     classes, y = np.unique(examples.y, return_inverse=True)
@@ -136,9 +126,8 @@ def _describe_model(path: str, as_json: bool) -> None:
 
 
 def _describe_data(path: str, reading: options.ReadOptions, as_json: bool) -> None:
-    from opforest.io.tables import read_columns
 
-    roles = read_columns(path, reading)
+    roles = tables.read_columns(path, reading)
     columns = [_describe_column(roles, k) for k in range(len(roles.columns))]
     label = None if roles.label is None else roles.columns[roles.label]
     classes: dict[str, int] = {}

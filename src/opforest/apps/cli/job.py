@@ -2,16 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 from opforest._utils.numerals import Cells
 from opforest.apps.cli.errors import locate_errors
+from opforest.apps.cli.lazy_modules import np, table, tables
 from opforest.apps.cli.models import classifier_of, preparation_of
 from opforest.apps.cli.output import print_notes
 from opforest.errors import DataFileError
-
-if TYPE_CHECKING:
-    from opforest.io.columns.table import Array, Data, InputSchema, ReadOptions
 
 #: Cells that stand for a missing label.
 NO_LABEL = ("", "?", "nan", "NaN")
@@ -36,7 +34,7 @@ class Job:
         self,
         model: Any,
         path: str,
-        reading: "ReadOptions",
+        reading: "table.ReadOptions",
         *,
         needs_label: bool = False,
         ignores_label: bool = False,
@@ -53,23 +51,19 @@ class Job:
         )
         self._ignores_label, self._is_noted = ignores_label, False
 
-    def read(self) -> "Data":
+    def read(self) -> "table.Data":
         """Return all complete rows."""
-        from opforest.io.tables import read_table
+        return self.drop_incomplete(tables.read_table(self.path, self.reading))
 
-        return self.drop_incomplete(read_table(self.path, self.reading))
-
-    def chunks(self, **limits: int) -> Iterator["Data"]:
+    def chunks(self, **limits: int) -> Iterator["table.Data"]:
         """Yield all rows in chunks; ``limits`` are those of ``read_chunks``."""
-        from opforest.io.tables import read_chunks
+        return tables.read_chunks(self.path, self.reading, **limits)
 
-        return read_chunks(self.path, self.reading, **limits)
-
-    def complete_chunks(self) -> Iterator["Data"]:
+    def complete_chunks(self) -> Iterator["table.Data"]:
         """Return the complete rows in chunks that are not empty."""
         return filter(len, map(self.drop_incomplete, self.chunks()))
 
-    def drop_incomplete(self, data: "Data") -> "Data":
+    def drop_incomplete(self, data: "table.Data") -> "table.Data":
         """Return the rows that the model can use; print the notes on the first data."""
         complete = find_complete(self.model, data)
         if not self._is_noted:
@@ -80,7 +74,7 @@ class Job:
         self.n_dropped += len(data) - int(complete.sum())
         return data.take(complete.nonzero()[0])
 
-    def _notes_on(self, data: "Data") -> list[str]:
+    def _notes_on(self, data: "table.Data") -> list[str]:
         notes = list(data.notes)
         if self._is_fitted:
             layout = getattr(classifier_of(self.model), "columns_", None) or {}
@@ -95,7 +89,7 @@ class Job:
         dropped = f"{self.n_dropped} rows with missing cells are left out"
         print_notes([*more, *([dropped] if self.n_dropped else [])])
 
-    def fit(self, data: "Data", y: Any = None) -> None:
+    def fit(self, data: "table.Data", y: Any = None) -> None:
         """Fit the model; the caller warns of scales in the words of the command line."""
         from opforest.apps.cli.scales import quiet_about_scales
 
@@ -105,16 +99,15 @@ class Job:
             self.model.fit(data.X, y)
 
 
-def find_complete(model: Any, data: "Data") -> "Array | None":
+def find_complete(model: Any, data: "table.Data") -> "table.Array | None":
     """Return which rows have no missing cells; None if the model accepts missing cells."""
     preparation = preparation_of(model)
     if preparation is None or preparation.missing != "drop":
         return None
-    complete: Array = preparation.is_complete(data.X)
-    return complete
+    return cast("table.Array", preparation.is_complete(data.X))
 
 
-def require_complete(model: Any, data: "Data", path: str) -> None:
+def require_complete(model: Any, data: "table.Data", path: str) -> None:
     """Raise an error if cells are missing in a row that needs an answer."""
     complete = find_complete(model, data)
     if complete is not None and not complete.all():
@@ -126,10 +119,8 @@ def require_complete(model: Any, data: "Data", path: str) -> None:
         )
 
 
-def labels_of(data: "Data", path: str, advice: str = "") -> "Array":
+def labels_of(data: "table.Data", path: str, advice: str = "") -> "table.Array":
     """Return the labels of examples, or raise an error with advice if one is missing."""
-    import numpy as np
-
     if data.y is None:
         raise DataFileError("there are no labels; --label names their column", path)
     if data.y.dtype.kind == "U":
@@ -139,7 +130,9 @@ def labels_of(data: "Data", path: str, advice: str = "") -> "Array":
     return data.y
 
 
-def notes_on(data: "Data", reading: "ReadOptions", known_label: str | None = None) -> list[str]:
+def notes_on(
+    data: "table.Data", reading: "table.ReadOptions", known_label: str | None = None
+) -> list[str]:
     """Return the notes of the reader, and one on the label column if it is new to the model."""
     notes = list(data.notes)
     is_noted = reading.label is not None or any(one.startswith("the label is") for one in notes)
@@ -148,7 +141,7 @@ def notes_on(data: "Data", reading: "ReadOptions", known_label: str | None = Non
     return notes
 
 
-def schema_of(model: Any) -> "InputSchema":
+def schema_of(model: Any) -> "table.InputSchema":
     """Return the columns that a fitted model expects."""
     classifier, preparation = classifier_of(model), preparation_of(model)
     is_text = not hasattr(classifier, "classes_") or classifier.classes_.dtype.kind in "UO"
@@ -166,10 +159,8 @@ def make_schema(
     text_labels: bool | None,
     layout: dict[str, Any] | None,
     text: Iterable[int] = (),
-) -> "InputSchema":
+) -> "table.InputSchema":
     """Return the schema of a model whose features have these names; ``text`` features are text."""
-    from opforest.io.columns.table import InputSchema
-
     known = None if names is None else tuple(map(str, names))
     cells = Cells.from_data((layout or {}).get("cells", {}))
-    return InputSchema(n_features, known, text_labels, layout, frozenset(text), cells)
+    return table.InputSchema(n_features, known, text_labels, layout, frozenset(text), cells)

@@ -39,10 +39,6 @@ class StreamCounts:
         self.tested_lately += len(is_right)
         self.right_lately += right
 
-    def reset_recent(self) -> None:
-        """Begin a new report."""
-        self.tested_lately = self.right_lately = 0
-
     def report(self) -> dict[str, Any]:
         """Return a line of the output: accuracy in total, and since the last report."""
         rolling = self.right_lately / self.tested_lately if self.tested_lately else None

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -10,14 +10,12 @@ import opforest
 from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, labels_of, make_schema
+from opforest.apps.cli.lazy_modules import libopf, np, table, tables
 from opforest.apps.cli.output import count_examples, show_phases
 from opforest.apps.cli.paths import require_distinct, require_model_path
 from opforest.apps.cli.refit import describe_preparation, refit_model
 from opforest.apps.cli.scales import quiet_about_scales, warn_of_scales
 from opforest.io.formats import format_of
-
-if TYPE_CHECKING:
-    from opforest.io.columns.table import Data
 
 
 @options.command()
@@ -84,10 +82,8 @@ def train(
     return {"model": model, **models.describe(job.model), "label": label, "seconds": seconds}
 
 
-def _fit(job: Job, examples: "Data", y: Any, more: list[tuple[str, "Data"]]) -> None:
+def _fit(job: Job, examples: "table.Data", y: Any, more: list[tuple[str, "table.Data"]]) -> None:
     """Fit a model, and warn of scales; the preparation learns from labeled examples only."""
-    import numpy as np
-
     model, X = job.model, None
     if not more:
         job.fit(examples, y)
@@ -107,7 +103,7 @@ def _fit(job: Job, examples: "Data", y: Any, more: list[tuple[str, "Data"]]) -> 
     warn_of_scales(model, examples, "--scale standard", X)
 
 
-def _read_unlabeled(job: Job, path: str, examples: "Data") -> "Data":
+def _read_unlabeled(job: Job, path: str, examples: "table.Data") -> "table.Data":
     """Read examples whose labels are ignored, with the columns of labeled ones."""
     width, dtypes = examples.X.shape[1], getattr(examples.X, "dtypes", None)
     text = [j for j in range(width) if dtypes and not dtypes[j].is_numeric()]
@@ -121,22 +117,16 @@ def _read_unlabeled(job: Job, path: str, examples: "Data") -> "Data":
     return data
 
 
-def _read_distances(path: str, examples: "Data") -> Any:
+def _read_distances(path: str, examples: "table.Data") -> Any:
     """Return the distances between examples from a file."""
-    import numpy as np
-
-    from opforest.io import libopf
-    from opforest.io.columns.table import ReadOptions
-    from opforest.io.tables import read_table
-
     if format_of(path) in (None, "libopf"):
-        table = libopf.read_distances(path)
+        matrix = libopf.read_distances(path)
     else:
-        table = read_table(path, ReadOptions(label="none", lossless=True)).X
+        matrix = tables.read_table(path, table.ReadOptions(label="none", lossless=True)).X
     rows = np.arange(len(examples)) if examples.ids is None else examples.ids
-    if rows.dtype.kind not in "iu" or not ((rows >= 0) & (rows < len(table))).all():
-        raise ValueError(f"ids must be rows of the {len(table)} × {table.shape[1]} distances.")
-    return table[np.ix_(rows, rows)]
+    if rows.dtype.kind not in "iu" or not ((rows >= 0) & (rows < len(matrix))).all():
+        raise ValueError(f"ids must be rows of the {len(matrix)} × {matrix.shape[1]} distances.")
+    return matrix[np.ix_(rows, rows)]
 
 
 @options.command("Stopped; the model is unchanged.")

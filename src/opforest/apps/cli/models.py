@@ -3,14 +3,12 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import opforest
+from opforest.apps.cli.lazy_modules import libopf, np, table
 from opforest.errors import DataFileError, ModelFileError
 from opforest.io.source import STANDARD
-
-if TYPE_CHECKING:
-    from opforest.io.columns.table import Data
 
 
 def make_classifier(
@@ -43,11 +41,10 @@ def add_preparation(estimator: Any, encode: Any, missing: Any, scale: Any) -> An
 def load_model(path: str, jobs: int | None = None) -> Any:
     """Load a model of any kind that predicts, ours or LibOPF's; it may be a pipeline."""
     from opforest.estimators.density_base import DensityEstimator
-    from opforest.io.libopf import read_model
 
     check_jobs(jobs)
     try:
-        model = read_model(path) if kind_of_model(path) == "LibOPF" else opforest.load(path)
+        model = libopf.read_model(path) if kind_of_model(path) == "LibOPF" else opforest.load(path)
     except DataFileError as error:
         raise ModelFileError(str(error)) from error
     last = classifier_of(model)
@@ -92,7 +89,6 @@ def check_jobs(jobs: int | None) -> None:
 
 def kind_of_model(path: str) -> str | None:
     """Return the kind of a model file by its first bytes: "opforest", "LibOPF" or None."""
-    from opforest.io.libopf import looks_like
     from opforest.persistence.container import MAGIC
 
     if path == STANDARD or (os.path.exists(path) and not os.path.isfile(path)):
@@ -100,7 +96,7 @@ def kind_of_model(path: str) -> str | None:
     with open(path, "rb") as stream:
         if stream.read(4) == MAGIC[:4]:
             return "opforest"
-    return "LibOPF" if looks_like(path) in ("model", "incremental model") else None
+    return "LibOPF" if libopf.looks_like(path) in ("model", "incremental model") else None
 
 
 def classifier_of(model: Any) -> Any:
@@ -127,10 +123,8 @@ def count_learned(model: Any) -> int:
     return classifier.forest_.examples.next_id if hasattr(classifier, "forest_") else 0
 
 
-def remember_names(model: Any, data: "Data") -> None:
+def remember_names(model: Any, data: "table.Data") -> None:
     """Store the columns of the training data in a fitted model."""
-    import numpy as np
-
     classifier, preparation = classifier_of(model), preparation_of(model)
     if not hasattr(classifier, "columns_") and data.layout is not None:
         classifier.columns_ = data.layout
@@ -155,29 +149,23 @@ def copy_names(source: Any, target: Any) -> None:
 def describe(model: Any) -> dict[str, Any]:
     """Return the facts about a model that commands print."""
     last, preparation = classifier_of(model), preparation_of(model)
-    facts: dict[str, Any] = {}
-    if hasattr(last, "forest_"):
-        facts["examples"] = len(last.forest_)
-    else:
-        facts |= {"estimator": type(last).__name__, "examples": len(last.density_)}
-    if preparation is not None:
-        facts |= {"preparation": preparation.get_params(), "columns": preparation.n_features_in_}
-    elif model is not last:
-        facts["preparation"] = [type(step).__name__ for _, step in model.steps[:-1]]
-    facts["features"] = last.n_features_in_
-    if hasattr(last, "k_"):
-        facts["k"] = last.k_
-    if hasattr(last, "roots_"):
-        facts["clusters"] = len(last.roots_)
-    if hasattr(last, "classes_"):
-        facts["classes"] = len(last.classes_)
-    if hasattr(last, "forest_"):
-        facts["prototypes"] = len(last.forest_.prototypes)
-    facts["metric"] = last.metric if isinstance(last.metric, str) else "a function"
-    facts["metric_params"] = dict(last.metric_params or {})
-    if hasattr(last, "update"):
-        facts["update"] = last.update
-    return facts
+    has_forest = hasattr(last, "forest_")
+    steps = [type(step).__name__ for _, step in getattr(model, "steps", ())[:-1]]
+    facts = {
+        "estimator": None if has_forest else type(last).__name__,
+        "examples": len(last.forest_ if has_forest else last.density_),
+        "preparation": (steps or None) if preparation is None else preparation.get_params(),
+        "columns": getattr(preparation, "n_features_in_", None),
+        "features": last.n_features_in_,
+        "k": getattr(last, "k_", None),
+        "clusters": len(last.roots_) if hasattr(last, "roots_") else None,
+        "classes": len(last.classes_) if hasattr(last, "classes_") else None,
+        "prototypes": len(last.forest_.prototypes) if has_forest else None,
+        "metric": last.metric if isinstance(last.metric, str) else "a function",
+        "metric_params": dict(last.metric_params or {}),
+        "update": getattr(last, "update", None),
+    }
+    return {name: fact for name, fact in facts.items() if fact is not None}
 
 
 class ModelFile:

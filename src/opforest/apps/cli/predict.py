@@ -6,20 +6,18 @@ import json as json_format
 import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Option
 
 from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, labels_of, require_complete
+from opforest.apps.cli.lazy_modules import table, tables
 from opforest.apps.cli.output import count_examples, print_json, print_table
 from opforest.apps.cli.paths import require_distinct
 from opforest.errors import ModelFileError
 from opforest.io.source import STANDARD
-
-if TYPE_CHECKING:
-    from opforest.io.columns.table import Data
 
 #: Predictions of some examples: lists of equal length, by name.
 Predictions = dict[str, list[Any]]
@@ -59,10 +57,8 @@ def predict(
 
 def write_output(out: str, lines: Iterable[str]) -> None:
     """Write lines to a file or the standard output, and show their number on a terminal."""
-    from opforest.io.tables import open_output
-
     is_shown = out == STANDARD and sys.stdout.isatty()  # a progress bar would get in between
-    with open_output(out) as stream, count_examples("predicted", not is_shown) as count:
+    with tables.open_output(out) as stream, count_examples("predicted", not is_shown) as count:
         text = io.TextIOWrapper(stream, "utf-8", newline="")
         try:
             for line in lines:
@@ -73,7 +69,7 @@ def write_output(out: str, lines: Iterable[str]) -> None:
 
 
 def predict_chunks(
-    model: Any, chunks: Iterator["Data"], path: str, details: Collection[str] = ()
+    model: Any, chunks: Iterator["table.Data"], path: str, details: Collection[str] = ()
 ) -> Iterator[Predictions]:
     """Yield the labels of each chunk, and details: "proba", "costs" and "path"."""
     for chunk in chunks:

@@ -6,17 +6,15 @@ original files, which are compared with the model first.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import opforest
 from opforest.apps.cli import models
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, labels_of
+from opforest.apps.cli.lazy_modules import np, operations, table
 from opforest.apps.cli.output import show_phases
 from opforest.apps.cli.scales import warn_of_scales
-
-if TYPE_CHECKING:
-    from opforest.io.columns.table import Data
 
 
 def describe_preparation(model: Any) -> list[str]:
@@ -49,10 +47,7 @@ def refit_model(job: Job, path: str, first: Sequence[str]) -> int:
     first : sequence of str
         The files that the model has learned, in order.
     """
-    import numpy as np
     from sklearn.base import clone
-
-    from opforest.apps.cli.operations import merge_parts
 
     model = job.model
     _check_kind(model, path)
@@ -62,9 +57,9 @@ def refit_model(job: Job, path: str, first: Sequence[str]) -> int:
         for one in (*(Job(model, file, job.reading, needs_label=True) for file in first), job):
             parts.append(one.read())
             labels_of(parts[-1], one.path)
-        known = merge_parts(parts[:-1], first)
+        known = operations.merge_parts(parts[:-1], first)
         known = known.take(_find_known(model, path, known, first))
-        examples = merge_parts([known, parts[-1]], [first[0], job.path])
+        examples = operations.merge_parts([known, parts[-1]], [first[0], job.path])
         is_foreign = hasattr(model, "steps") and models.preparation_of(model) is None
         if is_foreign and not hasattr(model, "feature_names_in_"):
             examples = replace(examples, X=np.asarray(examples.X))
@@ -88,10 +83,8 @@ def _check_kind(model: Any, path: str) -> None:
         raise ValueError(f"{path} was trained with --distances: use train instead of --refit.")
 
 
-def _find_known(model: Any, path: str, data: "Data", files: Sequence[str]) -> Any:
+def _find_known(model: Any, path: str, data: "table.Data", files: Sequence[str]) -> Any:
     """Return the rows of the files that a model knows; all that it has learned must be there."""
-    import numpy as np
-
     classifier, named = models.classifier_of(model), " and ".join(files)
     advice = "--refit needs the files it has learned, in their order; or train on all files"
     n = models.count_learned(model)

@@ -3,12 +3,10 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from opforest.apps.cli.lazy_modules import table
 from opforest.apps.cli.models import classifier_of, prepare
-
-if TYPE_CHECKING:
-    from opforest.io.columns.table import Data
 
 #: Examples that suffice to judge the scales.
 ENOUGH = 1000
@@ -22,7 +20,7 @@ def quiet_about_scales() -> Iterator[None]:
         yield
 
 
-def warn_of_scales(model: Any, data: "Data", remedy: str, X: Any = None) -> None:
+def warn_of_scales(model: Any, data: "table.Data", remedy: str, X: Any = None) -> None:
     """Warn of features whose spreads differ, by the names or numbers of their columns.
 
     ``remedy`` is the option to use; X are the prepared examples if the caller has them.
@@ -42,10 +40,10 @@ class ScaleMonitor:
 
     def __init__(self, model: Any, wanted: int) -> None:
         self._model, self._wanted = model, min(wanted, ENOUGH)
-        self._data: list[Data] = []
+        self._data: list[table.Data] = []
         self._is_done = hasattr(classifier_of(model), "forest_")
 
-    def add(self, data: "Data") -> None:
+    def add(self, data: "table.Data") -> None:
         """Add examples that the model has just learned; warn when there are enough."""
         if self._is_done or not len(data):
             return
@@ -56,10 +54,8 @@ class ScaleMonitor:
 
     def finish(self) -> None:
         """Warn, if that has not happened yet."""
-        from opforest.io.columns.table import join
-
         if not self._is_done and self._data:
             self._is_done = True
             remedy = "begin again with another MODEL and --scale standard"
-            warn_of_scales(self._model, join(self._data), remedy)
+            warn_of_scales(self._model, table.join(self._data), remedy)
             self._data = []

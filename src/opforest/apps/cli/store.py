@@ -3,8 +3,6 @@
 import os
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from dataclasses import replace as change_fields
 from pathlib import Path
@@ -16,16 +14,16 @@ from typer import Argument, Option
 
 import opforest
 from opforest._utils.numerals import Cells
-from opforest.apps.cli import models, options
+from opforest.apps.cli import options
 from opforest.apps.cli.errors import BAD_MODEL, locate_errors
 from opforest.apps.cli.job import NO_LABEL, find_complete, labels_of, notes_on
+from opforest.apps.cli.lazy_modules import table, tables
 from opforest.apps.cli.output import count_examples, print_json, print_notes
 from opforest.apps.cli.paths import require_distinct, require_folder
 from opforest.apps.cli.predict import predict_chunks, write_json, write_lines, write_output
 from opforest.apps.cli.scales import quiet_about_scales, warn_of_scales
 
 if TYPE_CHECKING:
-    from opforest.io.columns.table import Data, InputSchema
     from opforest.learner import Learner
 
 #: A label that is a whole number.
@@ -50,25 +48,24 @@ def require_store(path: str) -> None:
         )
 
 
-@contextmanager
-def _open(path: str, **more: Any) -> Iterator["Learner"]:
+def _open(path: str, **more: Any) -> "Learner":
     """Open a store that exists."""
     require_store(path)
-    with opforest.Learner(path, **more) as learner:
-        yield learner
+    return opforest.Learner(path, **more)
 
 
-def _schema_of(learner: "Learner") -> "InputSchema | None":
+def _schema_of(learner: "Learner") -> "table.InputSchema | None":
     """Return the columns that a store expects, or None while it is empty."""
-    from opforest.io.columns.table import InputSchema
+    from opforest.learner.rows import rows_of
 
-    known, preparation = learner.settings, models.preparation_of(learner.model)
+    known = learner.settings
     if known.n_features is None:
         return None
     text_labels = None if known.labels is None else known.labels == "text"
-    text = frozenset(() if preparation is None else preparation.categorical_)
+    steps = getattr(rows_of(known), "steps", None)  # a store with a preparation has them
+    text = frozenset(getattr(steps[0][1], "categorical_", ()) if steps else ())
     cells = Cells.from_data(known.cells)
-    return InputSchema(known.n_features, known.feature_names, text_labels, None, text, cells)
+    return table.InputSchema(known.n_features, known.feature_names, text_labels, None, text, cells)
 
 
 def _adapt(reading: options.ReadOptions, learner: "Learner") -> options.ReadOptions:
@@ -133,17 +130,18 @@ def learn(
 
     Example: opforest store learn animals.db more.csv
     """
-    from opforest.io.tables import read_chunks, read_table
-
     require_distinct([data], files_of(store))
     begin, totals = perf_counter(), {"learned": 0, "unchanged": 0, "replaced": 0}
     with _open(store) as learner, count_examples("learned") as count:
         reading, known = _adapt(reading, learner), learner.settings
         if known.semi_supervised:
             totals["labeled"] = 0
-        is_whole = known.preparation is not None and known.prepared is None
         is_first, is_new = True, len(learner) == 0
-        for chunk in [read_table(data, reading)] if is_whole else read_chunks(data, reading):
+        if known.preparation is not None and known.prepared is None:
+            chunks = iter([tables.read_table(data, reading)])  # it is learned from all rows
+        else:
+            chunks = tables.read_chunks(data, reading)
+        for chunk in chunks:
             print_notes(notes_on(chunk, reading) if is_first else [])
             y = _labels_of(chunk, data, learner)
             keys = None if chunk.ids is None else [str(key) for key in chunk.ids.tolist()]
@@ -152,20 +150,15 @@ def learn(
                 change = learner.learn_named(chunk.X, y, keys, replace, chunk.feature_names, cells)
             for name in totals:
                 totals[name] += getattr(change, name)
-            if is_first and is_new:
-                _warn_of_scales(learner, chunk)
+            if is_first and is_new and len(learner):
+                complete = find_complete(learner.model, chunk)
+                known_rows = chunk if complete is None else chunk.take(complete.nonzero()[0])
+                warn_of_scales(learner.model, known_rows, "make a new store with --scale standard")
             is_first = False
             count(len(chunk))
         examples = len(learner)
     seconds = perf_counter() - begin
     return {"store": store, **totals, "examples": examples, "seconds": seconds}
-
-
-def _warn_of_scales(learner: "Learner", data: "Data") -> None:
-    if len(learner):
-        complete = find_complete(learner.model, data)
-        data = data if complete is None else data.take(complete.nonzero()[0])
-        warn_of_scales(learner.model, data, "make a new store with --scale standard")
 
 
 @options.command()
@@ -183,13 +176,11 @@ def predict(
 
     Example: opforest store predict animals.db new.csv
     """
-    from opforest.io.tables import read_chunks
-
     require_distinct([*files_of(store), data], [out])
     with _open(store, read_only=True) as learner:
         if len(learner) == 0:
             raise ValueError(f"{store} has no examples yet: learn some first.")
-        model, chunks = learner.model, read_chunks(data, _adapt(reading, learner))
+        model, chunks = learner.model, tables.read_chunks(data, _adapt(reading, learner))
         found = predict_chunks(model, chunks, data, ["proba"] if proba else [])
         write_output(out, (write_json if json else write_lines)(found, model))
 
@@ -239,7 +230,7 @@ def correct(
     return {"store": store, "key": key, "label": label, "corrected": corrected}
 
 
-def _labels_of(data: "Data", path: str, learner: "Learner") -> Any:
+def _labels_of(data: "table.Data", path: str, learner: "Learner") -> Any:
     """Return labels; None where a semi-supervised store accepts a missing one."""
     known = learner.settings
     if not known.semi_supervised:

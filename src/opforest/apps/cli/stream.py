@@ -11,6 +11,7 @@ from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import INTERRUPTED, locate_errors
 from opforest.apps.cli.job import Job, labels_of
 from opforest.apps.cli.journal import SUFFIX, Journal
+from opforest.apps.cli.lazy_modules import table
 from opforest.apps.cli.output import count_examples, print_json
 from opforest.apps.cli.paths import require_distinct, require_folder
 from opforest.apps.cli.scales import ScaleMonitor, quiet_about_scales
@@ -108,7 +109,7 @@ def _follow(
             count(len(read))
             if before // every < counts.rows // every:
                 reports.append(counts.report())
-                counts.reset_recent()
+                counts.tested_lately = counts.right_lately = 0
                 journal.save(job.model)
                 _print_last(reports, as_json)
             if stop.is_set:
@@ -125,12 +126,10 @@ def _follow(
 
 def _next(chunks: Any, stop: StopRequest, rows: int) -> Any:
     """Return the next chunks with at least this number of rows, joined; None at the end."""
-    from opforest.io.columns.table import join
-
     found: list[Any] = []
     while sum(map(len, found)) < rows and (chunk := stop.wait_for(chunks)) is not None:
         found.append(chunk)
-    return join(found) if found else None
+    return table.join(found) if found else None
 
 
 def _learn(model: Any, X: Any, y: Any, journal: Journal) -> None:

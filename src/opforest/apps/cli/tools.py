@@ -8,6 +8,7 @@ from typer import Argument, Option
 
 from opforest.apps.cli import options
 from opforest.apps.cli.errors import locate_errors
+from opforest.apps.cli.lazy_modules import libopf, np, operations, table, tables
 from opforest.apps.cli.output import print_notes
 from opforest.apps.cli.paths import require_distinct
 from opforest.io.formats import format_of
@@ -15,7 +16,6 @@ from opforest.io.source import STANDARD
 
 if TYPE_CHECKING:
     from opforest.core.metrics.metric import Metric
-    from opforest.io.columns.table import Data
 
 
 @options.command()
@@ -35,12 +35,10 @@ def split(
 
     Example: opforest split iris.csv train.csv test.csv --shares 0.8,0.2 --seed 1
     """
-    from opforest.apps.cli.operations import deal
-
     require_distinct([data], out)
     weights = _parse_shares(shares, len(out))
     (examples,) = _read_all([data], reading)
-    part = deal(examples.y, len(examples), weights, seed)
+    part = operations.deal(examples.y, len(examples), weights, seed)
     return _write_parts(out, examples, part, to)
 
 
@@ -57,8 +55,6 @@ def fold(
 
     Example: opforest fold iris.csv 'fold-{}.csv' --folds 5
     """
-    from opforest.apps.cli.operations import deal_evenly
-
     if "{}" not in out:
         raise ValueError(f"OUT must have {{}} where the number of the fold goes, got {out!r}.")
     names = [out.replace("{}", str(k + 1)) for k in range(folds)]
@@ -66,7 +62,7 @@ def fold(
     (examples,) = _read_all([data], reading)
     if folds > len(examples):
         raise ValueError(f"--folds must be at most {len(examples)}, the number of examples.")
-    part = deal_evenly(examples.y, len(examples), folds, seed)
+    part = operations.deal_evenly(examples.y, len(examples), folds, seed)
     return _write_parts(names, examples, part, to)
 
 
@@ -83,10 +79,8 @@ def merge(
 
     Example: opforest merge monday.csv tuesday.parquet --out week.csv
     """
-    from opforest.apps.cli.operations import merge_parts
-
     require_distinct(data, [out])
-    return _write(out, merge_parts(_read_all(data, reading), data), to)
+    return _write(out, operations.merge_parts(_read_all(data, reading), data), to)
 
 
 @options.command()
@@ -101,12 +95,10 @@ def normalize(
 
     Example: opforest normalize test.csv test-z.csv --by train.csv
     """
-    from opforest.apps.cli.operations import standardize
-
     require_distinct([data, by], [out])
     examples, *others = _read([data] if by is None else [data, by], replace(reading, lossless=True))
     single = (to or format_of(out) or "").startswith("libopf")
-    scores = standardize(examples, others[0] if others else examples, data, single)
+    scores = operations.standardize(examples, others[0] if others else examples, data, single)
     return _write(out, scores, to)
 
 
@@ -124,12 +116,7 @@ def distance(
 
     Example: opforest distance iris.csv distances.dat --metric manhattan
     """
-    import numpy as np
-
     from opforest.core.metrics.registry import resolve
-    from opforest.io import libopf
-    from opforest.io.columns.table import Data
-    from opforest.io.tables import write_table
 
     require_distinct([data], [out])
     chosen = resolve(metric or "euclidean", options.parse_params(metric_param))
@@ -137,34 +124,30 @@ def distance(
         raise ValueError("metric 'precomputed' measures nothing; name another one.")
     (examples,) = _read([data], replace(reading, remedy=""))
     with locate_errors(data):
-        table = _measure(examples.X, chosen)
+        distances = _measure(examples.X, chosen)
     if out != STANDARD and format_of(out) in (None, "libopf"):
-        libopf.write_distances(out, table.astype(np.float32))
+        libopf.write_distances(out, distances.astype(np.float32))
     else:
-        write_table(out, Data(table))
-    facts = {"file": out, "examples": len(table), "metric": chosen.name}
+        tables.write_table(out, table.Data(distances))
+    facts = {"file": out, "examples": len(distances), "metric": chosen.name}
     return None if out == STANDARD else facts
 
 
-def _read(paths: Sequence[str], reading: options.ReadOptions) -> list["Data"]:
+def _read(paths: Sequence[str], reading: options.ReadOptions) -> list["table.Data"]:
     """Read data files, and print the notes on them."""
-    from opforest.io.tables import read_table
-
-    parts = [read_table(path, reading) for path in paths]
+    parts = [tables.read_table(path, reading) for path in paths]
     print_notes([note for part in parts for note in part.notes])
     return parts
 
 
-def _read_all(paths: Sequence[str], reading: options.ReadOptions) -> list["Data"]:
+def _read_all(paths: Sequence[str], reading: options.ReadOptions) -> list["table.Data"]:
     """Read data files with all their cells."""
     return _read(paths, replace(reading, allow_missing=True, categories=True, lossless=True))
 
 
-def _write(out: str, data: "Data", to: options.Format | None) -> options.Facts:
+def _write(out: str, data: "table.Data", to: options.Format | None) -> options.Facts:
     """Write a data file, and return the facts to print beside it."""
-    from opforest.io.tables import write_table
-
-    write_table(out, data, to)
+    tables.write_table(out, data, to)
     facts = {"file": out, "examples": len(data), "features": data.X.shape[1]}
     return None if out == STANDARD else facts
 
@@ -184,27 +167,21 @@ def _parse_shares(shares: str | None, parts: int) -> list[float]:
 
 
 def _write_parts(
-    names: list[str], examples: "Data", part: object, to: options.Format | None
+    names: list[str], examples: "table.Data", part: object, to: options.Format | None
 ) -> options.Facts:
     """Write all parts, or none if one of them cannot be written."""
-    import numpy as np
-
-    from opforest.io.tables import check_fit, find_output_format, write_table
-
     parts = {name: examples.take(np.flatnonzero(part == k)) for k, name in enumerate(names)}
     for name, one in parts.items():
         if not len(one):
             raise ValueError(f"there are too few examples: none is left for {name}.")
-        check_fit(one, find_output_format(name, to), name)
+        tables.check_fit(one, tables.find_output_format(name, to), name)
     for name, one in parts.items():
-        write_table(name, one, to)
+        tables.write_table(name, one, to)
     return {"parts": [{"file": name, "examples": len(one)} for name, one in parts.items()]}
 
 
 def _measure(X: Any, metric: "Metric") -> Any:
     """Return the matrix of distances, in the metric's own units."""
-    import numpy as np
-
     from opforest.core.jit import specialize
     from opforest.core.metrics.distances import measure_block
     from opforest.core.mst.prim import WORK_PER_CALL
@@ -214,6 +191,8 @@ def _measure(X: Any, metric: "Metric") -> Any:
     step = max(1, WORK_PER_CALL // rows.size)  # so that Ctrl-C is handled in time
     blocks = [measure(rows, begin, min(begin + step, len(rows)), metric.kernel)
               for begin in range(0, len(rows), step)]  # fmt: skip
-    table = np.concatenate(blocks)
-    metric.check_defined(table.ravel(), lambda k: f"rows {k // len(X) + 1} and {k % len(X) + 1}")
-    return metric.to_units(table, X.shape[1])
+    distances = np.concatenate(blocks)
+    metric.check_defined(
+        distances.ravel(), lambda k: f"rows {k // len(X) + 1} and {k % len(X) + 1}"
+    )
+    return metric.to_units(distances, X.shape[1])
