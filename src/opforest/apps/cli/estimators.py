@@ -23,6 +23,8 @@ MergeBy = StrEnum("MergeBy", ["HEIGHT", "AREA", "VOLUME"])
 
 @options.command()
 def cluster(
+    metric: options.MetricOptions,
+    preparation: options.PreparationOptions,
     reading: options.ReadOptions,
     data: options.DataFile,
     k_max: Annotated[int, Option(help="The largest number of neighbors to try.")] = 20,
@@ -32,11 +34,6 @@ def cluster(
     ] = None,
     threshold: Annotated[float, Option(help="What --merge-by considers small, from 0 to 1.")] = 0.0,
     single: Annotated[bool, Option(help="Allow a single cluster as the result.")] = False,
-    metric: options.MetricOption = None,
-    metric_param: options.ParamOption = None,
-    encode: options.EncodeOption = None,
-    missing: options.MissingOption = None,
-    scale: options.ScaleOption = None,
     model: Annotated[str | None, Option(help="A model file to write, for predict.")] = None,
     out: options.OutOption = "-",
     jobs: options.JobsOption = None,
@@ -61,11 +58,11 @@ def cluster(
         merge_by=None if merge_by is None else str(merge_by),
         threshold=threshold,
         allow_single_cluster=single,
-        metric=metric or "euclidean",
-        metric_params=options.parse_params(metric_param),
+        metric=metric.metric or "euclidean",
+        metric_params=metric.metric_params,
         n_jobs=jobs,
     ).check_parameters()
-    estimator = models.add_preparation(clustering, encode, missing, scale)
+    estimator = models.add_preparation(clustering, preparation)
     job = Job(estimator, data, reading, ignores_label=True)
     examples = job.read()
     begin = perf_counter()

@@ -9,6 +9,7 @@ from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.lazy_modules import np, table, tables
 from opforest.apps.cli.models import classifier_of, preparation_of
 from opforest.apps.cli.output import print_notes
+from opforest.apps.cli.scales import quiet_about_scales
 from opforest.errors import DataFileError
 
 #: Cells that stand for a missing label.
@@ -91,8 +92,6 @@ class Job:
 
     def fit(self, data: "table.Data", y: Any = None) -> None:
         """Fit the model; the caller warns of scales in the words of the command line."""
-        from opforest.apps.cli.scales import quiet_about_scales
-
         with locate_errors(self.path, data), quiet_about_scales():
             if not len(data):
                 raise ValueError("cells are missing in every row; --missing median fills them.")

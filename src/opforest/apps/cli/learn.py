@@ -20,11 +20,11 @@ from opforest.io.formats import format_of
 
 @options.command()
 def train(
+    metric: options.MetricOptions,
+    preparation: options.PreparationOptions,
     reading: options.ReadOptions,
     data: options.DataFile,
     model: Annotated[str, Argument(help="The model file to write.")],
-    metric: options.MetricOption = None,
-    metric_param: options.ParamOption = None,
     update: options.UpdateOption = None,
     distances: Annotated[
         str | None, Option(help="A file of distances, LibOPF's or a table, by ids or positions.")
@@ -32,9 +32,6 @@ def train(
     unlabeled: Annotated[
         list[str] | None, Option(metavar="DATA", help="More examples, unlabeled. Repeatable.")
     ] = None,
-    encode: options.EncodeOption = None,
-    missing: options.MissingOption = None,
-    scale: options.ScaleOption = None,
     jobs: options.JobsOption = None,
 ) -> options.Facts:
     """Train a model on a data file.
@@ -46,21 +43,19 @@ def train(
     """
     require_distinct([data, distances, *(unlabeled or ())], [model])
     if distances is not None:
-        if metric not in (None, "precomputed"):
-            raise ValueError(f"--distances replaces --metric {metric}: leave out one of them.")
-        if encode or missing or scale:
-            raise ValueError("--distances does not go with --encode, --missing or --scale.")
-        metric = "precomputed"
-    params = options.parse_params(metric_param)
-    classifier = models.make_classifier(metric, params, update, jobs)
+        if any(preparation) or unlabeled or metric.metric not in (None, "precomputed"):
+            raise ValueError("--distances does not go with --metric, --encode, --missing, --scale "
+                             "or --unlabeled.")  # fmt: skip
+        metric = metric._replace(metric="precomputed")
+    classifier = models.make_classifier(metric, update, jobs)
     if unlabeled:
-        if distances is not None or classifier.update != "exact":
-            raise ValueError("--unlabeled does not go with --distances or --update.")
+        if classifier.update != "exact":
+            raise ValueError("--unlabeled does not go with --update.")
         classifier = opforest.OPFSemiSupervised(
-            classifier.metric, metric_params=params, n_jobs=jobs
+            classifier.metric, metric_params=classifier.metric_params, n_jobs=jobs
         )
-    job = Job(models.add_preparation(classifier, encode, missing, scale), data, reading,
-              needs_label=True)  # fmt: skip
+    estimator = models.add_preparation(classifier, preparation)
+    job = Job(estimator, data, reading, needs_label=True)
     require_model_path(model)
     with show_phases() as begin_phase:
         begin_phase("reading")

@@ -51,8 +51,7 @@ def make_app() -> Any:
     from opforest.apps.cli.files import convert, info
     from opforest.apps.cli.learn import train, update
     from opforest.apps.cli.predict import evaluate, predict
-    from opforest.apps.cli.programs import compile_, demo, reproduce
-    from opforest.apps.cli.serve import play, serve
+    from opforest.apps.cli.programs import compile_, demo, play, reproduce, serve
     from opforest.apps.cli.store import make_store_app
     from opforest.apps.cli.stream import stream
     from opforest.apps.cli.tools import distance, fold, merge, normalize, split

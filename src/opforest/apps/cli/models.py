@@ -1,38 +1,35 @@
 """Models of commands: how they are made, loaded and replaced."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import opforest
 from opforest.apps.cli.lazy_modules import libopf, np, table
 from opforest.errors import DataFileError, ModelFileError
 from opforest.io.source import STANDARD
 
+if TYPE_CHECKING:
+    from opforest.apps.cli.options import MetricOptions, PreparationOptions
+
 
 def make_classifier(
-    metric: str | None,
-    params: Mapping[str, Any] | None,
-    update: str | None,
-    jobs: int | None = None,
+    options: "MetricOptions", update: str | None, jobs: int | None = None
 ) -> "opforest.OPFClassifier":
     """Return a new classifier, or raise a ValueError if an option is invalid."""
     from opforest.core.metrics.registry import resolve
 
     check_jobs(jobs)
-    metric, update = metric or "euclidean", str(update or "exact")
+    metric, params = options.metric or "euclidean", options.metric_params
     resolve(metric, params)
+    update = str(update or "exact")
     return opforest.OPFClassifier(metric, metric_params=params, update=update, n_jobs=jobs)
 
 
-def add_preparation(estimator: Any, encode: Any, missing: Any, scale: Any) -> Any:
+def add_preparation(estimator: Any, options: "PreparationOptions") -> Any:
     """Return a pipeline that prepares data for an estimator; the estimator if none is needed."""
-    if not (encode or missing or scale):
-        return estimator
-    preparation = opforest.Preparation(
-        str(encode or "error"), str(missing or "error"), str(scale or "none")
-    )
+    preparation = options.make()
     if not preparation.is_needed:
         return estimator
     return opforest.Pipeline([("prepare", preparation), ("classify", estimator)])

@@ -4,12 +4,14 @@ import inspect
 from collections.abc import Callable
 from enum import StrEnum
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 from typer import Argument, Option
 from typer.models import ArgumentInfo
 
+import opforest
 from opforest.apps.cli.errors import report_errors
+from opforest.apps.cli.lazy_modules import table
 from opforest.apps.cli.output import print_facts
 from opforest.io.formats import FORMATS
 
@@ -43,32 +45,9 @@ OutOption = Annotated[str, Option("--out", "-o", help="The file to write; - is s
 OutFormatOption = Annotated[
     Format | None, Option(metavar="FORMAT", help="The format to write. Default: by the file name.")
 ]
-MetricOption = Annotated[
-    str | None,
-    Option("--metric", "-m", autocompletion=complete_metric,
-           help="The metric; `opforest metrics` lists all. Default: euclidean."),
-]  # fmt: skip
-ParamOption = Annotated[
-    list[str] | None, Option(help="A parameter of the metric, such as p=3. Repeatable.")
-]
 UpdateOption = Annotated[
     Update | None, Option(help="How the model learns more examples later. Default: exact.")
 ]
-EncodeOption = Annotated[
-    Encode | None,
-    Option(help="Encode text columns: one column per category, the category's number, or drop the "
-           "column. By default, text is an error."),
-]  # fmt: skip
-MissingOption = Annotated[
-    Missing | None,
-    Option(help="Handle missing cells: report an error (the default), drop the row, or fill in "
-           "the median."),
-]  # fmt: skip
-ScaleOption = Annotated[
-    Scale | None,
-    Option(help="Scale numeric columns to standard deviation 1, interquartile range 1, or the "
-           "range 0 to 1. By default, they are not scaled."),
-]  # fmt: skip
 JobsOption = Annotated[
     int | None, Option("--jobs", "-j", help="The number of threads; -1 uses all processors.")
 ]
@@ -77,81 +56,44 @@ SeedOption = Annotated[int, Option(min=0, help="The random seed.")]
 JsonOption = Annotated[bool, Option(help="Print one JSON object.")]
 
 
-def _option(kind: Any, help: str, *names: str, metavar: str | None = None) -> Any:
-    return Annotated[kind, Option(*names, help=help, metavar=metavar)]
+class MetricOptions(NamedTuple):
+    """The options of commands that measure distances; None is the default."""
+
+    metric: str | None
+    metric_params: dict[str, float] | None
+
+    @classmethod
+    def parse(cls, metric: str | None, metric_param: list[str] | None) -> Self:
+        """Return the options of a command, or raise a ValueError if one is invalid."""
+        found = {}
+        for param in metric_param or ():
+            name, _, value = param.partition("=")
+            try:
+                found[name] = float(value)
+            except ValueError:
+                name = ""
+            if not name:
+                raise ValueError(f"--metric-param must be like p=3, got {param!r}.")
+        return cls(metric, found or None)
 
 
-#: The options of all commands that read data; each is a field of ``ReadOptions``.
-READ_OPTIONS = {
-    "format": _option(Format | None, f"The format of the data: {', '.join(Format)}. Default: "
-                      "detected.", "--format", "-f", metavar="FORMAT"),
-    "label": _option(str | None, "The label column: its name, its number from 1 (-1 is the last), "
-                     "or none. Default: detected by name, or the only column of categories; an "
-                     "error lists the candidates if that is ambiguous.", "--label", "-l"),
-    "drop": _option(list[str] | None, "Columns to leave out, by name or number, such as a,b or "
-                    "3-9. Repeatable."),
-    "delimiter": _option(str | None, "The delimiter of a CSV file: a character, tab or space. "
-                         "Default: detected."),
-    "header": _option(bool | None, "Whether the first line of a CSV file is a header. Default: "
-                      "detected; an error if that is ambiguous."),
-    "keep": _option(list[str] | None, "Columns to use even if they look like ids or dates. "
-                    "Repeatable."),
-    "decimal": _option(str | None, "The decimal mark, . or ,. Default: detected.", metavar="MARK"),
-    "na": _option(list[str] | None, "A cell that means a missing value, in addition to ?, NA and "
-                  "the like. Repeatable.", metavar="CELL"),
-}  # fmt: skip
+class PreparationOptions(NamedTuple):
+    """The options of commands that prepare data; None is the default."""
 
+    encode: str | None
+    missing: str | None
+    scale: str | None
 
-def command(stopped: str = "Stopped; nothing was changed.") -> Callable[[Command], Command]:
-    """Return a decorator that makes a function a command, which reports its errors.
-
-    A function with a parameter ``reading`` gets the options of ``ReadOptions`` instead. The facts
-    that a function returns are printed; ``--json`` is added. After Ctrl-C, ``stopped`` is printed.
-    """
-
-    def decorate(function: Command) -> Command:
-        signature, keyword = inspect.signature(function), inspect.Parameter.KEYWORD_ONLY
-        own = [one.replace(kind=keyword) for name, one in signature.parameters.items()
-               if name != "reading"]  # fmt: skip
-        added = READ_OPTIONS if "reading" in signature.parameters else {}
-        parameters = own + [inspect.Parameter(name, keyword, default=None, annotation=option)
-                            for name, option in added.items()]  # fmt: skip
-        has_facts = signature.return_annotation is not None
-        if has_facts:
-            parameters.append(
-                inspect.Parameter("json", keyword, default=False, annotation=JsonOption)
-            )
-
-        @wraps(function)
-        def run(**values: Any) -> None:
-            with report_errors(stopped):
-                as_json = has_facts and values.pop("json")
-                if added:
-                    options = {name: values.pop(name) for name in added}
-                    values["reading"] = parse_read_options(**options)
-                if facts := function(**values):
-                    print_facts(facts, as_json)
-
-        parameters.sort(key=lambda one: one.name == "json")  # last in the help
-        for one in parameters:
-            info = one.annotation.__metadata__[0]
-            if one.default is False:  # a flag: there is no --no-json
-                info.param_decls = (f"--{one.name.replace('_', '-')}",)
-            elif isinstance(info, ArgumentInfo):
-                info.metavar = info.metavar or one.name.upper()
-        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in parameters}
-        return run
-
-    return decorate
+    def make(self) -> "opforest.Preparation":
+        """Return the preparation, which may have nothing to do."""
+        encode, missing, scale = (None if one is None else str(one) for one in self)
+        return opforest.Preparation(encode or "error", missing or "error", scale or "none")
 
 
 def parse_read_options(
     delimiter: str | None, decimal: str | None, **options: Any
 ) -> ReadOptions:  # fmt: skip
-    """Return the options of a command as a record, or raise a ValueError if one is invalid."""
-    from opforest.io.columns.table import ReadOptions
-
+    """Return the options of commands that read data, or raise a ValueError if one is invalid."""
     if delimiter is not None:
         delimiter = {"\\t": "\t", "tab": "\t", "space": " "}.get(delimiter, delimiter)
         if len(delimiter) != 1 or delimiter in "\"'\r\n":
@@ -162,18 +104,97 @@ def parse_read_options(
     for name in ("drop", "keep", "na"):
         options[name] = tuple(options[name] or ())
     options["na"] = tuple(cell.strip() for cell in options["na"])
-    return ReadOptions(delimiter=delimiter, decimal=decimal, **options)
+    return table.ReadOptions(delimiter=delimiter, decimal=decimal, **options)
 
 
-def parse_params(params: list[str] | None) -> dict[str, Any] | None:
-    """Return the parameters of a metric by name; None if there are none."""
-    found = {}
-    for param in params or ():
-        name, _, value = param.partition("=")
-        try:
-            found[name] = float(value)
-        except ValueError:
-            name = ""
-        if not name:
-            raise ValueError(f"--metric-param must be like p=3, got {param!r}.")
-    return found or None
+def _option(kind: Any, help: str, *names: str, **more: Any) -> Any:
+    return Annotated[kind, Option(*names, help=help, **more)]
+
+
+#: Groups of options by the parameter of a command that receives them, as the parser returns them.
+GROUPS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "metric": (MetricOptions.parse, {
+        "metric": _option(str | None, "The metric; `opforest metrics` lists all. Default: "
+                          "euclidean.", "--metric", "-m", autocompletion=complete_metric),
+        "metric_param": _option(list[str] | None, "A parameter of the metric, such as p=3. "
+                                "Repeatable."),
+    }),
+    "preparation": (PreparationOptions, {
+        "encode": _option(Encode | None, "Encode text columns: one column per category, the "
+                          "category's number, or drop the column. By default, text is an error."),
+        "missing": _option(Missing | None, "Handle missing cells: report an error (the default), "
+                           "drop the row, or fill in the median."),
+        "scale": _option(Scale | None, "Scale numeric columns to standard deviation 1, "
+                         "interquartile range 1, or the range 0 to 1. By default, they are not "
+                         "scaled."),
+    }),
+    "reading": (parse_read_options, {
+        "format": _option(Format | None, f"The format of the data: {', '.join(Format)}. Default: "
+                          "detected.", "--format", "-f", metavar="FORMAT"),
+        "label": _option(str | None, "The label column: its name, its number from 1 (-1 is the "
+                         "last), or none. Default: detected by name, or the only column of "
+                         "categories; an error lists the candidates if that is ambiguous.",
+                         "--label", "-l"),
+        "drop": _option(list[str] | None, "Columns to leave out, by name or number, such as a,b "
+                        "or 3-9. Repeatable."),
+        "delimiter": _option(str | None, "The delimiter of a CSV file: a character, tab or space. "
+                             "Default: detected."),
+        "header": _option(bool | None, "Whether the first line of a CSV file is a header. "
+                          "Default: detected; an error if that is ambiguous."),
+        "keep": _option(list[str] | None, "Columns to use even if they look like ids or dates. "
+                        "Repeatable."),
+        "decimal": _option(str | None, "The decimal mark, . or ,. Default: detected.",
+                           metavar="MARK"),
+        "na": _option(list[str] | None, "A cell that means a missing value, in addition to ?, NA "
+                      "and the like. Repeatable.", metavar="CELL"),
+    }),
+}  # fmt: skip
+
+
+def command(stopped: str = "Stopped; nothing was changed.") -> Callable[[Command], Command]:
+    """Return a decorator that makes a function a command, which reports its errors.
+
+    Parameters that are named in ``GROUPS`` become the options of the group, after the others. The
+    facts that a function returns are printed, and ``--json`` is added. After Ctrl-C, ``stopped`` is
+    printed.
+    """
+
+    def decorate(function: Command) -> Command:
+        signature = inspect.signature(function)
+        names = [name for name in GROUPS if name in signature.parameters]
+        parameters, has_facts = _expand(signature, names), signature.return_annotation is not None
+
+        @wraps(function)
+        def run(**values: Any) -> None:
+            with report_errors(stopped):
+                as_json = has_facts and values.pop("json")
+                for name in names:
+                    parse, options = GROUPS[name]
+                    values[name] = parse(**{option: values.pop(option) for option in options})
+                if facts := function(**values):
+                    print_facts(facts, as_json)
+
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        return run
+
+    return decorate
+
+
+def _expand(signature: inspect.Signature, groups: list[str]) -> list[inspect.Parameter]:
+    """Return the parameters of a command, with those of its groups."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [one.replace(kind=keyword) for name, one in signature.parameters.items()
+                  if name not in groups]  # fmt: skip
+    for group in groups:
+        parameters += [inspect.Parameter(name, keyword, default=None, annotation=option)
+                       for name, option in GROUPS[group][1].items()]  # fmt: skip
+    if signature.return_annotation is not None:
+        parameters.append(inspect.Parameter("json", keyword, default=False, annotation=JsonOption))
+    for one in parameters:
+        info = one.annotation.__metadata__[0]
+        if one.default is False:  # a flag: there is no --no-json
+            info.param_decls = (f"--{one.name.replace('_', '-')}",)
+        elif isinstance(info, ArgumentInfo):
+            info.metavar = info.metavar or one.name.upper()
+    return sorted(parameters, key=lambda one: one.name == "json")  # last in the help

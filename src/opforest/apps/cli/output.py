@@ -56,7 +56,7 @@ def print_facts(facts: Mapping[str, Any], as_json: bool) -> None:
 def show(cell: Any) -> str:
     """Format a cell."""
     if isinstance(cell, float):
-        return f"{cell:.6g}"
+        return "" if cell != cell else f"{cell:.6g}"  # NaN
     if isinstance(cell, Mapping):
         return ", ".join(f"{key}: {show(value)}" for key, value in cell.items())
     if isinstance(cell, list | tuple):

@@ -186,7 +186,7 @@ def evaluate(
 
 
 def _score(truth: list[Any], predicted: list[Any]) -> dict[str, Any]:
-    from sklearn.metrics import accuracy_score, confusion_matrix
+    from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
     from sklearn.utils.multiclass import unique_labels
 
     from opforest.scores import opf_accuracy
@@ -194,23 +194,18 @@ def _score(truth: list[Any], predicted: list[Any]) -> dict[str, Any]:
     labels = unique_labels(truth, predicted)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "A single label was found")  # the matrix is 1 × 1
-        matrix = confusion_matrix(truth, predicted, labels=labels)
-    n_true, n_predicted = matrix.sum(axis=1).tolist(), matrix.sum(axis=0).tolist()
-    hits = matrix.diagonal().tolist()
+        matrix = confusion_matrix(truth, predicted, labels=labels).tolist()
+    precision, recall, _, count = precision_recall_fscore_support(
+        truth, predicted, labels=labels, zero_division=float("nan")
+    )
+    rows = zip(labels, count, recall, precision, strict=True)
+    names = ("label", "examples", "recall", "precision")
     return {
         "examples": len(truth),
         "accuracy": float(accuracy_score(truth, predicted)),
         "opf_accuracy": opf_accuracy(truth, predicted),
-        "classes": [
-            {
-                "label": label,
-                "examples": n_true[k],
-                "recall": hits[k] / n_true[k] if n_true[k] else None,
-                "precision": hits[k] / n_predicted[k] if n_predicted[k] else None,
-            }
-            for k, label in enumerate(labels.tolist())
-        ],
-        "confusion": {"labels": labels.tolist(), "matrix": matrix.tolist()},
+        "classes": [dict(zip(names, (cell.item() for cell in row), strict=True)) for row in rows],
+        "confusion": {"labels": labels.tolist(), "matrix": matrix},
     }
 
 

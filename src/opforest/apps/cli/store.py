@@ -84,16 +84,13 @@ def _adapt(reading: options.ReadOptions, learner: "Learner") -> options.ReadOpti
 
 @options.command()
 def create(
+    metric: options.MetricOptions,
+    preparation: options.PreparationOptions,
     store: StorePath,
-    metric: options.MetricOption = None,
-    metric_param: options.ParamOption = None,
     features: Annotated[str | None, Option(help="The feature names, separated by commas.")] = None,
     precision: Annotated[str | None, Option(help="float64 or float32. Default: detected.")] = None,
     score: Annotated[bool, Option(help="Test each example before it is learned.")] = False,
     semi_supervised: Annotated[bool, Option(help="Learn examples without labels, too.")] = False,
-    encode: options.EncodeOption = None,
-    missing: options.MissingOption = None,
-    scale: options.ScaleOption = None,
 ) -> options.Facts:
     """Create an empty store.
 
@@ -104,10 +101,9 @@ def create(
     if os.path.exists(store) and os.path.getsize(store):
         raise opforest.StoreError(f"{store} exists already: remove it, or choose another name.")
     names = None if features is None else [name.strip() for name in features.split(",")]
-    preparation = opforest.Preparation(encode or "error", missing or "error", scale or "none")
     with opforest.Learner(
-        store, metric=metric, metric_params=options.parse_params(metric_param), feature_names=names,
-        precision=precision, score=score, semi_supervised=semi_supervised, preparation=preparation,
+        store, **metric._asdict(), feature_names=names, precision=precision, score=score,
+        semi_supervised=semi_supervised, preparation=preparation.make(),
     ) as learner:  # fmt: skip
         known = learner.settings
     facts = {"store": store, "metric": known.metric, "score": known.score}

@@ -20,19 +20,16 @@ from opforest.apps.cli.signals import StopRequest, catch_signals
 
 @options.command()
 def stream(
+    metric: options.MetricOptions,
+    preparation: options.PreparationOptions,
     reading: options.ReadOptions,
     model: Annotated[str, Argument(help="The model file; created if it does not exist.")],
     data: options.DataFile,
     every: Annotated[int, Option(min=1, help="Report and save after this many examples.")] = 1000,
     batch: Annotated[int, Option(min=1, help="Examples to test, then learn, together.")] = 1,
     resume: Annotated[bool, Option(help="Continue an earlier run that was stopped.")] = False,
-    metric: options.MetricOption = None,
-    metric_param: options.ParamOption = None,
     update: options.UpdateOption = None,
     window: Annotated[int | None, Option(min=1, help="How many latest examples to keep.")] = None,
-    encode: options.EncodeOption = None,
-    missing: options.MissingOption = None,
-    scale: options.ScaleOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Test, then train on each example of a file or of the standard input.
@@ -49,9 +46,8 @@ def stream(
     require_distinct([data], [model, model + SUFFIX])
     require_folder(model)
     saved = models.ModelFile(model)
-    wanted = {"metric": metric, "metric_params": options.parse_params(metric_param),
-              "update": update, "encode": encode, "missing": missing, "scale": scale}  # fmt: skip
-    job = Job(_load_or_make(model, wanted), data, reading, needs_label=True)
+    estimator = _load_or_make(model, metric, preparation, update)
+    job = Job(estimator, data, reading, needs_label=True)
     if window is not None and models.classifier_of(job.model).update != "exact":
         raise ValueError("--window needs --update exact: no other can forget.")
     journal = Journal.open(saved, data, job.model, resume, window or 0)
@@ -65,24 +61,27 @@ def stream(
         raise typer.Exit(INTERRUPTED)
 
 
-def _load_or_make(path: str, wanted: dict[str, Any]) -> Any:
+def _load_or_make(
+    path: str,
+    metric: options.MetricOptions,
+    preparation: options.PreparationOptions,
+    update: str | None,
+) -> Any:
     """Load a model, which must agree with the options that are not None, or make a new one."""
-    names = ("encode", "missing", "scale")
     if not os.path.exists(path):
-        classifier = models.make_classifier(
-            wanted["metric"], wanted["metric_params"], wanted["update"]
-        )
-        return models.add_preparation(classifier, *(wanted[name] for name in names))
+        classifier = models.make_classifier(metric, update)
+        return models.add_preparation(classifier, preparation)
     model = models.load_to_update(path)
-    for name, value in wanted.items():
-        find = models.preparation_of if name in names else models.classifier_of
-        known = getattr(find(model), name, None)
-        if value is not None and known != value:
-            shown = value if isinstance(value, dict) else str(value)
-            raise ValueError(
-                f"{path} was made with {name}={known!r}, not {shown!r}: leave the option out, or "
-                "name another model file."
-            )
+    for wanted, known in (
+        ({**metric._asdict(), "update": update}, models.classifier_of(model)),
+        (preparation._asdict(), models.preparation_of(model)),
+    ):
+        for name, value in wanted.items():
+            if value is not None and getattr(known, name, None) != value:
+                raise ValueError(
+                    f"{path} was made with {name}={getattr(known, name, None)!r}, not "
+                    f"{value!s}: leave the option out, or name another model file."
+                )
     return model
 
 

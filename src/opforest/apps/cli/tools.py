@@ -104,11 +104,10 @@ def normalize(
 
 @options.command()
 def distance(
+    metric: options.MetricOptions,
     reading: options.ReadOptions,
     data: options.DataFile,
     out: Annotated[str, Argument(help="A LibOPF file of distances, or .npy or .csv.")],
-    metric: options.MetricOption = None,
-    metric_param: options.ParamOption = None,
 ) -> options.Facts:
     """Measure the distances between all examples, in the order of the file.
 
@@ -119,7 +118,7 @@ def distance(
     from opforest.core.metrics.registry import resolve
 
     require_distinct([data], [out])
-    chosen = resolve(metric or "euclidean", options.parse_params(metric_param))
+    chosen = resolve(metric.metric or "euclidean", metric.metric_params)
     if chosen.is_precomputed:
         raise ValueError("metric 'precomputed' measures nothing; name another one.")
     (examples,) = _read([data], replace(reading, remedy=""))
