@@ -126,15 +126,14 @@ def _describe_model(path: str, as_json: bool) -> None:
 
 
 def _describe_data(path: str, reading: options.ReadOptions, as_json: bool) -> None:
-
     roles = tables.read_columns(path, reading)
     columns = [_describe_column(roles, k) for k in range(len(roles.columns))]
     label = None if roles.label is None else roles.columns[roles.label]
     classes: dict[str, int] = {}
     if label is not None and label.distinct <= 1000:
         counts = (label.words if label.is_text else label.cells).value_counts(sort=True)
-        classes = {str(value): int(count) for value, count in sorted(counts.iter_rows(), key=str)
-                   if value is not None}  # fmt: skip
+        known = ((str(value), count) for value, count in counts.iter_rows() if value is not None)
+        classes = dict(sorted(known))
     facts = {"file": path, "kind": "data", "examples": len(roles.columns[0].cells),
              "features": len(roles.features),
              "label": None if label is None else label.name or label.number,
@@ -158,12 +157,13 @@ def _describe_column(roles: Any, k: int) -> dict[str, Any]:
     from opforest.io.columns.describe import NUMERIC
 
     column = roles.columns[k]
-    if k in (roles.label, roles.id):
-        role, reason = ("label", roles.why) if k == roles.label else ("id", "")
-    elif k in roles.left_out:
-        role, reason = "left out", ""
+    reason = roles.left_out.get(k, "")
+    if k == roles.label:
+        role, reason = "label", roles.why
+    elif k == roles.id or k in roles.left_out:
+        role = "id" if k == roles.id else "left out"
     else:
-        role, reason = "feature", ""
+        role = "feature"
         if column.kind in ("category", "text"):
             reason = "needs --encode" + (" and --missing" if column.missing else "")
         elif column.kind not in (*NUMERIC, "empty"):
@@ -179,5 +179,5 @@ def _describe_column(roles: Any, k: int) -> dict[str, Any]:
         "number": column.number, "name": column.name, "kind": column.kind,
         "distinct": column.distinct if column.kind != "other" else None,
         "missing": column.missing, "min": least, "mean": mean, "max": largest,
-        "role": role, "reason": reason or roles.left_out.get(k, ""),
+        "role": role, "reason": reason,
     }  # fmt: skip

@@ -19,16 +19,8 @@ NO_LABEL = ("", "?", "nan", "NaN")
 class Job:
     """A model and the data file that it learns or is applied to.
 
-    Attributes
-    ----------
-    model : estimator
-        The model; a pipeline if it prepares its data.
-    path : str
-        The data file.
-    reading : ReadOptions
-        How to read it: the options of the command, and what the model expects.
-    n_dropped : int
-        Rows left out so far because cells are missing.
+    ``reading`` combines the options of the command with the columns that the model expects;
+    ``n_dropped`` counts the rows that were left out because cells are missing.
     """
 
     def __init__(
@@ -76,14 +68,12 @@ class Job:
         return data.take(complete.nonzero()[0])
 
     def _notes_on(self, data: "table.Data") -> list[str]:
-        notes = list(data.notes)
         if self._is_fitted:
             layout = getattr(classifier_of(self.model), "columns_", None) or {}
-            notes = notes_on(data, self.reading, layout.get("label_name"))
-        if self._ignores_label:
-            notes = [f"{note}; labels are ignored here" if note.startswith("the label is") else note
-                     for note in notes]  # fmt: skip
-        return notes
+            return notes_on(data, self.reading, layout.get("label_name"))
+        ending = "; labels are ignored here" if self._ignores_label else ""
+        return [f"{note}{ending}" if note.startswith("the label is") else note
+                for note in data.notes]  # fmt: skip
 
     def print_dropped(self, more: Iterable[str] = ()) -> None:
         """Print a note on rows that were left out, and other notes."""

@@ -86,8 +86,12 @@ class PreparationOptions(NamedTuple):
 
     def make(self) -> "opforest.Preparation":
         """Return the preparation, which may have nothing to do."""
-        encode, missing, scale = (None if one is None else str(one) for one in self)
-        return opforest.Preparation(encode or "error", missing or "error", scale or "none")
+        encode, missing, scale = (
+            self.encode or "error",
+            self.missing or "error",
+            self.scale or "none",
+        )
+        return opforest.Preparation(str(encode), str(missing), str(scale))
 
 
 def parse_read_options(

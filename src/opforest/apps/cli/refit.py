@@ -38,14 +38,7 @@ def describe_preparation(model: Any) -> list[str]:
 def refit_model(job: Job, path: str, first: Sequence[str]) -> int:
     """Replace the model of a job by one trained on all files; return how many examples are new.
 
-    Parameters
-    ----------
-    job : Job
-        The model and the file that it is to learn.
-    path : str
-        The model file, for errors.
-    first : sequence of str
-        The files that the model has learned, in order.
+    ``path`` is its file, for errors; ``first`` are the files that it has learned, in order.
     """
     from sklearn.base import clone
 

@@ -184,9 +184,7 @@ def predict(
 @options.command()
 def forget(
     store: StorePath,
-    keys: Annotated[
-        list[str] | None, Argument(metavar="KEY", help="The keys of the examples.")
-    ] = None,
+    keys: Annotated[list[str] | None, Argument(metavar="KEY", help="Their keys.")] = None,
     keys_from: Annotated[
         str | None, Option(help="A file with more keys, one per line; - is the standard input.")
     ] = None,
