@@ -18,14 +18,12 @@ class LazyModule:
 if TYPE_CHECKING:
     import numpy as np
 
-    from opforest.apps.cli import operations
     from opforest.io import libopf, tables
     from opforest.io.columns import table
 else:
     np = LazyModule("numpy")
-    operations = LazyModule("opforest.apps.cli.operations")
     libopf = LazyModule("opforest.io.libopf")
     tables = LazyModule("opforest.io.tables")
     table = LazyModule("opforest.io.columns.table")
 
-__all__ = ["libopf", "np", "operations", "table", "tables"]
+__all__ = ["libopf", "np", "table", "tables"]

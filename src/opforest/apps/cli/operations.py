@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
+from opforest.apps.cli.lazy_modules import np, table
 from opforest.errors import DataFileError
-from opforest.io.columns.table import Array, Data, join
 
 
-def deal(y: Array | None, n: int, weights: Sequence[float], seed: int) -> Array:
+def deal(y: "table.Array | None", n: int, weights: Sequence[float], seed: int) -> "table.Array":
     """Return a random part of each example, with the same fractions of each class.
 
     What does not divide goes to the parts with the largest remainders, the first of equals.
@@ -28,7 +26,7 @@ def deal(y: Array | None, n: int, weights: Sequence[float], seed: int) -> Array:
     return part
 
 
-def deal_evenly(y: Array | None, n: int, parts: int, seed: int) -> Array:
+def deal_evenly(y: "table.Array | None", n: int, parts: int, seed: int) -> "table.Array":
     """Return a random part of each example: dealt like cards, one class after another."""
     rng = np.random.default_rng(seed)
     order = np.concatenate([rng.permutation(members) for members in _by_class(y, n)])
@@ -37,13 +35,13 @@ def deal_evenly(y: Array | None, n: int, parts: int, seed: int) -> Array:
     return part
 
 
-def _by_class(y: Array | None, n: int) -> list[Array]:
+def _by_class(y: "table.Array | None", n: int) -> list["table.Array"]:
     if y is None:
         return [np.arange(n)]
     return [np.flatnonzero(y == label) for label in np.unique(y)]
 
 
-def merge_parts(parts: Sequence[Data], names: Sequence[str]) -> Data:
+def merge_parts(parts: Sequence["table.Data"], names: Sequence[str]) -> "table.Data":
     """Return the examples of all parts, or raise an error if the columns of one differ."""
     first = parts[0]
     for part, name in zip(parts[1:], names[1:], strict=True):
@@ -53,13 +51,13 @@ def merge_parts(parts: Sequence[Data], names: Sequence[str]) -> Data:
             raise DataFileError(reason, name)
         if part.y is not None and first.y is not None and part.y.dtype.kind != first.y.dtype.kind:
             raise DataFileError(f"labels are not of the same kind as in {names[0]}", name)
-    merged = join(_unify_types(parts, names))
+    merged = table.join(_unify_types(parts, names))
     if merged.ids is not None and len(np.unique(merged.ids)) < len(merged.ids):
         merged = replace(merged, ids=None)
     return merged
 
 
-def _unify_types(parts: Sequence[Data], names: Sequence[str]) -> Sequence[Data]:
+def _unify_types(parts: Sequence["table.Data"], names: Sequence[str]) -> Sequence["table.Data"]:
     """Return the parts with features in arrays of one type; in data frames if some are text."""
     if not any(hasattr(part.X, "columns") for part in parts):
         dtype = np.result_type(*(part.X.dtype for part in parts))
@@ -79,7 +77,7 @@ def _unify_types(parts: Sequence[Data], names: Sequence[str]) -> Sequence[Data]:
     return [replace(part, X=frame) for part, frame in zip(parts, frames, strict=True)]
 
 
-def _check_features(first: Data, part: Data, first_name: str, name: str) -> None:
+def _check_features(first: "table.Data", part: "table.Data", first_name: str, name: str) -> None:
     """Raise an error unless two parts have the same features."""
     if part.X.shape[1] != first.X.shape[1]:
         reason = f"there are {part.X.shape[1]} features, but {first.X.shape[1]} in {first_name}"
@@ -92,7 +90,9 @@ def _check_features(first: Data, part: Data, first_name: str, name: str) -> None
             raise DataFileError(reason, name)
 
 
-def standardize(examples: Data, reference: Data, path: str, single: bool) -> Data:
+def standardize(
+    examples: "table.Data", reference: "table.Data", path: str, single: bool
+) -> "table.Data":
     """Return z-scores by the means and deviations of a reference; ``single`` is for 32 bits."""
     _check_features(reference, examples, "the file of --by", path)
     X = reference.X.astype(np.float64)

@@ -12,7 +12,8 @@ import opforest
 from opforest.apps.cli import models
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, labels_of
-from opforest.apps.cli.lazy_modules import np, operations, table
+from opforest.apps.cli.lazy_modules import np, table
+from opforest.apps.cli.operations import merge_parts
 from opforest.apps.cli.output import show_phases
 from opforest.apps.cli.scales import warn_of_scales
 
@@ -50,9 +51,9 @@ def refit_model(job: Job, path: str, first: Sequence[str]) -> int:
         for one in (*(Job(model, file, job.reading, needs_label=True) for file in first), job):
             parts.append(one.read())
             labels_of(parts[-1], one.path)
-        known = operations.merge_parts(parts[:-1], first)
+        known = merge_parts(parts[:-1], first)
         known = known.take(_find_known(model, path, known, first))
-        examples = operations.merge_parts([known, parts[-1]], [first[0], job.path])
+        examples = merge_parts([known, parts[-1]], [first[0], job.path])
         is_foreign = hasattr(model, "steps") and models.preparation_of(model) is None
         if is_foreign and not hasattr(model, "feature_names_in_"):
             examples = replace(examples, X=np.asarray(examples.X))

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from opforest.apps.cli import options
+from opforest.apps.cli import operations, options
 from opforest.apps.cli.errors import locate_errors
-from opforest.apps.cli.lazy_modules import libopf, np, operations, table, tables
+from opforest.apps.cli.lazy_modules import libopf, np, table, tables
 from opforest.apps.cli.output import print_notes
 from opforest.apps.cli.paths import require_distinct
 from opforest.io.formats import format_of
