@@ -43,7 +43,7 @@ def test_cluster_prepares_its_data(folder):
     assert "--encode" in refused.stderr
 
 
-def test_cluster_says_what_makes_no_sense(folder):
+def test_cluster_rejects_invalid_options(folder):
     assert "needs --merge-by" in run("cluster", "train.csv", "--threshold", "0.2", code=2).stderr
     assert "k_max must be" in run("cluster", "train.csv", "--k-max", "0", code=2).stderr
 
@@ -79,7 +79,7 @@ def test_unlabeled_examples_may_be_in_several_files(folder):
         assert one == two
 
 
-def test_unlabeled_examples_are_prepared_as_the_others(folder):
+def test_unlabeled_examples_are_prepared(folder):
     done = run("train", "train.csv", "semi.opforest", "--unlabeled", "test.csv",
                "--scale", "standard", "--json")  # fmt: skip
     assert json.loads(done.stdout)["examples"] == 150

@@ -258,7 +258,7 @@ def test_hints_work_as_printed(tmp_path, monkeypatch, said, case):
             assert again == 0, (message, changed, stderr)
 
 
-def test_the_titanic_hint_is_whole(said):
+def test_the_titanic_hint_is_complete(said):
     if "titanic" not in said:
         pytest.skip("the cases were not run")
     told = said["titanic"]

@@ -29,7 +29,7 @@ def test_a_model_that_is_too_large(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [no_memory, MemoryError])
-def test_without_a_text_of_ours(folder, monkeypatch, error):
+def test_errors_without_a_message(folder, monkeypatch, error):
     def fail(*_, **__):
         raise error() or AssertionError
 
