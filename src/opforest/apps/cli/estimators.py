@@ -29,7 +29,9 @@ def cluster(
     data: options.DataFile,
     k_max: Annotated[int, Option(help="The largest number of neighbors to try.")] = 20,
     k_min: Annotated[int, Option(help="The smallest number of neighbors to try.")] = 1,
-    merge_by: Annotated[MergeBy | None, Option(help="Merge small clusters by this.")] = None,
+    merge_by: Annotated[
+        MergeBy | None, Option(help="Merge clusters that are small by this measure.")
+    ] = None,
     threshold: Annotated[float, Option(help="What --merge-by considers small, from 0 to 1.")] = 0.0,
     single: Annotated[bool, Option(help="Allow a single cluster as the result.")] = False,
     model: Annotated[str | None, Option(help="A model file to write, for predict.")] = None,

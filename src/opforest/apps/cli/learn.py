@@ -137,7 +137,8 @@ def update(
 
     A model trained without --encode, --missing, --scale and --update becomes exactly the model of
     training on both files. With --encode, --missing or --scale, the categories, medians and scales
-    of the first file stay in use; --refit gives exactly the model of training on both files.
+    of the first file stay in use. To retrain on all files instead, give --refit for each file that
+    the model has learned, in order.
 
     Example: opforest update iris.opforest more-iris.csv
     """

@@ -41,7 +41,7 @@ def complete_metric(incomplete: str) -> list[str]:
 DataFile = Annotated[str, Argument(help="The data file; - is the standard input.")]
 ModelPath = Annotated[str, Argument(help="The model file.")]
 OutPath = Annotated[str, Argument(help="The file to write; - is the standard output.")]
-OutOption = Annotated[str, Option("--out", "-o", help="The file to write; - is stdout.")]
+OutOption = Annotated[str, Option("--out", "-o", help="The output file; - is standard output.")]
 OutFormatOption = Annotated[
     Format | None, Option(metavar="FORMAT", help="The format to write. Default: by the file name.")
 ]

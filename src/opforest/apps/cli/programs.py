@@ -38,7 +38,7 @@ def demo(
 
 @options.command()
 def compile_(
-    jobs: Annotated[int | None, Option(min=1, help="Processes. Default: one per core.")] = None,
+    jobs: Annotated[int | None, Option(min=1, help="Processes; one per core by default.")] = None,
 ) -> None:
     """Compile everything in advance, so that no first call has to wait.
 

@@ -184,7 +184,7 @@ def predict(
 @options.command()
 def forget(
     store: StorePath,
-    keys: Annotated[list[str] | None, Argument(metavar="KEY", help="Their keys.")] = None,
+    keys: Annotated[list[str] | None, Argument(metavar="KEY", help="Keys of examples.")] = None,
     keys_from: Annotated[
         str | None, Option(help="A file with more keys, one per line; - is the standard input.")
     ] = None,

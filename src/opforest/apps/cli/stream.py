@@ -29,7 +29,9 @@ def stream(
     batch: Annotated[int, Option(min=1, help="Examples to test, then learn, together.")] = 1,
     resume: Annotated[bool, Option(help="Continue an earlier run that was stopped.")] = False,
     update: options.UpdateOption = None,
-    window: Annotated[int | None, Option(min=1, help="How many latest examples to keep.")] = None,
+    window: Annotated[
+        int | None, Option(min=1, help="Keep only this many recent examples.")
+    ] = None,
     json: options.JsonOption = False,
 ) -> None:
     """Test, then train on each example of a file or of the standard input.

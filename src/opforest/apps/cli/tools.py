@@ -23,7 +23,7 @@ def split(
     reading: options.ReadOptions,
     data: options.DataFile,
     out: Annotated[list[str], Argument(help="A file for each part.")],
-    shares: Annotated[str | None, Option(help="Such as 0.8,0.2. Default: equal shares.")] = None,
+    shares: Annotated[str | None, Option(help="Sizes, such as 0.8,0.2; equal by default.")] = None,
     seed: options.SeedOption = 0,
     to: options.OutFormatOption = None,
 ) -> options.Facts:
