@@ -24,7 +24,7 @@ for name in (
     "polars",
     "opforest.io.columns.convert",
     "opforest.io.readers.delimited",
-    "opforest.apps.cli.streaming",
+    "opforest.apps.cli.stream",
 ):
     import_module(name)
 app = make_app()

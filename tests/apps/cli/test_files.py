@@ -22,7 +22,7 @@ class TestFiles:
         shown = run("convert", "iris.csv", "-", "--to", "tsv").stdout
         assert shown == (folder / "a.tsv").read_text()
 
-    def test_what_is_lost_must_be_asked_for(self, folder, iris):
+    def test_lossy_conversion_needs_an_option(self, folder, iris):
         assert "--encode-labels" in run("convert", "iris.csv", "a.dat", code=3).stderr
         assert "--round" in run("convert", "iris.csv", "a.dat", "--encode-labels", code=3).stderr
         told = run_json("convert", "iris.csv", "a.dat", "--encode-labels", "--round")
@@ -31,7 +31,7 @@ class TestFiles:
         assert np.array_equal(data.X, iris.X.astype(np.float32))
         assert data.y.tolist() == (np.unique(iris.y, return_inverse=True)[1] + 1).tolist()
 
-    def test_text_goes_where_there_is_room(self, folder):
+    def test_text_needs_a_format_for_it(self, folder):
         (folder / "a.csv").write_text(
             "country,when,x,label\nNA,2020-01-02,1.5,a\n?,2020-01-03,,b\n q,,2.5,a\n"
         )
@@ -48,7 +48,7 @@ class TestFiles:
         assert lines[0] == lines[1]
         (folder / "f.csv").write_text("country,when,x,label\n1,2020-01-02,1.5,a\n")
         assert (
-            "f.csv: feature 1 holds numbers, and text in a.csv"
+            "f.csv: feature 1 holds numbers, but text in a.csv"
             in run("merge", "a.csv", "f.csv", "--out", "e.csv", code=3).stderr
         )
         told = run("normalize", "a.csv", "z.csv", code=3).stderr
@@ -84,7 +84,7 @@ class TestFiles:
             again = run("predict", golden / "classifier.opf", golden / "testing.dat")
             assert again.stdout.split() == answers
 
-    def test_models_of_libopf_and_back(self, folder):
+    def test_libopf_models_round_trip(self, folder):
         golden = LIBOPF / "data1"
         run("convert", golden / "classifier.opf", "a.opforest")
         run("update", "a.opforest", golden / "testing.dat")
@@ -131,7 +131,7 @@ class TestFiles:
         assert "Cone-Torus" in run("datasets").stdout
 
     @pytest.mark.parametrize("arguments", [("x.csv",), ("x.opf", "--to", "csv"), ("-",)])
-    def test_a_model_becomes_no_table(self, folder, arguments):
+    def test_a_model_does_not_become_a_table(self, folder, arguments):
         run("convert", "iris.opforest", *arguments, code=2)
         assert not (folder / "x.csv").exists()
         assert not (folder / "-").exists()
@@ -149,6 +149,6 @@ class TestFiles:
         ("predict", "model", "iris.csv", "--out", "/dev/full"),
     ],
 )
-def test_a_full_disk_is_named(folder, arguments):
+def test_a_full_disk_is_reported(folder, arguments):
     run("train", "iris.csv", "model")
     assert "error: /dev/full: No space left on device" in run(*arguments, code=2).stderr

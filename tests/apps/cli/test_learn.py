@@ -13,7 +13,7 @@ from tests.support.comparison import same_forest
 
 
 class TestTrain:
-    def test_it_is_fit(self, folder, iris):
+    def test_train_equals_fit(self, folder, iris):
         told = run_json("train", "iris.csv", "a.opforest")
         assert (told["examples"], told["features"], told["classes"]) == (150, 4, 3)
         model = opforest.load("a.opforest")
@@ -69,12 +69,12 @@ class TestTrain:
         assert message in run("train", *arguments, code=code).stderr
         assert not (folder / "a").exists()
 
-    def test_a_missing_label_is_no_class(self, folder):
+    def test_a_missing_label_is_an_error(self, folder):
         (folder / "a.csv").write_text("a,b,label\n1,2,1\n3,4,\n5,6,2\n")
         result = run("train", "a.csv", "m", code=3)
         assert "a.csv, line 3, column 3: the label is missing" in result.stderr
 
-    def test_data_are_not_overwritten_by_a_model(self, folder):
+    def test_a_model_does_not_overwrite_data(self, folder):
         before = (folder / "test.csv").read_bytes()
         assert "is not a model" in run("train", "train.csv", "test.csv", code=2).stderr
         assert (folder / "test.csv").read_bytes() == before
@@ -82,7 +82,7 @@ class TestTrain:
 
 class TestUpdate:
     @pytest.mark.parametrize("command", ["update", "stream"])
-    def test_what_somebody_else_wrote_meanwhile_is_not_lost(self, folder, monkeypatch, command):
+    def test_concurrent_changes_are_not_overwritten(self, folder, monkeypatch, command):
         learn = OPFClassifier.partial_fit
 
         def learn_while_others_write(model, X, y):
@@ -91,11 +91,11 @@ class TestUpdate:
 
         monkeypatch.setattr(OPFClassifier, "partial_fit", learn_while_others_write)
         result = run(command, "iris.opforest", "test.csv", code=2)
-        assert "changed by somebody else" in result.stderr
+        assert "changed by another process" in result.stderr
         assert (folder / "iris.opforest").read_bytes() == b"theirs"
         assert not (folder / "iris.opforest.stream").exists()
 
-    def test_it_is_partial_fit(self, folder, iris):
+    def test_update_equals_partial_fit(self, folder, iris):
         told = run_json("update", "iris.opforest", "test.csv")
         assert (told["learned"], told["examples"]) == (75, 150)
         assert same_forest(opforest.load("iris.opforest"), OPFClassifier().fit(iris.X, iris.y))
@@ -107,7 +107,7 @@ class TestUpdate:
         run("update", "iris.opforest", "bad.csv", code=3)
         assert (folder / "iris.opforest").read_bytes() == before
 
-    def test_labels_are_of_the_models_kind(self, folder, iris):
+    def test_labels_are_converted_to_the_type_of_the_model(self, folder, iris):
         names = ",".join([*iris.feature_names, "species"])
         (folder / "more.csv").write_text(f"{names}\n1,2,3,4,7\n")
         run("update", "iris.opforest", "more.csv")

@@ -27,7 +27,7 @@ class TestHelp:
     def test_each_has_an_example(self, command):
         assert re.search(rf"Example: [^\n]*opforest {command}", run(command, "--help").stdout)
 
-    def test_options_know_what_the_library_knows(self):
+    def test_options_match_the_library(self):
         from opforest.forest.updates import UPDATES
 
         assert list(Format) == list(FORMATS)
@@ -47,17 +47,17 @@ class TestHelp:
 
 
 class TestOptions:
-    def test_options_that_make_no_sense(self, folder):
+    def test_invalid_options(self, folder):
         assert "--jobs" in run("train", "train.csv", "m", "--jobs", 0, code=2).stderr
         assert "--jobs" in run("predict", "iris.opforest", "test.csv", "--jobs", 0, code=2).stderr
         assert "p=3" in run("train", "train.csv", "m", "--metric-param", "=3", code=2).stderr
         run("info", "train.csv", "--delimiter", '"', code=2)
 
-    def test_every_command_speaks_json(self, folder):
+    def test_json_output(self, folder):
         assert run_json("merge", "train.csv", "test.csv", "--out", "a.csv")["examples"] == 150
         assert run_json("normalize", "train.csv", "b.csv")["features"] == 4
         assert run_json("distance", "train.csv", "c.dat")["examples"] == 75
         assert run_json("plot", "iris.opforest", "train.csv", "d.png")["examples"] == 75
         assert run_json("convert", "iris.opforest", "e.opf")["classes"] == 3
         (folder / "f.csv").write_text("a,label\ninf,x\n1,y\n")
-        assert run_json("info", "f.csv")["columns"][0]["most"] is None
+        assert run_json("info", "f.csv")["columns"][0]["max"] is None

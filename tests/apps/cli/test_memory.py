@@ -29,12 +29,12 @@ def test_a_model_that_is_too_large(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [no_memory, MemoryError])
-def test_without_a_text_of_ours(folder, monkeypatch, error):
+def test_errors_without_a_message(folder, monkeypatch, error):
     def fail(*_, **__):
         raise error() or AssertionError
 
     monkeypatch.setattr(tables, "read_table", fail)
     monkeypatch.setattr("opforest.estimators.classifier.Forest.train", fail)
     said = run("train", "train.csv", "new.opforest", code=NO_MEMORY).stderr
-    assert "there is not enough memory for so many examples" in said
+    assert "there is not enough memory for the examples" in said
     assert not (folder / "new.opforest").exists()

@@ -44,7 +44,7 @@ def run(request, folder):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names are text there")
-def test_commands_take_and_say_names_that_are_not_utf_8(run, folder):
+def test_names_that_are_not_utf_8(run, folder):
     data, model = NAME + b".csv", NAME + b".opforest"
     assert b"caf" in run("info", data)
     assert b"caf" in run("info", data, "--json")
@@ -58,7 +58,7 @@ def test_commands_take_and_say_names_that_are_not_utf_8(run, folder):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names are text there")
-def test_errors_say_names_that_are_not_utf_8(run, folder):
+def test_errors_with_names_that_are_not_utf_8(run, folder):
     for end, content in ((b".parquet", b"PAR1 more PAR1"), (b".npy", b"\x93NUMPY\1\0zz"),
                          (b".bad.csv", b"a,b\n1\n")):  # fmt: skip
         with open(os.path.join(folder, NAME + end), "wb") as file:

@@ -49,7 +49,7 @@ class TestPredict:
         told = run_json("predict", "iris.opforest", "test.csv", "--explain")
         assert told["predictions"][0]["path"][0]["id"] == path.prototype
 
-    def test_ids_are_told(self, folder, iris):
+    def test_ids_are_printed(self, folder, iris):
         (folder / "new.csv").write_text(f"id,{','.join(iris.feature_names)},more\nx7,5,3,1,0,9\n")
         assert run_json("predict", "iris.opforest", "new.csv")["predictions"][0]["id"] == "x7"
         assert run("predict", "iris.opforest", "new.csv").stdout == "setosa\n"
@@ -99,6 +99,6 @@ class TestPredict:
         (folder / "new.csv").write_text("5,3,1,0\n")
         run("evaluate", "iris.opforest", "new.csv", code=3)
 
-    def test_devices_are_written_to(self, folder):
+    def test_output_to_devices(self, folder):
         run("predict", "iris.opforest", "test.csv", "--out", "/dev/null")
         run("predict", "iris.opforest", "test.csv", "--out", "/dev/full", code=2)

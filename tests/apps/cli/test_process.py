@@ -70,10 +70,10 @@ def test_wrong_usage_is_one_line(arguments, message):
     assert result.stdout == ""
 
 
-def test_what_nobody_foresaw_is_one_line_too(folder):
+def test_a_bug_is_reported_in_one_line(folder):
     code = (
         "from opforest.apps.cli import main, models\n"
-        "models.load_to_predict = None\n"
+        "models.load_model = None\n"
         "import sys; sys.argv[1:] = ['predict', 'model', 'data.csv']; main.main()"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
@@ -118,7 +118,7 @@ def test_tables_are_drawn_on_a_terminal(folder, colors):
 
 
 @posix
-def test_a_reader_that_has_seen_enough_is_no_error(folder):
+def test_a_closed_pipe_is_not_an_error(folder):
     X, _ = make_lithuanian(30_000, random_state=1)
     write_table(folder / "large.csv", Data(X))
     arguments = ["predict", str(folder / "model"), str(folder / "large.csv"), "--proba"]
@@ -142,7 +142,7 @@ def test_shell_completion():
 
 @posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_live_stream_learns_at_once_and_ends_in_good_order(tmp_path, number):
+def test_a_live_stream_learns_at_once_and_saves_when_stopped(tmp_path, number):
     model = tmp_path / "model"
     with subprocess.Popen(
         [*COMMAND, "stream", str(model), "-", "--every", "1"],
@@ -179,12 +179,12 @@ def test_an_interrupted_update_changes_nothing(folder, tmp_path):
         process.stdin.flush()  # when this is done, some of it has been read
         process.send_signal(signal.SIGINT)
         assert process.wait() == 130
-        assert process.stderr.read().endswith("\nStopped; the model is as it was.\n")
+        assert process.stderr.read().endswith("\nStopped; the model is unchanged.\n")
     assert model.read_bytes() == (folder / "model").read_bytes()
 
 
 @posix
-def test_kills_leave_the_old_model_or_the_new_one(tmp_path):
+def test_a_kill_leaves_the_old_or_the_new_model(tmp_path):
     script = Path(__file__).parents[2] / "support" / "kill_commands.py"
     result = subprocess.run(
         [sys.executable, str(script), str(tmp_path), str(KILLS)],

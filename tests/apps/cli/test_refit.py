@@ -51,7 +51,7 @@ NUMBERS = ("--drop", "kind,small")
     NUMBERS,
     (*NUMBERS, "--update", "dift"),
 ])  # fmt: skip
-def test_refit_is_training_on_both_files(files, options):
+def test_refit_equals_training_on_both_files(files, options):
     run("train", "first.csv", "model", *options)
     told = run_json("update", "model", "second.csv", "--refit", "first.csv")
     alone = run_json("train", "both.csv", "whole", *options)
@@ -63,7 +63,7 @@ def test_refit_is_training_on_both_files(files, options):
     assert told["learned"] == len(complete)
 
 
-def test_refit_goes_on(files):
+def test_refit_can_be_repeated(files):
     run("train", "first.csv", "model", *PREPARED)
     run("update", "model", "second.csv", "--refit", "first.csv")
     run("update", "model", "third.csv", "--refit", "first.csv", "--refit", "second.csv")
@@ -71,11 +71,11 @@ def test_refit_goes_on(files):
     assert Path("model").read_bytes() == Path("whole").read_bytes()
 
 
-def test_without_refit_scales_are_those_of_the_first_file_and_it_says_so(files):
+def test_without_refit_the_first_scales_stay_with_a_note(files):
     run("train", "first.csv", "model", *NUMBERS, "--scale", "standard")
     told = run("update", "model", "second.csv").stderr
     assert told == (
-        "opforest: note: scales stay those of the first file (--refit FIRST learns them anew)\n"
+        "opforest: note: scales are still those of the first file (--refit FIRST updates them)\n"
     )
     model, first = opforest.load("model"), files[:30].select("large")
     assert model.steps[0][1].transformer_[-1].mean_ == pytest.approx(first.to_numpy().mean(axis=0))
@@ -86,19 +86,19 @@ def test_without_refit_scales_are_those_of_the_first_file_and_it_says_so(files):
     assert Path("model").read_bytes() == Path("whole").read_bytes()
 
 
-def test_without_preparation_update_is_training_on_both_files(files):
+def test_without_preparation_update_equals_training_on_both_files(files):
     run("train", "first.csv", "model", *NUMBERS)
     assert run("update", "model", "second.csv").stderr == ""
     run("train", "both.csv", "whole", *NUMBERS)
     assert same_forest(opforest.load("model"), opforest.load("whole"))
 
 
-def test_what_is_kept_is_named(files):
+def test_the_note_names_what_stays(files):
     run("train", "first.csv", "model", *PREPARED)
     told = run("update", "model", "first.csv").stderr
-    assert "categories, medians and scales stay those of the first file" in told
+    assert "categories, medians and scales are still those of the first file" in told
     run("train", "first.csv", "model", "--encode", "drop", "--missing", "drop")
-    assert "stay those" not in run("update", "model", "first.csv").stderr
+    assert "are still those" not in run("update", "model", "first.csv").stderr
 
 
 def test_new_categories_need_refit(files):
@@ -112,7 +112,7 @@ def test_new_categories_need_refit(files):
     (["both.csv"], "model has learned 30 examples, but there are 60 in both.csv"),
     (["first.csv", "third.csv"], "but there are 60 in first.csv and third.csv"),
 ])  # fmt: skip
-def test_other_files_than_it_has_learned(files, first, message):
+def test_wrong_files_are_rejected(files, first, message):
     run("train", "first.csv", "model", *NUMBERS, "--scale", "standard")
     before = Path("model").read_bytes()
     arguments = [word for file in first for word in ("--refit", file)]
@@ -122,7 +122,7 @@ def test_other_files_than_it_has_learned(files, first, message):
     assert Path("model").read_bytes() == before
 
 
-def test_labels_are_compared_as_well(files):
+def test_wrong_labels_are_rejected(files):
     run("train", "first.csv", "model", *NUMBERS, "--scale", "standard")
     swapped = pl.col("label").replace({"a": "b", "b": "a"})
     files[:30].with_columns(swapped).write_csv("first.csv")
@@ -130,7 +130,7 @@ def test_labels_are_compared_as_well(files):
     assert "is not what model has learned" in told
 
 
-def test_what_was_forgotten_stays_forgotten(files):
+def test_forgotten_examples_stay_forgotten(files):
     run("train", "first.csv", "model", *NUMBERS, "--scale", "standard")
     model = opforest.load("model").forget([0, 7])
     opforest.save(model, "model")
@@ -150,19 +150,19 @@ def test_a_stream_with_a_window(files):
     assert same_forest(opforest.load("model")[-1], opforest.load("whole")[-1])
 
 
-def test_a_pipeline_of_python(files):
+def test_a_pipeline_made_in_python(files):
     X, y = files.select("large").to_numpy(), files["label"].to_numpy()
     made = Pipeline([("scale", StandardScaler()), ("classify", OPFClassifier())])
     opforest.save(made.fit(X[:30], y[:30]), "model")
     for name in ("first", "second"):
         pl.read_csv(f"{name}.csv").select("large", "label").write_csv(f"{name}.csv")
     told = run("update", "model", "second.csv", "--refit", "first.csv").stderr
-    assert "stay" not in told
+    assert "still" not in told
     assert same_forest(opforest.load("model")[-1], made.fit(X[:60], y[:60])[-1])
-    assert "what prepares the data stays" in run("update", "model", "second.csv").stderr
+    assert "the preparation is still that" in run("update", "model", "second.csv").stderr
 
 
-def test_models_that_files_alone_do_not_make(files):
+def test_models_that_cannot_be_refitted(files):
     run("train", "first.csv", "model", *NUMBERS, "--unlabeled", "third.csv")
     told = run("update", "model", "second.csv", "--refit", "first.csv", code=2).stderr
     assert "was trained with --unlabeled" in told

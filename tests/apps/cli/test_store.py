@@ -20,7 +20,7 @@ def store(folder):
     return "a.db"
 
 
-def test_a_store_learns_files_and_predicts_as_a_model_does(store, folder):
+def test_a_store_learns_and_predicts_like_a_model(store, folder):
     facts = run_json("store", "learn", store, "test.csv")
     assert (facts["learned"], facts["examples"]) == (75, 150)
     run("train", "iris.csv", "all.opforest")
@@ -60,7 +60,7 @@ def test_a_file_with_ids_is_learned_once(folder, iris):
     assert run_json("store", "learn", "b.db", "named.csv", "--replace")["replaced"] == 1
 
 
-def test_a_store_is_exported_whole(store, folder):
+def test_export(store, folder):
     run("store", "export", store, "out.csv")
     data = read_table("out.csv")
     fitted = opforest.OPFClassifier().fit(data.X, data.y)
@@ -70,13 +70,13 @@ def test_a_store_is_exported_whole(store, folder):
     assert data.ids.tolist()[:2] == ["#1", "#2"]
 
 
-def test_what_is_no_store_is_said_in_one_line(store, folder):
+def test_errors_about_stores(store, folder):
     for command in (("learn", "x.db", "iris.csv"), ("predict", "x.db", "iris.csv"),
                     ("forget", "x.db", "k"), ("audit", "x.db"),
                     ("export", "x.db", "o.csv")):  # fmt: skip
         assert "store create x.db" in run("store", *command, code=4).stderr
     assert not (folder / "x.db").exists()
-    assert "is there already" in run("store", "create", store, code=4).stderr
+    assert "exists already" in run("store", "create", store, code=4).stderr
     assert "nor any other SQLite database" in run("store", "audit", "iris.csv", code=4).stderr
     assert "metric" in run("store", "create", "c.db", "--metric", "eucliden", code=2).stderr
     run("store", "create", "d.db")
@@ -97,7 +97,7 @@ def test_a_damaged_store_makes_the_audit_fail(store, folder):
     assert "example 2 is not as it was written" in run("store", "audit", store, code=4).stderr
 
 
-def test_serving_others_needs_tokens(store, folder):
+def test_public_addresses_need_tokens(store, folder):
     pytest.importorskip("fastapi")
     assert "needs --token-file" in run("serve", store, "--host", "0.0.0.0", code=2).stderr
     (folder / "tokens").write_text("read short\n")
@@ -106,7 +106,7 @@ def test_serving_others_needs_tokens(store, folder):
     assert "store create nothing.db" in run("serve", "nothing.db", code=4).stderr
 
 
-def test_without_the_extra_there_is_a_word_on_what_to_install(store, folder, monkeypatch):
+def test_the_missing_extra_is_named(store, folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "opforest.apps.serve", None)
     for command in (("serve", store), ("play",)):
         assert "pip install 'opforest[serve]'" in run(*command, code=2).stderr
@@ -139,7 +139,7 @@ def test_a_store_prepares_and_learns_without_labels(folder):
     (folder / "new.csv").write_text("size,color\n3,red\n190,\n")
     options = ("--encode", "onehot", "--missing", "median", "--scale", "standard")
     facts = run_json("store", "create", "p.db", "--semi-supervised", *options)
-    assert (facts["encode"], facts["scale"], facts["semi-supervised"]) == (
+    assert (facts["encode"], facts["scale"], facts["semi_supervised"]) == (
         "onehot", "standard", True
     )  # fmt: skip
     assert run_json("store", "learn", "p.db", "pets.csv", "--label", "species")["learned"] == 4

@@ -54,7 +54,7 @@ class TestTools:
         assert (folder / "all.csv").read_bytes() == (folder / "iris.csv").read_bytes()
         (folder / "other.csv").write_text("a,b,c,d,species\n1,2,3,4,x\n")
         message = run("merge", "iris.csv", "other.csv", "-o", "x.csv", code=3).stderr
-        assert "feature 1 must be 'sepal length', as before, got 'a'" in message
+        assert "feature 1 must be 'sepal length', as in iris.csv, got 'a'" in message
 
     def test_normalize(self, folder, iris):
         run("normalize", "iris.csv", "z.csv")

@@ -1,181 +1,178 @@
-"""``opforest cluster`` and ``opforest prune``."""
+"""``opforest cluster``, ``prune`` and ``plot``."""
 
 import json as json_format
+import os
 from enum import StrEnum
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any, cast
 
-import typer
+from typer import Argument, Option
 
-from opforest.apps.cli import options
-from opforest.apps.cli.apart import keep_apart
-from opforest.apps.cli.errors import locate_errors, require_folder, say_errors
+import opforest
+from opforest._utils.atomic import open_atomic
+from opforest.apps.cli import models, options
+from opforest.apps.cli.errors import locate_errors
+from opforest.apps.cli.job import Job, labels_of
+from opforest.apps.cli.lazy_modules import tables
+from opforest.apps.cli.paths import require_distinct, require_model_path
+from opforest.apps.cli.scales import quiet_about_scales
+from opforest.errors import DataFileError
 
-if TYPE_CHECKING:
-    from opforest.io.columns.table import Data
-
-
-class Filter(StrEnum):
-    """Which hills are too small for a cluster."""
-
-    HEIGHT = "height"
-    AREA = "area"
-    VOLUME = "volume"
+MergeBy = StrEnum("MergeBy", ["HEIGHT", "AREA", "VOLUME"])
 
 
-@options.reads_data
+@options.command()
 def cluster(
+    metric: options.MetricOptions,
+    preparation: options.PreparationOptions,
+    reading: options.ReadOptions,
     data: options.DataFile,
-    k_max: Annotated[int, typer.Option(help="the largest number of neighbors to try")] = 20,
-    k_min: Annotated[int, typer.Option(help="the smallest one")] = 1,
+    k_max: Annotated[int, Option(help="The largest number of neighbors to try.")] = 20,
+    k_min: Annotated[int, Option(help="The smallest number of neighbors to try.")] = 1,
     merge_by: Annotated[
-        Filter | None, typer.Option(help="drop small hills by height, area or volume")
+        MergeBy | None, Option(help="Merge clusters that are small by this measure.")
     ] = None,
-    threshold: Annotated[
-        float, typer.Option(help="what is small for --merge-by, from 0 to 1")
-    ] = 0.0,
-    single: Annotated[
-        bool, typer.Option("--single", help="one cluster may be the best answer")
-    ] = False,
-    metric: options.MetricOption = None,
-    metric_param: options.ParamOption = None,
-    encode: options.EncodeOption = None,
-    missing: options.MissingOption = None,
-    scale: options.ScaleOption = None,
-    model: Annotated[
-        str | None, typer.Option(help="a model file to write, for opforest predict")
-    ] = None,
-    out: Annotated[str, typer.Option("--out", "-o", help="where to write (default: stdout)")] = "-",
+    threshold: Annotated[float, Option(help="What --merge-by considers small, from 0 to 1.")] = 0.0,
+    single: Annotated[bool, Option(help="Allow a single cluster as the result.")] = False,
+    model: Annotated[str | None, Option(help="A model file to write, for predict.")] = None,
+    out: options.OutOption = "-",
     jobs: options.JobsOption = None,
-    how: options.How = options.FOUND_OUT,
     json: options.JsonOption = False,
 ) -> None:
-    """Find the clusters of examples and print the cluster of each, one a line.
+    """Find clusters, and print the cluster of each example, one per line.
 
-    Labels in the file are ignored. With --missing drop, so are rows with missing cells: they get no
-    line. LibOPF's metric is --metric log_squared_euclidean.
+    Labels in the file are ignored. With --missing drop, rows with missing cells get no line.
+    LibOPF's metric is --metric log_squared_euclidean.
 
     Example: opforest cluster iris.csv --label species --k-max 30 --scale standard
     """
-    with say_errors():
-        keep_apart([data], [model, out])
-        import opforest
-        from opforest.apps.cli import models
-        from opforest.apps.cli.output import print_notes
-        from opforest.io.tables import open_output, read_table
-
-        models.check_jobs(jobs)
-        params = options.parse_params(metric_param)
-        if merge_by is None and threshold:
-            raise ValueError("--threshold needs --merge-by: height, area or volume.")
-        if model is not None:
-            require_folder(model)
-            models.require_no_data(model)
-        clustering = opforest.OPFClustering(
-            k_max,
-            k_min=k_min,
-            merge_by=None if merge_by is None else str(merge_by),
-            threshold=threshold,
-            allow_single_cluster=single,
-            metric=metric or "euclidean",
-            metric_params=params,
-            n_jobs=jobs,
-        ).check_parameters()
-        learner = models.prepared(clustering, encode, missing, scale)
-        read = read_table(data, models.reading_for(learner, how))
-        examples = models.complete_rows(learner, read, data, may_drop=True)
-        begin = perf_counter()
-        with locate_errors(data, examples):
-            if len(read) and not len(examples):
-                raise ValueError("cells are missing in every row; --missing median fills them.")
-            learner.fit(examples.X)
-        models.remember_names(learner, examples)
-        seconds = perf_counter() - begin
-        dropped = len(read) - len(examples)
-        left_out = [f"{dropped} rows with missing cells are left out"] if dropped else []
-        print_notes([*_ignored(examples), *left_out])
-        if model is not None:
-            opforest.save(learner, model)
-        labels = clustering.labels_.tolist()
-        text = "".join(f"{label}\n" for label in labels)
-        if json:
-            facts = {
-                "examples": len(labels),
-                "k": clustering.k_,
-                "clusters": len(clustering.roots_),
-                "roots": clustering.roots_.tolist(),
-                "labels": labels,
-                "seconds": seconds,
-            }
-            text = json_format.dumps(facts) + "\n"
-        with open_output(out) as stream:
-            stream.write(text.encode())
+    require_distinct([data], [model, out])
+    models.check_jobs(jobs)
+    if merge_by is None and threshold:
+        raise ValueError("--threshold needs --merge-by: height, area or volume.")
+    if model is not None:
+        require_model_path(model)
+    clustering = opforest.OPFClustering(
+        k_max,
+        k_min=k_min,
+        merge_by=None if merge_by is None else str(merge_by),
+        threshold=threshold,
+        allow_single_cluster=single,
+        metric=metric.metric or "euclidean",
+        metric_params=metric.metric_params,
+        n_jobs=jobs,
+    ).check_parameters()
+    estimator = models.add_preparation(clustering, preparation)
+    job = Job(estimator, data, reading, ignores_label=True)
+    examples = job.read()
+    begin = perf_counter()
+    job.fit(examples)
+    seconds = perf_counter() - begin
+    models.remember_names(estimator, examples)
+    job.print_dropped()
+    if model is not None:
+        opforest.save(estimator, model)
+    labels = clustering.labels_.tolist()
+    text = "".join(f"{label}\n" for label in labels)
+    if json:
+        facts = {"examples": len(labels), "k": clustering.k_, "clusters": len(clustering.roots_),
+                 "roots": clustering.roots_.tolist(), "labels": labels,
+                 "seconds": seconds}  # fmt: skip
+        text = json_format.dumps(facts) + "\n"
+    with tables.open_output(out) as stream:
+        stream.write(text.encode())
 
 
-def _ignored(examples: "Data") -> list[str]:
-    """Return what was decided about columns; that one is the label means that it is ignored."""
-    return [f"{one}; labels are ignored here" if one.startswith("the label is") else one
-            for one in examples.notes]  # fmt: skip
-
-
-@options.reads_data
+@options.command()
 def prune(
-    model: options.ModelFile,
+    reading: options.ReadOptions,
+    model: options.ModelPath,
     data: options.DataFile,
-    smaller: Annotated[str, typer.Argument(metavar="SMALLER", help="the model file to write")],
-    loss: Annotated[
-        float, typer.Option(help="how much accuracy on DATA may be lost, from 0 to 1")
-    ] = 0.0,
-    how: options.How = options.FOUND_OUT,
-    json: options.JsonOption = False,
-) -> None:
-    """Make a model smaller: keep only what a data file with labels needs.
+    smaller: Annotated[str, Argument(help="The model file to write.")],
+    loss: Annotated[float, Option(help="The loss of accuracy on DATA to accept, 0 to 1.")] = 0.0,
+) -> options.Facts:
+    """Make a model smaller: keep only the examples that predict a labeled data file.
 
-    DATA must be other examples than those the model was trained on.
+    DATA must not contain the examples that the model was trained on.
 
     Example: opforest prune iris.opforest evaluation.csv small.opforest --loss 0.01
     """
-    with say_errors():
-        keep_apart([model, data], [smaller])
-        import opforest
-        from opforest.apps.cli import models
-        from opforest.apps.cli.models import require_no_data
-        from opforest.apps.cli.output import print_facts, print_notes
-        from opforest.apps.cli.scales import quiet_about_scales
-        from opforest.estimators.density_base import require_fraction
-        from opforest.io.tables import read_table
+    from opforest.estimators.density_base import require_fraction
 
-        require_fraction("loss", loss)
-        learner = models.load_model(model)
-        classifier = models.classifier_of(learner)
-        if isinstance(classifier, opforest.OPFSemiSupervised) or classifier.update != "exact":
-            raise ValueError(
-                f"{model}: it was trained with --unlabeled or --update, and cannot be pruned."
-            )
-        reading = models.reading_for(learner, how, needs_label=True)
-        require_folder(smaller)
-        require_no_data(smaller)
-        examples = models.complete_rows(learner, read_table(data, reading), data, may_drop=True)
-        notes = models.notes_of(examples, reading, learner)
-        y = models.labels_of(examples, data)
-        begin = perf_counter()
-        with locate_errors(data, examples), quiet_about_scales():  # train has warned
-            X = examples.X if learner is classifier else learner.prepare(examples.X)
-            pruned, history = opforest.prune(classifier, X, y, loss=loss)
-        seconds = perf_counter() - begin
-        if hasattr(classifier, "columns_"):
-            pruned.columns_ = classifier.columns_
-        if learner is not classifier:
-            pruned = opforest.Pipeline([*learner.steps[:-1], (learner.steps[-1][0], pruned)])
-        opforest.save(pruned, smaller)
-        print_notes(notes)
-        facts = {
-            "model": smaller,
-            "examples before": history[0].examples,
-            "examples": history[-1].examples,
-            "accuracy before": history[0].accuracy,
-            "accuracy": history[-1].accuracy,
-            "rounds": len(history) - 1,
-            "seconds": seconds,
-        }
-        print_facts(facts, json)
+    require_distinct([model, data], [smaller])
+    require_fraction("loss", loss)
+    job = Job(models.load_classifier(model), data, reading, needs_label=True)
+    classifier = models.classifier_of(job.model)
+    if isinstance(classifier, opforest.OPFSemiSupervised) or classifier.update != "exact":
+        raise ValueError(f"{model} was trained with --unlabeled or --update, and cannot be pruned.")
+    require_model_path(smaller)
+    examples = job.read()
+    y = labels_of(examples, data)
+    begin = perf_counter()
+    with locate_errors(data, examples), quiet_about_scales():  # train has warned
+        X = models.prepare(job.model, examples.X)
+        pruned, history = opforest.prune(classifier, X, y, loss=loss)
+    seconds = perf_counter() - begin
+    if hasattr(classifier, "columns_"):
+        pruned.columns_ = classifier.columns_
+    if job.model is not classifier:
+        *steps, (name, _) = job.model.steps
+        pruned = opforest.Pipeline([*steps, (name, pruned)])
+    opforest.save(pruned, smaller)
+    first, last = history[0], history[-1]
+    return {"model": smaller, "examples_before": first.examples, "examples": last.examples,
+             "accuracy_before": first.accuracy, "accuracy": last.accuracy,
+             "steps": len(history) - 1, "seconds": seconds}  # fmt: skip
+
+
+@options.command()
+def plot(
+    reading: options.ReadOptions,
+    model: options.ModelPath,
+    data: options.DataFile,
+    out: Annotated[str, Argument(help="The picture to write: .png, .svg or .pdf.")],
+) -> options.Facts:
+    """Draw the forest of a model, or its clusters.
+
+    DATA contains the examples that the model knows, or all that it has ever learned, in order.
+
+    Example: opforest plot iris.opforest iris.csv iris.png
+    """
+    from opforest.display.clusters import ClusterDisplay
+    from opforest.display.forest import ForestDisplay, require_matplotlib
+
+    require_distinct([model, data], [out])
+    require_matplotlib()
+    kind = os.path.splitext(out)[1][1:].lower()
+    if kind not in ("png", "svg", "pdf"):
+        raise ValueError(f"OUT must end in .png, .svg or .pdf, got {out!r}.")
+    from matplotlib.figure import Figure
+
+    job = Job(models.load_model(model), data, reading)
+    examples, last = tables.read_table(data, job.reading), models.classifier_of(job.model)
+    X, display = models.prepare(job.model, examples.X), cast(Any, ClusterDisplay)
+    if hasattr(last, "forest_"):
+        X, display = _select_known(X, last.forest_, data), ForestDisplay
+    figure = Figure(figsize=(8, 6), dpi=120, layout="constrained")
+    with locate_errors(data):
+        if display is ClusterDisplay and not hasattr(last, "roots_"):
+            raise ValueError("this kind of model cannot be drawn.")
+        display.from_estimator(last, X, ax=figure.subplots())
+    with open_atomic(out) as stream:
+        figure.savefig(stream, format=kind)
+    return {"file": out, "examples": len(examples)}
+
+
+def _select_known(X: Any, forest: Any, path: str) -> Any:
+    """Return the examples that a forest knows, in its order."""
+    n_learned = forest.next_id
+    if len(X) == len(forest):
+        return X
+    if len(X) == n_learned:  # ids are rows
+        return X[forest.ids]
+    or_all = "" if n_learned == len(forest) else f", or all {n_learned} that it has ever learned"
+    raise DataFileError(
+        f"it must hold the {len(forest)} examples that the model knows{or_all}, in the order of "
+        f"learning, got {len(X)}",
+        path,
+    )

@@ -1,11 +1,11 @@
-"""The command ``opforest``, of which each group of commands is a module."""
+"""The command ``opforest``."""
 
 import io
 import os
 import sys
 from typing import Any
 
-from opforest.io.library_errors import hide_panics
+from opforest.io.panics import hush
 
 
 def main() -> None:
@@ -14,35 +14,31 @@ def main() -> None:
         app = make_app()
     except ImportError:
         sys.exit("The command line needs typer and rich: pip install 'opforest[cli]'")
-    hide_panics()
-    _print_anything()
+    hush()
+    # Names of files may contain bytes that the terminal cannot show.
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(_run(app, sys.argv[1:]))
 
 
-def _print_anything() -> None:
-    """Escape what the terminal has no characters for, such as the bytes of a name in Latin-1."""
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="backslashreplace")
-
-
 def _run(app: Any, arguments: list[str]) -> int:
-    """Return the exit code of a command; say in one line what is wrong with its arguments."""
+    """Run a command and return its exit code; print invalid arguments in one line."""
     import typer
 
-    from opforest.apps.cli.errors import UNFORESEEN, USAGE, say
+    from opforest.apps.cli.errors import BUG, USAGE, print_error
 
-    wrong_usage: Any = typer.BadParameter.__base__  # typer has no name for it
+    usage_error: Any = typer.BadParameter.__base__  # typer does not export it
     try:
         return app(arguments or ["--help"], prog_name="opforest", standalone_mode=False) or 0
-    except wrong_usage as error:
+    except usage_error as error:
         context = error.ctx.command_path if error.ctx else "opforest"
-        say(f"{error.format_message()} `{context} --help` says what there is.")
+        print_error(f"{error.format_message()} See `{context} --help`.")
         return USAGE
     except Exception as error:
         if os.environ.get("OPFOREST_DEBUG"):
             raise
-        say(f"this is a bug, please report it: {error!r} (OPFOREST_DEBUG=1 says where)")
-        return UNFORESEEN
+        print_error(f"this is a bug, please report it: {error!r} (OPFOREST_DEBUG=1 shows where)")
+        return BUG
 
 
 def make_app() -> Any:
@@ -50,20 +46,15 @@ def make_app() -> Any:
     import rich  # noqa: F401
     import typer
 
-    from opforest.apps.cli.compile import compile_
-    from opforest.apps.cli.demo import demo
-    from opforest.apps.cli.distance import distance
-    from opforest.apps.cli.estimators import cluster, prune
+    from opforest.apps.cli.catalog import accept_version, datasets, metrics
+    from opforest.apps.cli.estimators import cluster, plot, prune
     from opforest.apps.cli.files import convert, info
     from opforest.apps.cli.learn import train, update
-    from opforest.apps.cli.lists import accept_version, datasets, metrics
-    from opforest.apps.cli.plot import plot
     from opforest.apps.cli.predict import evaluate, predict
-    from opforest.apps.cli.reproduce import reproduce
-    from opforest.apps.cli.serve import play, serve
+    from opforest.apps.cli.programs import compile_, demo, play, reproduce, serve
     from opforest.apps.cli.store import make_store_app
     from opforest.apps.cli.stream import stream
-    from opforest.apps.cli.tools import fold, merge, normalize, split
+    from opforest.apps.cli.tools import distance, fold, merge, normalize, split
 
     app = typer.Typer(
         no_args_is_help=True,
@@ -71,9 +62,9 @@ def make_app() -> Any:
         pretty_exceptions_enable=False,
     )
     app.callback()(accept_version)
-    models = (train, update, predict, evaluate, cluster, prune, stream, plot)
+    learning = (train, update, predict, evaluate, cluster, prune, stream, plot)
     data = (info, convert, split, fold, merge, normalize, distance)
-    for command in (*models, *data, metrics, datasets, demo, reproduce, serve, play):
+    for command in (*learning, *data, metrics, datasets, demo, reproduce, serve, play):
         app.command()(command)
     app.add_typer(make_store_app(), name="store")
     app.command("compile")(compile_)

@@ -1,258 +1,204 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the decorator that makes a function a command."""
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
-import typer
+from typer import Argument, Option
+from typer.models import ArgumentInfo
 
+import opforest
+from opforest.apps.cli.errors import report_errors
+from opforest.apps.cli.lazy_modules import table
+from opforest.apps.cli.output import print_facts
 from opforest.io.formats import FORMATS
 
 if TYPE_CHECKING:
-    from opforest.io.columns.table import InputSchema, ReadOptions
+    from opforest.io.columns.table import ReadOptions as ReadOptions
+else:
+    ReadOptions = Any  # so that ``--help`` need not import NumPy
 
+#: The result of a command, which is printed as a table or as JSON; None prints nothing.
+Facts = dict[str, Any] | None
+Command = Callable[..., Facts]
 
-#: Formats of data files, by the names that the registry has for them.
 Format = StrEnum("Format", {name.upper().replace("-", "_"): name for name in FORMATS})  # type: ignore[misc]
-
-
-class Encode(StrEnum):
-    """What becomes of columns of text."""
-
-    ONEHOT = "onehot"
-    ORDINAL = "ordinal"
-    DROP = "drop"
-
-
-class Missing(StrEnum):
-    """What becomes of missing cells."""
-
-    ERROR = "error"
-    DROP = "drop"
-    MEDIAN = "median"
-
-
-class Scale(StrEnum):
-    """How columns of numbers are scaled."""
-
-    NONE = "none"
-    STANDARD = "standard"
-    ROBUST = "robust"
-    MINMAX = "minmax"
-
-
-class Update(StrEnum):
-    """How models grow."""
-
-    EXACT = "exact"
-    OPFI = "opfi"
-    DIFT = "dift"
+Encode = StrEnum("Encode", ["ONEHOT", "ORDINAL", "DROP"])
+Missing = StrEnum("Missing", ["ERROR", "DROP", "MEDIAN"])
+Scale = StrEnum("Scale", ["NONE", "STANDARD", "ROBUST", "MINMAX"])
+Update = StrEnum("Update", ["EXACT", "OPFI", "DIFT"])
 
 
 def complete_metric(incomplete: str) -> list[str]:
-    """Return the metrics whose names begin so."""
+    """Return the metrics whose names begin with the given text."""
     from opforest.core.metrics.registry import METRIC_NAMES
 
     return [name for name in METRIC_NAMES if name.startswith(incomplete)]
 
 
-DataFile = Annotated[
-    str, typer.Argument(metavar="DATA", help="a data file; - is the standard input")
-]
-ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="a model file")]
-FormatOption = Annotated[
-    Format | None,
-    typer.Option(
-        "--format", "-f", metavar="FORMAT",
-        help=f"the format of the data: {', '.join(Format)} (default: found out)",
-    ),
-]  # fmt: skip
-LabelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--label", "-l",
-        help="the column with the labels: its name, its number from 1 (-1: the last), or none "
-        "(default: by its name, or the only column of categories; else you are asked)",
-    ),
-]  # fmt: skip
-DropOption = Annotated[
-    list[str] | None,
-    typer.Option("--drop", help="columns to leave out, by name or number: a,b or 3-9; repeatable"),
-]
-KeepOption = Annotated[
-    list[str] | None,
-    typer.Option("--keep", help="columns to take in though they look like ids or dates"),
-]
-EncodeOption = Annotated[
-    Encode | None,
-    typer.Option(
-        "--encode", show_default=False,
-        help="columns of text: a column for each category, its number, or nothing "
-        "(default: an error)",
-    ),
-]  # fmt: skip
-MissingOption = Annotated[
-    Missing | None,
-    typer.Option(
-        "--missing", show_default=False,
-        help="missing cells: an error, rows left out, or the median (default: error)",
-    ),
-]  # fmt: skip
-ScaleOption = Annotated[
-    Scale | None,
-    typer.Option(
-        "--scale", show_default=False,
-        help="numbers: to deviation 1, quartile distance 1, or the range 0 to 1 (default: none)",
-    ),
-]  # fmt: skip
-DelimiterOption = Annotated[
-    str | None, typer.Option(help="what separates the cells of a CSV file (default: found out)")
-]
-HeaderOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="whether the first line of a CSV file has names (default: found out, or you are "
-        "asked)",
-        show_default=False,
-    ),
-]
-DecimalOption = Annotated[
-    str | None,
-    typer.Option(
-        "--decimal", metavar="MARK",
-        help="what comes before the fraction of a number, . or , (default: found out)",
-    ),
-]  # fmt: skip
-NaOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--na", metavar="CELL",
-        help="a cell that means a missing value, beside ?, NA and the like; repeatable",
-    ),
-]  # fmt: skip
-JsonOption = Annotated[bool, typer.Option("--json", help="print one JSON object")]
-JobsOption = Annotated[
-    int | None, typer.Option("--jobs", "-j", help="threads; -1 for all processors (default: 1)")
-]
-MetricOption = Annotated[
-    str | None,
-    typer.Option(
-        "--metric", "-m", autocompletion=complete_metric,
-        help="the metric (default: euclidean); `opforest metrics` lists all",
-    ),
-]  # fmt: skip
-ParamOption = Annotated[
-    list[str] | None,
-    typer.Option("--metric-param", help="a parameter of the metric, such as p=3; may be repeated"),
+DataFile = Annotated[str, Argument(help="The data file; - is the standard input.")]
+ModelPath = Annotated[str, Argument(help="The model file.")]
+OutPath = Annotated[str, Argument(help="The file to write; - is the standard output.")]
+OutOption = Annotated[str, Option("--out", "-o", help="The output file; - is standard output.")]
+OutFormatOption = Annotated[
+    Format | None, Option(metavar="FORMAT", help="The format to write. Default: by the file name.")
 ]
 UpdateOption = Annotated[
-    Update | None,
-    typer.Option("--update", help="how the model will grow (default: exact)", show_default=False),
+    Update | None, Option(help="How the model learns more examples later. Default: exact.")
 ]
-SeedOption = Annotated[int, typer.Option(help="what all random choices follow from", min=0)]
-OutFormatOption = Annotated[
-    Format | None,
-    typer.Option(
-        "--to", metavar="FORMAT", help="the format to write (default: by the file's name)"
-    ),
+JobsOption = Annotated[
+    int | None, Option("--jobs", "-j", help="The number of threads; -1 uses all processors.")
 ]
+ProbaOption = Annotated[bool, Option(help="Add the probability of each class.")]
+SeedOption = Annotated[int, Option(min=0, help="The random seed.")]
+JsonOption = Annotated[bool, Option(help="Print one JSON object.")]
 
 
-@dataclass(frozen=True)
-class How:
-    """How to read data files, as options say."""
+class MetricOptions(NamedTuple):
+    """The options of commands that measure distances; None is the default."""
 
-    format: FormatOption = None
-    label: LabelOption = None
-    drop: DropOption = None
-    delimiter: DelimiterOption = None
-    header: HeaderOption = None
-    keep: KeepOption = None
-    decimal: DecimalOption = None
-    na: NaOption = None
+    metric: str | None
+    metric_params: dict[str, float] | None
 
-    def reading(
-        self,
-        *,
-        allow_missing: bool = False,
-        expected: "InputSchema | None" = None,
-        categories: bool = False,
-        needs_label: bool = False,
-        lossless: bool = False,
-        may_lack_labels: bool = False,
-        remedy: str = "here",
-    ) -> "ReadOptions":
-        """Return it as readers want it, or say which option makes no sense."""
-        from opforest.io.columns.table import ReadOptions
+    @classmethod
+    def parse(cls, metric: str | None, metric_param: list[str] | None) -> Self:
+        """Return the options of a command, or raise a ValueError if one is invalid."""
+        found = {}
+        for param in metric_param or ():
+            name, _, value = param.partition("=")
+            try:
+                found[name] = float(value)
+            except ValueError:
+                name = ""
+            if not name:
+                raise ValueError(f"--metric-param must be like p=3, got {param!r}.")
+        return cls(metric, found or None)
 
-        delimiter = self.delimiter
-        if delimiter is not None:
-            delimiter = {"\\t": "\t", "tab": "\t", "space": " "}.get(delimiter, delimiter)
-            if len(delimiter) != 1 or delimiter in "\"'\r\n":
-                raise ValueError(
-                    f"--delimiter must be a character, tab or space, got {delimiter!r}."
-                )
-        decimal = {"point": ".", "comma": ","}.get(self.decimal or "", self.decimal)
-        if decimal not in (None, ".", ","):
-            raise ValueError(f"--decimal must be . or , got {decimal!r}.")
-        kind = None if self.format is None else self.format.value
-        return ReadOptions(
-            kind,
-            self.label,
-            tuple(self.drop or ()),
-            delimiter,
-            self.header,
-            allow_missing,
-            expected,
-            tuple(self.keep or ()),
-            categories,
-            needs_label,
-            lossless,
-            may_lack_labels,
-            decimal,
-            tuple(mark.strip() for mark in self.na or ()),
-            remedy,
+
+class PreparationOptions(NamedTuple):
+    """The options of commands that prepare data; None is the default."""
+
+    encode: str | None
+    missing: str | None
+    scale: str | None
+
+    def make(self) -> "opforest.Preparation":
+        """Return the preparation, which may have nothing to do."""
+        encode, missing, scale = (
+            self.encode or "error",
+            self.missing or "error",
+            self.scale or "none",
         )
+        return opforest.Preparation(str(encode), str(missing), str(scale))
 
 
-#: What is not said is found out.
-FOUND_OUT = How()
+def parse_read_options(
+    delimiter: str | None, decimal: str | None, **options: Any
+) -> ReadOptions:  # fmt: skip
+    """Return the options of commands that read data, or raise a ValueError if one is invalid."""
+    if delimiter is not None:
+        delimiter = {"\\t": "\t", "tab": "\t", "space": " "}.get(delimiter, delimiter)
+        if len(delimiter) != 1 or delimiter in "\"'\r\n":
+            raise ValueError(f"--delimiter must be a character, tab or space, got {delimiter!r}.")
+    decimal = {"point": ".", "comma": ","}.get(decimal or "", decimal)
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"--decimal must be . or , got {decimal!r}.")
+    for name in ("drop", "keep", "na"):
+        options[name] = tuple(options[name] or ())
+    options["na"] = tuple(cell.strip() for cell in options["na"])
+    return table.ReadOptions(delimiter=delimiter, decimal=decimal, **options)
 
 
-def reads_data(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command, before its last parameters, an option for each field of its ``how``."""
-    fields = list(inspect.signature(How).parameters.values())
-    fields = [field.replace(kind=inspect.Parameter.KEYWORD_ONLY) for field in fields]
-    signature = inspect.signature(command)
-    own = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-           for name, parameter in signature.parameters.items() if name != "how"]  # fmt: skip
-    last = [parameter for parameter in own if parameter.name == "json"]
-    first = [parameter for parameter in own if parameter.name != "json"]
-
-    @wraps(command)
-    def run(**options: Any) -> None:
-        how = How(**{field.name: options.pop(field.name) for field in fields})
-        command(**options, how=how)
-
-    merged = [*first, *fields, *last]
-    run.__signature__ = signature.replace(parameters=merged)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
-    return run
+def _option(kind: Any, help: str, *names: str, **more: Any) -> Any:
+    return Annotated[kind, Option(*names, help=help, **more)]
 
 
-def parse_params(params: list[str] | None) -> dict[str, Any] | None:
-    """Return the parameters of a metric that options name."""
-    found = {}
-    for param in params or ():
-        name, _, value = param.partition("=")
-        try:
-            found[name] = float(value)
-        except ValueError:
-            name = ""
-        if not name:
-            raise ValueError(f"--metric-param must be like p=3, got {param!r}.")
-    return found or None
+#: Groups of options by the parameter of a command that receives them, as the parser returns them.
+GROUPS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "metric": (MetricOptions.parse, {
+        "metric": _option(str | None, "The metric; `opforest metrics` lists all. Default: "
+                          "euclidean.", "--metric", "-m", autocompletion=complete_metric),
+        "metric_param": _option(list[str] | None, "A parameter of the metric, such as p=3. "
+                                "Repeatable."),
+    }),
+    "preparation": (PreparationOptions, {
+        "encode": _option(Encode | None, "Encode text columns: one column per category, the "
+                          "category's number, or drop the column. By default, text is an error."),
+        "missing": _option(Missing | None, "Handle missing cells: report an error (the default), "
+                           "drop the row, or fill in the median."),
+        "scale": _option(Scale | None, "Scale numeric columns to standard deviation 1, "
+                         "interquartile range 1, or the range 0 to 1. By default, they are not "
+                         "scaled."),
+    }),
+    "reading": (parse_read_options, {
+        "format": _option(Format | None, f"The format of the data: {', '.join(Format)}. Default: "
+                          "detected.", "--format", "-f", metavar="FORMAT"),
+        "label": _option(str | None, "The label column: its name, its number from 1 (-1 is the "
+                         "last), or none. Default: detected by name, or the only column of "
+                         "categories; an error lists the candidates if that is ambiguous.",
+                         "--label", "-l"),
+        "drop": _option(list[str] | None, "Columns to leave out, by name or number, such as a,b "
+                        "or 3-9. Repeatable."),
+        "delimiter": _option(str | None, "The delimiter of a CSV file: a character, tab or space. "
+                             "Default: detected."),
+        "header": _option(bool | None, "Whether the first line of a CSV file is a header. "
+                          "Default: detected; an error if that is ambiguous."),
+        "keep": _option(list[str] | None, "Columns to use even if they look like ids or dates. "
+                        "Repeatable."),
+        "decimal": _option(str | None, "The decimal mark, . or ,. Default: detected.",
+                           metavar="MARK"),
+        "na": _option(list[str] | None, "A cell that means a missing value, in addition to ?, NA "
+                      "and the like. Repeatable.", metavar="CELL"),
+    }),
+}  # fmt: skip
+
+
+def command(stopped: str = "Stopped; nothing was changed.") -> Callable[[Command], Command]:
+    """Return a decorator that makes a function a command, which reports its errors.
+
+    Parameters that are named in ``GROUPS`` become the options of the group, after the others. The
+    facts that a function returns are printed, and ``--json`` is added. After Ctrl-C, ``stopped`` is
+    printed.
+    """
+
+    def decorate(function: Command) -> Command:
+        signature = inspect.signature(function)
+        names = [name for name in GROUPS if name in signature.parameters]
+        parameters, has_facts = _expand(signature, names), signature.return_annotation is not None
+
+        @wraps(function)
+        def run(**values: Any) -> None:
+            with report_errors(stopped):
+                as_json = has_facts and values.pop("json")
+                for name in names:
+                    parse, options = GROUPS[name]
+                    values[name] = parse(**{option: values.pop(option) for option in options})
+                if facts := function(**values):
+                    print_facts(facts, as_json)
+
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        return run
+
+    return decorate
+
+
+def _expand(signature: inspect.Signature, groups: list[str]) -> list[inspect.Parameter]:
+    """Return the parameters of a command, with those of its groups."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [one.replace(kind=keyword) for name, one in signature.parameters.items()
+                  if name not in groups]  # fmt: skip
+    for group in groups:
+        parameters += [inspect.Parameter(name, keyword, default=None, annotation=option)
+                       for name, option in GROUPS[group][1].items()]  # fmt: skip
+    if signature.return_annotation is not None:
+        parameters.append(inspect.Parameter("json", keyword, default=False, annotation=JsonOption))
+    for one in parameters:
+        info = one.annotation.__metadata__[0]
+        if one.default is False:  # a flag: there is no --no-json
+            info.param_decls = (f"--{one.name.replace('_', '-')}",)
+        elif isinstance(info, ArgumentInfo):
+            info.metavar = info.metavar or one.name.upper()
+    return sorted(parameters, key=lambda one: one.name == "json")  # last in the help

@@ -1,4 +1,4 @@
-"""What commands print: tables for people, JSON and plain lines for programs."""
+"""Output of commands: tables for people, JSON and plain lines for programs."""
 
 import json
 import sys
@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-Cell = str | int | float
+Cell = str | int | float | None
 
 
 def print_json(value: Mapping[str, Any]) -> None:
-    """Print one object; JSON has no infinity and no NaN, so these become null."""
+    """Print one object; infinity and NaN, which JSON does not have, become null."""
     plain = json.loads(json.dumps(value, default=str), parse_constant=lambda constant: None)
     sys.stdout.write(json.dumps(plain, ensure_ascii=False) + "\n")
 
@@ -18,7 +18,7 @@ def print_json(value: Mapping[str, Any]) -> None:
 def print_table(
     headings: Sequence[str], rows: Sequence[Sequence[Cell]], title: str | None = None
 ) -> None:
-    """Print a table: drawn on a terminal, cells separated by tabs elsewhere."""
+    """Print a table: with borders on a terminal, with tabs elsewhere."""
     if not sys.stdout.isatty():
         for row in (headings, *rows):
             sys.stdout.write("\t".join(show(cell) for cell in row) + "\n")
@@ -29,8 +29,8 @@ def print_table(
 
     table = Table(title=title, title_justify="left")
     for k, heading in enumerate(headings):
-        is_number = bool(rows) and not isinstance(rows[0][k], str)
-        # Names are folded, not cut: people type them.
+        is_number = bool(rows) and not isinstance(rows[0][k], str | None)
+        # Long names are folded, not truncated: people type them.
         side: Any = "right" if is_number else "left"
         table.add_column(Text(heading), justify=side, overflow="fold")
     for row in rows:
@@ -39,18 +39,24 @@ def print_table(
 
 
 def print_facts(facts: Mapping[str, Any], as_json: bool) -> None:
-    """Print what is known of one thing."""
+    """Print the result of a command as JSON, or as a table of names and values.
+
+    A single list of records becomes a table with a row for each.
+    """
+    first = next(iter(facts.values()))
     if as_json:
         print_json(facts)
-        return
-    rows = [(name.replace("_", " "), show(fact)) for name, fact in facts.items()]
-    print_table(("what", "value"), rows)
+    elif len(facts) == 1 and isinstance(first, list):
+        print_table(list(first[0]), [list(record.values()) for record in first])
+    else:
+        rows = [(name.replace("_", " "), show(fact)) for name, fact in facts.items()]
+        print_table(("name", "value"), rows)
 
 
 def show(cell: Any) -> str:
-    """Return a cell in words."""
+    """Format a cell."""
     if isinstance(cell, float):
-        return f"{cell:.6g}"
+        return "" if cell != cell else f"{cell:.6g}"  # NaN
     if isinstance(cell, Mapping):
         return ", ".join(f"{key}: {show(value)}" for key, value in cell.items())
     if isinstance(cell, list | tuple):
@@ -59,20 +65,14 @@ def show(cell: Any) -> str:
 
 
 def print_notes(notes: Sequence[str]) -> None:
-    """Say on the standard error what was decided without being told."""
-    for one in dict.fromkeys(notes):
-        sys.stderr.write(f"opforest: note: {one}\n")
-
-
-def note(text: str) -> None:
-    """Tell the person at the terminal something, and nobody else."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"{text}\n")
+    """Print decisions that no option asked for to the standard error."""
+    for note in dict.fromkeys(notes):
+        sys.stderr.write(f"opforest: note: {note}\n")
 
 
 @contextmanager
-def counting(what: str, wanted: bool = True) -> Iterator[Callable[[int], None]]:
-    """Show how many examples are done, on a terminal, if that is wanted."""
+def count_examples(verb: str, wanted: bool = True) -> Iterator[Callable[[int], None]]:
+    """Show the number of processed examples on a terminal."""
     if not (wanted and sys.stderr.isatty()):
         yield lambda count: None
         return
@@ -80,45 +80,35 @@ def counting(what: str, wanted: bool = True) -> Iterator[Callable[[int], None]]:
     from rich.progress import Progress, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.text import Text
 
-    class _Rate(ProgressColumn):
+    class Rate(ProgressColumn):
         def render(self, task: Any) -> Text:
-            return Text("" if task.speed is None else f"{task.speed:,.0f} a second")
+            return Text("" if task.speed is None else f"{task.speed:,.0f} per second")
 
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description} {task.completed:,.0f} examples"),
-        _Rate(),
-        TimeElapsedColumn(),
-    )
+    count = TextColumn("{task.description} {task.completed:,.0f} examples")
+    columns = (SpinnerColumn(), count, Rate(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
+        task = bar.add_task(verb, total=None)
         yield lambda count: bar.advance(task, count)
 
 
 @contextmanager
-def phases(wanted: bool = True) -> Iterator[Callable[[str], None]]:
-    """Show what is being done, on a terminal: reading, preparing, spanning tree, index, saving."""
-    from opforest._utils.progress import report_to
-
-    if not (wanted and sys.stderr.isatty()):
+def show_phases() -> Iterator[Callable[[str], None]]:
+    """Show the current phase on a terminal: reading, preparing, spanning tree, index, saving."""
+    if not sys.stderr.isatty():
         yield lambda name: None
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        SpinnerColumn,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-    )
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
+    from rich.progress import TimeElapsedColumn as Elapsed
+
+    from opforest._utils.progress import report_to
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(pulse_style="green"),
-               TaskProgressColumn(), TimeElapsedColumn())  # fmt: skip
+               TaskProgressColumn(), Elapsed())  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
 
         class Bars:
-            """A bar for each phase, which is full when the next one begins."""
+            """One bar per phase; the next phase completes it."""
 
             task: Any = None
 

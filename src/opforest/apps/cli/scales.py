@@ -3,82 +3,59 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from opforest.io.columns.table import Data
+from opforest.apps.cli.lazy_modules import table
+from opforest.apps.cli.models import classifier_of, prepare
 
-#: So many examples show what the scales are.
+#: Examples that suffice to judge the scales.
 ENOUGH = 1000
 
 
 @contextmanager
 def quiet_about_scales() -> Iterator[None]:
-    """Leave out the warning of the library, which tells people what to write in Python."""
+    """Suppress the warning of the library, whose advice is Python code."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "features differ in spread")
         yield
 
 
-def warn_of_scales(model: Any, X: Any, data: "Data", remedy: str) -> None:
+def warn_of_scales(model: Any, data: "table.Data", remedy: str, X: Any = None) -> None:
     """Warn of features whose spreads differ, by the names or numbers of their columns.
 
-    Parameters
-    ----------
-    model : estimator
-        A classifier, or a pipeline whose preparation is fitted.
-    X : array of shape (n, d)
-        The examples as the classifier gets them.
-    data : Data
-        What they were read as, or a part of it.
-    remedy : str
-        What to type.
+    ``remedy`` is the option to use; X are the prepared examples if the caller has them.
     """
-    from opforest.apps.cli.models import classifier_of
     from opforest.estimators.validation import warn_about_scales
 
     names = list(data.feature_names or ())
     if hasattr(model, "steps"):
         names = list(model.steps[-2][1].get_feature_names_out())
     names = names or [f"column {k}" for k in (data.layout or {}).get("features", ())]
+    X = prepare(model, data.X) if X is None else X
     warn_about_scales(X, classifier_of(model).metric, names or None, remedy)
 
 
-class FirstRows:
-    """The first examples of a stream into a new model, of whose scales to warn.
-
-    Parameters
-    ----------
-    model : estimator
-        The model that learns them. If it has learned before, nothing is kept, and nobody warned.
-    wanted : int
-        How many to look at; at most ``ENOUGH``.
-    """
+class ScaleMonitor:
+    """Warns of scales after the first examples of a stream into a new model."""
 
     def __init__(self, model: Any, wanted: int) -> None:
-        from opforest.apps.cli.models import classifier_of
-
         self._model, self._wanted = model, min(wanted, ENOUGH)
-        self._data: list[Data] = []
-        self._is_over = hasattr(classifier_of(model), "forest_")
+        self._data: list[table.Data] = []
+        self._is_done = hasattr(classifier_of(model), "forest_")
 
-    def add(self, data: "Data") -> None:
-        """Take note of examples that the model has just learned; warn when there are enough."""
-        if self._is_over or not len(data):
+    def add(self, data: "table.Data") -> None:
+        """Add examples that the model has just learned; warn when there are enough."""
+        if self._is_done or not len(data):
             return
         self._data.append(data)
         self._wanted -= len(data)
         if self._wanted <= 0:
-            self.end()
+            self.finish()
 
-    def end(self) -> None:
-        """Warn, if that has not been done, because no more examples come."""
-        from opforest.io.columns.table import join
-
-        if self._is_over or not self._data:
-            return
-        self._is_over, data = True, join(self._data)
-        self._data = []
-        X = data.X if not hasattr(self._model, "steps") else self._model.prepare(data.X)
-        remedy = "begin again with another MODEL and --scale standard"
-        warn_of_scales(self._model, X, data, remedy)
+    def finish(self) -> None:
+        """Warn, if that has not happened yet."""
+        if not self._is_done and self._data:
+            self._is_done = True
+            remedy = "begin again with another MODEL and --scale standard"
+            warn_of_scales(self._model, table.join(self._data), remedy)
+            self._data = []

@@ -1,75 +1,80 @@
-"""``opforest store``: a learner on disk, from the shell."""
+"""``opforest store``: a durable learner, from the shell."""
 
-import io
+import os
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import asdict
+from dataclasses import replace as change_fields
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
+import opforest
+from opforest._utils.numerals import Cells
 from opforest.apps.cli import options
-from opforest.apps.cli.apart import keep_apart
-from opforest.apps.cli.errors import BAD_MODEL, locate_errors, say_errors
+from opforest.apps.cli.errors import BAD_MODEL, locate_errors
+from opforest.apps.cli.job import NO_LABEL, find_complete, labels_of, notes_on
+from opforest.apps.cli.lazy_modules import table, tables
+from opforest.apps.cli.output import count_examples, print_json, print_notes
+from opforest.apps.cli.paths import require_distinct, require_folder
+from opforest.apps.cli.predict import predict_chunks, write_json, write_lines, write_output
+from opforest.apps.cli.scales import quiet_about_scales, warn_of_scales
 
 if TYPE_CHECKING:
-    from opforest.io.columns.table import Data, InputSchema
     from opforest.learner import Learner
 
 #: A label that is a whole number.
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})")
 
-#: What is added to the name of a store for the files beside it, which SQLite and we write.
-BESIDE = ("", "-wal", "-shm", "-journal", "-lock")
+#: The suffixes of the files that SQLite and we write beside a store.
+SUFFIXES = ("", "-wal", "-shm", "-journal", "-lock")
 
-StoreFile = Annotated[str, typer.Argument(metavar="STORE", help="the file of a store")]
+StorePath = Annotated[str, Argument(help="The file of the store.")]
 
 
 def files_of(store: str) -> list[str]:
-    """Return the names of the files that a store consists of."""
-    return [store + end for end in BESIDE]
+    """Return the paths of all files of a store."""
+    return [store + suffix for suffix in SUFFIXES]
 
 
-@contextmanager
-def _opened(path: str, **more: Any) -> Iterator["Learner"]:
-    """Open a store that is there."""
-    import os
-
-    from opforest.learner import Learner, StoreError
-
+def require_store(path: str) -> None:
+    """Raise an error if a store does not exist."""
     if not os.path.exists(path):
-        raise StoreError(
+        raise opforest.StoreError(
             f"{path}: there is no such store. `opforest store create {path}` makes one."
         )
-    with Learner(path, **more) as learner:
-        yield learner
 
 
-def _expected(learner: "Learner") -> "InputSchema | None":
-    """Return what a store expects of data files."""
-    from opforest._utils.numerals import Cells
-    from opforest.io.columns.table import InputSchema
-    from opforest.learner.rows import PreparedRows
+def _open(path: str, **more: Any) -> "Learner":
+    """Open a store that exists."""
+    require_store(path)
+    return opforest.Learner(path, **more)
 
-    known, rows = learner.settings, learner.session.refresh().rows
+
+def _schema_of(learner: "Learner") -> "table.InputSchema | None":
+    """Return the columns that a store expects, or None while it is empty."""
+    from opforest.learner.rows import rows_of
+
+    known = learner.settings
     if known.n_features is None:
         return None
-    text = None if known.labels is None else known.labels == "text"
-    first = rows.steps[0][1] if isinstance(rows, PreparedRows) and rows.steps else None
-    categorical = frozenset(getattr(first, "categorical_", ()))
+    text_labels = None if known.labels is None else known.labels == "text"
+    steps = getattr(rows_of(known), "steps", None)  # a store with a preparation has them
+    text = frozenset(getattr(steps[0][1], "categorical_", ()) if steps else ())
     cells = Cells.from_data(known.cells)
-    return InputSchema(known.n_features, known.feature_names, text, None, categorical, cells)
+    return table.InputSchema(known.n_features, known.feature_names, text_labels, None, text, cells)
 
 
-def _reading(learner: "Learner", how: options.How) -> Any:
-    """Return how to read data files for a store."""
+def _adapt(reading: options.ReadOptions, learner: "Learner") -> options.ReadOptions:
+    """Return the options for reading data files for a store."""
     known = learner.settings
     asked = known.preparation
-    return how.reading(
-        expected=_expected(learner),
+    return change_fields(
+        reading,
+        expected=_schema_of(learner),
         allow_missing=asked is not None and asked.get("missing", "median") != "error",
         categories=asked is not None and asked.get("encode", "onehot") != "error",
         may_lack_labels=known.semi_supervised,
@@ -77,215 +82,150 @@ def _reading(learner: "Learner", how: options.How) -> Any:
     )
 
 
+@options.command()
 def create(
-    store: StoreFile,
-    metric: options.MetricOption = None,
-    metric_param: options.ParamOption = None,
-    features: Annotated[
-        str | None, typer.Option(help="the names of the features, separated by commas")
-    ] = None,
-    precision: Annotated[
-        str | None, typer.Option(help="float64 or float32 (default: as the first examples come)")
-    ] = None,
-    score: Annotated[
-        bool, typer.Option("--score", help="predict each example before it is learned, and count")
-    ] = False,
-    semi_supervised: Annotated[
-        bool, typer.Option("--semi-supervised", help="learn examples without labels, too")
-    ] = False,
-    encode: options.EncodeOption = None,
-    missing: options.MissingOption = None,
-    scale: options.ScaleOption = None,
-    json: options.JsonOption = False,
-) -> None:
-    """Make an empty store.
+    metric: options.MetricOptions,
+    preparation: options.PreparationOptions,
+    store: StorePath,
+    features: Annotated[str | None, Option(help="The feature names, separated by commas.")] = None,
+    precision: Annotated[str | None, Option(help="float64 or float32. Default: detected.")] = None,
+    score: Annotated[bool, Option(help="Test each example before it is learned.")] = False,
+    semi_supervised: Annotated[bool, Option(help="Learn examples without labels, too.")] = False,
+) -> options.Facts:
+    """Create an empty store.
 
-    What --encode, --missing and --scale do is learned from the first file.
+    The preparation by --encode, --missing and --scale is learned from the first file.
 
     Example: opforest store create animals.db --score --scale standard
     """
-    with say_errors():
-        import os
-
-        from opforest.apps.cli.output import print_facts
-        from opforest.estimators.preparation import Preparation
-        from opforest.learner import Learner, StoreError
-
-        if os.path.exists(store) and os.path.getsize(store):
-            raise StoreError(f"{store} is there already: remove it, or choose another name.")
-        names = None if features is None else [name.strip() for name in features.split(",")]
-        params = options.parse_params(metric_param)
-        preparation = Preparation(encode or "error", missing or "error", scale or "none")
-        with Learner(store, metric=metric, metric_params=params, feature_names=names,
-                     precision=precision, score=score, semi_supervised=semi_supervised,
-                     preparation=preparation) as learner:  # fmt: skip
-            known = learner.settings
-        facts = {"store": store, "metric": known.metric, "score": known.score}
-        if semi_supervised:
-            facts["semi-supervised"] = True
-        print_facts({**facts, **(known.preparation or {})}, json)
+    if os.path.exists(store) and os.path.getsize(store):
+        raise opforest.StoreError(f"{store} exists already: remove it, or choose another name.")
+    names = None if features is None else [name.strip() for name in features.split(",")]
+    with opforest.Learner(
+        store, **metric._asdict(), feature_names=names, precision=precision, score=score,
+        semi_supervised=semi_supervised, preparation=preparation.make(),
+    ) as learner:  # fmt: skip
+        known = learner.settings
+    facts = {"store": store, "metric": known.metric, "score": known.score}
+    if semi_supervised:
+        facts["semi_supervised"] = True
+    return {**facts, **(known.preparation or {})}
 
 
-@options.reads_data
+@options.command("Stopped; all learned examples are saved. Run it again to learn the rest.")
 def learn(
-    store: StoreFile,
+    reading: options.ReadOptions,
+    store: StorePath,
     data: options.DataFile,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="replace examples that have the same key")
-    ] = False,
-    how: options.How = options.FOUND_OUT,
-    json: options.JsonOption = False,
-) -> None:
-    """Learn a data file, chunk by chunk; a column of ids has the keys.
+    replace: Annotated[bool, Option(help="Replace examples that have the same key.")] = False,
+) -> options.Facts:
+    """Learn a data file in chunks; its ids are the keys.
 
-    Examples whose key and content are known already change nothing, so a file may be learned again
-    after an interruption.
+    Examples whose key and content are known change nothing, so a file can be learned again after an
+    interruption.
 
     Example: opforest store learn animals.db more.csv
     """
-    with say_errors("Stopped; what was learned is on disk. Run it again to learn the rest."):
-        from opforest.apps.cli.models import notes_of
-        from opforest.apps.cli.output import counting, print_facts, print_notes
-        from opforest.apps.cli.scales import quiet_about_scales
-        from opforest.io.tables import read_chunks, read_table
-
-        keep_apart([data], files_of(store))
-        begin, totals = perf_counter(), {"learned": 0, "unchanged": 0, "replaced": 0}
-        with _opened(store) as learner, counting("learned") as count:
-            reading, known = _reading(learner, how), learner.settings
-            if known.semi_supervised:
-                totals["labeled"] = 0
-            whole = known.preparation is not None and known.prepared is None
-            is_first, begins = True, len(learner) == 0
-            for chunk in [read_table(data, reading)] if whole else read_chunks(data, reading):
-                print_notes(notes_of(chunk, reading) if is_first else [])
-                y = _labels(chunk, data, learner)
-                keys = None if chunk.ids is None else [str(key) for key in chunk.ids.tolist()]
-                cells = (chunk.layout or {}).get("cells")
-                with locate_errors(data), quiet_about_scales():
-                    change = learner.learn_named(chunk.X, y, keys, replace, chunk.feature_names,
-                                                 cells)  # fmt: skip
-                for name in totals:
-                    totals[name] += getattr(change, name)
-                if is_first and begins:
-                    _warn_of_scales(learner, chunk, data)
-                is_first = False
-                count(len(chunk))
-            examples = len(learner)
-        seconds = perf_counter() - begin
-        print_facts({"store": store, **totals, "examples": examples, "seconds": seconds}, json)
+    require_distinct([data], files_of(store))
+    begin, totals = perf_counter(), {"learned": 0, "unchanged": 0, "replaced": 0}
+    with _open(store) as learner, count_examples("learned") as count:
+        reading, known = _adapt(reading, learner), learner.settings
+        if known.semi_supervised:
+            totals["labeled"] = 0
+        is_first, is_new = True, len(learner) == 0
+        if known.preparation is not None and known.prepared is None:
+            chunks = iter([tables.read_table(data, reading)])  # it is learned from all rows
+        else:
+            chunks = tables.read_chunks(data, reading)
+        for chunk in chunks:
+            print_notes(notes_on(chunk, reading) if is_first else [])
+            y = _labels_of(chunk, data, learner)
+            keys = None if chunk.ids is None else [str(key) for key in chunk.ids.tolist()]
+            cells = (chunk.layout or {}).get("cells")
+            with locate_errors(data), quiet_about_scales():
+                change = learner.learn_named(chunk.X, y, keys, replace, chunk.feature_names, cells)
+            for name in totals:
+                totals[name] += getattr(change, name)
+            if is_first and is_new and len(learner):
+                complete = find_complete(learner.model, chunk)
+                known_rows = chunk if complete is None else chunk.take(complete.nonzero()[0])
+                warn_of_scales(learner.model, known_rows, "make a new store with --scale standard")
+            is_first = False
+            count(len(chunk))
+        examples = len(learner)
+    seconds = perf_counter() - begin
+    return {"store": store, **totals, "examples": examples, "seconds": seconds}
 
 
-@options.reads_data
+@options.command()
 def predict(
-    store: StoreFile,
+    reading: options.ReadOptions,
+    store: StorePath,
     data: options.DataFile,
-    proba: Annotated[
-        bool, typer.Option("--proba", help="add the probability of each class")
-    ] = False,
-    out: Annotated[str, typer.Option("--out", "-o", help="where to write (default: stdout)")] = "-",
-    how: options.How = options.FOUND_OUT,
+    proba: options.ProbaOption = False,
+    out: options.OutOption = "-",
     json: options.JsonOption = False,
 ) -> None:
-    """Print the label of each example, as `opforest predict` does; another process may be learning.
+    """Print the label of each example, as `opforest predict` does.
+
+    Another process may be learning at the same time.
 
     Example: opforest store predict animals.db new.csv
     """
-    with say_errors():
-        keep_apart([*files_of(store), data], [out])
-        from opforest.apps.cli.output import counting
-        from opforest.apps.cli.predict import answers, write_json, write_lines
-        from opforest.io.source import STANDARD
-        from opforest.io.tables import open_output, read_chunks
-
-        is_shown = out == STANDARD and sys.stdout.isatty()
-        with _opened(store, read_only=True) as learner:
-            if len(learner) == 0:
-                raise ValueError(f"{store} has no examples yet: learn some first.")
-            model, reading = learner.model, _reading(learner, how)
-            write = write_json if json else write_lines
-            with open_output(out) as stream, counting("predicted", not is_shown) as count:
-                text = io.TextIOWrapper(stream, "utf-8", newline="")
-                try:
-                    chunks = read_chunks(data, reading)
-                    for line in write(answers(model, chunks, data, proba, False, False), model):
-                        text.write(line)
-                        count(line.count("\n"))
-                finally:
-                    text.detach()
+    require_distinct([*files_of(store), data], [out])
+    with _open(store, read_only=True) as learner:
+        if len(learner) == 0:
+            raise ValueError(f"{store} has no examples yet: learn some first.")
+        model, chunks = learner.model, tables.read_chunks(data, _adapt(reading, learner))
+        found = predict_chunks(model, chunks, data, ["proba"] if proba else [])
+        write_output(out, (write_json if json else write_lines)(found, model))
 
 
+@options.command()
 def forget(
-    store: StoreFile,
-    keys: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY]...", help="the keys of the examples")
-    ] = None,
+    store: StorePath,
+    keys: Annotated[list[str] | None, Argument(metavar="KEY", help="Keys of examples.")] = None,
     keys_from: Annotated[
-        str | None, typer.Option(help="a file with more keys, one a line; - is the standard input")
+        str | None, Option(help="A file with more keys, one per line; - is the standard input.")
     ] = None,
-    missing_ok: Annotated[
-        bool, typer.Option("--missing-ok", help="skip keys that no example has")
-    ] = False,
-    json: options.JsonOption = False,
-) -> None:
-    """Forget examples: they leave the model, the table and every byte of the files.
+    missing_ok: Annotated[bool, Option(help="Skip keys that no example has.")] = False,
+) -> options.Facts:
+    """Forget examples: remove them from the model, the table and every byte of the files.
 
     Example: opforest store forget animals.db img-17 img-18
     """
-    with say_errors():
-        from opforest.apps.cli.output import print_facts
-
-        keep_apart([keys_from], files_of(store))
-        wanted = list(keys or ())
-        if keys_from is not None:
-            is_standard = keys_from == "-"
-            text = sys.stdin.read() if is_standard else Path(keys_from).read_text("utf-8-sig")
-            wanted += [line for line in text.split("\n") if line.strip()]
-        if not wanted:
-            raise ValueError("name the keys of the examples to forget, or --keys-from a file.")
-        with _opened(store) as learner:
-            change = learner.forget(wanted, missing_ok=missing_ok)
-            examples = len(learner)
-        print_facts({"store": store, "forgotten": change.forgotten, "examples": examples}, json)
+    require_distinct([keys_from], files_of(store))
+    wanted = list(keys or ())
+    if keys_from is not None:
+        is_standard = keys_from == "-"
+        text = sys.stdin.read() if is_standard else Path(keys_from).read_text("utf-8-sig")
+        wanted += [line for line in text.split("\n") if line.strip()]
+    if not wanted:
+        raise ValueError("name the keys of the examples to forget, or --keys-from a file.")
+    with _open(store) as learner:
+        change = learner.forget(wanted, missing_ok=missing_ok)
+        examples = len(learner)
+    return {"store": store, "forgotten": change.forgotten, "examples": examples}
 
 
+@options.command()
 def correct(
-    store: StoreFile,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="the key of an example")],
-    label: Annotated[str, typer.Argument(metavar="LABEL", help="its label")],
-    json: options.JsonOption = False,
-) -> None:
-    """Give an example another label.
+    store: StorePath,
+    key: Annotated[str, Argument(help="The key of the example.")],
+    label: Annotated[str, Argument(help="The new label.")],
+) -> options.Facts:
+    """Change the label of an example.
 
     Example: opforest store correct animals.db img-17 cat
     """
-    with say_errors():
-        from opforest.apps.cli.output import print_facts
-
-        with _opened(store) as learner:
-            change = learner.correct(key, _as_label(label, learner.settings.labels))
-        corrected = change.replaced + change.labeled
-        facts = {"store": store, "key": key, "label": label, "corrected": corrected}
-        print_facts(facts, json)
+    with _open(store) as learner:
+        change = learner.correct(key, _parse_label(label, learner.settings.labels))
+    corrected = change.replaced + change.labeled
+    return {"store": store, "key": key, "label": label, "corrected": corrected}
 
 
-def _warn_of_scales(learner: "Learner", data: "Data", path: str) -> None:
-    """Warn of the scales of the first examples of a store."""
-    from opforest.apps.cli.models import complete_rows
-    from opforest.apps.cli.scales import warn_of_scales
-
-    if len(learner) == 0:
-        return
-    model = learner.model
-    X = complete_rows(model, data, path, may_drop=True).X
-    X = model.prepare(X) if hasattr(model, "steps") else X
-    warn_of_scales(model, X, data, "make a new store with --scale standard")
-
-
-def _labels(data: "Data", path: str, learner: "Learner") -> Any:
-    """Return labels; None for those that a semi-supervised store may do without."""
-    from opforest.apps.cli.models import NO_LABEL, labels_of
-
+def _labels_of(data: "table.Data", path: str, learner: "Learner") -> Any:
+    """Return labels; None where a semi-supervised store accepts a missing one."""
     known = learner.settings
     if not known.semi_supervised:
         return labels_of(data, path)
@@ -294,14 +234,14 @@ def _labels(data: "Data", path: str, learner: "Learner") -> Any:
     if data.y.dtype.kind != "U":
         return data.y
     labels = [None if label in NO_LABEL else label for label in data.y.tolist()]
-    there = [label for label in labels if label is not None]
-    if known.labels == "integer" or (known.labels is None and all(map(_WHOLE.fullmatch, there))):
-        return [None if label is None else _as_label(label, "integer") for label in labels]
+    given = [label for label in labels if label is not None]
+    if known.labels == "integer" or (known.labels is None and all(map(_WHOLE.fullmatch, given))):
+        return [None if label is None else _parse_label(label, "integer") for label in labels]
     return labels
 
 
-def _as_label(text: str, kind: str | None) -> Any:
-    """Return a label as the store has it."""
+def _parse_label(text: str, kind: str | None) -> Any:
+    """Return a label of the store's kind."""
     if kind in (None, "text"):
         return text
     if kind == "boolean":
@@ -314,59 +254,44 @@ def _as_label(text: str, kind: str | None) -> Any:
         raise ValueError(f"labels of this store are whole numbers, got {text!r}.") from None
 
 
-def audit(store: StoreFile, json: options.JsonOption = False) -> None:
-    """Train on the table and compare the model with the result; check the file.
+@options.command()
+def audit(store: StorePath, json: options.JsonOption = False) -> None:
+    """Check the file, and compare the model with one trained on the stored examples.
 
     Example: opforest store audit animals.db
     """
-    with say_errors():
-        from dataclasses import asdict
-
-        from opforest.apps.cli.output import print_json
-
-        with _opened(store, read_only=True) as learner:
-            found = learner.audit()
-        if json:
-            print_json({**asdict(found), "ok": found.ok})
-        else:
-            typer.echo(str(found))
+    with _open(store, read_only=True) as learner:
+        found = learner.audit()
+    if json:
+        print_json({**asdict(found), "ok": found.ok})
+    else:
+        typer.echo(str(found))
     if not found.ok:
         raise typer.Exit(BAD_MODEL)
 
 
+@options.command()
 def export(
-    store: StoreFile,
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="a data file, for all examples; or a model file, NAME.opforest"
-        ),
-    ],
+    store: StorePath,
+    file: Annotated[str, Argument(help="A data file, or a model file that ends in .opforest.")],
     to: options.OutFormatOption = None,
-    json: options.JsonOption = False,
-) -> None:
+) -> options.Facts:
     """Write all examples to a data file, or the model to a model file.
 
     Example: opforest store export animals.db animals.csv
     """
-    with say_errors():
-        from opforest.apps.cli.errors import require_folder
-        from opforest.apps.cli.output import print_facts
-
-        keep_apart(files_of(store), [file])
-        require_folder(file)
-        with _opened(store, read_only=True) as learner:
-            learner.export(file, None if to is None else to.value)
-            examples = len(learner)
-        if file != "-":
-            print_facts({"store": store, "file": file, "examples": examples}, json)
+    require_distinct(files_of(store), [file])
+    require_folder(file)
+    with _open(store, read_only=True) as learner:
+        learner.export(file, to)
+        examples = len(learner)
+    return None if file == "-" else {"store": store, "file": file, "examples": examples}
 
 
 def make_store_app() -> Any:
     """Return the group of commands."""
-    app = typer.Typer(no_args_is_help=True, rich_markup_mode=None,
-                      help="Keep a learner on disk: create, learn, predict, forget, correct, "
-                      "audit, export.")  # fmt: skip
+    text = "Keep a learner on disk: create, learn, predict, forget, correct, audit, export."
+    app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=text)
     for command in (create, learn, predict, forget, correct, audit, export):
         app.command()(command)
     return app

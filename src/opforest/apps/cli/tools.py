@@ -1,151 +1,152 @@
-"""``opforest split``, ``fold``, ``merge``, ``normalize``: LibOPF's tools, for any data file."""
+"""``opforest split``, ``fold``, ``merge``, ``normalize`` and ``distance``: LibOPF's tools."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from opforest.apps.cli import options
-from opforest.apps.cli.apart import keep_apart
-from opforest.apps.cli.errors import say_errors
+from opforest.apps.cli import operations, options
+from opforest.apps.cli.errors import locate_errors
+from opforest.apps.cli.lazy_modules import libopf, np, table, tables
+from opforest.apps.cli.output import print_notes
+from opforest.apps.cli.paths import require_distinct
+from opforest.io.formats import format_of
+from opforest.io.source import STANDARD
 
 if TYPE_CHECKING:
-    from opforest.io.columns.table import Data, ReadOptions
+    from opforest.core.metrics.metric import Metric
 
 
-@options.reads_data
+@options.command()
 def split(
+    reading: options.ReadOptions,
     data: options.DataFile,
-    out: Annotated[list[str], typer.Argument(metavar="OUT...", help="a file for each part")],
-    shares: Annotated[
-        str | None,
-        typer.Option(help="how much goes into each part, such as 0.5,0.2,0.3 (default: equal)"),
-    ] = None,
+    out: Annotated[list[str], Argument(help="A file for each part.")],
+    shares: Annotated[str | None, Option(help="Sizes, such as 0.8,0.2; equal by default.")] = None,
     seed: options.SeedOption = 0,
     to: options.OutFormatOption = None,
-    how: options.How = options.FOUND_OUT,
-    json: options.JsonOption = False,
-) -> None:
-    """Split a data file at random, each class in the same shares.
+) -> options.Facts:
+    """Split a data file at random, with the same shares of each class.
 
-    A class of few examples fills the parts with the largest shares first.
+    A class with few examples fills the parts with the largest shares first.
 
     Example: opforest split iris.csv train.csv test.csv --shares 0.8,0.2 --seed 1
     """
-    with say_errors():
-        keep_apart([data], out)
-        from opforest.apps.cli.splitting import deal
-
-        weights = _parse_shares(shares, len(out))
-        reading = how.reading(allow_missing=True, categories=True, lossless=True)
-        (examples,) = _read([data], reading)
-        part = deal(examples.y, len(examples), weights, seed)
-        _write_parts(out, examples, part, to, json)
+    require_distinct([data], out)
+    weights = _parse_shares(shares, len(out))
+    (examples,) = _read_all([data], reading)
+    part = operations.deal(examples.y, len(examples), weights, seed)
+    return _write_parts(out, examples, part, to)
 
 
-@options.reads_data
+@options.command()
 def fold(
+    reading: options.ReadOptions,
     data: options.DataFile,
-    out: Annotated[
-        str, typer.Argument(metavar="OUT", help="the files, with {} for the number: fold-{}.csv")
-    ],
-    folds: Annotated[int, typer.Option("--folds", "-k", min=2, help="how many")] = 10,
+    out: Annotated[str, Argument(help="The files, with {} for the number: fold-{}.csv.")],
+    folds: Annotated[int, Option("--folds", "-k", min=2, help="The number of folds.")] = 10,
     seed: options.SeedOption = 0,
     to: options.OutFormatOption = None,
-    how: options.How = options.FOUND_OUT,
-    json: options.JsonOption = False,
-) -> None:
-    """Split a data file into folds of equal size, each class dealt evenly.
+) -> options.Facts:
+    """Split a data file into folds of equal size, with each class spread evenly.
 
     Example: opforest fold iris.csv 'fold-{}.csv' --folds 5
     """
-    with say_errors():
-        from opforest.apps.cli.splitting import deal_evenly
-
-        if "{}" not in out:
-            raise ValueError(f"OUT must have {{}} where the number of the fold goes, got {out!r}.")
-        names = [out.replace("{}", str(k + 1)) for k in range(folds)]
-        keep_apart([data], names)
-        reading = how.reading(allow_missing=True, categories=True, lossless=True)
-        (examples,) = _read([data], reading)
-        if folds > len(examples):
-            raise ValueError(f"--folds must be at most {len(examples)}, the number of examples.")
-        part = deal_evenly(examples.y, len(examples), folds, seed)
-        _write_parts(names, examples, part, to, json)
+    if "{}" not in out:
+        raise ValueError(f"OUT must have {{}} where the number of the fold goes, got {out!r}.")
+    names = [out.replace("{}", str(k + 1)) for k in range(folds)]
+    require_distinct([data], names)
+    (examples,) = _read_all([data], reading)
+    if folds > len(examples):
+        raise ValueError(f"--folds must be at most {len(examples)}, the number of examples.")
+    part = operations.deal_evenly(examples.y, len(examples), folds, seed)
+    return _write_parts(names, examples, part, to)
 
 
-@options.reads_data
+@options.command()
 def merge(
-    data: Annotated[list[str], typer.Argument(metavar="DATA...", help="data files")],
-    out: Annotated[str, typer.Option("--out", "-o", help="the file to write; - for stdout")],
+    reading: options.ReadOptions,
+    data: Annotated[list[str], Argument(help="The data files.")],
+    out: options.OutOption,
     to: options.OutFormatOption = None,
-    how: options.How = options.FOUND_OUT,
-    json: options.JsonOption = False,
-) -> None:
-    """Put the examples of several data files into one.
+) -> options.Facts:
+    """Merge the examples of several data files into one.
 
-    All must have the same features. Ids are kept if all have one and no two the same.
+    All must have the same features. Ids are kept if all files have ids and all ids differ.
 
     Example: opforest merge monday.csv tuesday.parquet --out week.csv
     """
-    with say_errors():
-        keep_apart(data, [out])
-        from opforest.apps.cli.splitting import merge_parts
-        from opforest.io.tables import write_table
-
-        reading = how.reading(allow_missing=True, categories=True, lossless=True)
-        merged = merge_parts(_read(data, reading), data)
-        write_table(out, merged, to)
-        _tell(out, merged, json)
+    require_distinct(data, [out])
+    return _write(out, operations.merge_parts(_read_all(data, reading), data), to)
 
 
-@options.reads_data
+@options.command()
 def normalize(
+    reading: options.ReadOptions,
     data: options.DataFile,
-    out: Annotated[str, typer.Argument(metavar="OUT", help="the file to write; - for stdout")],
-    by: Annotated[
-        str | None,
-        typer.Option(help="take means and deviations from this file, such as the training set"),
-    ] = None,
+    out: options.OutPath,
+    by: Annotated[str | None, Option(help="Take means and deviations from this file.")] = None,
     to: options.OutFormatOption = None,
-    how: options.How = options.FOUND_OUT,
-    json: options.JsonOption = False,
-) -> None:
-    """Bring each feature to mean 0 and deviation 1; one that never changes becomes 0.
+) -> options.Facts:
+    """Scale each feature to mean 0 and standard deviation 1; a constant feature becomes 0.
 
     Example: opforest normalize test.csv test-z.csv --by train.csv
     """
-    with say_errors():
-        keep_apart([data, by], [out])
-        from opforest.apps.cli.splitting import standardize
-        from opforest.io.tables import format_of, write_table
-
-        files = [data] if by is None else [data, by]
-        examples, *others = _read(files, how.reading(lossless=True))
-        reference = others[0] if others else examples
-        single = (to or format_of(out) or "").startswith("libopf")
-        scores = standardize(examples, reference, data, single)
-        write_table(out, scores, to)
-        _tell(out, scores, json)
+    require_distinct([data, by], [out])
+    examples, *others = _read([data] if by is None else [data, by], replace(reading, lossless=True))
+    single = (to or format_of(out) or "").startswith("libopf")
+    scores = operations.standardize(examples, others[0] if others else examples, data, single)
+    return _write(out, scores, to)
 
 
-def _read(paths: list[str], reading: "ReadOptions") -> list["Data"]:
-    """Read data files, and say which column was taken for the label."""
-    from opforest.apps.cli.output import print_notes
-    from opforest.io.tables import read_table
+@options.command()
+def distance(
+    metric: options.MetricOptions,
+    reading: options.ReadOptions,
+    data: options.DataFile,
+    out: Annotated[str, Argument(help="A LibOPF file of distances, or .npy or .csv.")],
+) -> options.Facts:
+    """Measure the distances between all examples, in the order of the file.
 
-    parts = [read_table(path, reading) for path in paths]
+    LibOPF's files hold 32-bit numbers, to which distances are rounded.
+
+    Example: opforest distance iris.csv distances.dat --metric manhattan
+    """
+    from opforest.core.metrics.registry import resolve
+
+    require_distinct([data], [out])
+    chosen = resolve(metric.metric or "euclidean", metric.metric_params)
+    if chosen.is_precomputed:
+        raise ValueError("metric 'precomputed' measures nothing; name another one.")
+    (examples,) = _read([data], replace(reading, remedy=""))
+    with locate_errors(data):
+        distances = _measure(examples.X, chosen)
+    if out != STANDARD and format_of(out) in (None, "libopf"):
+        libopf.write_distances(out, distances.astype(np.float32))
+    else:
+        tables.write_table(out, table.Data(distances))
+    facts = {"file": out, "examples": len(distances), "metric": chosen.name}
+    return None if out == STANDARD else facts
+
+
+def _read(paths: Sequence[str], reading: options.ReadOptions) -> list["table.Data"]:
+    """Read data files, and print the notes on them."""
+    parts = [tables.read_table(path, reading) for path in paths]
     print_notes([note for part in parts for note in part.notes])
     return parts
 
 
-def _tell(out: str, written: "Data", as_json: bool) -> None:
-    """Say what was written, unless that was printed itself."""
-    from opforest.apps.cli.output import print_facts
-    from opforest.io.source import STANDARD
+def _read_all(paths: Sequence[str], reading: options.ReadOptions) -> list["table.Data"]:
+    """Read data files with all their cells."""
+    return _read(paths, replace(reading, allow_missing=True, categories=True, lossless=True))
 
-    if out != STANDARD:
-        facts = {"file": out, "examples": len(written), "features": written.X.shape[1]}
-        print_facts(facts, as_json)
+
+def _write(out: str, data: "table.Data", to: options.Format | None) -> options.Facts:
+    """Write a data file, and return the facts to print beside it."""
+    tables.write_table(out, data, to)
+    facts = {"file": out, "examples": len(data), "features": data.X.shape[1]}
+    return None if out == STANDARD else facts
 
 
 def _parse_shares(shares: str | None, parts: int) -> list[float]:
@@ -163,24 +164,32 @@ def _parse_shares(shares: str | None, parts: int) -> list[float]:
 
 
 def _write_parts(
-    names: list[str], examples: "Data", part: object, to: options.Format | None, as_json: bool
-) -> None:
-    """Write all parts, or none if one of them cannot be."""
-    import numpy as np
+    names: list[str], examples: "table.Data", part: object, to: options.Format | None
+) -> options.Facts:
+    """Write all parts, or none if one of them cannot be written."""
+    parts = {name: examples.take(np.flatnonzero(part == k)) for k, name in enumerate(names)}
+    for name, one in parts.items():
+        if not len(one):
+            raise ValueError(f"there are too few examples: none is left for {name}.")
+        tables.check_fit(one, tables.find_output_format(name, to), name)
+    for name, one in parts.items():
+        tables.write_table(name, one, to)
+    return {"parts": [{"file": name, "examples": len(one)} for name, one in parts.items()]}
 
-    from opforest.apps.cli.output import print_json, print_table
-    from opforest.io.tables import check_fit, find_output_format, write_table
 
-    chosen = [np.flatnonzero(part == k) for k in range(len(names))]
-    if empty := [name for name, index in zip(names, chosen, strict=True) if not len(index)]:
-        raise ValueError(f"there are too few examples: none is left for {empty[0]}.")
-    parts = [examples.take(index) for index in chosen]
-    for name, one in zip(names, parts, strict=True):
-        check_fit(one, find_output_format(name, to), name)
-    for name, one in zip(names, parts, strict=True):
-        write_table(name, one, to)
-    rows = [(name, len(one)) for name, one in zip(names, parts, strict=True)]
-    if as_json:
-        print_json({"parts": [{"file": name, "examples": count} for name, count in rows]})
-    else:
-        print_table(("file", "examples"), rows)
+def _measure(X: Any, metric: "Metric") -> Any:
+    """Return the matrix of distances, in the metric's own units."""
+    from opforest.core.jit import specialize
+    from opforest.core.metrics.distances import measure_block
+    from opforest.core.mst.prim import WORK_PER_CALL
+
+    rows = metric.training_rows(metric.embed(X))
+    measure = specialize(measure_block, metric.kernel)
+    step = max(1, WORK_PER_CALL // rows.size)  # so that Ctrl-C is handled in time
+    blocks = [measure(rows, begin, min(begin + step, len(rows)), metric.kernel)
+              for begin in range(0, len(rows), step)]  # fmt: skip
+    distances = np.concatenate(blocks)
+    metric.check_defined(
+        distances.ravel(), lambda k: f"rows {k // len(X) + 1} and {k % len(X) + 1}"
+    )
+    return metric.to_units(distances, X.shape[1])

@@ -75,58 +75,58 @@ class InputSchema(NamedTuple):
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read a data file; what is None is found out.
+    """How to read a data file; None means that the reader finds out.
 
     Attributes
     ----------
     format : str or None
-        One of ``opforest.io.formats.FORMATS``.
+        A key of ``opforest.io.formats.FORMATS``.
     label : str or None
-        The column with the labels: its name, its number from 1 (−1 is the last one), or
-        ``"none"``.
+        The label column: its name, its number from 1 (−1 is the last one), or ``"none"``.
     drop, keep : tuple of str
-        Columns to leave out, and not to leave out, by name or number, or ``"3-9"`` for some.
+        Columns to leave out, and columns to use even if they look like ids or dates: names,
+        numbers, or ranges such as ``"3-9"``.
     delimiter : str or None
-        What separates the cells of a CSV file.
+        The delimiter of a CSV file.
     header : bool or None
-        Whether the first line of a CSV file has the names of the columns. Other formats say so
-        themselves: there it does nothing, but for a note, and a workbook needs its names.
+        Whether the first line of a CSV file is a header. Other formats store names in a place of
+        their own and ignore this with a note; a workbook must have a header.
+    decimal : {".", ","} or None
+        The decimal mark of numbers in text cells.
+    na : tuple of str
+        Cells that mean a missing value, in addition to ``?``, ``NA`` and the like.
     allow_missing : bool
         Whether features may be missing or infinite.
-    expected : Expected or None
-        What a model expects.
     categories : bool
-        Whether features may be text; then they come in a ``polars.DataFrame``, where nothing may
-        be lost only if some are.
+        Whether features may be text. Features are then a ``polars.DataFrame``; with ``lossless``,
+        only if some are text.
     needs_label : bool
-        Whether to ask for the label where it is not clear, instead of having none.
-    lossless : bool
-        Whether nothing may be left out because it looks like an id or a date.
+        Whether a label column that cannot be determined is an error.
     may_lack_labels : bool
-        Whether labels may be missing. If some are, labels are text, and those are empty.
-    decimal : {".", ","} or None
-        The mark before the fraction of a number, in cells of text.
-    na : tuple of str
-        Cells of features that mean a missing value, beside those that always do.
+        Whether labels may be missing. If some are, labels are text and missing ones are empty.
+    lossless : bool
+        Whether to keep columns that look like ids or dates.
+    expected : InputSchema or None
+        The columns that a model expects.
     remedy : {"here", "store", ""}
-        Where text and missing cells can be prepared: by options of the command itself, by those
-        that the store was created with, or nowhere.
+        Where text and missing cells can be prepared, for hints in errors: by options of the same
+        command, by options of ``store create``, or nowhere.
     """
 
     format: str | None = None
     label: str | None = None
     drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
     delimiter: str | None = None
     header: bool | None = None
-    allow_missing: bool = False
-    expected: InputSchema | None = None
-    keep: tuple[str, ...] = ()
-    categories: bool = False
-    needs_label: bool = False
-    lossless: bool = False
-    may_lack_labels: bool = False
     decimal: str | None = None
     na: tuple[str, ...] = ()
+    allow_missing: bool = False
+    categories: bool = False
+    needs_label: bool = False
+    may_lack_labels: bool = False
+    lossless: bool = False
+    expected: InputSchema | None = None
     remedy: str = "here"
 
 

@@ -64,24 +64,24 @@ class TestStream:
         notes, warnings = told_by("stream", "s", "-", stdin=rows)
         assert (notes, len(warnings)) == ([LABEL], 1)
 
-    def test_the_label_is_said_before_anything_goes_wrong(self):
+    def test_the_label_is_noted_before_an_error(self):
         rows = pl.read_csv("d.csv").write_csv() + "1,x,a\n"
         told = run("stream", "s", "-", stdin=rows, code=3).stderr
         assert told.startswith(f"opforest: note: {LABEL}\n")
 
-    def test_scales_that_are_brought_together(self):
+    def test_scaled_features_need_no_warning(self):
         assert told_by("stream", "s", "d.csv", "--scale", "standard") == [[LABEL], []]
         (warning,) = told_by("stream", "t", "d.csv", "--missing", "median")[1]
         assert "the deviation of 'large' is" in warning
 
-    def test_what_a_model_knows_is_not_said_again(self):
+    def test_no_note_on_a_known_label(self):
         run("stream", "s", "d.csv")
         assert told_by("stream", "s", "e.csv") == [[], []]
         assert told_by("stream", "s", "renamed.csv") == [
             ["the label is column 'sort' (--label names another)"], []
         ]  # fmt: skip
 
-    def test_what_was_said_is_not_said(self):
+    def test_no_note_on_a_given_label(self):
         assert told_by("stream", "s", "d.csv", "--label", "kind")[0] == []
 
 

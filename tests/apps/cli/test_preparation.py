@@ -67,7 +67,7 @@ class TestPreparation:
         assert told["feature_names"] == ["small", "kind", "large"]
         assert "scale: standard" in run("info", "m").stdout
 
-    def test_what_was_decided_is_said(self, mixed):
+    def test_decisions_are_noted(self, mixed):
         told = run("train", "train.csv", "m", *OPTIONS).stderr
         assert "'no' is left out: running numbers" in told
         assert "the label is column 'label', by its name: 2 classes" in told
@@ -83,14 +83,14 @@ class TestPreparation:
         assert "--missing median" in told
         assert run_json("evaluate", "m", "test.csv")["examples"] == len(mixed[40:].drop_nulls())
 
-    def test_without_options_all_is_named_with_what_to_type(self, mixed):
+    def test_the_error_lists_all_columns_and_options(self, mixed):
         told = run("train", "train.csv", "m", code=3).stderr
         assert "kind (2 values). Add --encode onehot --missing median" in told
         told = run("train", "train.csv", "m", "--drop", "kind", code=3).stderr
         assert "rows have missing cells, in small: --missing median" in told
 
     @pytest.mark.filterwarnings("always:features differ in spread")
-    def test_spreads_are_warned_of_once_by_name(self, mixed):
+    def test_one_warning_of_scales_by_name(self, mixed):
         told = run("train", "train.csv", "m", "--drop", "kind", "--missing", "median").stderr
         assert told.count("features differ in spread") == 1
         assert "'large' is" in told
@@ -113,7 +113,7 @@ class TestPreparation:
         assert message in run("update", "m", "new.csv", code=3).stderr
         assert Path("m").read_bytes() == before
 
-    def test_cells_that_are_missing_have_a_place_and_a_remedy(self, mixed):
+    def test_missing_cells_are_located_with_advice(self, mixed):
         told = run("train", "mixed.csv", "m", "--encode", "onehot", code=3).stderr
         assert "line 5" in told or "line 7" in told
         assert "--missing median" in told
@@ -125,12 +125,12 @@ class TestPreparation:
         told = run("predict", "m", "words.csv", code=3).stderr
         assert "line 6: cells are missing in 'kind': train with --missing median or drop" in told
 
-    def test_a_category_that_has_vanished(self, mixed):
+    def test_a_category_that_is_absent_later(self, mixed):
         run("train", "train.csv", "m", *OPTIONS)
         mixed[40:].with_columns(kind=pl.lit("p")).write_csv("new.csv")
         assert len(run("predict", "m", "new.csv").stdout.split()) == 20
 
-    def test_columns_without_names_are_known_by_their_places(self, mixed, tmp_path):
+    def test_columns_without_names_are_matched_by_position(self, mixed, tmp_path):
         rows = mixed.select("label", "large", "small").drop_nulls()
         rows[:30].write_csv("a.csv", include_header=False)
         rows[30:].write_csv("b.csv", include_header=False)
@@ -140,7 +140,7 @@ class TestPreparation:
         assert run("predict", "m", "c.csv").stdout == answers
         assert run_json("evaluate", "m", "b.csv")["examples"] == len(rows) - 30
 
-    def test_models_with_preparation_are_not_libopfs(self, mixed):
+    def test_models_with_preparation_do_not_become_libopf_models(self, mixed):
         run("train", "train.csv", "m", *OPTIONS)
         assert "prepares its data" in run("convert", "m", "m.opf", code=2).stderr
 
@@ -154,13 +154,13 @@ class TestInfo:
             "kind": ("category", "feature"), "large": ("number", "feature"),
             "label": ("category", "label"),
         }  # fmt: skip
-        why = {one["name"]: one["why"] for one in told["columns"]}
+        why = {one["name"]: one["reason"] for one in told["columns"]}
         assert why["kind"] == "needs --encode and --missing"
         assert why["small"] == "needs --missing"
         assert why["no"] == "an id: running numbers"
         assert "running numbers" in run("info", "mixed.csv").stdout
 
-    def test_it_asks_and_does_not_refuse(self, mixed):
+    def test_info_accepts_ambiguous_files(self, mixed):
         mixed.drop("label").with_columns(other=pl.col("kind")).write_csv("a.csv")
         told = run_json("info", "a.csv")
         assert told["label"] is None
@@ -181,7 +181,7 @@ class TestStream:
         assert "needs --update exact" in run("stream", "t", "iris.csv", "--window", "9", "--update",
                                              "opfi", code=2).stderr  # fmt: skip
 
-    def test_a_window_goes_on(self, folder):
+    def test_a_window_is_resumed(self, folder):
         rows = (folder / "iris.csv").read_text().splitlines()
         arguments = ("--window", 30, "--every", 20, "--batch", 4)
         run("stream", "whole", "iris.csv", *arguments)
@@ -215,7 +215,7 @@ def test_verbose_prints_phases(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_python_is_warned_of_spreads():
+def test_fit_warns_of_scales():
     X, y = RNG.normal(size=(50, 3)) * [1, 1, 5000], RNG.integers(0, 2, 50)
     with pytest.warns(UserWarning, match="deviation of feature 3 is .* times that of feature"):
         OPFClassifier().fit(X, y)

@@ -15,8 +15,8 @@ import polars as pl
 import typer
 from tests.support.commands import run
 
-from opforest.apps.cli.apart import keep_apart
 from opforest.apps.cli.main import make_app
+from opforest.apps.cli.paths import require_distinct
 
 #: What each command reads (R…) and writes (W…), as it is typed. A file that is meant to be changed
 #: in place (the model of update, the store) is one that is written.
@@ -51,7 +51,7 @@ OTHERS = {
 #: Parameters that take words, and no files.
 WORDS = {
     "format", "label", "drop", "keep", "delimiter", "metric", "metric_param", "to", "update",
-    "encode", "missing", "scale", "filter", "shares", "features", "precision", "keys", "key",
+    "encode", "missing", "scale", "merge_by", "shares", "features", "precision", "keys", "key",
     "host", "allow_host", "datasets", "methods", "data_home", "decimal", "na",
 }  # fmt: skip
 
@@ -65,12 +65,12 @@ def all_commands(app=None, group=""):
         yield from all_commands(inner.typer_instance, f"{inner.name} ")
 
 
-def test_every_command_is_looked_at():
+def test_every_command_is_listed():
     assert {name for name, _ in all_commands()} == {*COMMANDS, *OTHERS}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_file_of_a_command_is_looked_at(name):
+def test_every_file_of_a_command_is_listed(name):
     """So that a file that is added to a command is added here, or its name to ``WORDS``."""
     parameters = inspect.signature(dict(all_commands())[name]).parameters.values()
     text = (str, str | None, list[str], list[str] | None, Path, Path | None)
@@ -116,7 +116,7 @@ WAYS = ("its name", "its whole name", "a longer way", "a folder's link", *LINKS)
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("name", "one", "other"), list(clashes()))
-def test_two_files_must_not_be_one(tmp_path, monkeypatch, name, one, other, way):
+def test_input_and_output_must_differ(tmp_path, monkeypatch, name, one, other, way):
     if sys.platform == "win32" and way in ("a link", "a folder's link"):
         pytest.skip("links need a privilege there")
     monkeypatch.chdir(tmp_path)
@@ -142,20 +142,20 @@ def test_two_files_must_not_be_one(tmp_path, monkeypatch, name, one, other, way)
 
 
 @pytest.mark.parametrize("end", ["-wal", "-shm", "-lock"])
-def test_files_beside_a_store_are_its_own(tmp_path, monkeypatch, end):
+def test_files_of_a_store_are_protected(tmp_path, monkeypatch, end):
     monkeypatch.chdir(tmp_path)
     assert "must not be written" in run("store", "export", "a.db", f"a.db{end}", code=2).stderr
     assert "must not be written" in run("store", "learn", "a.db", f"a.db{end}", code=2).stderr
 
 
-def test_the_note_beside_a_stream_is_its_own(folder):
+def test_the_journal_of_a_stream_is_protected(folder):
     text = Path("iris.csv").read_text()
     Path("s.stream").write_text(text)
     assert "s.stream must not be written" in run("stream", "s", "s.stream", code=2).stderr
     assert Path("s.stream").read_text() == text
 
 
-def test_parts_of_a_folder_are_read(folder, iris):
+def test_files_in_an_input_folder_are_protected(folder, iris):
     os.mkdir("parts")
     frame = pl.DataFrame(iris.X).with_columns(label=pl.Series(iris.y))
     frame.write_parquet("parts/a.parquet")
@@ -175,7 +175,7 @@ def test_parts_of_a_folder_are_read(folder, iris):
     (["convert", "/dev/stdin", "iris.csv"], "iris.csv", "other"),
     (["convert", "iris.csv", "-"], None, "iris.csv"),
 ])  # fmt: skip
-def test_redirections_are_files_as_well(folder, arguments, stdin, stdout):
+def test_redirected_files_are_protected(folder, arguments, stdin, stdout):
     before = Path("iris.csv").read_bytes()
     command = [sys.executable, "-m", "opforest", *arguments]
     with open(stdin or os.devnull) as source, open(stdout, "a") as target:
@@ -187,14 +187,14 @@ def test_redirections_are_files_as_well(folder, arguments, stdin, stdout):
     assert Path("iris.csv").read_bytes() == before
 
 
-def test_what_is_no_file_may_be_both(folder):
-    keep_apart(["-", os.devnull], ["-", os.devnull, os.devnull, None])
+def test_devices_may_be_input_and_output(folder):
+    require_distinct(["-", os.devnull], ["-", os.devnull, os.devnull, None])
     run("predict", "iris.opforest", "test.csv", "--out", os.devnull)
     with pytest.raises(ValueError, match="are the same file"):
-        keep_apart([], ["-", "-"])
+        require_distinct([], ["-", "-"])
 
 
-def test_files_that_are_two_may_have_one_content(folder):
+def test_equal_contents_are_allowed(folder):
     Path("copy.csv").write_bytes(Path("iris.csv").read_bytes())
     run("convert", "iris.csv", "copy.csv")
     run("merge", "iris.csv", "iris.csv", "--out", "twice.csv")

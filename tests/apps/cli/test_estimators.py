@@ -43,7 +43,7 @@ def test_cluster_prepares_its_data(folder):
     assert "--encode" in refused.stderr
 
 
-def test_cluster_says_what_makes_no_sense(folder):
+def test_cluster_rejects_invalid_options(folder):
     assert "needs --merge-by" in run("cluster", "train.csv", "--threshold", "0.2", code=2).stderr
     assert "k_max must be" in run("cluster", "train.csv", "--k-max", "0", code=2).stderr
 
@@ -58,7 +58,7 @@ def test_train_with_unlabeled_examples(folder):
     assert np.array_equal(answers, model.transduction_[75:])
     refused = run("train", "train.csv", "x.opforest", "--unlabeled", "test.csv",
                   "--update", "opfi", code=2)  # fmt: skip
-    assert "--unlabeled goes neither" in refused.stderr
+    assert "--unlabeled does not go with" in refused.stderr
     refused = run("prune", "semi.opforest", "test.csv", "small.opforest", code=2)
     assert "trained with --unlabeled or --update, and cannot be pruned" in refused.stderr
     (folder / "gap.csv").write_text((folder / "train.csv").read_text() + "5,3,2,1,\n")
@@ -79,7 +79,7 @@ def test_unlabeled_examples_may_be_in_several_files(folder):
         assert one == two
 
 
-def test_unlabeled_examples_are_prepared_as_the_others(folder):
+def test_unlabeled_examples_are_prepared(folder):
     done = run("train", "train.csv", "semi.opforest", "--unlabeled", "test.csv",
                "--scale", "standard", "--json")  # fmt: skip
     assert json.loads(done.stdout)["examples"] == 150
@@ -113,7 +113,7 @@ def test_prune_keeps_the_preparation(folder):
     facts = json.loads(
         run("prune", "scaled.opforest", "test.csv", "small.opforest", "--json").stdout
     )
-    assert facts["examples"] < facts["examples before"] == 75
+    assert facts["examples"] < facts["examples_before"] == 75
     smaller = opforest.load("small.opforest")
     assert isinstance(smaller, opforest.Pipeline)
     assert len(smaller.forest_) == facts["examples"]
@@ -123,8 +123,8 @@ def test_prune_keeps_the_preparation(folder):
 def test_prune_writes_a_smaller_model(folder):
     done = run("prune", "iris.opforest", "test.csv", "small.opforest", "--json")
     facts = json.loads(done.stdout)
-    assert facts["examples"] < facts["examples before"] == 75
-    assert facts["accuracy"] >= facts["accuracy before"]
+    assert facts["examples"] < facts["examples_before"] == 75
+    assert facts["accuracy"] >= facts["accuracy_before"]
     assert len(opforest.load("small.opforest").forest_) == facts["examples"]
     run("plot", "small.opforest", "train.csv", "small.png")  # ids are rows
     refused = run("plot", "small.opforest", "iris.csv", "small.png", code=3).stderr

@@ -1,0 +1,155 @@
+"""A model and a data file: how a command reads examples that fit the model."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any, cast
+
+from opforest._utils.numerals import Cells
+from opforest.apps.cli.errors import locate_errors
+from opforest.apps.cli.lazy_modules import np, table, tables
+from opforest.apps.cli.models import classifier_of, preparation_of
+from opforest.apps.cli.output import print_notes
+from opforest.apps.cli.scales import quiet_about_scales
+from opforest.errors import DataFileError
+
+#: Cells that stand for a missing label.
+NO_LABEL = ("", "?", "nan", "NaN")
+
+
+class Job:
+    """A model and the data file that it learns or is applied to.
+
+    ``reading`` combines the options of the command with the columns that the model expects;
+    ``n_dropped`` counts the rows that were left out because cells are missing.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        path: str,
+        reading: "table.ReadOptions",
+        *,
+        needs_label: bool = False,
+        ignores_label: bool = False,
+    ) -> None:
+        preparation, is_pipeline = preparation_of(model), hasattr(model, "steps")
+        self._is_fitted = hasattr(classifier_of(model), "n_features_in_")
+        self.model, self.path, self.n_dropped = model, path, 0
+        self.reading = replace(
+            reading,
+            allow_missing=is_pipeline and (preparation is None or preparation.missing != "error"),
+            categories=is_pipeline and (preparation is None or preparation.encode != "error"),
+            expected=schema_of(model) if self._is_fitted else reading.expected,
+            needs_label=needs_label,
+        )
+        self._ignores_label, self._is_noted = ignores_label, False
+
+    def read(self) -> "table.Data":
+        """Return all complete rows."""
+        return self.drop_incomplete(tables.read_table(self.path, self.reading))
+
+    def chunks(self, **limits: int) -> Iterator["table.Data"]:
+        """Yield all rows in chunks; ``limits`` are those of ``read_chunks``."""
+        return tables.read_chunks(self.path, self.reading, **limits)
+
+    def complete_chunks(self) -> Iterator["table.Data"]:
+        """Return the complete rows in chunks that are not empty."""
+        return filter(len, map(self.drop_incomplete, self.chunks()))
+
+    def drop_incomplete(self, data: "table.Data") -> "table.Data":
+        """Return the rows that the model can use; print the notes on the first data."""
+        complete = find_complete(self.model, data)
+        if not self._is_noted:
+            self._is_noted = True
+            print_notes(self._notes_on(data))
+        if complete is None or complete.all():
+            return data
+        self.n_dropped += len(data) - int(complete.sum())
+        return data.take(complete.nonzero()[0])
+
+    def _notes_on(self, data: "table.Data") -> list[str]:
+        if self._is_fitted:
+            layout = getattr(classifier_of(self.model), "columns_", None) or {}
+            return notes_on(data, self.reading, layout.get("label_name"))
+        ending = "; labels are ignored here" if self._ignores_label else ""
+        return [f"{note}{ending}" if note.startswith("the label is") else note
+                for note in data.notes]  # fmt: skip
+
+    def print_dropped(self, more: Iterable[str] = ()) -> None:
+        """Print a note on rows that were left out, and other notes."""
+        dropped = f"{self.n_dropped} rows with missing cells are left out"
+        print_notes([*more, *([dropped] if self.n_dropped else [])])
+
+    def fit(self, data: "table.Data", y: Any = None) -> None:
+        """Fit the model; the caller warns of scales in the words of the command line."""
+        with locate_errors(self.path, data), quiet_about_scales():
+            if not len(data):
+                raise ValueError("cells are missing in every row; --missing median fills them.")
+            self.model.fit(data.X, y)
+
+
+def find_complete(model: Any, data: "table.Data") -> "table.Array | None":
+    """Return which rows have no missing cells; None if the model accepts missing cells."""
+    preparation = preparation_of(model)
+    if preparation is None or preparation.missing != "drop":
+        return None
+    return cast("table.Array", preparation.is_complete(data.X))
+
+
+def require_complete(model: Any, data: "table.Data", path: str) -> None:
+    """Raise an error if cells are missing in a row that needs an answer."""
+    complete = find_complete(model, data)
+    if complete is not None and not complete.all():
+        raise replace(data, label_column=None).error_at(
+            int(complete.argmin()),
+            "cells are missing, and the model was trained with --missing drop, so it has no "
+            "answer; train it with --missing median",
+            path,
+        )
+
+
+def labels_of(data: "table.Data", path: str, advice: str = "") -> "table.Array":
+    """Return the labels of examples, or raise an error with advice if one is missing."""
+    if data.y is None:
+        raise DataFileError("there are no labels; --label names their column", path)
+    if data.y.dtype.kind == "U":
+        missing = np.isin(data.y, NO_LABEL)
+        if missing.any():
+            raise data.error_at(int(missing.argmax()), f"the label is missing{advice}", path)
+    return data.y
+
+
+def notes_on(
+    data: "table.Data", reading: "table.ReadOptions", known_label: str | None = None
+) -> list[str]:
+    """Return the notes of the reader, and one on the label column if it is new to the model."""
+    notes = list(data.notes)
+    is_noted = reading.label is not None or any(one.startswith("the label is") for one in notes)
+    if data.y is not None and not is_noted and data.label_name not in (None, known_label):
+        notes.append(f"the label is column {data.label_name!r} (--label names another)")
+    return notes
+
+
+def schema_of(model: Any) -> "table.InputSchema":
+    """Return the columns that a fitted model expects."""
+    classifier, preparation = classifier_of(model), preparation_of(model)
+    is_text = not hasattr(classifier, "classes_") or classifier.classes_.dtype.kind in "UO"
+    layout = getattr(classifier, "columns_", None)
+    if preparation is None:
+        names = getattr(model, "feature_names_in_", None)
+        return make_schema(model.n_features_in_, names, is_text, layout)
+    return make_schema(preparation.n_features_in_, preparation.columns_, is_text, layout,
+                       preparation.categorical_)  # fmt: skip
+
+
+def make_schema(
+    n_features: int,
+    names: Iterable[Any] | None,
+    text_labels: bool | None,
+    layout: dict[str, Any] | None,
+    text: Iterable[int] = (),
+) -> "table.InputSchema":
+    """Return the schema of a model whose features have these names; ``text`` features are text."""
+    known = None if names is None else tuple(map(str, names))
+    cells = Cells.from_data((layout or {}).get("cells", {}))
+    return table.InputSchema(n_features, known, text_labels, layout, frozenset(text), cells)
