@@ -45,8 +45,8 @@ def serve(
 
         keep_apart([token_file], files_of(store))
         modules = _modules()
-        from opforest.apps.serve.guard import Tokens, is_loopback
         from opforest.apps.serve.limits import Limits
+        from opforest.apps.serve.security import Tokens, is_loopback
         from opforest.learner import Learner, StoreError
 
         tokens = None if token_file is None else Tokens.from_file(token_file)
@@ -91,12 +91,12 @@ def play(
 def _modules() -> Any:
     """Return what runs a service, or say what to install."""
     try:
-        from opforest.apps.serve import run
+        from opforest.apps.serve import server
     except ImportError as error:
         raise ImportError(
             f"serving needs FastAPI and uvicorn: pip install 'opforest[serve]' ({error})."
         ) from error
-    return run
+    return server
 
 
 def _run(modules: Any, learner: "Learner", listener: Any, what: str, browser: bool | None,

@@ -22,7 +22,7 @@ export function openPlay() {
     queue = queue.then(() => call(`/v1/play/${path}`, body)).then(show, (error) => say(error.message)).then(() => { pending -= 1; });
     return queue;
   };
-  const say = (text) => { for (const panel of Object.values(panels)) panel.said.textContent = text; };
+  const say = (text) => { for (const panel of Object.values(panels)) panel.message.textContent = text; };
 
   function click(name, x, y, key) {
     if (chosen() === EXPLAIN) hover(name, x, y);
@@ -47,12 +47,12 @@ export function openPlay() {
     const canvas = make("canvas", { tabIndex: 0, role: "img" });
     canvas.setAttribute("aria-label", `${title}: a forest. Arrows move the cursor, Enter learns, Delete forgets.`);
     const numbers = make("dl", { className: "numbers" });
-    const said = make("p", { className: "said" });
-    said.setAttribute("aria-live", "polite");
+    const message = make("p", { className: "message" });
+    message.setAttribute("aria-live", "polite");
     find("panels").append(make("article", { className: name === "exact" ? "panel main" : "panel", id: `panel-${name}` },
       make("header", {}, make("h2", {}, `${title} `, make("small", {}, subtitle))),
-      make("div", { className: "stage" }, canvas), numbers, said));
-    panels[name] = { numbers, said, canvas: new ForestCanvas(canvas, { code: codeOf, click: (...place) => click(name, ...place), hover: (...place) => hover(name, ...place) }) };
+      make("div", { className: "stage" }, canvas), numbers, message));
+    panels[name] = { numbers, message, canvas: new ForestCanvas(canvas, { code: codeOf, click: (...place) => click(name, ...place), hover: (...place) => hover(name, ...place) }) };
     const tab = make("button", { type: "button", value: name }, title);
     find("tabs").append(tab);
   }
@@ -75,8 +75,8 @@ export function openPlay() {
         "Last, in µs": forest.last.micros ?? "–" };
       panel.numbers.replaceChildren(...Object.entries(facts).map(([term, value]) =>
         make("div", {}, make("dt", {}, term), make("dd", {}, String(value)))));
-      const [, before, rest] = /^(Case \d)?:?(.*)$/s.exec(forest.last.said || (next.length ? "Click, or play the stream." : "Click to learn the first example."));
-      panel.said.replaceChildren(...(before ? [make("b", {}, before), ` ${rest.trim()[0].toUpperCase()}${rest.trim().slice(1)}`] : [rest]));
+      const [, before, rest] = /^(Case \d)?:?(.*)$/s.exec(forest.last.message || (next.length ? "Click, or play the stream." : "Click to learn the first example."));
+      panel.message.replaceChildren(...(before ? [make("b", {}, before), ` ${rest.trim()[0].toUpperCase()}${rest.trim().slice(1)}`] : [rest]));
     }
     find("progress").value = next.length ? next.played / next.length : 0;
     find("step").disabled = find("run").disabled = next.played >= next.length;

@@ -38,9 +38,9 @@ export function openStore(first) {
   const ask = async (path, body) => {
     try {
       await call(path, body);
-      find("said").textContent = "";
+      find("message").textContent = "";
     } catch (error) {
-      find("said").textContent = error.message;
+      find("message").textContent = error.message;
     }
   };
   const canEdit = () => find("edit").checked;
@@ -48,12 +48,12 @@ export function openStore(first) {
     code: codeOf,
     click: (x, y, key) => {
       if (!canEdit()) {
-        find("said").textContent = "To learn and forget by clicks, tick the box first.";
+        find("message").textContent = "To learn and forget by clicks, tick the box first.";
         hover(x, y);
       }
       else if (key !== null) ask("/v1/forget", { keys: [key] });
       else if (canvas.data?.is_plain && String(typed(chosen())) === chosen()) ask("/v1/learn", { rows: [[x, y]], labels: [typed(chosen())] });
-      else find("said").textContent = "A point of this plane is no whole example: examples of this store come by the API.";
+      else find("message").textContent = "A point of this plane is no whole example: examples of this store come by the API.";
     },
     hover: (x, y) => hover(x, y),
   });
