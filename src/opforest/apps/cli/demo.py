@@ -18,6 +18,6 @@ def demo(
     from opforest.apps.cli.errors import say_errors
 
     with say_errors():
-        from opforest.apps.demo import main
+        from opforest.apps.demo import run
 
-        main(["--out", str(out)])
+        run(out)
