@@ -45,7 +45,7 @@ def show_live() -> Iterator[Callable[["Progress"], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    from opforest.apps.reproduce.command import show_left
+    from opforest.apps.reproduce.command import format_time_left
 
     columns = (
         BarColumn(30),
@@ -59,7 +59,7 @@ def show_live() -> Iterator[Callable[["Progress"], None]]:
         def show(progress: "Progress") -> None:
             if progress.note:
                 bar.console.print(progress.note, markup=False, highlight=False)
-            said = ", ".join(progress.running) + show_left(progress)
+            said = ", ".join(progress.running) + format_time_left(progress)
             bar.update(task, completed=progress.done, total=progress.total, description=said)
 
         yield show
