@@ -42,7 +42,7 @@ What to try next:
   opforest train table.csv m.opforest --scale standard
                                   your own data ([cli]); then opforest predict
   opforest.river.OPFClassifier    streams, with a window for drift ([river])
-  opforest.Learner("model.db")    a model on disk that survives kill -9
+  opforest.Learner("model.db")    on disk: survives kill -9, forgets for good
   https://opforest.readthedocs.io
 Names in brackets are extras: pip install "opforest[serve,cli,river]"."""
 
@@ -151,19 +151,15 @@ def _time(method: Callable[..., Result], *args: Any) -> tuple[float, Result]:
 
 
 def _format_heading() -> str:
-    width = 7 * len(METHODS)
-    names = "".join(f"{name:>7}" for name in METHODS)
-    times = f"milliseconds to learn {INCREMENT} more"
-    return (
-        f"{'':7}{'accuracy, %':>{width}}{'':2}{times:>{width}}\n"
-        f"{'known':>7}{names}{'':2}{names}\n{'-' * (9 + 2 * width)}"
-    )
+    width, names = 7 * len(METHODS), "".join(f"{name:>7}" for name in METHODS)
+    titles = f"{'accuracy, %':>{7 + width}}  {f'milliseconds to learn {INCREMENT} more':>{width}}"
+    return f"{titles}\n{'known':>7}{names}  {names}\n{'-' * (9 + 2 * width)}"
 
 
 def _format_row(measured: Measurements) -> str:
     accuracy = "".join(f"{100 * measured.accuracy[name][-1]:7.2f}" for name in METHODS)
     time = "".join(f"{1000 * measured.seconds[name][-1]:7.2f}" for name in METHODS)
-    return f"{measured.known[-1]:7,}{accuracy}{'':2}{time}"
+    return f"{measured.known[-1]:7,}{accuracy}  {time}"
 
 
 def _summarize(measured: Measurements) -> str:

@@ -13,8 +13,8 @@ from opforest.apps.reproduce import run
 from opforest.apps.reproduce.figures import _space_out
 from opforest.apps.reproduce.report import write_report
 from opforest.apps.reproduce.summary import (
-    Figure,
     Results,
+    Statistic,
     _is_outside,
     compare,
     make_cells,
@@ -32,7 +32,7 @@ class TestReport:
     def test_the_published_table_is_whole(self):
         published = read_published()
         assert len(published) == len(PUBLISHED) * 3 * 6
-        assert published["NTL", "opfi", "50 %"] == Figure(72.2, 0.9)
+        assert published["NTL", "opfi", "50 %"] == Statistic(72.2, 0.9)
 
     def test_the_published_table_is_the_papers(self):
         names = {"Incremental": "opfi", "Original": "original", "DIFT": "dift"}
@@ -55,7 +55,7 @@ class TestReport:
         ],
     )
     def test_marks(self, ours, theirs, marked):
-        assert _is_outside(Figure(*ours), Figure(*theirs)) is marked
+        assert _is_outside(Statistic(*ours), Statistic(*theirs)) is marked
 
     def test_cells_are_means_of_the_runs(self, finished):
         _, raw = finished

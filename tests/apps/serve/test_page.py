@@ -259,10 +259,10 @@ def test_a_token_is_asked_for_until_it_is_known(browser, store):
     tokens = Tokens("r" * 20, "w" * 20)
     with running(store, tokens=tokens) as port, Page(browser, port) as page:
         page.wait_for_selector("#token[open]")
-        assert page.inner_text("#token h2") == "A token is needed"
+        assert page.inner_text("#token h2") == "A token is required"
         page.fill("#token-text", "wrong")
         page.click("#token button")
-        wait(page, "document.querySelector('#token h2').textContent.includes('not known')")
+        wait(page, "document.querySelector('#token h2').textContent.includes('unknown')")
         assert page.input_value("#token-text") == ""
         page.fill("#token-text", "r" * 20)
         page.click("#token button")
@@ -380,5 +380,5 @@ def test_a_store_that_prepares_rows_is_shown_without_labels(browser, tmp_path):
         assert "no label" in page.inner_text("#last")
         page.check("#edit")
         page.locator("#forest").click(position={"x": 5, "y": 5})
-        assert "come by the API" in page.inner_text("#message")
+        assert "through the API" in page.inner_text("#message")
         assert len(learner) == 3

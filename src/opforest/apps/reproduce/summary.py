@@ -22,14 +22,14 @@ TOLERANCE = 2.0
 LARGE = 0.1
 
 
-class Figure(NamedTuple):
+class Statistic(NamedTuple):
     """A mean and a standard deviation, in percent."""
 
     mean: float
     std: float
 
     def __str__(self) -> str:
-        """Return the figure in the format of the paper."""
+        """Return the format of the paper."""
         return f"{self.mean:.1f} ± {self.std:.1f}"
 
 
@@ -40,8 +40,8 @@ class Cell(NamedTuple):
     method: str
     column: str
     increment: int
-    ours: Figure
-    published: Figure | None
+    ours: Statistic
+    published: Statistic | None
     is_marked: bool
 
 
@@ -93,14 +93,9 @@ class Results:
         return np.asarray(100 * counts / self.values(dataset, method, "known"))
 
 
-def table_increments(n_subsets: int) -> dict[str, int]:
-    """Return the increment that each column of Table 1 shows."""
-    return dict(zip(COLUMNS, (0, 1, 2, 3, n_subsets // 2, n_subsets - 1), strict=True))
-
-
-def summarize(values: Array) -> Figure:
+def summarize(values: Array) -> Statistic:
     """Return the mean and the standard deviation, which is 0 for a single value."""
-    return Figure(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0)
+    return Statistic(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0)
 
 
 def make_cells(results: Results) -> Iterator[Cell]:
@@ -108,8 +103,8 @@ def make_cells(results: Results) -> Iterator[Cell]:
     published = read_published()
     for dataset, about in results.datasets.items():
         for method in results.methods:
-            accuracy = results.accuracy(dataset, method)
-            for column, increment in table_increments(about["n_subsets"]).items():
+            accuracy, n = results.accuracy(dataset, method), about["n_subsets"]
+            for column, increment in zip(COLUMNS, (0, 1, 2, 3, n // 2, n - 1), strict=True):
                 ours = summarize(accuracy[:, increment])
                 theirs = published.get((dataset, method, column))
                 is_same_data = about["origin"] != "generated"
@@ -117,12 +112,12 @@ def make_cells(results: Results) -> Iterator[Cell]:
                 yield Cell(dataset, method, column, increment, ours, theirs, is_marked)
 
 
-def read_published() -> dict[tuple[str, str, str], Figure]:
+def read_published() -> dict[tuple[str, str, str], Statistic]:
     """Return the published Table 1, by data set, method and column."""
     text = files("opforest.apps.reproduce").joinpath("table1.csv").read_text("utf-8")
     rows = csv.DictReader(text.splitlines())
     return {(row["dataset"], row["method"], row["column"]):
-            Figure(float(row["mean"]), float(row["std"])) for row in rows}  # fmt: skip
+            Statistic(float(row["mean"]), float(row["std"])) for row in rows}  # fmt: skip
 
 
 def compare(results: Results, other: str) -> Comparison:
@@ -158,7 +153,7 @@ def format_exponent(exponent: float) -> str:
     return "?" if np.isnan(exponent) else f"{round(exponent, 1) + 0:.1f}"
 
 
-def _is_outside(ours: Figure, theirs: Figure) -> bool:
+def _is_outside(ours: Statistic, theirs: Statistic) -> bool:
     # Both are compared as printed, because the published ones have one digit.
     distance = abs(round(ours.mean, 1) - theirs.mean)
     return distance > TOLERANCE * max(round(ours.std, 1), theirs.std) + 1e-9

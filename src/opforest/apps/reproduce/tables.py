@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from opforest.apps.reproduce.summary import COLUMNS, Cell, Figure
+from opforest.apps.reproduce.summary import COLUMNS, Cell, Statistic
 
 #: Names of the methods in the paper and in the report.
 NAMES = {"opfi": "Incremental", "original": "Original", "dift": "DIFT", "exact": "Exact",
@@ -74,8 +74,8 @@ def _markdown_cell(cell: Cell) -> str:
 
 
 def _latex_cell(cell: Cell) -> str:
-    def show(figure: Figure) -> str:
-        return f"{figure.mean:.1f} \\pm {figure.std:.1f}"
+    def show(statistic: Statistic) -> str:
+        return f"{statistic.mean:.1f} \\pm {statistic.std:.1f}"
 
     mark = r"^\dagger" if cell.is_marked else ""
     theirs = "" if cell.published is None else f"\\;({show(cell.published)})"

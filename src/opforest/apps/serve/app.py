@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import json
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import (
     FileResponse,
     HTMLResponse,
-    JSONResponse,
     PlainTextResponse,
     Response,
     StreamingResponse,
@@ -48,6 +48,11 @@ QUICK = 2_000_000
 PLANES = 64
 
 
+def as_json(value: dict[str, Any]) -> Response:
+    """Return an answer in ASCII, because a file name in it may not be valid Unicode."""
+    return Response(json.dumps(value, allow_nan=False), media_type="application/json")
+
+
 class Service:
     """Endpoints of a learner: queries are answered at once, changes wait in one queue."""
 
@@ -59,13 +64,14 @@ class Service:
         self._planes: dict[int, Plane] = {}
         self._plane_numbers, self._plane_lock = itertools.count(1), threading.Lock()
 
-    async def change(self, do: Callable[[], Any]) -> Any:
+    async def change(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Call a function in the writer thread, after all changes before it."""
         if self.waiting >= self.limits.waiting:
             raise ProblemError(503, f"{self.waiting} changes are waiting. Try again later.")
         self.waiting += 1
         try:
             # A change is made even if its client disconnects.
+            do = partial(call, *arguments, **options)
             loop = asyncio.get_running_loop()
             return await asyncio.shield(loop.run_in_executor(self._writer, do))
         finally:
@@ -88,14 +94,8 @@ class Service:
 
     def _publish(self, kind: str, change: Change) -> Response:
         """Send a change to all listeners, and return the answer to its client."""
-        counts = {
-            "learned": change.learned,
-            "unchanged": change.unchanged,
-            "replaced": change.replaced,
-            "forgotten": change.forgotten,
-            "labeled": change.labeled,
-            "examples": len(self.learner),
-        }
+        names = ("learned", "unchanged", "replaced", "forgotten", "labeled")
+        counts = {name: getattr(change, name) for name in names} | {"examples": len(self.learner)}
         report = {name: value for name, value in vars(change.report).items() if value}
         if change.forgotten:
             self.broker.forget(change.keys)
@@ -103,7 +103,7 @@ class Service:
             keys = [] if change.forgotten else list(change.keys[:3])
             self.broker.publish(kind, {**counts, "keys": keys, "report": report,
                                        "micros": round(1e6 * change.seconds)})  # fmt: skip
-        return JSONResponse({**counts, "keys": list(change.keys), "report": report})
+        return as_json({**counts, "keys": list(change.keys), "report": report})
 
     async def learn(self, body: bodies.Learn) -> Response:
         """Learn examples; they are on disk when the answer arrives."""
@@ -113,37 +113,35 @@ class Service:
         names = known.feature_names
         if known.n_features is None and body.rows and isinstance(body.rows[0], dict):
             names = tuple(body.rows[0])
+        replace = bool(body.replace)
         change = await self.change(
-            lambda: self.learner.learn_named(
-                table, body.labels, body.keys, bool(body.replace), names
-            )
+            self.learner.learn_named, table, body.labels, body.keys, replace, names
         )
         return self._publish("learn", change)
 
     async def forget(self, body: bodies.Forget) -> Response:
         """Forget examples by their keys, in the model and in all files."""
-        missing_ok = bool(body.missing_ok)
-        change = await self.change(lambda: self.learner.forget(body.keys, missing_ok=missing_ok))
+        change = await self.change(self.learner.forget, body.keys, missing_ok=bool(body.missing_ok))
         return self._publish("forget", change)
 
     async def correct(self, body: bodies.Correct) -> Response:
         """Change the label of an example."""
-        change = await self.change(lambda: self.learner.correct(body.key, body.label))
+        change = await self.change(self.learner.correct, body.key, body.label)
         return self._publish("correct", change)
 
     async def predict(self, body: bodies.Predict) -> Response:
-        """Predict the label of each row and, if ``proba`` is true, the class probabilities."""
+        """Predict the label of each row and, if proba is true, the class probabilities."""
         table = await self._read_rows(body.rows)
         if not table:
-            return JSONResponse({"labels": []})
+            return as_json({"labels": []})
 
         def ask() -> Response:
             if not body.proba:
-                return JSONResponse({"labels": self.learner.predict(table).tolist()})
+                return as_json({"labels": self.learner.predict(table).tolist()})
             memory, found = self.learner._queries(table)
             labels, classes, probabilities = memory.predict_proba(found)
-            return JSONResponse({"labels": labels.tolist(), "classes": classes.tolist(),
-                                 "probabilities": probabilities.tolist()})  # fmt: skip
+            return as_json({"labels": labels.tolist(), "classes": classes.tolist(),
+                            "probabilities": probabilities.tolist()})  # fmt: skip
 
         n_cells = sum(map(len, table))
         is_quick = not body.proba and n_cells <= MANY_CELLS and n_cells * len(self.learner) <= QUICK
@@ -152,13 +150,13 @@ class Service:
     async def explain(self, body: bodies.Explain) -> Response:
         """Explain the label of a row by its path in the forest and its nearest rival."""
         (row,) = await self._read_rows([body.row])
-        return JSONResponse(describe_path(await asyncio.to_thread(self.learner.explain, row)))
+        return as_json(describe_path(await asyncio.to_thread(self.learner.explain, row)))
 
     def stats(self) -> Response:
         """Return facts about the store."""
         stats, last = self.learner.stats(), self.learner._store.last(8)
         labels = label_array([row.y for row in last], stats["labels"]).tolist()
-        return JSONResponse({
+        return as_json({
             **stats,
             "version": __version__,
             "waiting": self.waiting,
@@ -172,11 +170,11 @@ class Service:
         })  # fmt: skip
 
     def forest(self, plane: int | None = None) -> Response:
-        """Return the forest projected onto a plane, which is a new one if ``plane`` is unknown."""
+        """Return the forest projected onto a plane: a known one by its number, or a new one."""
         memory = self.learner._fresh()
         model = memory.model
         if not memory.can_predict:
-            return JSONResponse({"examples": 0, "points": [], "plane": None})
+            return as_json({"examples": 0, "points": [], "plane": None})
         found = None if plane is None else self._planes.get(plane)
         if found is None:
             points = model.forest_.points
@@ -192,12 +190,11 @@ class Service:
         keys = [names.get(id) for id in ids]
         metric, known = model.forest_.metric, self.learner.settings
         is_plain = found.is_all and known.preparation is None and metric.keeps_points
-        return JSONResponse({**drawn, "keys": keys, "plane": plane,
-                             "is_projected": not found.is_all,
-                             "is_plain": is_plain and known.n_features == 2})  # fmt: skip
+        return as_json({**drawn, "keys": keys, "plane": plane, "is_projected": not found.is_all,
+                        "is_plain": is_plain and known.n_features == 2})  # fmt: skip
 
     def path(self, plane: int, x: float, y: float) -> Response:
-        """Explain a point of a plane that ``/v1/forest`` returned."""
+        """Explain a point of a plane that /v1/forest returned."""
         memory = self.learner._fresh()
         found = self._planes.get(plane)
         if found is None or not memory.can_predict:
@@ -213,7 +210,7 @@ class Service:
         answer = describe_path(path)
         for step in answer["steps"][:-1]:
             step["at"] = found.project(rows[step["id"]].astype(float)).tolist()
-        return JSONResponse(answer)
+        return as_json(answer)
 
     async def events(self) -> Response:
         """Stream changes as server-sent events."""
@@ -222,8 +219,8 @@ class Service:
         return StreamingResponse(self.broker.listen(), media_type="text/event-stream")
 
     async def health(self) -> Response:
-        """Return that the service is up."""
-        return JSONResponse({"status": "ok", "version": __version__})
+        """Report that the service is up."""
+        return as_json({"status": "ok", "version": __version__})
 
     def metrics(self) -> Response:
         """Return numbers for Prometheus."""
@@ -251,7 +248,7 @@ class PlayService:
 
     async def state(self) -> Response:
         """Return what the page draws."""
-        return JSONResponse(await self.change(self.play.state))
+        return as_json(await self.change(self.play.state))
 
     async def start(self, body: bodies.PlayStart) -> Response:
         """Start a stream."""
@@ -271,14 +268,14 @@ class PlayService:
 
     async def explain(self, body: bodies.PlayPoint) -> Response:
         """Explain the point under the cursor."""
-        return JSONResponse(await self.change(partial(self.play.explain, body.x)))
+        return as_json(await self.change(self.play.explain, body.x))
 
     async def _apply(self, action: Callable[..., None], *arguments: Any) -> Response:
         def apply() -> dict[str, Any]:
             action(*arguments)
             return self.play.state()
 
-        return JSONResponse(await self.change(apply))
+        return as_json(await self.change(apply))
 
 
 def make_app(
@@ -306,14 +303,6 @@ def make_app(
                   redoc_url=None, redirect_slashes=False,
                   description=openapi.DESCRIPTION)  # fmt: skip
     app.state.service = service
-    app.include_router(make_router("GET", {
-        "/v1/stats": service.stats, "/v1/forest": service.forest,
-        "/v1/forest/path": service.path, "/v1/events": service.events,
-        "/health": service.health, "/metrics": service.metrics,
-    }))  # fmt: skip
-    app.include_router(
-        make_router("POST", {"/v1/predict": service.predict, "/v1/explain": service.explain})
-    )
     if play:
         _include_play(app, PlayService(service))
     else:
@@ -321,7 +310,17 @@ def make_app(
             "/v1/learn": service.learn, "/v1/forget": service.forget,
             "/v1/correct": service.correct,
         }))  # fmt: skip
-    app.include_router(pages)
+    app.include_router(
+        make_router("POST", {"/v1/predict": service.predict, "/v1/explain": service.explain})
+    )
+    app.include_router(make_router("GET", {
+        "/v1/stats": service.stats, "/v1/forest": service.forest,
+        "/v1/forest/path": service.path, "/v1/events": service.events,
+        "/health": service.health, "/metrics": service.metrics,
+    }))  # fmt: skip
+    app.add_route("/docs", show_docs)
+    app.add_route("/", lambda _: FileResponse(STATIC / "index.html"))
+    app.add_route("/favicon.svg", lambda _: FileResponse(STATIC / "icon.svg"))
     app.mount("/static", StaticFiles(directory=STATIC), "static")
     for kind in (HTTPException, RequestValidationError, ValueError, MemoryError):
         app.add_exception_handler(kind, on_error)
@@ -339,7 +338,7 @@ async def on_bug(request: Request, error: Exception) -> Response:
 
 
 def make_router(method: str, endpoints: dict[str, Callable[..., Any]]) -> APIRouter:
-    """Return routes by their paths; requests by POST have a body."""
+    """Return the routes of endpoints by path; requests by POST have a body."""
     router = APIRouter(route_class=BodyRoute if method == "POST" else APIRoute)
     for path, endpoint in endpoints.items():
         errors = openapi.describe_errors(path, method)
@@ -357,22 +356,6 @@ def _include_play(app: FastAPI, service: PlayService) -> None:
     app.include_router(make_router("POST", posts), include_in_schema=False)
 
 
-pages = APIRouter(include_in_schema=False)
-
-
-@pages.get("/docs")
 async def show_docs(request: Request) -> Response:
     """Return the API description as a page."""
     return HTMLResponse(openapi.render_page(request.app.openapi(), str(request.base_url)))
-
-
-@pages.get("/")
-async def show_page() -> Response:
-    """Return the page of the store."""
-    return FileResponse(STATIC / "index.html")
-
-
-@pages.get("/favicon.svg")
-async def show_icon() -> Response:
-    """Return the icon."""
-    return FileResponse(STATIC / "icon.svg")

@@ -1,7 +1,6 @@
 """Three forests that learn one stream, for ``opforest play``: OPFI, exact and DIFT."""
 
 from collections.abc import Callable
-from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -9,13 +8,7 @@ import numpy as np
 import sklearn.datasets
 
 from opforest.apps.serve.view import Plane, bounds_of, draw_forest
-from opforest.datasets import (
-    make_base,
-    make_circle_vs_gaussian,
-    make_cone_torus,
-    make_lithuanian,
-    make_saturn,
-)
+from opforest.datasets import synthetic
 from opforest.estimators.classifier import OPFClassifier
 from opforest.forest.explanation import Explanation
 from opforest.learner import Learner, RowError
@@ -50,22 +43,16 @@ def make_nothing(n: int, random_state: int) -> Data:
     return np.empty((0, 2)), np.empty(0, int)
 
 
-#: Streams: name in the API, title, generator.
+#: Streams: name in the API, title, generator. The first three are to begin with.
 SETS: dict[str, tuple[str, Callable[..., Data]]] = {
     "moons": ("Two moons", make_moons),
     "drift": ("Drift, with a window", make_drift),
     "empty": ("Draw it yourself", make_nothing),
-    "base1": ("Base1", make_base),
-    "lithuanian": ("Lithuanian", make_lithuanian),
-    "circle": ("Circle vs Gaussian", make_circle_vs_gaussian),
-    "cone": ("Cone-Torus", make_cone_torus),
-    "saturn": ("Saturn", make_saturn),
-}
-
-#: Groups of streams on the page.
-GROUPS = {
-    "To begin with": ("moons", "drift", "empty"),
-    "From the paper": ("base1", "lithuanian", "circle", "cone", "saturn"),
+    "base1": ("Base1", synthetic.make_base),
+    "lithuanian": ("Lithuanian", synthetic.make_lithuanian),
+    "circle": ("Circle vs Gaussian", synthetic.make_circle_vs_gaussian),
+    "cone": ("Cone-Torus", synthetic.make_cone_torus),
+    "saturn": ("Saturn", synthetic.make_saturn),
 }
 
 #: Descriptions of the cases of OPFI, by the field of an ``UpdateReport`` that counts them.
@@ -108,8 +95,9 @@ class PlayForest:
 
     def forget(self, key: str) -> None:
         """Forget an example, if it is in the forest."""
-        if self.rows.pop(key, None) is not None:
+        if key in self.rows:
             self.last = {**self._forget(key), "key": None}
+            del self.rows[key]
 
     def _learn(self, keys: list[str], X: Array, y: Array) -> tuple[float, str]:
         """Learn examples; return the time it took and a message for the page."""
@@ -119,17 +107,17 @@ class PlayForest:
         if self.update == "dift":
             return seconds, "It becomes a prototype, as every new example does."
         report = vars(self.model.update_report_)
-        return seconds, next(
-            (text for case, text in CASES.items() if report[case]), "The first one."
-        )
+        messages = [text for case, text in CASES.items() if report[case]]
+        return seconds, messages[0] if messages else "The first example."
 
     def _forget(self, key: str) -> dict[str, Any]:
         """Remove an example from the model; return a message for the page."""
         self.model = OPFClassifier(update=self.update)
-        n = len(self.rows)
-        for begin, end in pairwise([0, *range(min(BEGIN, n), n), n] if n else []):
-            X, y = zip(*list(self.rows.values())[begin:end], strict=True)
-            self.model.partial_fit(np.array(X), y)
+        others = [row for other, row in self.rows.items() if other != key]
+        for batch in (others[:BEGIN], *([row] for row in others[BEGIN:])):
+            if batch:
+                X, y = zip(*batch, strict=True)
+                self.model.partial_fit(np.array(X), y)
         return {"message": "It cannot forget, so it learned all others again."}
 
 
@@ -169,7 +157,7 @@ class Play:
         self.forests = {"opfi": PlayForest("opfi"), "exact": self.exact, "dift": PlayForest("dift")}
         self.number = 0
         self.start("moons", 0)
-        self.step(1)  # compiles everything before the page is opened
+        self.step(1)  # so that everything is compiled before the page is opened
         self.forget(next(iter(self.exact.rows)))
         self.explain([0.0, 0.0])
         self.start("moons", 0)
@@ -229,10 +217,10 @@ class Play:
 
     def state(self) -> dict[str, Any]:
         """Return everything that the page draws."""
+        titles = [(name, title) for name, (title, _) in SETS.items()]
         return {
             "set": self.name,
-            "sets": {group: {name: SETS[name][0] for name in names}
-                     for group, names in GROUPS.items()},
+            "sets": {"To begin with": dict(titles[:3]), "From the paper": dict(titles[3:])},
             "seed": self.seed,
             "played": self.played,
             "length": len(self.X),
@@ -267,13 +255,10 @@ def _explain(forest: PlayForest, point: Array) -> dict[str, Any] | None:
 
 def describe_path(path: Explanation) -> dict[str, Any]:
     """Return a path as JSON values; the last step is the example itself, without an id."""
+    names = ("id", "key", "label", "distance", "cost")
     return {
         "label": path.label,
         "cost": path.cost,
         "rival": None if path.rival is None else describe_path(path.rival),
-        "steps": [
-            {"id": step.id, "key": step.key, "label": step.label,
-             "distance": step.distance, "cost": step.cost}
-            for step in path.steps
-        ],
-    }  # fmt: skip
+        "steps": [{name: getattr(step, name) for name in names} for step in path.steps],
+    }

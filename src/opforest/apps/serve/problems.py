@@ -28,6 +28,10 @@ TITLES = {
     507: "The store cannot be written",
 }
 
+#: Headers by status; StaticFiles does not name the methods that it allows.
+HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 405: {"Allow": "GET, HEAD"},
+           503: {"Retry-After": "1"}}  # fmt: skip
+
 #: Errors of the learner; a subclass comes before its base class.
 STATUS = {UnknownKeyError: 404, KeyConflictError: 409, StoreError: 507, ValueError: 422}
 
@@ -46,10 +50,7 @@ class ProblemError(HTTPException):
         status = self.status_code
         body = {"type": "about:blank", "title": TITLES.get(status, "Error"), "status": status,
                 "detail": self.detail, **self.members}  # fmt: skip
-        # StaticFiles does not name the methods that it allows.
-        more = {401: ("WWW-Authenticate", "Bearer"), 405: ("Allow", "GET, HEAD"),
-                503: ("Retry-After", "1")}  # fmt: skip
-        headers = dict([more[status]] if status in more else []) | dict(self.headers or {})
+        headers = {**HEADERS.get(status, {}), **(self.headers or {})}
         return Response(json.dumps(body), status, headers, "application/problem+json")
 
 
@@ -78,12 +79,14 @@ def describe_validation(error: RequestValidationError) -> str:
     first, *others = error.errors()
     name = str(first["loc"][1])
     if first["type"] == "missing":
-        return f"{name!r} is missing."
+        return f"{name!r} is required."
     if first["type"] == "extra_forbidden":
-        return f"there is no member {name!r:.50}."
+        return f"unknown member {name!r:.50}; /docs lists the members."
     # A value that may have several types has one error for each of them.
     found = [first, *(other for other in others if other["loc"][1] == name)]
-    wanted = " or ".join(one["msg"].removeprefix("Input should be ") for one in found)
+    wanted = " or ".join(
+        one["msg"].removeprefix("Input should be ").partition(",")[0] for one in found
+    )
     given = first["input"]
     kinds: dict[type, str] = {list: "a list", dict: "an object"}
     got = kinds.get(type(given)) or json.dumps(given)

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from opforest.apps.serve.limits import Limits
 from opforest.apps.serve.problems import ProblemError, as_problem
+from opforest.learner import RowError
 from opforest.persistence.container import refuse_constant
 
 NUMBERS = {int, float}
@@ -142,32 +143,30 @@ def read_table(
         if type(row) is dict:
             row = _in_order(row, names, i)
         elif type(row) is not list:
-            raise ProblemError(422, f"row {i} must be a list or an object of numbers.", row=i)
+            raise RowError(f"row {i} must be a list or an object of numbers.", i)
         if not {*map(type, row)} <= types:
             k = next(k for k, value in enumerate(row) if type(value) not in types)
             column = k if names is None or k >= len(names) else names[k]
             wanted = "a number or text" if has_cells else "a number"
             got = {type(None): "null", bool: "a boolean", str: "text", list: "a list"}
-            raise ProblemError(
-                422, f"row {i}, column {column!r} must be {wanted}, got "
-                f"{got.get(type(row[k]), 'an object')}.", row=i, column=column,
+            raise RowError(
+                f"row {i}, column {column!r} must be {wanted}, got "
+                f"{got.get(type(row[k]), 'an object')}.", i, column,
             )  # fmt: skip
         width = len(row) if width is None else width
         if len(row) != width:
-            raise ProblemError(422, f"row {i} must have {width} features, got {len(row)}.", row=i)
+            raise RowError(f"row {i} must have {width} features, got {len(row)}.", i)
         table.append(row)
     return table
 
 
 def _in_order(row: dict[str, Any], names: tuple[str, ...] | None, i: int) -> list[Any]:
     if names is None:
-        raise ProblemError(422, f"row {i} must be a list: the features have no names.", row=i)
+        raise RowError(f"row {i} must be a list: the features have no names.", i)
     for name in names:
         if name not in row:
-            raise ProblemError(422, f"row {i} has no feature {name!r}.", row=i, column=name)
+            raise RowError(f"row {i} has no feature {name!r}.", i, name)
     if len(row) > len(names):
         extra = next(name for name in row if name not in names)
-        raise ProblemError(
-            422, f"row {i}: there is no feature {extra!r:.50}.", row=i, column=extra[:50]
-        )
+        raise RowError(f"row {i}: there is no feature {extra!r:.50}.", i, extra[:50])
     return [row[name] for name in names]

@@ -1,15 +1,15 @@
 // Three forests on one stream.
 
-import { call, latest, waitForReturn } from "./api.js";
+import { call, latest, onReconnect } from "./api.js";
 import { ForestCanvas } from "./draw.js";
-import { chooser, EXPLAIN, make, tell } from "./parts.js";
+import { chooser, EXPLAIN, make, showPath } from "./parts.js";
 
 const FORESTS = {
   opfi: ["OPFI", "the algorithm of Ponti & Riva"],
-  exact: ["Exact", "what refitting gives"],
-  dift: ["DIFT", "the baseline: all are prototypes"],
+  exact: ["Exact", "equal to the refitted forest"],
+  dift: ["DIFT", "the baseline: every new example is a prototype"],
 };
-const HOVER = "Point at a forest, and the path that explains the point appears here, step by step.";
+const HOVER = "Point at a forest to see the path that explains the point.";
 const codeOf = (label) => Math.max(0, Number(label) - 1);
 const find = (id) => document.getElementById(id);
 
@@ -17,12 +17,12 @@ export function openPlay() {
   const panels = {};
   let state = null, timer = null, queue = Promise.resolve(), pending = 0, chosen = () => 1;
 
-  const ask = (path, body) => { // no click is lost: they wait for each other
+  const ask = (path, body) => { // clicks wait for each other, so none is lost
     pending += 1;
-    queue = queue.then(() => call(`/v1/play/${path}`, body)).then(show, (error) => say(error.message)).then(() => { pending -= 1; });
+    queue = queue.then(() => call(`/v1/play/${path}`, body)).then(show, (error) => showMessage(error.message)).then(() => { pending -= 1; });
     return queue;
   };
-  const say = (text) => { for (const panel of Object.values(panels)) panel.message.textContent = text; };
+  const showMessage = (text) => { for (const panel of Object.values(panels)) panel.message.textContent = text; };
 
   function click(name, x, y, key) {
     if (chosen() === EXPLAIN) hover(name, x, y);
@@ -38,9 +38,9 @@ export function openPlay() {
     }
     await queue;
     const paths = await call("/v1/play/explain", { x: [x, y] });
-    if (pending) return; // it is of forests that are changing
+    if (pending) return; // the forests are changing
     for (const [other, panel] of Object.entries(panels)) panel.canvas.setPath(paths[other] && { ...paths[other], at: [x, y] });
-    tell(find("path"), paths[name], codeOf);
+    showPath(find("path"), paths[name], codeOf);
   });
 
   for (const [name, [title, subtitle]] of Object.entries(FORESTS)) {
@@ -113,9 +113,9 @@ export function openPlay() {
     event.preventDefault();
   });
   chosen = chooser(find("classes"), [1, 2, 3, 4, EXPLAIN], codeOf, "A click learns");
-  const renew = async () => show(await call("/v1/play"));
+  const refresh = async () => show(await call("/v1/play"));
   find("path").textContent = HOVER;
   find("play").hidden = false;
-  renew().catch(() => {});
-  waitForReturn(renew);
+  refresh().catch(() => {});
+  onReconnect(refresh);
 }
