@@ -28,7 +28,7 @@ def photograph(browser, port: int) -> None:
         client.post("/v1/play/step", {"count": 20})
     while True:  # to an example that is worth seeing
         state = client.post("/v1/play/step", {"count": 1})
-        if "Case 3" in state["forests"]["opfi"]["last"]["said"]:
+        if "Case 3" in state["forests"]["opfi"]["last"]["message"]:
             break
     page = browser.new_page(viewport={"width": WIDTH, "height": 900}, device_scale_factor=SCALE)
     page.goto(f"http://127.0.0.1:{port}/")

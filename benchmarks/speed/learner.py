@@ -26,7 +26,7 @@ BATCHING, OPENING, NOT_SLOWER = 20, 5, 1
 
 def serve_store(path: str) -> None:
     from opforest.apps.serve.app import make_app
-    from opforest.apps.serve.run import bind, make_server
+    from opforest.apps.serve.server import bind, make_server
 
     listener = bind("127.0.0.1", 0)
     learner = opforest.Learner(path)
@@ -44,7 +44,7 @@ def serve_neighbors(path: str) -> None:
     from pydantic import BaseModel
     from sklearn.neighbors import KNeighborsClassifier
 
-    from opforest.apps.serve.run import bind
+    from opforest.apps.serve.server import bind
 
     table = np.load(path)
     state = {"X": table["X"], "y": table["y"]}

@@ -47,10 +47,10 @@ if __name__ == "__main__":
     assert done.stdout.strip() == "[]"
 
 
-def test_no_folder_to_keep_it_in(monkeypatch, capsys):
+def test_no_folder_to_keep_it_in(monkeypatch):
     monkeypatch.setattr(ahead, "CACHE", False)
-    with pytest.raises(SystemExit, match="Set NUMBA_CACHE_DIR to a writable folder"):
-        ahead.main([])
+    with pytest.raises(ValueError, match="Set NUMBA_CACHE_DIR to a writable folder"):
+        ahead.run()
 
 
 def test_a_bar_on_a_terminal_and_lines_elsewhere(monkeypatch, capsys):

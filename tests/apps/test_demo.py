@@ -1,10 +1,11 @@
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from opforest.apps import demo
-from opforest.apps.demo import ARRAYS, METHODS, main
+from opforest.apps.demo import ARRAYS, METHODS
 
 image = pytest.importorskip("matplotlib.image")
 
@@ -16,10 +17,10 @@ def run(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         printed = []
         patch.chdir(folder)
-        patch.setattr(demo, "_say", printed.append)
+        patch.setattr(demo, "_print", printed.append)
         patch.setattr(demo, "INCREMENTS", 20)
         patch.setattr(demo, "TEST", 500)
-        main([])
+        demo.run(Path("opforest-demo.png"))
     return folder, "\n".join(printed).splitlines()
 
 
@@ -80,7 +81,7 @@ def test_proves_that_forgetting_equals_refitting(run):
 def test_a_proof_that_fails_says_so(monkeypatch):
     """Forgetting is broken on purpose: one example too few goes."""
     printed = []
-    monkeypatch.setattr(demo, "_say", printed.append)
+    monkeypatch.setattr(demo, "_print", printed.append)
     monkeypatch.setattr(demo, "INCREMENTS", 1)
     monkeypatch.setattr(demo, "TEST", 50)
     stream = demo.make_stream()
@@ -95,11 +96,9 @@ def test_a_proof_that_fails_says_so(monkeypatch):
 
 def test_says_at_once_that_out_is_no_file(tmp_path, capsys):
     for out in (tmp_path, tmp_path / "no folder" / "picture.png"):
-        with pytest.raises(SystemExit):
-            main(["--out", str(out)])
-        captured = capsys.readouterr()
-        assert "--out must be a file in a folder that exists" in captured.err
-        assert captured.out == ""
+        with pytest.raises(ValueError, match="--out must be a file in a folder that exists"):
+            demo.run(out)
+        assert capsys.readouterr().out == ""
 
 
 def test_terminals_without_arrows_get_question_marks(monkeypatch):
@@ -107,5 +106,5 @@ def test_terminals_without_arrows_get_question_marks(monkeypatch):
 
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr("sys.stdout", stream)
-    demo._say("a → b")
+    demo._print("a → b")
     assert stream.buffer.getvalue() == b"a ? b\n"

@@ -6,7 +6,7 @@ import threading
 from contextlib import contextmanager
 
 from opforest.apps.serve.app import make_app
-from opforest.apps.serve.run import bind, make_server
+from opforest.apps.serve.server import bind, make_server
 
 
 @contextmanager
@@ -20,7 +20,7 @@ def running(learner, port=0, **more):
     try:
         yield port
     finally:
-        server.config.app.state.service.hub.close()
+        server.config.app.state.service.broker.close()
         server.should_exit = True
         thread.join(120)
         listener.close()

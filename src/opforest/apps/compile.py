@@ -1,11 +1,11 @@
-"""Compile everything in advance: ``python -m opforest.apps.compile``, or ``opforest compile``."""
+"""Compile everything in advance: ``opforest compile`` or ``python -m opforest.apps.compile``."""
 
-import argparse
 import os
 import sys
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import product
 from multiprocessing import get_context
 from typing import Any
 
@@ -16,7 +16,7 @@ from opforest.core.conquest.scan import rank
 from opforest.core.jit import CACHE
 from opforest.core.metrics.registry import resolve
 from opforest.core.mst.bipartite import span_bipartite
-from opforest.core.mst.kruskal import list_edges, merge_forests
+from opforest.core.mst.kruskal import edges_of, merge_forests
 from opforest.core.mst.matmul import span_by_matmul
 from opforest.core.mst.prim import span
 from opforest.core.select.mst import FEW
@@ -25,28 +25,28 @@ from opforest.estimators.clustering import OPFClustering
 from opforest.estimators.model_selection import prune
 from opforest.estimators.semi_supervised import OPFSemiSupervised
 
-#: One name for each kernel that measures.
+#: One name for each kernel that measures distances.
 METRICS = (
     "euclidean", "manhattan", "chebyshev", "minkowski", "hamming", "canberra", "chi_squared",
     "braycurtis", "precomputed",
 )  # fmt: skip
 
-#: Those for which semi-supervised forests are compiled, too.
+#: Metrics for which semi-supervised forests are compiled.
 SEMI_SUPERVISED = ("euclidean", "manhattan", "precomputed")
 
 PRECISIONS = ("float64", "float32")
 
-#: Characters of a bar.
-WIDTH = 30
-
 #: A metric, and the precision of the examples.
 Job = tuple[str, str]
 
-JOBS: tuple[Job, ...] = tuple((metric, dtype) for metric in METRICS for dtype in PRECISIONS)
+JOBS: tuple[Job, ...] = tuple(product(METRICS, PRECISIONS))
+
+#: Width of the progress bar in characters.
+WIDTH = 30
 
 
 def exercise(job: Job) -> Job:
-    """Use everything that is compiled, with a few examples."""
+    """Call everything that is compiled, with a few examples."""
     metric, dtype = job
     rng = np.random.default_rng(0)
     X, y = rng.integers(1, 9, (40, 3)).astype(dtype), np.arange(40) % 3
@@ -65,14 +65,13 @@ def exercise(job: Job) -> Job:
         clusters.fit(X).predict(X)
         if metric in SEMI_SUPERVISED:
             given = np.where(np.arange(len(X)) % 4 == 0, y, -1)
-            model = OPFSemiSupervised(metric, algorithm=algorithm)
-            _use(model, X, given, new).label(1, 0)
+            _use(OPFSemiSupervised(metric, algorithm=algorithm), X, given, new).label(1, 0)
     if metric == "precomputed":
         OPFClustering(3, merge_by="area", threshold=0.1, metric=metric).fit(X)
         return job
     kernel = resolve(metric, params).kernel
     prune(OPFClassifier(metric, metric_params=params).fit(X, y), new, y[:2])
-    merge_forests([list_edges(span_bipartite(X, 20, kernel), np.arange(len(X)))])
+    merge_forests([edges_of(span_bipartite(X, 20, kernel), np.arange(len(X)))])
     if metric == "euclidean":
         _use_matmul(X, kernel)
     if len(algorithms) > 1:
@@ -82,7 +81,7 @@ def exercise(job: Job) -> Job:
 
 
 def _use(model: OPFClassifier, X: Any, y: Any, new: Any) -> Any:
-    """Train, ask, learn and forget; return the model."""
+    """Call all methods of a model, and return it."""
     model.fit(X, y)
     model.predict(X)
     model.predict_proba(X)
@@ -93,7 +92,7 @@ def _use(model: OPFClassifier, X: Any, y: Any, new: Any) -> Any:
 
 
 def _use_matmul(X: Any, kernel: Any) -> None:
-    """Use the matrix products, which otherwise need many features."""
+    """Call the functions that estimators choose only for many features."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         span_by_matmul(X, kernel)
@@ -102,13 +101,12 @@ def _use_matmul(X: Any, kernel: Any) -> None:
 
 
 def compile_all(n_jobs: int | None = None, jobs: tuple[Job, ...] = JOBS) -> Iterator[Job]:
-    """Compile in parallel processes, and yield each job that is done.
+    """Compile in parallel processes, and yield each finished job.
 
     Processes that compile the same function at the same time may overwrite each other's entries in
-    the cache. So this process repeats all jobs at the end, which takes seconds.
+    the cache, so this process repeats all jobs at the end, which takes seconds.
     """
-    n_jobs = n_jobs or os.cpu_count() or 1
-    with ProcessPoolExecutor(n_jobs, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(n_jobs or os.cpu_count(), get_context("spawn")) as pool:
         for done in as_completed([pool.submit(exercise, job) for job in jobs]):
             yield done.result()
     for job in jobs:
@@ -116,36 +114,28 @@ def compile_all(n_jobs: int | None = None, jobs: tuple[Job, ...] = JOBS) -> Iter
 
 
 def run(n_jobs: int | None = None) -> None:
-    """Compile everything, with a bar on a terminal, and otherwise with a line for each job."""
+    """Compile everything, with a progress bar on a terminal and lines elsewhere."""
     if not CACHE:
         raise ValueError(
             "there is no folder for compiled code, or OPFOREST_CACHE is 0. Set "
             "NUMBA_CACHE_DIR to a writable folder."
         )
-    _draw(0, "beginning")
+    _show(0, "beginning")
     for done, (metric, dtype) in enumerate(compile_all(n_jobs), 1):
-        _draw(done, f"{metric}, {dtype}")
-    _draw(len(JOBS), "done")
+        _show(done, f"{metric}, {dtype}")
+    _show(len(JOBS), "done")
     sys.stderr.write("\n")
 
 
-def _draw(done: int, what: str) -> None:
-    full = WIDTH * done // len(JOBS)
-    bar = f"[{'=' * full}{' ' * (WIDTH - full)}] {done}/{len(JOBS)}  {what:<24}"
+def _show(done: int, text: str) -> None:
+    bar = "=" * (WIDTH * done // len(JOBS))
     begin, end = ("\r", "") if sys.stderr.isatty() else ("", "\n")
-    sys.stderr.write(f"{begin}compiling {bar}{end}")
+    sys.stderr.write(f"{begin}compiling [{bar:{WIDTH}}] {done}/{len(JOBS)}  {text:<24}{end}")
     sys.stderr.flush()
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run ``python -m opforest.apps.compile``."""
-    parser = argparse.ArgumentParser("python -m opforest.apps.compile", description=__doc__)
-    parser.add_argument("--jobs", type=int, help="processes at a time (one for each core)")
+if __name__ == "__main__":
     try:
-        run(parser.parse_args(arguments).jobs)
+        run()
     except ValueError as error:
         sys.exit(f"opforest compile: {error}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,14 +1,14 @@
-"""The demo: ``python -m opforest.apps.demo`` learns a stream, explains, and forgets."""
+"""The demo: ``opforest demo`` or ``python -m opforest.apps.demo``."""
 
-import argparse
 import hashlib
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,23 +23,18 @@ from opforest.display.forest import ForestDisplay
 Array = npt.NDArray[Any]
 Result = TypeVar("Result")
 
-#: How many examples are known at first, and how many come in each increment.
-FIRST, INCREMENT = 300, 100
-
-INCREMENTS = 60
+FIRST, INCREMENT, INCREMENTS = 300, 100, 60
 ROWS = 10  #: of the table that is printed
-TEST = 2000
+TEST = 2000  #: examples to test on
+FORGOTTEN = 50  #: examples that are forgotten in the end
 
-#: How many examples are forgotten in the end.
-FORGOTTEN = 50
-
-#: What is compared, in the order of the table.
-METHODS = ("OPFI", "exact", "DIFT", "refit", "1-NN")
-
+#: Methods in the order of the table, and their colors.
 COLORS = {"OPFI": "#3f90da", "exact": "#bd1f01", "DIFT": "#ffa90e",
           "refit": "#222222", "1-NN": "#94a4a2"}  # fmt: skip
+METHODS = tuple(COLORS)
+UPDATES = {"OPFI": "opfi", "exact": "exact", "DIFT": "dift"}
 
-#: What the forest consists of, all of which must be identical.
+#: The arrays of a forest, which must all be identical.
 ARRAYS = ("ids", "label", "edges", "cost", "predecessor", "root", "prototypes")
 
 NEXT = """\
@@ -48,71 +43,56 @@ What to try next:
   opforest train table.csv m.opforest --scale standard
                                   your own data ([cli]); then opforest predict
   opforest.river.OPFClassifier    streams, with a window for drift ([river])
-  opforest.Learner("model.db")    a model that survives crashes, forgets on disk
+  opforest.Learner("model.db")    on disk: survives kill -9, forgets for good
   https://opforest.readthedocs.io
 Names in brackets are extras: pip install "opforest[serve,cli,river]"."""
 
 
-@dataclass
-class Stream:
-    """Examples to begin with, increments of more, and examples to test on."""
+class Stream(NamedTuple):
+    """Examples to learn and examples to test on."""
 
     X: Array
     y: Array
     X_test: Array
     y_test: Array
 
-    def increments(self) -> Iterator[tuple[int, int]]:
-        """Yield where each increment begins and ends."""
-        for begin in range(FIRST, len(self.X), INCREMENT):
-            yield begin, begin + INCREMENT
-
 
 @dataclass
-class Measured:
-    """Accuracy, and seconds of each increment, by method."""
+class Measurements:
+    """Accuracy and time after each increment, by method."""
 
     known: list[int] = field(default_factory=list)
-    accuracy: dict[str, list[float]] = field(default_factory=lambda: {m: [] for m in METHODS})
-    seconds: dict[str, list[float]] = field(default_factory=lambda: {m: [] for m in METHODS})
+    accuracy: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Run the demonstration; ``argv`` are the arguments of the command line."""
-    out = _parse(argv)
+def run(out: Path) -> None:
+    """Run the demo, and write its picture to a file."""
+    if out.is_dir() or not out.parent.is_dir():
+        raise ValueError(f"--out must be a file in a folder that exists, got {str(out)!r}.")
     require_matplotlib()
     begin = perf_counter()
     stream = make_stream()
     n = len(stream.X)
-    _say(f"opforest {opforest.__version__}: a stream of {n:,} examples, "
-         f"{FIRST} at first and then {INCREMENT} at a time\n")  # fmt: skip
-    _say("[1/5] Getting ready. The first run compiles for some seconds; later ones do not.")
+    _print(f"opforest {opforest.__version__}: a stream of {n:,} examples, "
+           f"{FIRST} at first and then {INCREMENT} at a time\n")  # fmt: skip
+    _print("[1/5] Getting ready. The first run compiles for some seconds; later ones do not.")
     warm_up(stream)
-    _say(f"[2/5] Learning. Accuracy is measured on {len(stream.y_test):,} other examples:\n")
+    _print(f"[2/5] Learning. Accuracy is measured on {len(stream.y_test):,} other examples:\n")
     with threadpool_limits(1):
         before, after, measured = learn(stream)
-    _say(_summary(measured))
-    _say("[3/5] Why? The path that gave one test example its label:\n")
-    _say(f"{after.explain(_closest_call(after, stream))}\n")
-    _say(f"[4/5] Forgetting {FORGOTTEN} examples, and refitting on the others to compare:\n")
+    _print(_summarize(measured))
+    _print("[3/5] Why? The path that gave one test example its label:\n")
+    _print(f"{after.explain(_choose_query(after, stream))}\n")
+    _print(f"[4/5] Forgetting {FORGOTTEN} examples, and refitting on the others to compare:\n")
     forget(after, stream)
-    _say("\n[5/5] Drawing")
+    _print("\n[5/5] Drawing")
     draw(before, after, stream, measured, out)
-    _say(f"{out.resolve()}\n\n{NEXT}\n\nThat took {perf_counter() - begin:.0f} seconds.")
+    _print(f"{out.resolve()}\n\n{NEXT}\n\nThat took {perf_counter() - begin:.0f} seconds.")
 
 
-def _parse(argv: Sequence[str] | None) -> Path:
-    parser = argparse.ArgumentParser(prog="python -m opforest.apps.demo", description=__doc__)
-    help = "where to write the picture, a PNG file (default: %(default)s)"
-    parser.add_argument("--out", type=Path, default="opforest-demo.png", metavar="PATH", help=help)
-    out: Path = parser.parse_args(argv).out
-    if out.is_dir() or not out.parent.is_dir():
-        parser.error(f"--out must be a file in a folder that exists, got {str(out)!r}")
-    return out
-
-
-def _say(text: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"  # some terminals have no arrows
+def _print(text: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"  # some terminals cannot show arrows
     print(text.encode(encoding, "replace").decode(encoding), flush=True)
 
 
@@ -128,9 +108,9 @@ def make_stream() -> Stream:
 
 
 def warm_up(stream: Stream) -> None:
-    """Do everything once, with few examples and with many, so that no compilation is measured."""
+    """Compile everything, with few examples and with many, before times are measured."""
     for many in (FIRST, len(stream.X) - 20):
-        for update in ("exact", "opfi", "dift"):
+        for update in UPDATES.values():
             model = OPFClassifier(update=update).fit(stream.X[:many], stream.y[:many])
             more = slice(many, many + 20)
             model.partial_fit(stream.X[more], stream.y[more]).predict(stream.X_test)
@@ -139,20 +119,20 @@ def warm_up(stream: Stream) -> None:
     KNeighborsClassifier(1).fit(stream.X, stream.y).predict(stream.X_test)
 
 
-def learn(stream: Stream) -> tuple[OPFClassifier, OPFClassifier, Measured]:
-    """Learn the stream in five ways; return the exact model at first and in the end."""
-    measured = Measured()
+def learn(stream: Stream) -> tuple[OPFClassifier, OPFClassifier, Measurements]:
+    """Learn the stream by each method; return the exact model at first and in the end."""
+    measured = Measurements()
     known = stream.X[:FIRST], stream.y[:FIRST]
-    growing = {"OPFI": "opfi", "exact": "exact", "DIFT": "dift"}
-    models = {name: OPFClassifier(update=update).fit(*known) for name, update in growing.items()}
+    models = {name: OPFClassifier(update=update).fit(*known) for name, update in UPDATES.items()}
     first = OPFClassifier().fit(*known)
-    _say(_heading())
-    for number, (begin, end) in enumerate(stream.increments(), 1):
-        new = stream.X[begin:end], stream.y[begin:end]
+    _print(_format_heading())
+    for number in range(1, INCREMENTS + 1):
+        end = FIRST + number * INCREMENT
+        new = stream.X[end - INCREMENT : end], stream.y[end - INCREMENT : end]
         so_far = stream.X[:end], stream.y[:end]
         measured.known.append(end)
         for name in METHODS:
-            if name in growing:
+            if name in UPDATES:
                 seconds, model = _time(models[name].partial_fit, *new)
             else:
                 fresh = KNeighborsClassifier(1) if name == "1-NN" else OPFClassifier()
@@ -160,52 +140,48 @@ def learn(stream: Stream) -> tuple[OPFClassifier, OPFClassifier, Measured]:
             measured.seconds[name].append(seconds)
             measured.accuracy[name].append(float(model.score(stream.X_test, stream.y_test)))
         if number == 1 or number * ROWS // INCREMENTS > (number - 1) * ROWS // INCREMENTS:
-            _say(_row(measured))
+            _print(_format_row(measured))
     return first, models["exact"], measured
 
 
 def _time(method: Callable[..., Result], *args: Any) -> tuple[float, Result]:
-    """Return the seconds that a call took, and what it returned."""
+    """Return the time of a call in seconds, and its result."""
     begin = perf_counter()
     result = method(*args)
     return perf_counter() - begin, result
 
 
-def _heading() -> str:
-    width = 7 * len(METHODS)
-    names = "".join(f"{name:>7}" for name in METHODS)
-    what = f"milliseconds to learn {INCREMENT} more"
-    return (
-        f"{'':7}{'accuracy, %':>{width}}{'':2}{what:>{width}}\n"
-        f"{'known':>7}{names}{'':2}{names}\n{'-' * (9 + 2 * width)}"
-    )
+def _format_heading() -> str:
+    width, names = 7 * len(METHODS), "".join(f"{name:>7}" for name in METHODS)
+    titles = f"{'accuracy, %':>{7 + width}}  {f'milliseconds to learn {INCREMENT} more':>{width}}"
+    return f"{titles}\n{'known':>7}{names}  {names}\n{'-' * (9 + 2 * width)}"
 
 
-def _row(measured: Measured) -> str:
+def _format_row(measured: Measurements) -> str:
     accuracy = "".join(f"{100 * measured.accuracy[name][-1]:7.2f}" for name in METHODS)
     time = "".join(f"{1000 * measured.seconds[name][-1]:7.2f}" for name in METHODS)
-    return f"{measured.known[-1]:7,}{accuracy}{'':2}{time}"
+    return f"{measured.known[-1]:7,}{accuracy}  {time}"
 
 
-def _summary(measured: Measured) -> str:
-    same = measured.accuracy["exact"] == measured.accuracy["refit"]
+def _summarize(measured: Measurements) -> str:
+    is_equal = measured.accuracy["exact"] == measured.accuracy["refit"]
     last = {name: np.median(measured.seconds[name][-9:]) for name in METHODS}
-    said = (
+    text = (
         f"The exact update gives the refitted model: after each of {INCREMENTS} increments their "
-        f"accuracies are {'equal' if same else 'NOT EQUAL'}. With {measured.known[-1]:,} examples "
-        f"known, it learned {INCREMENT} more in 1/{last['refit'] / last['exact']:.0f} of the time "
-        f"of refitting, OPFI in 1/{last['refit'] / last['OPFI']:.0f}. (1-NN only stores and "
-        "indexes the examples again. One thread for each method.)"
+        f"accuracies are {'equal' if is_equal else 'NOT EQUAL'}. With {measured.known[-1]:,} "
+        f"examples known, it learned {INCREMENT} more in 1/{last['refit'] / last['exact']:.0f} of "
+        f"the time of refitting, OPFI in 1/{last['refit'] / last['OPFI']:.0f}. (1-NN only stores "
+        "and indexes the examples again. One thread for each method.)"
     )
-    return f"\n{textwrap.fill(said, 79)}\n"
+    return f"\n{textwrap.fill(text, 79)}\n"
 
 
-def _closest_call(model: OPFClassifier, stream: Stream) -> Array:
-    """Return a test example that has several steps behind it and a rival that is near."""
+def _choose_query(model: OPFClassifier, stream: Stream) -> Array:
+    """Return a test example with a path of several steps and a close rival."""
     costs = np.sort(model.class_costs(stream.X_test), axis=1)
     ratio = costs[:, 1] / np.maximum(costs[:, 0], 1e-12)
-    right = model.predict(stream.X_test) == stream.y_test
-    candidates = np.flatnonzero(right & (ratio > 1.5) & (ratio < 3))
+    is_correct = model.predict(stream.X_test) == stream.y_test
+    candidates = np.flatnonzero(is_correct & (ratio > 1.5) & (ratio < 3))
     steps = [len(model.explain(stream.X_test[i]).steps) for i in candidates[:40]]
     chosen = min(range(len(steps)), key=lambda k: abs(steps[k] - 6))
     example: Array = stream.X_test[candidates[chosen]]
@@ -213,15 +189,14 @@ def _closest_call(model: OPFClassifier, stream: Stream) -> Array:
 
 
 def forget(model: OPFClassifier, stream: Stream) -> None:
-    """Forget some examples, and prove that the model equals the one refitted without them."""
+    """Forget some examples, and compare the model with the one refitted without them."""
     ids = np.sort(np.random.default_rng(0).choice(len(stream.X), FORGOTTEN, replace=False))
     kept = np.setdiff1d(np.arange(len(stream.X)), ids)
     with threadpool_limits(1):
         seconds, _ = _time(model.forget, ids)
         seconds_refit, refitted = _time(OPFClassifier().fit, stream.X[kept], stream.y[kept])
-    for what, spent in (("forget", seconds), ("refit", seconds_refit)):
-        _say(f"  {what:12} {1000 * spent:8.2f} ms")
-    _say("")
+    _print(f"  forget       {1000 * seconds:8.2f} ms")
+    _print(f"  refit        {1000 * seconds_refit:8.2f} ms\n")
     is_equal = True
     for name in ARRAYS:
         mine, theirs = getattr(model.forest_, name), getattr(refitted.forest_, name)
@@ -229,24 +204,20 @@ def forget(model: OPFClassifier, stream: Stream) -> None:
             theirs = kept[theirs]
         is_same = mine.tobytes() == theirs.tobytes()
         is_equal &= is_same
+        digest = hashlib.sha256(mine.tobytes()).hexdigest()[:12]
         mark = "identical" if is_same else "DIFFERENT"
-        _say(f"  {name:12} {mine.nbytes:8,} bytes  sha256 {_digest(mine)}  {mark}")
+        _print(f"  {name:12} {mine.nbytes:8,} bytes  sha256 {digest}  {mark}")
     is_same = np.array_equal(model.predict(stream.X_test), refitted.predict(stream.X_test))
-    _say(f"  {len(stream.y_test):,} predictions: {'identical' if is_same else 'DIFFERENT'}")
-    verdict = "equals the refitted one, bit for bit"
-    if not (is_equal and is_same):
-        verdict = "DIFFERS from the refitted one"
-    _say(f"\nThe model after forgetting {verdict}.")
-
-
-def _digest(array: Array) -> str:
-    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:12]
+    _print(f"  {len(stream.y_test):,} predictions: {'identical' if is_same else 'DIFFERENT'}")
+    is_equal &= is_same
+    verdict = "equals" if is_equal else "DIFFERS from"
+    _print(f"\nThe model after forgetting {verdict} the refitted one{', bit for bit' * is_equal}.")
 
 
 def draw(
-    before: OPFClassifier, after: OPFClassifier, stream: Stream, measured: Measured, out: Path
+    before: OPFClassifier, after: OPFClassifier, stream: Stream, measured: Measurements, out: Path
 ) -> None:
-    """Draw the forest at first and in the end, accuracy, and time."""
+    """Draw the forest at first and in the end, accuracy and time."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(13, 9.5), dpi=110, layout="constrained")
@@ -272,10 +243,10 @@ def draw(
 def _draw_curves(ax: Any, known: list[int], values: dict[str, list[float]], scale: float) -> None:
     for name in METHODS:
         width, dash = (3.0 if name == "exact" else 1.4), ("--" if name == "refit" else "-")
-        values_of = scale * np.array(values[name])
-        ax.plot(known, values_of, color=COLORS[name], label=name, lw=width, ls=dash)
+        scaled = scale * np.array(values[name])
+        ax.plot(known, scaled, color=COLORS[name], label=name, lw=width, ls=dash)
     ax.grid(alpha=0.3)
 
 
 if __name__ == "__main__":
-    main()
+    run(Path("opforest-demo.png"))

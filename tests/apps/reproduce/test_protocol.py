@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from opforest import OPFClassifier
 from opforest.apps.reproduce.options import METHODS
-from opforest.apps.reproduce.protocol import Split, deal, follow, split, standardize
+from opforest.apps.reproduce.protocol import Split, deal, evaluate, split, standardize
 from opforest.datasets import make_cone_torus, make_saturn
 from opforest.scores import opf_accuracy
 
@@ -49,7 +49,7 @@ def test_halves_are_stratified_and_everybody_is_used_once(counts):
     assert (abs(np.bincount(y[learned]) - np.array(counts) / 2) <= 1).all()
 
 
-def test_splits_follow_from_their_seed():
+def test_splits_evaluate_from_their_seed():
     y = np.repeat((1, 2), 60)
     first, again, other = (split(y, 10, seed) for seed in (0, 0, 1))
     assert all(map(np.array_equal, first.subsets, again.subsets))
@@ -61,7 +61,7 @@ def test_splits_follow_from_their_seed():
 def test_a_course_is_what_it_says(method):
     X, y = make_cone_torus(200, random_state=0)
     parts = split(y, 5, seed=0)
-    course = follow(method, X, y, parts)
+    course = evaluate(method, X, y, parts)
     assert course.known == np.cumsum([len(subset) for subset in parts.subsets]).tolist()
     assert all(seconds > 0 for seconds in course.seconds)
     learned = np.concatenate(parts.subsets)
@@ -74,7 +74,7 @@ def test_a_course_is_what_it_says(method):
         assert course.prototypes[-1] >= len(learned) - course.known[0]
     if method == "1nn":
         assert course.prototypes == course.known
-    again = follow(method, X, y, parts)
+    again = evaluate(method, X, y, parts)
     assert again.accuracy == course.accuracy
     assert again.prototypes == course.prototypes
 
@@ -82,7 +82,7 @@ def test_a_course_is_what_it_says(method):
 def test_exact_is_original_and_all_begin_alike():
     X, y = make_saturn(random_state=0)
     parts = split(y, 10, seed=0)
-    courses = {method: follow(method, X, y, parts) for method in METHODS}
+    courses = {method: evaluate(method, X, y, parts) for method in METHODS}
     assert courses["exact"].accuracy == courses["original"].accuracy
     assert courses["exact"].prototypes == courses["original"].prototypes
     assert len({courses[m].accuracy[0] for m in ("opfi", "original", "dift", "exact")}) == 1
@@ -92,7 +92,7 @@ def test_exact_is_original_and_all_begin_alike():
 def test_empty_subsets_change_nothing_and_take_no_time(method):
     X, y = make_saturn(40, random_state=0)
     parts = split(y, 15, seed=0)
-    course = follow(method, X, y, parts)
+    course = evaluate(method, X, y, parts)
     assert [s is None for s in course.seconds] == [len(s) == 0 for s in parts.subsets]
     assert course.seconds[-1] is None
     assert course.accuracy[-1] == course.accuracy[9]
@@ -101,5 +101,5 @@ def test_empty_subsets_change_nothing_and_take_no_time(method):
 def test_duplicates_in_the_test_set_are_all_counted():
     X = np.array([[0.0], [1.0], [0.1], [0.1], [0.1], [0.9]])
     y = np.array([1, 2, 1, 1, 2, 2])
-    course = follow("original", X, y, Split([np.array([0, 1])], np.arange(2, 6)))
+    course = evaluate("original", X, y, Split([np.array([0, 1])], np.arange(2, 6)))
     assert course.accuracy == [0.75]

@@ -6,14 +6,15 @@ import json
 import numpy as np
 import pytest
 from tests.support.data_files import GOLDEN
+from typer.testing import CliRunner
 
+from opforest.apps.cli.main import make_app
 from opforest.apps.reproduce import run
-from opforest.apps.reproduce.__main__ import main
-from opforest.apps.reproduce.figures import _spread
-from opforest.apps.reproduce.report import UNKNOWN, write_report
+from opforest.apps.reproduce.figures import _space_out
+from opforest.apps.reproduce.report import write_report
 from opforest.apps.reproduce.summary import (
-    Figure,
     Results,
+    Statistic,
     _is_outside,
     compare,
     make_cells,
@@ -31,7 +32,7 @@ class TestReport:
     def test_the_published_table_is_whole(self):
         published = read_published()
         assert len(published) == len(PUBLISHED) * 3 * 6
-        assert published["NTL", "opfi", "50 %"] == Figure(72.2, 0.9)
+        assert published["NTL", "opfi", "50 %"] == Statistic(72.2, 0.9)
 
     def test_the_published_table_is_the_papers(self):
         names = {"Incremental": "opfi", "Original": "original", "DIFT": "dift"}
@@ -54,7 +55,7 @@ class TestReport:
         ],
     )
     def test_marks(self, ours, theirs, marked):
-        assert _is_outside(Figure(*ours), Figure(*theirs)) is marked
+        assert _is_outside(Statistic(*ours), Statistic(*theirs)) is marked
 
     def test_cells_are_means_of_the_runs(self, finished):
         _, raw = finished
@@ -81,7 +82,7 @@ class TestReport:
         report = (tmp_path / "report.md").read_text()
         assert "15 of 36 means are marked." in report
         assert "**Saturn**: Incremental 1st (50.0 against 68.5), " in report
-        assert UNKNOWN in report
+        assert "We know no reason." in report
 
     def test_comparisons(self, finished):
         _, raw = finished
@@ -115,11 +116,13 @@ class TestReport:
         for name in names:
             assert f"figures/{name}" in (folder / "report.md").read_text() or "svg" in name
 
-    def test_report_only_writes_the_same_bytes_and_runs_nothing(self, finished, tmp_path, capsys):
+    def test_report_only_writes_the_same_bytes_and_runs_nothing(self, finished, tmp_path):
         folder, _ = finished
         (tmp_path / "results.json").write_text((folder / "results.json").read_text())
-        main(["--report-only", "--out", str(tmp_path)])
-        assert capsys.readouterr().out.strip() == str(tmp_path / "report.md")
+        result = CliRunner().invoke(
+            make_app(), ["reproduce", "--report-only", "--out", str(tmp_path)]
+        )
+        assert result.stdout.strip() == str(tmp_path / "report.md")
         for path in folder.rglob("*"):
             if path.is_file() and path.parent.name != "runs":
                 assert (tmp_path / path.relative_to(folder)).read_bytes() == path.read_bytes()
@@ -132,8 +135,8 @@ class TestReport:
         assert "1 repetition of" in report
         assert "OPFI against" not in report
 
-    def test_labels_are_spread(self):
-        places = _spread(np.array([0.5, 0.5, 0.52, 0.99]), 0.1)
+    def test_labels_are_space_out(self):
+        places = _space_out(np.array([0.5, 0.5, 0.52, 0.99]), 0.1)
         assert (np.diff(places) >= 0.1 - 1e-12).all()
         assert places.max() <= 1
         assert places[:3].mean() == pytest.approx(0.5067, abs=1e-3)

@@ -65,7 +65,7 @@ class TestRunning:
 
     def test_a_finished_run_is_not_repeated(self, tmp_path, monkeypatch):
         first = run(settings(tmp_path))
-        monkeypatch.setattr(runner, "follow", None)  # would fail if it were called
+        monkeypatch.setattr(runner, "evaluate", None)  # would fail if it were called
         again = run(settings(tmp_path))
         assert again["runs"] == first["runs"]
 
@@ -119,13 +119,13 @@ class TestRunning:
             for process in active_children():
                 process.kill()
 
-        with pytest.raises(ChildProcessError, match="the same command goes on"):
+        with pytest.raises(ChildProcessError, match="the same command continues"):
             run(settings(tmp_path, jobs=2), kill)
 
     def test_no_folder_for_results_is_said_before_anything_runs(self, tmp_path, monkeypatch):
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "runs").write_text("in the way")
-        monkeypatch.setattr(runner, "follow", None)
+        monkeypatch.setattr(runner, "evaluate", None)
         with pytest.raises(OSError, match="cannot be created"):
             run(settings(tmp_path))
 
@@ -151,8 +151,9 @@ class TestRunning:
 
         out = tmp_path / "out"
         command = [
-            sys.executable, "-m", "opforest.apps.reproduce", "--datasets", "Lithu,Saturn",
-            "--methods", "1nn", "--repeats", "8", "--jobs", "2", "--out", str(out),
+            sys.executable, "-c", "from opforest.apps.cli.main import main; main()", "reproduce",
+            "--datasets", "Lithu,Saturn", "--methods", "1nn", "--repeats", "8", "--jobs", "2",
+            "--out", str(out),
         ]  # fmt: skip
         nowhere = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
         environment = {**os.environ, **nowhere, "no_proxy": ""}

@@ -1,7 +1,9 @@
 """Clients that are slow, speak no HTTP, look for other files, or send what nobody expects."""
 
 import json
+import os
 import socket
+import sys
 import threading
 import time
 
@@ -155,6 +157,13 @@ def test_a_bug_is_confessed_in_json(monkeypatch, capsys):
         assert json.loads(content)["detail"] == "please report it: ZeroDivisionError"
         assert Client(port).get("/v1/stats")["examples"] == 0
     assert "ZeroDivisionError" in capsys.readouterr().err  # whoever runs the service sees it all
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are Unicode")
+def test_a_file_name_need_not_be_unicode(tmp_path):
+    path = os.path.join(tmp_path, os.fsdecode(b"caf\xe9.db"))
+    with running(Learner(path)) as port:
+        assert Client(port).get("/v1/stats")["store"] == path
 
 
 def test_planes_are_kept_for_the_pages_that_were_opened_last(port, monkeypatch):

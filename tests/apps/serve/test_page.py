@@ -123,8 +123,8 @@ def test_clicks_learn_explain_and_forget(browser, play_port):
         canvas.click(position={"x": 290, "y": 210})  # on the last one
         until(page, "exact", "Examples", 3)
         until(page, "opfi", "Examples", 3)
-        assert "Forgotten" in page.inner_text("#panel-exact .said")
-        assert "anew" in page.inner_text("#panel-opfi .said")
+        assert "Forgotten" in page.inner_text("#panel-exact .message")
+        assert "again" in page.inner_text("#panel-opfi .message")
         page.reload()
         until(page, "exact", "Examples", 3)
 
@@ -137,7 +137,7 @@ def test_the_three_cases_are_named_as_they_happen(browser, play_port):
         for n in range(13, 60):
             page.click("#step")
             until(page, "opfi", "Examples", n)
-            seen.add(page.inner_text("#panel-opfi .said b"))
+            seen.add(page.inner_text("#panel-opfi .message b"))
             if len(seen) == 3:
                 break
         assert seen == {"Case 1", "Case 2", "Case 3"}
@@ -206,7 +206,7 @@ def test_a_store_in_use_is_shown_and_changed_only_on_request(browser, store):
         assert "predicted correctly" in page.inner_text("#accuracy-note")
         canvas = page.locator("#forest")
         canvas.click(position={"x": 300, "y": 200})
-        assert "tick the box" in page.inner_text("#said")
+        assert "tick the box" in page.inner_text("#message")
         assert len(store) == 40
         page.check("#edit")
         page.locator("#labels .pill", has_text="dog").click()
@@ -254,15 +254,15 @@ def test_a_service_that_goes_and_comes_back_is_found_again(browser, tmp_path):
 
 
 def test_a_token_is_asked_for_until_it_is_known(browser, store):
-    from opforest.apps.serve.guard import Tokens
+    from opforest.apps.serve.security import Tokens
 
     tokens = Tokens("r" * 20, "w" * 20)
     with running(store, tokens=tokens) as port, Page(browser, port) as page:
         page.wait_for_selector("#token[open]")
-        assert page.inner_text("#token h2") == "A token is needed"
+        assert page.inner_text("#token h2") == "A token is required"
         page.fill("#token-text", "wrong")
         page.click("#token button")
-        wait(page, "document.querySelector('#token h2').textContent.includes('not known')")
+        wait(page, "document.querySelector('#token h2').textContent.includes('unknown')")
         assert page.input_value("#token-text") == ""
         page.fill("#token-text", "r" * 20)
         page.click("#token button")
@@ -272,7 +272,8 @@ def test_a_token_is_asked_for_until_it_is_known(browser, store):
         page.check("#edit")
         page.locator("#forest").click(position={"x": 4, "y": 4})
         wait(
-            page, "document.getElementById('said').textContent.includes('may read, but not write')"
+            page,
+            "document.getElementById('message').textContent.includes('but not writing')",
         )
 
 
@@ -379,5 +380,5 @@ def test_a_store_that_prepares_rows_is_shown_without_labels(browser, tmp_path):
         assert "no label" in page.inner_text("#last")
         page.check("#edit")
         page.locator("#forest").click(position={"x": 5, "y": 5})
-        assert "come by the API" in page.inner_text("#said")
+        assert "through the API" in page.inner_text("#message")
         assert len(learner) == 3

@@ -17,8 +17,8 @@ pytest.importorskip("fastapi")
 from tests.support.service import Client, running
 
 from opforest import Learner, OPFClassifier, Preparation
-from opforest.apps.serve.guard import Tokens
 from opforest.apps.serve.limits import Limits
+from opforest.apps.serve.security import Tokens
 
 X = np.random.default_rng(0).random((60, 2))
 Y = np.where(X[:, 0] > 0.5, "right", "left")
@@ -304,7 +304,7 @@ def test_tokens_say_who_may_read_and_who_may_write(guarded):
 
 def test_tokens_are_compared_in_constant_time(monkeypatch):
     """Both of them, whatever is given, by what the standard library has for it."""
-    from opforest.apps.serve import guard
+    from opforest.apps.serve import security
 
     compared = []
 
@@ -312,7 +312,7 @@ def test_tokens_are_compared_in_constant_time(monkeypatch):
         compared.append(known)
         return given == known
 
-    monkeypatch.setattr(guard.hmac, "compare_digest", compare)
+    monkeypatch.setattr(security.hmac, "compare_digest", compare)
     tokens = Tokens(READ, WRITE)
     for given in ("", "x", READ, WRITE):
         compared.clear()
@@ -359,13 +359,16 @@ def test_answers_have_strict_headers_and_nothing_from_elsewhere(client):
 
 
 def test_openapi_describes_every_endpoint(client):
-    described = client.get("/openapi.json")["paths"]
+    whole = client.get("/openapi.json")
+    described = whole["paths"]
     posts = {"/v1/learn", "/v1/predict", "/v1/explain", "/v1/forget", "/v1/correct"}
     gets = {"/v1/stats", "/v1/forest", "/v1/forest/path", "/v1/events", "/health", "/metrics"}
     assert posts | gets == set(described)
     for path in posts:
         content = described[path]["post"]["requestBody"]["content"]["application/json"]
-        assert content["schema"]["required"]
+        schema = whole["components"]["schemas"][content["schema"]["$ref"].rpartition("/")[2]]
+        assert schema["required"]
+        assert schema["additionalProperties"] is False
     _, _, page = client.ask("GET", "/docs")
     assert all(path.encode() in page for path in described)
 

@@ -139,7 +139,8 @@ def plot(
     Example: opforest plot iris.opforest iris.csv iris.png
     """
     from opforest.display.clusters import ClusterDisplay
-    from opforest.display.forest import ForestDisplay, require_matplotlib
+    from opforest.display.drawing import require_matplotlib
+    from opforest.display.forest import ForestDisplay
 
     require_distinct([model, data], [out])
     require_matplotlib()

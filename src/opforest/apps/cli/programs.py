@@ -31,9 +31,9 @@ def demo(
 
     Example: opforest demo --out forest.png
     """
-    from opforest.apps.demo import main
+    from opforest.apps.demo import run
 
-    main(["--out", str(out)])
+    run(out)
 
 
 @options.command()
@@ -81,7 +81,7 @@ def show_progress() -> Iterator[Callable[["Progress"], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    from opforest.apps.reproduce.command import show_left
+    from opforest.apps.reproduce.command import format_time_left
 
     columns = (BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(),
                TextColumn("{task.description}", markup=False))  # fmt: skip
@@ -91,7 +91,7 @@ def show_progress() -> Iterator[Callable[["Progress"], None]]:
         def show(progress: "Progress") -> None:
             if progress.note:
                 bar.console.print(progress.note, markup=False, highlight=False)
-            text = ", ".join(progress.running) + show_left(progress)
+            text = ", ".join(progress.running) + format_time_left(progress)
             bar.update(task, completed=progress.done, total=progress.total, description=text)
 
         yield show
@@ -118,8 +118,8 @@ def serve(
     """
     require_distinct([token_file], files_of(store))
     runner = _import_runner()
-    from opforest.apps.serve.guard import Tokens, is_loopback
     from opforest.apps.serve.limits import Limits
+    from opforest.apps.serve.security import Tokens, is_loopback
 
     tokens = None if token_file is None else Tokens.from_file(token_file)
     if tokens is None and not is_loopback(host):
@@ -157,12 +157,12 @@ def play(
 def _import_runner() -> Any:
     """Return the module that runs a service, or raise an error that names the extra."""
     try:
-        from opforest.apps.serve import run
+        from opforest.apps.serve import server
     except ImportError as error:
         raise ImportError(
             f"serving needs FastAPI and uvicorn: pip install 'opforest[serve]' ({error})."
         ) from error
-    return run
+    return server
 
 
 def _run(

@@ -1,6 +1,6 @@
-"""Layer 4: the experiment of the paper on OPF-Incremental, from the data to the report.
+"""The experiment of the paper on OPF-Incremental, from the data to the report.
 
-``python -m opforest.apps.reproduce`` or ``opforest reproduce`` runs it.
+``opforest reproduce`` runs it.
 """
 
 from typing import TYPE_CHECKING

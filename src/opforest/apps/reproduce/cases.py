@@ -1,4 +1,4 @@
-"""The paper's Figure 1: the three ways in which OPFI inserts an example, as it really does."""
+"""The paper's Figure 1: three cases of an insertion, computed by OPFI itself."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Circles on the left, triangles on the right; the forest that each case begins with.
+#: The points of the initial forest: circles on the left, triangles on the right.
 CIRCLES = ((0.0, 1.7), (0.5, 0.8), (1.15, 1.45), (1.0, 2.4), (0.35, 2.9), (1.7, 0.55))
 TRIANGLES = ((2.35, 1.25), (3.05, 0.75), (3.2, 1.75), (3.95, 1.3), (3.75, 2.5), (4.35, 0.45))
 COLORS, MARKERS = ("#E69F00", "#0072B2"), ("o", "^")
@@ -24,7 +24,7 @@ KEY = (
 
 
 class Case(NamedTuple):
-    """A way of inserting an example."""
+    """A case of an insertion."""
 
     title: str
     new: tuple[float, float]  #: a triangle
@@ -62,8 +62,8 @@ def draw_cases(width: float) -> "Figure":
         points, before, after = insert(case)
         title = left.set_title(case.title, loc="left")
         title.set_in_layout(False)  # it spans both panels
-        conqueror = OPFClassifier().fit(points[:-1], before.label).conquerors(points[-1:])[0]
-        left.plot(*points[[conqueror[0], -1]].T, color="#999999", linewidth=0.9, zorder=1)
+        (conqueror,), _ = OPFClassifier().fit(points[:-1], before.label).conquerors(points[-1:])
+        left.plot(*points[[conqueror, -1]].T, color="#999999", linewidth=0.9, zorder=1)
         _draw_forest(left, points, before)
         _draw_forest(right, points, after)
     for ax, name in zip(axes[-1], ("before", "after"), strict=True):

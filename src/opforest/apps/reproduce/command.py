@@ -1,37 +1,19 @@
-"""The command, independent of the library that parses its options."""
+"""The experiment by the options of ``opforest reproduce``."""
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from opforest.apps.reproduce import store
-from opforest.apps.reproduce.options import DEFAULT_JOBS, METHODS, QUICK_REPEATS, QUICK_SETS
+from opforest.apps.reproduce.options import METHODS, QUICK_REPEATS, QUICK_SETS
 from opforest.apps.reproduce.report import write_report
 from opforest.apps.reproduce.runner import Progress, Settings, run
 from opforest.datasets import PUBLISHED
 from opforest.display.drawing import require_matplotlib
 
-Display = Callable[[Progress], None]
 
-
-@contextmanager
-def print_lines() -> Iterator[Display]:
-    """Show progress as a line for each finished run."""
-
-    def show(progress: Progress) -> None:
-        if progress.note:
-            print(progress.note, file=sys.stderr, flush=True)
-        elif progress.last:
-            running = f"; running: {', '.join(progress.running)}" if progress.running else ""
-            line = f"[{progress.done}/{progress.total}] {progress.last}{running}"
-            print(line + show_left(progress), file=sys.stderr, flush=True)
-
-    yield show
-
-
-def show_left(progress: Progress) -> str:
-    """Return how much time is left, in words."""
+def format_time_left(progress: Progress) -> str:
+    """Return the estimate of the remaining time in words."""
     if progress.seconds_left is None:
         return ""
     minutes, seconds = divmod(round(progress.seconds_left), 60)
@@ -40,21 +22,20 @@ def show_left(progress: Progress) -> str:
 
 def reproduce(
     *,
-    datasets: str | None = None,
-    methods: str | None = None,
-    repeats: int | None = None,
-    seed: int = 0,
-    jobs: int = DEFAULT_JOBS,
-    out: str = "results",
-    data_home: str | None = None,
-    quick: bool = False,
-    report_only: bool = False,
-    display: Callable[[], AbstractContextManager[Display]] = print_lines,
+    datasets: str | None,
+    methods: str | None,
+    repeats: int | None,
+    seed: int,
+    jobs: int,
+    out: str,
+    data_home: str | None,
+    quick: bool,
+    report_only: bool,
+    display: Callable[[], AbstractContextManager[Callable[[Progress], None]]],
 ) -> Path:
-    """Run the experiment, write its report and return the path of that.
+    """Run the experiment, write its report and return the path of the report.
 
-    Options are those of the command line. Invalid ones raise a ``ValueError`` with a message of
-    one line.
+    Invalid options raise a ``ValueError`` with a message of one line.
     """
     require_matplotlib()
     if not out:
@@ -64,11 +45,11 @@ def reproduce(
         raise ValueError(f"--out must be a folder, got the file {out!r}.")
     if report_only:
         if datasets is not None or methods is not None or repeats is not None or quick:
-            raise ValueError("--report-only runs nothing: leave out what names something to run.")
+            raise ValueError("--report-only runs nothing: omit options that choose runs.")
         return write_report(store.read(folder), folder)
     settings = Settings(
-        datasets=_names(datasets, QUICK_SETS if quick else tuple(PUBLISHED)),
-        methods=_names(methods, METHODS),
+        datasets=_split_names(datasets, QUICK_SETS if quick else tuple(PUBLISHED)),
+        methods=_split_names(methods, METHODS),
         repeats=(QUICK_REPEATS if quick else 10) if repeats is None else repeats,
         seed=seed,
         jobs=jobs,
@@ -80,7 +61,7 @@ def reproduce(
     return write_report(results, folder)
 
 
-def _names(listed: str | None, default: Sequence[str]) -> Sequence[str]:
+def _split_names(listed: str | None, default: Sequence[str]) -> Sequence[str]:
     if listed is None:
         return default
     return [name.strip() for name in listed.split(",") if name.strip()]

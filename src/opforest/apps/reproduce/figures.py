@@ -1,7 +1,7 @@
-"""The figures of the report. They need matplotlib, which is an extra."""
+"""Figures of the report; they need the extra ``plot``."""
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,15 +9,14 @@ from sklearn.isotonic import isotonic_regression
 
 from opforest.apps.reproduce.cases import draw_cases
 from opforest.apps.reproduce.protocol import Array
-from opforest.apps.reproduce.summary import LARGE, Results, fit_power, show_exponent
+from opforest.apps.reproduce.summary import LARGE, Results, fit_power, format_exponent
 from opforest.apps.reproduce.tables import NAMES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Colors that people with any color vision can tell apart (Okabe & Ito), and line styles for
-#: those who print without colors.
+#: Colors for any color vision (Okabe & Ito), and line styles for prints without colors.
 STYLES: dict[str, dict[str, Any]] = {
     "opfi": {"color": "#0072B2", "linestyle": "-"},
     "original": {"color": "#222222", "linestyle": "-"},
@@ -26,7 +25,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "1nn": {"color": "#AA4499", "linestyle": (0, (6, 1.5, 1, 1.5))},
 }
 
-#: The data sets of the paper's Figure 2; those that figures of time prefer.
+#: Data sets of the paper's Figure 2, and those preferred for the figure of time.
 SHOWN = {"Lithu": "Lithuanian", "C-vs-G": "Circle vs Gaussian", "NTL": "NTL", "Skin": "Skin"}
 LARGE_SETS = ("Skin", "SpamBase", "NTL", "Base1")
 
@@ -48,19 +47,12 @@ def draw_all(results: Results) -> dict[str, bytes]:
     """Return the figures as files, PNG and SVG, by name."""
     import matplotlib as mpl
 
-    drawings: dict[str, Callable[[], Figure | None]] = {
-        "cases": lambda: draw_cases(WIDTH),
-        "curves": lambda: draw_curves(results),
-        "time": lambda: draw_time(results),
-        "prototypes": lambda: draw_prototypes(results),
-    }
-    images: dict[str, bytes] = {}
     with mpl.rc_context(LOOK):
-        for name, draw in drawings.items():
-            figure = draw()
-            if figure is not None:
-                images |= {f"{name}.{kind}": _render(figure, kind) for kind in ("png", "svg")}
-    return images
+        drawn = {"cases": draw_cases(WIDTH), "curves": draw_curves(results),
+                 "time": draw_time(results), "prototypes": draw_prototypes(results)}  # fmt: skip
+        return {f"{name}.{kind}": _render(figure, kind)
+                for name, figure in drawn.items() if figure is not None
+                for kind in ("png", "svg")}  # fmt: skip
 
 
 def draw_curves(results: Results) -> "Figure":
@@ -95,7 +87,7 @@ def draw_time(results: Results) -> "Figure":
             known, seconds = results.update_times(dataset, method)
             ax.plot(known, 1000 * seconds, label=method, **STYLES[method])
             exponent, factor = fit_power(known, seconds)
-            slopes[method] = f"{SHORT[method]}  $n^{{{show_exponent(exponent)}}}$"
+            slopes[method] = f"{SHORT[method]}  $n^{{{format_exponent(exponent)}}}$"
             ends = known.max(initial=1) * np.array([LARGE, 1])
             fitted = 1000 * factor * ends**exponent
             ax.plot(ends, fitted, color=STYLES[method]["color"], linewidth=0.5)
@@ -108,7 +100,7 @@ def draw_time(results: Results) -> "Figure":
 
 
 def draw_prototypes(results: Results) -> "Figure | None":
-    """Draw the share of examples that are prototypes after each increment."""
+    """Draw the percentage of prototypes after each increment."""
     datasets = _choose(results, tuple(SHOWN))
     methods = [method for method in results.methods if method != "1nn"]
     if not methods:
@@ -119,8 +111,8 @@ def draw_prototypes(results: Results) -> "Figure | None":
         ax.remove()
     for ax, dataset in zip(axes.flat, datasets, strict=False):
         for method in methods:
-            share = results.prototype_share(dataset, method)
-            _draw_band(ax, np.arange(share.shape[1]), share, method)
+            percentage = results.prototype_percentage(dataset, method)
+            _draw_band(ax, np.arange(percentage.shape[1]), percentage, method)
         ax.set_title(SHOWN.get(dataset, dataset), loc="left")
         ax.set_ylim(0, 102)
         _label_lines(ax, methods, gap=0.14)
@@ -132,21 +124,20 @@ def draw_prototypes(results: Results) -> "Figure | None":
 
 
 def _choose(results: Results, preferred: Sequence[str]) -> list[str]:
-    """Return up to four data sets: those preferred that there are, or else any."""
-    there = [name for name in preferred if name in results.datasets]
-    return there or list(results.datasets)[:4]
+    """Return the preferred data sets with results, or else up to four others."""
+    found = [name for name in preferred if name in results.datasets]
+    return found or list(results.datasets)[:4]
 
 
 def _panels(rows: int, columns: int, height: float) -> tuple["Figure", Array]:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    axes: Array = figure.subplots(rows, columns, squeeze=False)
-    return figure, axes
+    return figure, figure.subplots(rows, columns, squeeze=False)
 
 
 def _draw_band(ax: "Axes", x: Array, values: Array, method: str) -> None:
-    """Draw a mean, and a standard deviation to both sides of it."""
+    """Draw a mean, with a standard deviation to both sides."""
     mean, style = values.mean(axis=0), STYLES[method]
     ax.plot(x, mean, label=method, **style)
     if len(values) > 1 and len(x):
@@ -157,7 +148,7 @@ def _draw_band(ax: "Axes", x: Array, values: Array, method: str) -> None:
 
 
 def _use_log_scale(ax: "Axes") -> None:
-    """Make the time's scale logarithmic, with plain numbers at its ticks, and enough of them."""
+    """Make the y axis logarithmic, with plain numbers at enough ticks."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     ax.set_yscale("log")
@@ -170,7 +161,7 @@ def _use_log_scale(ax: "Axes") -> None:
 def _label_lines(
     ax: "Axes", methods: Sequence[str], gap: float, texts: dict[str, str] = SHORT
 ) -> None:
-    """Write names to the right of lines, at least a gap apart, each with a lead to its line."""
+    """Write names to the right of lines, at least a gap apart, each with a leader line."""
     drawn = {line.get_label(): np.asarray(line.get_path().vertices) for line in ax.lines}
     named = [method for method in methods if len(drawn[method])]
     if not named:
@@ -178,18 +169,18 @@ def _label_lines(
     ax.autoscale_view()
     to_axes = ax.transScale + ax.transLimits
     ends = to_axes.transform(np.array([drawn[method][-1] for method in named]))[:, 1]
-    for method, end, place in zip(named, ends, _spread(ends, gap), strict=True):
+    for method, end, place in zip(named, ends, _space_out(ends, gap), strict=True):
         style = {"color": STYLES[method]["color"], "transform": ax.transAxes, "clip_on": False}
         ax.plot((1.02, 1.1), (end, place), linewidth=0.6, scalex=False, scaley=False, **style)
         ax.text(1.12, place, texts[method], fontsize=SMALL, va="center", **style)
 
 
-def _spread(wanted: Array, gap: float) -> Array:
-    """Return the places from 0 to 1 nearest to those wanted, in their order, a gap apart."""
+def _space_out(wanted: Array, gap: float) -> Array:
+    """Return the places in [0, 1] nearest to those wanted, in their order, a gap apart."""
     order = np.argsort(wanted, kind="stable")
     steps = gap * np.arange(len(wanted))
     places = np.empty_like(wanted)
-    # Without the gaps, places need only be ascending; isotonic regression finds the nearest ones.
+    # After subtracting the gaps, places need only be ascending, as in isotonic regression.
     top = max(0.0, 1 - steps[-1])
     places[order] = isotonic_regression(wanted[order] - steps, y_min=0, y_max=top) + steps
     return places
@@ -197,6 +188,6 @@ def _spread(wanted: Array, gap: float) -> Array:
 
 def _render(figure: "Figure", kind: str) -> bytes:
     stream = io.BytesIO()
-    dated = {"Date": None} if kind == "svg" else {"Software": None}
-    figure.savefig(stream, format=kind, dpi=300, metadata=dated)
+    metadata = {"Date": None} if kind == "svg" else {"Software": None}
+    figure.savefig(stream, format=kind, dpi=300, metadata=metadata)
     return stream.getvalue()

@@ -1,4 +1,4 @@
-"""Running what is left of the experiment, the longest jobs first, on several processes."""
+"""Runs the missing jobs of the experiment, the longest first, in several processes."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 import opforest
 from opforest.apps.reproduce import sets, store
 from opforest.apps.reproduce.options import METHODS
-from opforest.apps.reproduce.protocol import follow, split, warm_up
+from opforest.apps.reproduce.protocol import evaluate, split, warm_up
 from opforest.apps.reproduce.store import Job
 from opforest.core.select.mst import FEW
 from opforest.datasets import PUBLISHED
@@ -34,22 +34,22 @@ Run = dict[str, Any]
 
 @dataclass(frozen=True)
 class Settings:
-    """What to run. Invalid values raise a ``ValueError``.
+    """The settings of an experiment. Invalid values raise a ``ValueError``.
 
     Attributes
     ----------
     datasets, methods : sequence of str
-        Names, in the order in which they are reported.
+        Names, in the order of the report.
     repeats : int
-        Repetitions.
+        Number of repetitions.
     seed : int
-        The seeds of repetitions and data sets are derived from it.
+        Random seed, from which the seeds of repetitions and data sets are derived.
     jobs : int
-        Processes that share the work. Results do not depend on it.
+        Number of processes. Results do not depend on it.
     out : Path
-        The folder for results.
+        Folder for results.
     data_home : str or None
-        The folder with data, as for ``opforest.datasets.load_published``.
+        Folder with data, as for ``opforest.datasets.load_published``.
 
     Examples
     --------
@@ -76,10 +76,10 @@ class Settings:
             raise ValueError(f"methods must be among {list(METHODS)}, got {unknown[0]!r}.")
         if not datasets or not methods:
             raise ValueError("at least one data set and one method must be named, got none.")
-        for name, least, most in (("repeats", 1, 1000), ("jobs", 1, 1000), ("seed", 0, 2**63)):
-            if not least <= getattr(self, name) <= most:
-                found = getattr(self, name)
-                raise ValueError(f"{name} must be from {least} to {most}, got {found}.")
+        for name, low, high in (("repeats", 1, 1000), ("jobs", 1, 1000), ("seed", 0, 2**63)):
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise ValueError(f"{name} must be from {low} to {high}, got {value}.")
         known = store.seed_of(Path(self.out))
         if known not in (None, self.seed):
             raise ValueError(
@@ -90,37 +90,31 @@ class Settings:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far an experiment has come."""
+    """The progress of an experiment."""
 
     done: int
     total: int
     running: tuple[str, ...]
     seconds_left: float | None  #: None until there is an estimate
-    last: str = ""  #: what was finished just now
-    note: str = ""  #: a message before anything runs
-
-
-def split_seed(seed: int, dataset: str, repetition: int) -> int:
-    """Return the seed of a repetition's split, which all methods share."""
-    mixed = np.random.SeedSequence([seed, repetition, *dataset.encode()])
-    return int(mixed.generate_state(1)[0])
+    last: str = ""  #: the job that was just finished
+    note: str = ""  #: a message before the first job
 
 
 def run(settings: Settings, notify: Callable[[Progress], None] = lambda progress: None) -> Run:
-    """Run what has not been run yet, and return all results.
+    """Run the jobs that have no results yet, and return all results.
 
     Parameters
     ----------
     settings : Settings
-        What to run.
+        Settings of the experiment.
     notify : callable, optional
         Called with the progress.
 
     Returns
     -------
     dict
-        What ``results.json`` in the folder ``settings.out`` holds: settings, versions, machine,
-        data sets and runs.
+        The content of ``results.json`` in the folder ``settings.out``: settings, versions,
+        machine, data sets and runs.
 
     Examples
     --------
@@ -142,24 +136,20 @@ def run(settings: Settings, notify: Callable[[Progress], None] = lambda progress
         for repetition in range(settings.repeats)
         for job in (Job(source.name, repetition, method) for method in settings.methods)
     }
-    _refuse_to_lose(tasks, missing)
-    runs = {job: task.found() for job, task in tasks.items()}
+    runs = {job: _find_result(task, missing) for job, task in tasks.items()}
     weight = {job: _weight(job.method, described[job.dataset]) for job in tasks}
     left = sorted((job for job in tasks if runs[job] is None), key=lambda job: -weight[job])
-    watch = _Watch(len(tasks), {job: weight[job] for job in left}, notify)
+    tracker = _ProgressTracker(len(tasks), {job: weight[job] for job in left}, notify)
     for name, reason in missing.items():
-        watch.tell(note=f"{name} is {'skipped' if name in skipped else 'generated'}: {reason}")
-    runs.update(_work([tasks[job] for job in left], settings.jobs, watch))
+        state = "skipped" if name in skipped else "generated"
+        tracker.notify(note=f"{name} is {state}: {reason}")
+    runs.update(_run_all([tasks[job] for job in left], settings.jobs, tracker))
+    names = ("datasets", "methods", "repeats", "seed")
     results = {
-        "settings": {
-            "datasets": settings.datasets,
-            "methods": settings.methods,
-            "repeats": settings.repeats,
-            "seed": settings.seed,
-        },
+        "settings": {name: getattr(settings, name) for name in names},
         "versions": {"python": platform.python_version(), "opforest": opforest.__version__}
         | {name: version(name) for name in ("numpy", "numba", "scikit-learn")},
-        "machine": {**_machine(), "processes": settings.jobs},
+        "machine": {**_describe_machine(), "processes": settings.jobs},
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "datasets": described,
         "skipped": skipped,
@@ -170,69 +160,73 @@ def run(settings: Settings, notify: Callable[[Progress], None] = lambda progress
 
 
 class _Task(NamedTuple):
-    """Everything a process needs to know about a job."""
+    """Everything a process needs for a job."""
 
     out: Path
     job: Job
     source: sets.DataSource
     conditions: dict[str, Any]
 
-    def found(self) -> Run | None:
-        return store.find(self.out, self.job, self.conditions)
-
-    def perform(self) -> Run:
+    def run(self) -> Run:
         X, y = sets.load(self.source)
-        _get_ready(self.job.method, len(y) >= 2 * FEW)
+        _warm_up_once(self.job.method, len(y) >= 2 * FEW)
         begin = monotonic()
         with threadpool_limits(1):
             parts = split(y, self.conditions["n_subsets"], self.conditions["split_seed"])
-            course = follow(self.job.method, X, y, parts)
-        return store.save(self.out, self.job, self.conditions, course, monotonic() - begin)
+            curve = evaluate(self.job.method, X, y, parts)
+        return store.save(self.out, self.job, self.conditions, curve, monotonic() - begin)
 
 
-class _Watch:
-    """Tracks what is running, and estimates the remaining time."""
+class _ProgressTracker:
+    """Tracks running jobs, and estimates the remaining time."""
 
     def __init__(
         self, total: int, weight: dict[Job, float], notify: Callable[[Progress], None]
     ) -> None:
-        self.total, self.weight, self.notify = total, weight, notify
+        self.total, self.weight, self.callback = total, weight, notify
         self.left, self.running, self.begun = dict(weight), list[Job](), monotonic()
-        self.tell()
+        self.notify()
 
     def begin(self, job: Job) -> None:
         self.running.append(job)
-        self.tell()
+        self.notify()
 
     def end(self, job: Job) -> None:
         self.running.remove(job)
         del self.left[job]
-        self.tell(str(job))
+        self.notify(str(job))
 
-    def tell(self, last: str = "", note: str = "") -> None:
-        still = sum(self.left.values())
-        done = sum(self.weight.values()) - still
-        seconds = (monotonic() - self.begun) * still / done if done > 0 else None
+    def notify(self, last: str = "", note: str = "") -> None:
+        left = sum(self.left.values())
+        done = sum(self.weight.values()) - left
+        seconds = (monotonic() - self.begun) * left / done if done > 0 else None
         running = tuple(map(str, self.running))
         finished = self.total - len(self.left)
-        self.notify(Progress(finished, self.total, running, seconds, last, note))
+        self.callback(Progress(finished, self.total, running, seconds, last, note))
 
 
-def _refuse_to_lose(tasks: dict[Job, _Task], missing: dict[str, str]) -> None:
-    """Raise an error if generated data would replace finished runs on published data."""
-    for job, task in tasks.items():
-        if task.source.is_generated and store.is_of_published(task.out, job):
-            raise ValueError(
-                f"{task.out} holds results of the published {job.dataset}, which is not available "
-                f"now: {missing[job.dataset]} Or name another folder for results."
-            )
+def _find_result(task: _Task, missing: dict[str, str]) -> Run | None:
+    """Return the earlier result of a job under the same conditions, or None.
+
+    Raise a ``ValueError`` if generated data would replace a result on published data.
+    """
+    run = store.find(task.out, task.job)
+    if run is None or run["conditions"] == task.conditions:
+        return run
+    if task.source.is_generated and run["conditions"].get("data") != "generated":
+        raise ValueError(
+            f"{task.out} holds results of the published {task.job.dataset}, which is not available "
+            f"now: {missing[task.job.dataset]} Or name another folder for results."
+        )
+    return None
 
 
 def _conditions(seed: int, job: Job, source: sets.DataSource) -> dict[str, Any]:
-    """Return everything the result of a job depends on."""
+    """Return everything the result of a job depends on; all methods share the seed of a split."""
+    entropy = np.random.SeedSequence([seed, job.repetition, *job.dataset.encode()])
     return {
         "seed": seed,
-        "split_seed": split_seed(seed, job.dataset, job.repetition),
+        "split_seed": int(entropy.generate_state(1)[0]),
         "n_subsets": PUBLISHED[job.dataset].n_subsets,
         "data": source.origin,
         "opforest": opforest.__version__,
@@ -246,38 +240,40 @@ def _weight(method: str, described: dict[str, Any]) -> float:
     return float(by_method[method] * described["n_subsets"] * n**1.3 * min(d, 20))
 
 
-def _work(tasks: list[_Task], jobs: int, watch: _Watch) -> Iterator[tuple[Job, Run]]:
-    """Start tasks in order, and yield results as they come."""
+def _run_all(tasks: list[_Task], jobs: int, tracker: _ProgressTracker) -> Iterator[tuple[Job, Run]]:
+    """Start tasks in order, and yield results as they arrive."""
     if jobs > 1 and len(tasks) > 1:
-        yield from _share(tasks, jobs, watch)
+        yield from _run_in_pool(tasks, jobs, tracker)
         return
     for task in tasks:
-        watch.begin(task.job)
-        run = task.perform()
-        watch.end(task.job)
+        tracker.begin(task.job)
+        run = task.run()
+        tracker.end(task.job)
         yield task.job, run
 
 
-def _share(tasks: list[_Task], jobs: int, watch: _Watch) -> Iterator[tuple[Job, Run]]:
+def _run_in_pool(
+    tasks: list[_Task], jobs: int, tracker: _ProgressTracker
+) -> Iterator[tuple[Job, Run]]:
     others = set(active_children())
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _follow_parent)
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _exit_with_parent)
     waiting, running = iter(tasks), dict[Future[Run], Job]()
     try:
         while True:
             for task in islice(waiting, jobs - len(running)):
-                running[pool.submit(task.perform)] = task.job
-                watch.begin(task.job)
+                running[pool.submit(task.run)] = task.job
+                tracker.begin(task.job)
             if not running:
                 break
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 job = running.pop(future)
                 run = future.result()
-                watch.end(job)
+                tracker.end(job)
                 yield job, run
     except BrokenProcessPool as error:
         raise ChildProcessError(
-            "a process was ended from outside, perhaps for lack of memory. What was finished is "
-            "saved; the same command goes on from there."
+            "a process was killed, perhaps for lack of memory. Finished runs are saved; the same "
+            "command continues from there."
         ) from error
     except BaseException:
         for process in set(active_children()) - others:
@@ -287,8 +283,8 @@ def _share(tasks: list[_Task], jobs: int, watch: _Watch) -> Iterator[tuple[Job, 
         pool.shutdown(cancel_futures=True)
 
 
-def _follow_parent() -> None:
-    """Let this process end when its parent ends, even if that is killed."""
+def _exit_with_parent() -> None:
+    """Let this process end when its parent ends, even if the parent is killed."""
 
     def watch() -> None:
         parent = parent_process()
@@ -300,12 +296,12 @@ def _follow_parent() -> None:
 
 
 @cache
-def _get_ready(method: str, many: bool) -> None:
+def _warm_up_once(method: str, many: bool) -> None:
     with threadpool_limits(1):
         warm_up(method, many)
 
 
-def _machine() -> dict[str, Any]:
+def _describe_machine() -> dict[str, Any]:
     name = platform.processor() or platform.machine()
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""The data of an experiment: published data if available, generated data otherwise."""
+"""Data of an experiment: published data if available, generated data otherwise."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,22 +11,18 @@ from opforest.datasets import (
     DownloadError,
     UnreachableError,
     load_published,
-    make_base,
-    make_circle_vs_gaussian,
-    make_cone_torus,
-    make_lithuanian,
-    make_saturn,
-)
+    synthetic,
+)  # fmt: skip
 
 #: Generators that replace published data sets that are not available.
 GENERATORS: dict[str, Callable[..., tuple[Array, Array]]] = {
-    "Base1": partial(make_base, kind=1),
-    "Base2": partial(make_base, kind=2),
-    "Base3": partial(make_base, kind=3),
-    "C-vs-G": make_circle_vs_gaussian,
-    "Lithu": make_lithuanian,
-    "Cone-Torus": make_cone_torus,
-    "Saturn": make_saturn,
+    "Base1": partial(synthetic.make_base, kind=1),
+    "Base2": partial(synthetic.make_base, kind=2),
+    "Base3": partial(synthetic.make_base, kind=3),
+    "C-vs-G": synthetic.make_circle_vs_gaussian,
+    "Lithu": synthetic.make_lithuanian,
+    "Cone-Torus": synthetic.make_cone_torus,
+    "Saturn": synthetic.make_saturn,
 }
 
 GENERATOR_SEED = 0
@@ -34,7 +30,7 @@ GENERATOR_SEED = 0
 
 @dataclass(frozen=True)
 class DataSource:
-    """Where the examples of a data set come from."""
+    """The source of a data set."""
 
     name: str
     data_home: str | None
@@ -49,10 +45,10 @@ class DataSource:
 def find_sources(
     names: Iterable[str], data_home: str | None
 ) -> tuple[list[DataSource], dict[str, str]]:
-    """Return where the data sets come from, and why published ones are not available.
+    """Return the sources of data sets, and why published ones are not available.
 
-    A data set that is not available is generated if there is a generator, and else has no source.
-    A host that cannot be reached is not asked again.
+    A data set that is neither available nor generated has no source. Nothing more is downloaded
+    from a host that cannot be reached.
     """
     sources, missing, unreachable = [], {}, dict[str, str]()
     for name in names:
@@ -84,7 +80,7 @@ def load(source: DataSource) -> tuple[Array, Array]:
 
 
 def describe(source: DataSource) -> dict[str, Any]:
-    """Return what a report says about a data set."""
+    """Return facts about a data set for the report."""
     X, y = load(source)
     return {
         "origin": source.origin,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from opforest._utils.atomic import open_atomic
-from opforest.apps.reproduce.protocol import Course
+from opforest.apps.reproduce.protocol import LearningCurve
 
 RESULTS = "results.json"
 LISTS = ("known", "accuracy", "seconds", "prototypes")
@@ -28,7 +28,7 @@ class Job:
         return f"{self.dataset} #{self.repetition + 1} {self.method}"
 
     def path(self, out: Path) -> Path:
-        """Return where its result is saved."""
+        """Return the path of its result."""
         return out / "runs" / f"{self.dataset}-{self.repetition:03d}-{self.method}.json"
 
 
@@ -43,28 +43,16 @@ def prepare(out: Path) -> None:
 
 
 def save(
-    out: Path, job: Job, conditions: dict[str, Any], course: Course, elapsed: float
+    out: Path, job: Job, conditions: dict[str, Any], curve: LearningCurve, elapsed: float
 ) -> dict[str, Any]:
-    """Save the result of a job and its time, and return it."""
-    run = {**asdict(job), "conditions": conditions, "elapsed": elapsed, **asdict(course)}
+    """Save the result of a job and return it."""
+    run = {**asdict(job), "conditions": conditions, "elapsed": elapsed, **asdict(curve)}
     write(job.path(out), json.dumps(run) + "\n")
     return run
 
 
-def find(out: Path, job: Job, conditions: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the earlier result of a job under the same conditions, or None."""
-    run = _read_run(out, job)
-    return run if run is not None and run["conditions"] == conditions else None
-
-
-def is_of_published(out: Path, job: Job) -> bool:
-    """Tell whether a job has been finished with published data."""
-    run = _read_run(out, job)
-    return run is not None and run["conditions"].get("data") != "generated"
-
-
-def _read_run(out: Path, job: Job) -> dict[str, Any] | None:
-    """Return the content of a result file; None if it is damaged."""
+def find(out: Path, job: Job) -> dict[str, Any] | None:
+    """Return the earlier result of a job, or None if there is none or it is damaged."""
     try:
         run = json.loads(job.path(out).read_text("utf-8"))
     except (OSError, ValueError):
@@ -73,14 +61,14 @@ def _read_run(out: Path, job: Job) -> dict[str, Any] | None:
 
 
 def _is_run(run: Any) -> bool:
-    """Tell whether ``save`` wrote this for the job."""
+    """Return whether a value has the form that ``save`` writes."""
     if not isinstance(run, dict) or not isinstance(run.get("conditions"), dict):
         return False
     lists = [run.get(name) for name in LISTS]
     length = run["conditions"].get("n_subsets")
-    named = all(isinstance(run.get(name), str) for name in ("dataset", "method"))
-    timed = isinstance(run.get("elapsed"), int | float)
-    return named and timed and all(isinstance(x, list) and len(x) == length for x in lists)
+    is_named = all(isinstance(run.get(name), str) for name in ("dataset", "method"))
+    is_timed = isinstance(run.get("elapsed"), int | float)
+    return is_named and is_timed and all(isinstance(x, list) and len(x) == length for x in lists)
 
 
 def read(out: Path) -> dict[str, Any]:
@@ -93,26 +81,24 @@ def read(out: Path) -> dict[str, Any]:
         raise ValueError(f"{path} must hold the results of an experiment: {error}") from error
     if missing:
         raise ValueError(f"{path} must hold the results of an experiment, but has no {missing}.")
-    if not _are_whole(**{part: results[part] for part in ("settings", "datasets", "runs")}):
+    if not _is_complete(results["settings"], results["datasets"], results["runs"]):
         raise ValueError(f"{path} is damaged. The same command without --report-only repairs it.")
     return results
 
 
-def _are_whole(settings: Any, datasets: Any, runs: Any) -> bool:
-    """Tell whether there are runs of every method on every data set."""
+def _is_complete(settings: Any, datasets: Any, runs: Any) -> bool:
+    """Return whether there are runs of every method on every data set."""
     if not (isinstance(settings, dict) and isinstance(datasets, dict) and isinstance(runs, list)):
         return False
-    described = all(
-        isinstance(about, dict) and about.keys() >= ABOUT for about in datasets.values()
-    )
+    is_described = all(isinstance(d, dict) and d.keys() >= ABOUT for d in datasets.values())
     wanted = {(name, method) for name in datasets for method in settings.get("methods", ())}
-    if not (wanted and described and all(map(_is_run, runs))):
+    if not (wanted and is_described and all(map(_is_run, runs))):
         return False
     return wanted == {(run["dataset"], run["method"]) for run in runs}
 
 
 def seed_of(out: Path) -> int | None:
-    """Return the seed of the results in a folder, None if there are none."""
+    """Return the seed of the results in a folder, or None if there are none."""
     for path in sorted((out / "runs").glob("*.json")):
         try:
             return int(json.loads(path.read_text("utf-8"))["conditions"]["seed"])
@@ -122,7 +108,7 @@ def seed_of(out: Path) -> int | None:
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open_atomic(path) as stream:
         stream.write(content.encode() if isinstance(content, str) else content)

@@ -1,4 +1,4 @@
-"""What the results say: the cells of Table 1, comparisons of methods, growth of time."""
+"""Statistics of the results: cells of Table 1, comparisons of methods, growth of time."""
 
 import csv
 from collections.abc import Iterator
@@ -14,34 +14,34 @@ from opforest.apps.reproduce.protocol import Array
 #: The columns of Table 1.
 COLUMNS = ("S0", "1st", "2nd", "3rd", "50 %", "100 %")
 
-#: A mean is marked if it differs from the published one by more than this many times the larger
+#: A mean is marked if it differs from the published one by more than this multiple of the larger
 #: deviation.
 TOLERANCE = 2.0
 
-#: Slopes are fitted to the increments with at least this share of all examples known before.
+#: Slopes are fitted to the increments after which this fraction of all examples is known.
 LARGE = 0.1
 
 
-class Figure(NamedTuple):
+class Statistic(NamedTuple):
     """A mean and a standard deviation, in percent."""
 
     mean: float
     std: float
 
     def __str__(self) -> str:
-        """Return it as the paper prints it."""
+        """Return the format of the paper."""
         return f"{self.mean:.1f} ± {self.std:.1f}"
 
 
 class Cell(NamedTuple):
-    """A cell of Table 1: ours and the published one, which is None for methods not in the paper."""
+    """A cell of Table 1; only methods of the paper have published figures."""
 
     dataset: str
     method: str
     column: str
     increment: int
-    ours: Figure
-    published: Figure | None
+    ours: Statistic
+    published: Statistic | None
     is_marked: bool
 
 
@@ -56,13 +56,7 @@ class Comparison(NamedTuple):
 
 
 class Results:
-    """The results of an experiment, by data set and method.
-
-    Parameters
-    ----------
-    raw : dict
-        What ``run`` returns.
-    """
+    """The results that ``run`` returned, by data set and method."""
 
     def __init__(self, raw: dict[str, Any]) -> None:
         self.raw = raw
@@ -73,7 +67,7 @@ class Results:
             self._runs.setdefault((run["dataset"], run["method"]), []).append(run)
 
     def values(self, dataset: str, method: str, what: str) -> Array:
-        """Return one value of each run after each subset, as an array (repeats, subsets)."""
+        """Return a value of each run after each subset, as an array (repeats, subsets)."""
         return np.array([run[what] for run in self._runs[dataset, method]], np.float64)
 
     def accuracy(self, dataset: str, method: str) -> Array:
@@ -81,12 +75,8 @@ class Results:
         return 100 * self.values(dataset, method, "accuracy")
 
     def usual_updates(self, dataset: str) -> Array:
-        """Return the numbers of the updates that learned a subset of the usual size.
-
-        Not the empty ones, nor the last one if it got what remained.
-        """
-        known = self.values(dataset, self.methods[0], "known")[0]
-        size = np.diff(known)
+        """Return the numbers of the updates, without empty ones and a last one with remainders."""
+        size = np.diff(self.values(dataset, self.methods[0], "known")[0])
         is_usual = size > 0
         is_usual[-1] &= len(size) == 1 or size[-1] <= size[-2]
         return 1 + np.flatnonzero(is_usual)
@@ -97,27 +87,15 @@ class Results:
         known = self.values(dataset, method, "known")[0]
         return known[usual], np.median(self.values(dataset, method, "seconds")[:, usual], axis=0)
 
-    def prototype_share(self, dataset: str, method: str) -> Array:
-        """Return the shares of examples that are prototypes, in percent."""
+    def prototype_percentage(self, dataset: str, method: str) -> Array:
+        """Return the percentages of examples that are prototypes."""
         counts = self.values(dataset, method, "prototypes")
         return np.asarray(100 * counts / self.values(dataset, method, "known"))
 
 
-def table_increments(n_subsets: int) -> dict[str, int]:
-    """Return the increment that each column of Table 1 shows.
-
-    Examples
-    --------
-    >>> from opforest.apps.reproduce.summary import table_increments
-    >>> table_increments(100)
-    {'S0': 0, '1st': 1, '2nd': 2, '3rd': 3, '50 %': 50, '100 %': 99}
-    """
-    return dict(zip(COLUMNS, (0, 1, 2, 3, n_subsets // 2, n_subsets - 1), strict=True))
-
-
-def summarize(values: Array) -> Figure:
-    """Return mean and standard deviation; that of a single value is 0."""
-    return Figure(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0)
+def summarize(values: Array) -> Statistic:
+    """Return the mean and the standard deviation, which is 0 for a single value."""
+    return Statistic(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0)
 
 
 def make_cells(results: Results) -> Iterator[Cell]:
@@ -125,24 +103,21 @@ def make_cells(results: Results) -> Iterator[Cell]:
     published = read_published()
     for dataset, about in results.datasets.items():
         for method in results.methods:
-            accuracy = results.accuracy(dataset, method)
-            for column, increment in table_increments(about["n_subsets"]).items():
+            accuracy, n = results.accuracy(dataset, method), about["n_subsets"]
+            for column, increment in zip(COLUMNS, (0, 1, 2, 3, n // 2, n - 1), strict=True):
                 ours = summarize(accuracy[:, increment])
                 theirs = published.get((dataset, method, column))
-                same_data = about["origin"] != "generated"
-                marked = theirs is not None and same_data and _is_outside(ours, theirs)
-                yield Cell(dataset, method, column, increment, ours, theirs, marked)
+                is_same_data = about["origin"] != "generated"
+                is_marked = theirs is not None and is_same_data and _is_outside(ours, theirs)
+                yield Cell(dataset, method, column, increment, ours, theirs, is_marked)
 
 
-def read_published() -> dict[tuple[str, str, str], Figure]:
+def read_published() -> dict[tuple[str, str, str], Statistic]:
     """Return the published Table 1, by data set, method and column."""
     text = files("opforest.apps.reproduce").joinpath("table1.csv").read_text("utf-8")
-    return {
-        (row["dataset"], row["method"], row["column"]): Figure(
-            float(row["mean"]), float(row["std"])
-        )
-        for row in csv.DictReader(text.splitlines())
-    }
+    rows = csv.DictReader(text.splitlines())
+    return {(row["dataset"], row["method"], row["column"]):
+            Statistic(float(row["mean"]), float(row["std"])) for row in rows}  # fmt: skip
 
 
 def compare(results: Results, other: str) -> Comparison:
@@ -163,30 +138,27 @@ def fit_power(known: Array, seconds: Array) -> tuple[float, float]:
     >>> import numpy as np
     >>> from opforest.apps.reproduce.summary import fit_power
     >>> n = np.arange(10, 100)
-    >>> exponent, factor = fit_power(n, 3.0 * n**2)
-    >>> round(exponent, 6), round(factor, 6)
-    (2.0, 3.0)
+    >>> np.round(fit_power(n, 3.0 * n**2), 6).tolist()
+    [2.0, 3.0]
     """
-    usable = (known >= LARGE * known.max(initial=0)) & (seconds > 0)
-    if usable.sum() < 3:
+    is_fitted = (known >= LARGE * known.max(initial=0)) & (seconds > 0)
+    if is_fitted.sum() < 3:
         return np.nan, np.nan
-    exponent, height = np.polyfit(np.log(known[usable]), np.log(seconds[usable]), 1)
+    exponent, height = np.polyfit(np.log(known[is_fitted]), np.log(seconds[is_fitted]), 1)
     return float(exponent), float(np.exp(height))
 
 
-def show_exponent(exponent: float) -> str:
-    """Return an exponent with one digit, no minus before 0, and a question mark for none."""
+def format_exponent(exponent: float) -> str:
+    """Return an exponent with one digit and no minus before 0, or a question mark for NaN."""
     return "?" if np.isnan(exponent) else f"{round(exponent, 1) + 0:.1f}"
 
 
-def _is_outside(ours: Figure, theirs: Figure) -> bool:
-    # Both are compared as printed: the published ones have one digit.
+def _is_outside(ours: Statistic, theirs: Statistic) -> bool:
+    # Both are compared as printed, because the published ones have one digit.
     distance = abs(round(ours.mean, 1) - theirs.mean)
     return distance > TOLERANCE * max(round(ours.std, 1), theirs.std) + 1e-9
 
 
 def _wilcoxon(gain: dict[str, float]) -> float:
     values = np.round(list(gain.values()), 12)
-    if not values.any():
-        return 1.0
-    return float(wilcoxon(values).pvalue)
+    return float(wilcoxon(values).pvalue) if values.any() else 1.0

@@ -5,22 +5,17 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from opforest.apps.reproduce.summary import COLUMNS, Cell, Figure
+from opforest.apps.reproduce.summary import COLUMNS, Cell, Statistic
 
-#: What the paper, and we, call the methods.
-NAMES = {
-    "opfi": "Incremental",
-    "original": "Original",
-    "dift": "DIFT",
-    "exact": "Exact",
-    "1nn": "1-NN",
-}
+#: Names of the methods in the paper and in the report.
+NAMES = {"opfi": "Incremental", "original": "Original", "dift": "DIFT", "exact": "Exact",
+         "1nn": "1-NN"}  # fmt: skip
 HEADINGS = ("S₀", *COLUMNS[1:])
 MARK = "†"
 
 
 def rows_of(cells: Iterable[Cell]) -> Iterator[tuple[str, list[list[Cell]]]]:
-    """Yield each data set with its rows of cells, a row for each method."""
+    """Yield each data set with its rows of cells, one for each method."""
     for dataset, group in groupby(cells, lambda cell: cell.dataset):
         yield dataset, [list(row) for _, row in groupby(group, lambda cell: cell.method)]
 
@@ -61,14 +56,8 @@ def to_csv(cells: Iterable[Cell]) -> str:
 
 def to_latex(cells: Iterable[Cell]) -> str:
     """Return the table as LaTeX; published figures are beside ours, in parentheses."""
-    lines = [
-        r"\begin{tabular}{llr|rrr|rr}",
-        r"\hline",
-        " &  & "
-        + " & ".join(["$S_0$", *(name.replace("%", r"\%") for name in COLUMNS[1:])])
-        + r" \\",
-        r"\hline",
-    ]
+    headings = " & ".join(["$S_0$", *(name.replace("%", r"\%") for name in COLUMNS[1:])])
+    lines = [r"\begin{tabular}{llr|rrr|rr}", r"\hline", rf" &  & {headings} \\", r"\hline"]
     for dataset, rows in rows_of(cells):
         for i, row in enumerate(rows):
             name = dataset if i == 0 else ""
@@ -85,8 +74,8 @@ def _markdown_cell(cell: Cell) -> str:
 
 
 def _latex_cell(cell: Cell) -> str:
-    def show(figure: Figure) -> str:
-        return f"{figure.mean:.1f} \\pm {figure.std:.1f}"
+    def show(statistic: Statistic) -> str:
+        return f"{statistic.mean:.1f} \\pm {statistic.std:.1f}"
 
     mark = r"^\dagger" if cell.is_marked else ""
     theirs = "" if cell.published is None else f"\\;({show(cell.published)})"

@@ -1,1 +1,1 @@
-"""Layer 4: a store as a service on the network, with a page; needs the extra ``serve``."""
+"""A store as an HTTP service with a page; needs the extra ``serve``."""

@@ -1,23 +1,23 @@
-"""Who wants to hear what happens: server-sent events, and numbers for Prometheus."""
+"""Server-sent events: changes as they happen."""
 
 import asyncio
 import json
-from collections import Counter, deque
+from collections import deque
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
-#: Events that a slow listener may lag behind, before it is dropped and has to ask anew.
+#: Events that a listener may lag behind before it is dropped.
 BACKLOG = 256
 
-#: Seconds after which a silent stream says that it is alive.
+#: Seconds of silence after which a stream sends a comment.
 HEARTBEAT = 15.0
 
 
 class EventBroker:
-    """Sends each event to everybody who listens. All of it happens in one event loop."""
+    """Sends each event to all listeners, in one event loop."""
 
-    def __init__(self, listeners: int) -> None:
-        self.most = listeners
+    def __init__(self, max_listeners: int) -> None:
+        self.max_listeners = max_listeners
         self.queues: set[asyncio.Queue[str | None]] = set()
         self.recent: deque[dict[str, Any]] = deque(maxlen=50)
         self.number = 0
@@ -25,27 +25,26 @@ class EventBroker:
 
     @property
     def is_full(self) -> bool:
-        """Whether no further listener is taken."""
-        return self.is_closed or len(self.queues) >= self.most
+        """Whether no further listener is accepted."""
+        return self.is_closed or len(self.queues) >= self.max_listeners
 
     def publish(self, kind: str, event: dict[str, Any]) -> None:
-        """Tell everybody."""
+        """Send an event to all listeners."""
         self.number += 1
         event = {"number": self.number, "kind": kind, **event}
         self.recent.append(event)
         text = f"id: {self.number}\nevent: {kind}\ndata: {json.dumps(event)}\n\n"
         for queue in list(self.queues):
-            if queue.qsize() >= BACKLOG:
+            is_slow = queue.qsize() >= BACKLOG
+            queue.put_nowait(None if is_slow else text)
+            if is_slow:
                 self.queues.discard(queue)
-                queue.put_nowait(None)
-            else:
-                queue.put_nowait(text)
 
     def forget(self, keys: Iterable[str]) -> None:
-        """Leave no key of what was forgotten among the recent events."""
-        gone = set(keys)
+        """Remove keys from the recent events."""
+        forgotten = set(keys)
         for event in self.recent:
-            event["keys"] = [key for key in event["keys"] if key not in gone]
+            event["keys"] = [key for key in event["keys"] if key not in forgotten]
 
     def close(self) -> None:
         """End all streams."""
@@ -55,12 +54,12 @@ class EventBroker:
         self.queues.clear()
 
     async def listen(self) -> AsyncIterator[str]:
-        """Yield events as they come, and a comment now and then when none does."""
+        """Yield events as they happen."""
         queue: asyncio.Queue[str | None] = asyncio.Queue()
         self.queues.add(queue)
         try:
             yield "retry: 1000\n\n"
-            while not self.is_closed:  # it may have been before anybody waited at this queue
+            while not self.is_closed:  # it may have been closed before this queue was waited on
                 try:
                     text = await asyncio.wait_for(queue.get(), HEARTBEAT)
                 except TimeoutError:
@@ -70,39 +69,3 @@ class EventBroker:
                 yield text
         finally:
             self.queues.discard(queue)
-
-
-class RequestMetrics:
-    """Counts requests, and how long they took."""
-
-    def __init__(self) -> None:
-        self.requests: Counter[tuple[str, int]] = Counter()
-        self.seconds: Counter[str] = Counter()
-
-    def note(self, path: str, status: int, seconds: float) -> None:
-        """Count an answer."""
-        self.requests[path, status] += 1
-        self.seconds[path] += seconds  # type: ignore[assignment]
-
-    def text(self, gauges: dict[str, tuple[str, str, float]]) -> str:
-        """Return all numbers, and those given by name, in the format of Prometheus."""
-        lines = [
-            "# HELP opforest_requests_total Requests answered.",
-            "# TYPE opforest_requests_total counter",
-        ]
-        lines += [
-            f'opforest_requests_total{{path="{path}",status="{status}"}} {count}'
-            for (path, status), count in sorted(self.requests.items())
-        ]
-        lines += [
-            "# HELP opforest_request_seconds_total Time taken to answer them.",
-            "# TYPE opforest_request_seconds_total counter",
-        ]
-        lines += [
-            f'opforest_request_seconds_total{{path="{path}"}} {seconds:.9g}'
-            for path, seconds in sorted(self.seconds.items())
-        ]
-        for name, (kind, help, value) in gauges.items():
-            lines += [f"# HELP opforest_{name} {help}", f"# TYPE opforest_{name} {kind}"]
-            lines += [f"opforest_{name} {value:.9g}"]
-        return "\n".join(lines) + "\n"

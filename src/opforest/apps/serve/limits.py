@@ -1,28 +1,14 @@
-"""How much a client may ask for."""
+"""Limits of a service."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a service takes on.
+    """How much a service accepts."""
 
-    Attributes
-    ----------
-    body : int
-        Bytes of a request.
-    rows : int
-        Rows of a request.
-    seconds : float
-        How long a request may take to arrive.
-    waiting : int
-        Changes that may wait for their turn.
-    listeners : int
-        Clients that may follow events.
-    """
-
-    body: int = 16 * 1024 * 1024
-    rows: int = 10_000
-    seconds: float = 30.0
-    waiting: int = 256
-    listeners: int = 64
+    body: int = 16 * 1024 * 1024  #: bytes of a request
+    rows: int = 10_000  #: rows of a request
+    seconds: float = 30.0  #: time that a request may take to arrive
+    waiting: int = 256  #: changes in the queue
+    listeners: int = 64  #: clients that follow events

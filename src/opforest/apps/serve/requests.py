@@ -1,65 +1,107 @@
-"""What a request says: JSON that may be anything, until it is looked at."""
+"""Reading requests: untrusted JSON, within limits of size and time."""
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from time import perf_counter
 from typing import Any
 
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
 from opforest.apps.serve.limits import Limits
-from opforest.apps.serve.problems import ProblemError
+from opforest.apps.serve.problems import ProblemError, as_problem
+from opforest.learner import RowError
 from opforest.persistence.container import refuse_constant
 
 NUMBERS = {int, float}
 CELLS = {int, float, str, type(None)}
 
-#: Bytes of a body that are read, and cells of a table that are checked, in a millisecond or so.
+#: Bytes of a body and cells of a table that are parsed or checked in about a millisecond.
 LARGE, MANY_CELLS = 1 << 16, 10_000
 
 
-async def read_body(request: Request, limits: Limits) -> dict[str, Any]:
-    """Return the JSON object of a request, within the limits of size and time."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise ProblemError(415, "send JSON, with the header Content-Type: application/json.")
-    declared = request.headers.get("content-length", "0")
-    if declared.isascii() and declared.isdecimal() and int(declared[:18]) > limits.body:
-        raise ProblemError(413, f"a request may have {limits.body} bytes.")
-    try:
-        async with asyncio.timeout(limits.seconds):
-            content = await _read_all(request, limits.body)
-    except TimeoutError:
-        raise ProblemError(
-            408, f"a request must arrive within {limits.seconds:g} seconds."
-        ) from None
-    except ClientDisconnect:
-        raise ProblemError(400, "the connection was lost.") from None
-    body: dict[str, Any] = await aside(len(content), LARGE, parse, content)
-    return body
-
-
-async def aside(size: int, most: int, call: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function here if there is little to do, and else in a thread: others are waiting."""
-    if size <= most:
+async def offload(size: int, limit: int, call: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function here if there is little to do, otherwise outside the event loop."""
+    if size <= limit:
         return call(*arguments)
     return await asyncio.to_thread(call, *arguments)
 
 
-async def _read_all(request: Request, most: int) -> bytes:
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > most:
-            raise ProblemError(413, f"a request may have {most} bytes.")
-        parts.append(part)
-    return b"".join(parts)
+class LimitedRequest(Request):
+    """A request whose body is JSON and keeps the limits of the service."""
+
+    @property
+    def limits(self) -> Limits:
+        """Limits of the service."""
+        limits: Limits = self.app.state.service.limits
+        return limits
+
+    async def stream(self) -> AsyncGenerator[bytes, None]:
+        """Yield the body in chunks."""
+        size = 0
+        async for chunk in super().stream():
+            size += len(chunk)
+            self._require_size(size)
+            yield chunk
+
+    async def body(self) -> bytes:
+        """Return the body."""
+        kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise ProblemError(415, "send JSON, with the header Content-Type: application/json.")
+        declared = self.headers.get("content-length", "0")
+        if declared.isascii() and declared.isdecimal():
+            self._require_size(int(declared[:18]))
+        seconds = self.limits.seconds
+        try:
+            async with asyncio.timeout(seconds):
+                content = await super().body()
+        except TimeoutError:
+            raise ProblemError(408, f"a request must arrive within {seconds:g} seconds.") from None
+        except ClientDisconnect:
+            raise ProblemError(400, "the connection was lost.") from None
+        if not content:
+            raise ProblemError(400, "the body must be a JSON object, got nothing.")
+        return content
+
+    async def json(self) -> Any:
+        """Return the body as a dict."""
+        content = await self.body()
+        return await offload(len(content), LARGE, parse, content)
+
+    def _require_size(self, size: int) -> None:
+        if size > self.limits.body:
+            raise ProblemError(413, f"a request must have at most {self.limits.body} bytes.")
+
+
+class BodyRoute(APIRoute):
+    """A route that reads limited requests, answers errors as problems and counts both."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the function that answers a request."""
+        answer = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            begin = perf_counter()
+            try:
+                response = await answer(LimitedRequest(request.scope, request.receive))
+            except (HTTPException, RequestValidationError, ValueError, MemoryError) as error:
+                response = as_problem(error).response()
+            seconds = perf_counter() - begin
+            request.app.state.service.request_metrics.add(self.path, response.status_code, seconds)
+            return response
+
+        return handle
 
 
 def parse(content: bytes) -> dict[str, Any]:
-    """Return the JSON object that bytes are, or say what is wrong with them."""
+    """Return the JSON object in a body."""
+    is_large = len(content) > LARGE
     try:
-        is_large = len(content) > LARGE
         body = json.loads(
             content, parse_constant=refuse_constant, parse_float=_float if is_large else None,
             parse_int=_int if is_large else None,
@@ -72,8 +114,7 @@ def parse(content: bytes) -> dict[str, Any]:
     return body
 
 
-# Compiled code that reads a large body keeps all threads waiting until it comes to a function in
-# Python, between the lines of which they have their turn.
+# The compiled parser holds the GIL; other threads run only while it calls functions in Python.
 
 
 def _float(digits: str) -> float:
@@ -84,87 +125,48 @@ def _int(digits: str) -> int:
     return int(digits)
 
 
-def take(body: dict[str, Any], **wanted: tuple[type, ...]) -> list[Any]:
-    """Return the members of a body in the order asked for; None where an optional one is missing.
-
-    ``wanted`` are their types; one is optional if ``NoneType`` is among them.
-    """
-    unknown = set(body) - set(wanted)
-    if unknown:
-        raise ProblemError(
-            422, f"there is no member {min(unknown)!r:.50}; there are {list(wanted)}."
-        )
-    found = []
-    for name, types in wanted.items():
-        value = body.get(name)
-        if type(value) not in types:
-            names = " or ".join(TYPE_NAMES[each] for each in types if each is not type(None))
-            got = "nothing" if name not in body else TYPE_NAMES.get(type(value), "something else")
-            raise ProblemError(422, f"{name!r} must be {names}, got {got}.")
-        found.append(value)
-    return found
-
-
-TYPE_NAMES: dict[type, str] = {
-    list: "a list", dict: "an object", str: "text", bool: "true or false", int: "a whole number",
-    float: "a number", type(None): "null",
-}  # fmt: skip
-
-
 def read_table(
-    rows: list[Any],
-    names: tuple[str, ...] | None,
-    width: int | None,
-    most: int,
-    cells: bool = False,
-) -> list[list[Any]]:
-    """Return rows of numbers in the order of the features; each is a list, or an object by name.
+    rows: list[Any], names: tuple[str, ...] | None, width: int | None, max_rows: int,
+    has_cells: bool = False,
+) -> list[list[Any]]:  # fmt: skip
+    """Return rows, each a list or an object by name, as lists in the order of the features.
 
-    If they are ``cells``, text and null will do as well.
-
-    Where names are not known yet, those of the first object are taken, in its order.
+    Values are numbers, or also text and null if ``has_cells``. If the store has no features yet,
+    a first row that is an object names them.
     """
-    if len(rows) > most:
-        raise ProblemError(413, f"a request may have {most} rows, got {len(rows)}.")
-    first = rows[0] if rows else None
-    if names is None and isinstance(first, dict) and width is None:
-        names = tuple(first)
-    table, types = [], CELLS if cells else NUMBERS
+    if len(rows) > max_rows:
+        raise ProblemError(413, f"a request must have at most {max_rows} rows, got {len(rows)}.")
+    if names is None and width is None and rows and isinstance(rows[0], dict):
+        names = tuple(rows[0])
+    table, types = [], CELLS if has_cells else NUMBERS
     for i, row in enumerate(rows):
         if type(row) is dict:
             row = _in_order(row, names, i)
         elif type(row) is not list:
-            raise ProblemError(422, f"row {i} must be a list or an object of numbers.", row=i)
+            raise RowError(f"row {i} must be a list or an object of numbers.", i)
         if not {*map(type, row)} <= types:
             k = next(k for k, value in enumerate(row) if type(value) not in types)
             column = k if names is None or k >= len(names) else names[k]
-            wanted = "a number or text" if cells else "a number"
-            raise ProblemError(
-                422, f"row {i}, column {column!r} must be {wanted}, got {_shown(row[k])}.", row=i,
-                column=column,
+            wanted = "a number or text" if has_cells else "a number"
+            got = {type(None): "null", bool: "a boolean", str: "text", list: "a list"}
+            raise RowError(
+                f"row {i}, column {column!r} must be {wanted}, got "
+                f"{got.get(type(row[k]), 'an object')}.", i, column,
             )  # fmt: skip
         width = len(row) if width is None else width
         if len(row) != width:
-            raise ProblemError(422, f"row {i} must have {width} features, got {len(row)}.", row=i)
+            raise RowError(f"row {i} must have {width} features, got {len(row)}.", i)
         table.append(row)
     return table
 
 
 def _in_order(row: dict[str, Any], names: tuple[str, ...] | None, i: int) -> list[Any]:
     if names is None:
-        raise ProblemError(
-            422, f"row {i}: the features of this store have no names: send lists.", row=i
-        )
+        raise RowError(f"row {i} must be a list: the features have no names.", i)
     for name in names:
         if name not in row:
-            raise ProblemError(422, f"row {i} has no feature {name!r}.", row=i, column=name)
+            raise RowError(f"row {i} has no feature {name!r}.", i, name)
     if len(row) > len(names):
-        more = next(name for name in row if name not in names)
-        raise ProblemError(
-            422, f"row {i}: there is no feature {more!r:.50}.", row=i, column=more[:50]
-        )
+        extra = next(name for name in row if name not in names)
+        raise RowError(f"row {i}: there is no feature {extra!r:.50}.", i, extra[:50])
     return [row[name] for name in names]
-
-
-def _shown(value: Any) -> str:
-    return {type(None): "null", bool: "a boolean", str: "text"}.get(type(value), "something else")

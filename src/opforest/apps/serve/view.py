@@ -1,4 +1,4 @@
-"""A forest as a page draws it: points on a plane, paths, prototypes, cut edges, regions."""
+"""A forest as the page draws it: points on a plane, paths, prototypes, cut edges, regions."""
 
 import base64
 from typing import Any, NamedTuple
@@ -9,23 +9,19 @@ from opforest.estimators.classifier import OPFClassifier
 from opforest.forest.forest import BaseForest
 from opforest.learner.validation import Array
 
-#: Examples that a page draws at the most, and columns and rows of the grid of regions.
-MOST_POINTS = 2000
-GRID = (160, 120)
+#: Examples that the page draws, and columns and rows of the grid of regions.
+MAX_POINTS, GRID = 2000, (160, 120)
 
-#: Features of distances that may be measured to find the regions, about a second's work. Up to so
-#: many features a k-d tree measures few of them, and a Python function is so many times slower.
+#: Features that distances for the regions may compare, about a second's work; features up to
+#: which a k-d tree makes them cheap; how many times slower a Python function is.
 WORK, FEW_FEATURES, SLOWER = 5e9, 8, 1000
 
-#: With a smaller part of the columns of the grid, regions are not drawn.
-LEAST = 0.2
-
-#: What is left free around the points.
-MARGIN = 0.08
+#: The smallest fraction of the grid that is worth drawing, and the margin around the points.
+MIN_FRACTION, MARGIN = 0.2, 0.08
 
 
 class Plane(NamedTuple):
-    """The plane on which examples are drawn: where it is, and what is seen of it."""
+    """A plane in feature space, and the part of it that is drawn."""
 
     center: Array
     axes: Array  #: of shape (2, d)
@@ -33,19 +29,19 @@ class Plane(NamedTuple):
 
     @property
     def is_all(self) -> bool:
-        """Whether the examples themselves are on it."""
+        """Whether the plane contains all examples."""
         return bool(self.axes.shape[1] <= 2)
 
     def project(self, X: Array) -> Array:
-        """Return the coordinates of examples."""
+        """Return the coordinates of examples on the plane."""
         return (X - self.center) @ self.axes.T
 
     def lift(self, points: Array) -> Array:
-        """Return the examples that are at these coordinates of the plane."""
+        """Return the points of feature space at coordinates of the plane."""
         return points @ self.axes + self.center
 
     def grid(self, columns: int, rows: int) -> Array:
-        """Return the points whose classes make up the regions, from the top left, row by row."""
+        """Return the coordinates of a grid, row by row from the top left."""
         left, bottom, right, top = self.bounds
         x = left + (np.arange(columns) + 0.5) / columns * (right - left)
         y = top - (np.arange(rows) + 0.5) / rows * (top - bottom)
@@ -53,7 +49,7 @@ class Plane(NamedTuple):
 
 
 def find_plane(X: Array) -> Plane:
-    """Return the plane of the first two principal axes; with two features, that of these."""
+    """Return the plane of the first two principal axes, or of the features if there are two."""
     d = X.shape[1]
     center = np.zeros(d)
     if d <= 2:
@@ -63,53 +59,49 @@ def find_plane(X: Array) -> Plane:
         _, _, axes = np.linalg.svd(X - center, full_matrices=False)
         axes = np.vstack((axes, np.zeros((2, d))))[:2]
         axes = axes * np.where(axes.sum(axis=1, keepdims=True) < 0, -1, 1)
-    points = (X - center) @ axes.T
-    return Plane(center, axes, bounds_of(points))
+    return Plane(center, axes, bounds_of((X - center) @ axes.T))
 
 
 def bounds_of(points: Array) -> tuple[float, float, float, float]:
-    """Return bounds that contain all points and a margin."""
+    """Return the left, bottom, right and top of all points, with a margin."""
     low, high = points.min(axis=0), points.max(axis=0)
     size = np.where(high > low, high - low, np.maximum(1.0, np.abs(high) * 0.1))
-    middle = (low + high) / 2
-    half = size * (0.5 + MARGIN)
-    left, bottom = (middle - half).tolist()
-    right, top = (middle + half).tolist()
-    return left, bottom, right, top
+    middle, half = (low + high) / 2, size * (0.5 + MARGIN)
+    return (*(middle - half).tolist(), *(middle + half).tolist())
 
 
 def choose_grid(forest: BaseForest) -> tuple[int, int]:
-    """Return columns and rows of the grid: fewer, or none, where all would take too long."""
+    """Return columns and rows of the grid: fewer, or none, if all would take too long."""
     metric = forest.metric
-    if not metric.keeps_points:  # what is on the plane is no example, but made of some
+    if not metric.keeps_points:  # points of the plane are not examples
         return 0, 0
     if forest.n_features <= FEW_FEATURES and not metric.is_table:
         return GRID
     each = len(forest) * forest.n_features * (SLOWER if metric.is_table else 1)
-    share = min(1.0, float(np.sqrt(WORK / (each * GRID[0] * GRID[1]))))
-    return (int(share * GRID[0]), int(share * GRID[1])) if share >= LEAST else (0, 0)
+    fraction = min(1.0, float(np.sqrt(WORK / (each * GRID[0] * GRID[1]))))
+    if fraction < MIN_FRACTION:
+        return 0, 0
+    return int(fraction * GRID[0]), int(fraction * GRID[1])
 
 
 def draw_regions(forest: BaseForest, plane: Plane, grid: tuple[int, int]) -> str:
-    """Return the class of each point of a grid as a byte; empty if there are no regions."""
+    """Return the class of each point of a grid as a byte in Base64; empty if not computed."""
     if 0 in grid:
         return ""
     try:
         code = forest.classify(plane.lift(plane.grid(*grid)).astype(forest.dtype))
-    except ValueError:  # of some points on the plane the metric has no distances
+    except ValueError:  # the metric is not defined for some points of the plane
         return ""
     return base64.b64encode(np.minimum(code, 255).astype(np.uint8).tobytes()).decode()
 
 
 def draw_forest(model: OPFClassifier, plane: Plane) -> dict[str, Any]:
-    """Return what is drawn of a model: of a large one, examples sampled evenly by age."""
+    """Return the drawing of a model; examples of a large one are sampled evenly by age."""
     learned = model.fitted_forest()
     with learned.read():
         forest, classes = learned
         n = len(forest)
-        chosen = np.arange(n)
-        if n > MOST_POINTS:
-            chosen = np.unique(np.linspace(0, n - 1, MOST_POINTS).astype(np.int64))
+        chosen = np.unique(np.linspace(0, n - 1, min(n, MAX_POINTS)).astype(np.int64))
         points = plane.project(np.asarray(forest.points[chosen], np.float64))
         label, prototypes = forest.label, forest.prototypes
         predecessor, edges = forest.predecessor, forest.edges
@@ -117,8 +109,7 @@ def draw_forest(model: OPFClassifier, plane: Plane) -> dict[str, Any]:
         ids, regions = forest.ids[chosen], draw_regions(forest, plane, grid)
     place = np.full(n + 1, -1)
     place[chosen] = np.arange(len(chosen))
-    cut = edges[label[edges[:, 0]] != label[edges[:, 1]]]
-    cut = place[cut]
+    cut = place[edges[label[edges[:, 0]] != label[edges[:, 1]]]]
     return {
         "examples": n,
         "classes": classes.tolist(),

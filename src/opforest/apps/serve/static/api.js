@@ -1,4 +1,4 @@
-// Asking the service: JSON, a token if one is needed, and events that go on after a break.
+// Calls of the service: JSON, a token if required, and events that resume after a lost connection.
 
 let token = sessionStorage.getItem("opforest-token") || "";
 const offline = document.getElementById("offline");
@@ -9,7 +9,7 @@ function headers(more = {}) {
 
 async function askForToken() {
   const dialog = document.getElementById("token");
-  if (token) dialog.querySelector("h2").textContent = "This token is not known";
+  if (token) dialog.querySelector("h2").textContent = "This token is unknown";
   document.getElementById("token-text").value = "";
   if (!dialog.open) dialog.showModal();
   await new Promise((done) => dialog.addEventListener("close", done, { once: true }));
@@ -38,7 +38,7 @@ export async function call(path, body) {
   return answer;
 }
 
-// Asks one thing at a time: while an answer is awaited, only the newest question waits.
+// Makes one call at a time: while an answer is awaited, only the newest call waits.
 export function latest(ask) {
   let isAsking = false, next = null;
   return async (...question) => {
@@ -50,13 +50,13 @@ export function latest(ask) {
   };
 }
 
-// Calls `tell` for each event, and `renew` whenever some may have been missed: every second, if too
-// many are listening already.
-export async function follow(tell, renew) {
+// Calls `onEvent` for each event, and `refresh` whenever some may have been missed: every second, if
+// the service has too many listeners.
+export async function follow(onEvent, refresh) {
   for (;;) {
     try {
       const response = await fetch("/v1/events", { headers: headers() });
-      await renew();
+      await refresh();
       if (!response.ok) throw new Error(response.statusText);
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";
@@ -67,24 +67,24 @@ export async function follow(tell, renew) {
         rest = parts.pop();
         for (const part of parts) {
           const data = part.split("\n").find((line) => line.startsWith("data: "));
-          if (data) tell(JSON.parse(data.slice(6)));
+          if (data) onEvent(JSON.parse(data.slice(6)));
         }
       }
     } catch (error) {
-      if (error instanceof TypeError) offline.hidden = false; // what fetch calls a lost connection
+      if (error instanceof TypeError) offline.hidden = false; // fetch throws it for a lost connection
     }
     await new Promise((done) => setTimeout(done, 1000));
   }
 }
 
-// Calls `renew` when the service is back, for pages that follow no events.
-export async function waitForReturn(renew) {
+// Calls `refresh` when the service is back, for pages that do not follow events.
+export async function onReconnect(refresh) {
   for (;;) {
     await new Promise((done) => setTimeout(done, 1000));
     if (offline.hidden) continue;
     try {
       await fetch("/health");
-      await renew();
+      await refresh();
       offline.hidden = true;
     } catch { /* not yet */ }
   }

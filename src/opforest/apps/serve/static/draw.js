@@ -1,6 +1,6 @@
-// Drawing a forest on a canvas: regions, cut edges, paths, examples, prototypes, what just changed.
+// Draws a forest on a canvas: regions, cut edges, paths, examples, prototypes, recent changes.
 
-const FLASH = 1100; // milliseconds that a change is lit up
+const FLASH = 1100; // milliseconds that a change is highlighted
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -48,7 +48,7 @@ export function fitToScreen(canvas) {
 }
 
 export class ForestCanvas {
-  // `code` gives a class its color; `click(x, y, key)` and `hover(x, y)` get coordinates of the data.
+  // `code` maps a class to a color; `click(x, y, key)` and `hover(x, y)` get data coordinates.
   constructor(canvas, { code, click, hover }) {
     Object.assign(this, { canvas, code, data: null, path: null, cursor: null, flash: new Map(), regions: null });
     const at = (event) => {
@@ -113,13 +113,13 @@ export class ForestCanvas {
     this.path = null;
     this.regions = null;
     this.flash.clear();
-    if (before && before.points.length && data.points.length && !calm.matches) this.lightUp(before, data);
+    if (before && before.points.length && data.points.length && !calm.matches) this.highlight(before, data);
     this.began = performance.now();
     this.paint();
   }
 
-  // Whatever is a prototype now, or has another predecessor, and was not so before.
-  lightUp(before, data) {
+  // Highlight examples that became prototypes or non-prototypes, or got another predecessor.
+  highlight(before, data) {
     const old = new Map(before.keys.map((key, i) => [key, i]));
     const was = new Set(before.prototypes.map((i) => before.keys[i]));
     const now = new Set(data.prototypes.map((i) => data.keys[i]));
@@ -239,17 +239,17 @@ export class ForestCanvas {
     context.drawImage(this.regions, 0, 0, width, height);
   }
 
-  // The path that explains the point under the cursor: prototype, steps, and the last one to it.
+  // The path that explains the point under the cursor, from the prototype to the point.
   drawPath(context, color, width, height) {
     if (!this.path || !this.path.at) return;
     const k = this.code(this.path.label);
     const end = this.toScreen(this.path.at, width, height);
-    const way = [...this.path.steps.slice(0, -1).map((step) => this.toScreen(step.at, width, height)), end];
-    for (let i = 1; i < way.length; i++) {
-      this.line(context, way[i - 1], way[i], color.halo, 7, 0.9);
-      this.line(context, way[i - 1], way[i], color.classes[k % 8], 3.4, 1);
+    const places = [...this.path.steps.slice(0, -1).map((step) => this.toScreen(step.at, width, height)), end];
+    for (let i = 1; i < places.length; i++) {
+      this.line(context, places[i - 1], places[i], color.halo, 7, 0.9);
+      this.line(context, places[i - 1], places[i], color.classes[k % 8], 3.4, 1);
     }
-    way.slice(0, -1).forEach(([x, y], i) => {
+    places.slice(0, -1).forEach(([x, y], i) => {
       outline(context, i ? SHAPES[0] : star, x, y, i ? 5 : 12);
       this.fill(context, i ? color.halo : color.classes[k % 8], i ? color.classes[k % 8] : color.ink, 2);
     });

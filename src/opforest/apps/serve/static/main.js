@@ -1,4 +1,4 @@
-// What this page is depends on the service: three forests to play with, or a store in use.
+// Opens the view that the service has: three forests to play with, or a store.
 
 import { call } from "./api.js";
 import { openPlay } from "./play.js";

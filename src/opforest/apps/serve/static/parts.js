@@ -1,4 +1,4 @@
-// Small parts that both views show: elements, class choosers, explanations.
+// Parts of both views: elements, class choosers, explanations.
 
 import { glyph } from "./draw.js";
 
@@ -12,7 +12,7 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-export function drawn(code, isPrototype) {
+export function symbol(code, isPrototype) {
   const span = make("span", { className: `k${code % 8}` });
   span.innerHTML = glyph(code, isPrototype);
   return span;
@@ -20,10 +20,10 @@ export function drawn(code, isPrototype) {
 
 export const number = (value, digits = 3) => (value === 0 ? "0" : Number(value).toPrecision(digits).replace(/\.?0+$/, ""));
 
-// What a click does where nothing can hover, besides learning an example of a class.
+// A choice beside the classes, for screens without a cursor: a click explains.
 export const EXPLAIN = "explain";
 
-// Radio buttons, one for each class; returns what is chosen.
+// Radio buttons, one for each class; returns a function that returns the choice.
 export function chooser(fieldset, names, codeOf, legend) {
   const before = fieldset.querySelector("input:checked")?.value;
   fieldset.replaceChildren(make("legend", {}, legend));
@@ -38,8 +38,8 @@ export function chooser(fieldset, names, codeOf, legend) {
   return () => names[Number(fieldset.querySelector("input:checked")?.value ?? 0)];
 }
 
-// The path in words: prototype, steps with their lengths, the longest of which is the cost.
-export function tell(place, path, codeOf) {
+// Describes a path: prototype, steps with their lengths, the longest of which is the cost.
+export function showPath(place, path, codeOf) {
   place.replaceChildren();
   if (!path) return;
   const steps = path.steps;
@@ -52,7 +52,7 @@ export function tell(place, path, codeOf) {
     if (i) place.append(`→ ${number(step.distance)} →`);
     const isLongest = step.distance === path.cost && step.distance > 0;
     const name = step.id === null ? "here" : step.key ?? `example ${step.id}`;
-    const chip = make("span", { className: isLongest ? "chip longest" : "chip" }, drawn(code, i === 0), name);
+    const chip = make("span", { className: isLongest ? "chip longest" : "chip" }, symbol(code, i === 0), name);
     if (isLongest) chip.title = "The longest step: its length is the cost of the path";
     place.append(chip);
   });

@@ -1,15 +1,15 @@
 // Three forests on one stream.
 
-import { call, latest, waitForReturn } from "./api.js";
+import { call, latest, onReconnect } from "./api.js";
 import { ForestCanvas } from "./draw.js";
-import { chooser, EXPLAIN, make, tell } from "./parts.js";
+import { chooser, EXPLAIN, make, showPath } from "./parts.js";
 
 const FORESTS = {
   opfi: ["OPFI", "the algorithm of Ponti & Riva"],
-  exact: ["Exact", "what refitting gives"],
-  dift: ["DIFT", "the baseline: all are prototypes"],
+  exact: ["Exact", "equal to the refitted forest"],
+  dift: ["DIFT", "the baseline: every new example is a prototype"],
 };
-const HOVER = "Point at a forest, and the path that explains the point appears here, step by step.";
+const HOVER = "Point at a forest to see the path that explains the point.";
 const codeOf = (label) => Math.max(0, Number(label) - 1);
 const find = (id) => document.getElementById(id);
 
@@ -17,12 +17,12 @@ export function openPlay() {
   const panels = {};
   let state = null, timer = null, queue = Promise.resolve(), pending = 0, chosen = () => 1;
 
-  const ask = (path, body) => { // no click is lost: they wait for each other
+  const ask = (path, body) => { // clicks wait for each other, so none is lost
     pending += 1;
-    queue = queue.then(() => call(`/v1/play/${path}`, body)).then(show, (error) => say(error.message)).then(() => { pending -= 1; });
+    queue = queue.then(() => call(`/v1/play/${path}`, body)).then(show, (error) => showMessage(error.message)).then(() => { pending -= 1; });
     return queue;
   };
-  const say = (text) => { for (const panel of Object.values(panels)) panel.said.textContent = text; };
+  const showMessage = (text) => { for (const panel of Object.values(panels)) panel.message.textContent = text; };
 
   function click(name, x, y, key) {
     if (chosen() === EXPLAIN) hover(name, x, y);
@@ -38,21 +38,21 @@ export function openPlay() {
     }
     await queue;
     const paths = await call("/v1/play/explain", { x: [x, y] });
-    if (pending) return; // it is of forests that are changing
+    if (pending) return; // the forests are changing
     for (const [other, panel] of Object.entries(panels)) panel.canvas.setPath(paths[other] && { ...paths[other], at: [x, y] });
-    tell(find("path"), paths[name], codeOf);
+    showPath(find("path"), paths[name], codeOf);
   });
 
   for (const [name, [title, subtitle]] of Object.entries(FORESTS)) {
     const canvas = make("canvas", { tabIndex: 0, role: "img" });
     canvas.setAttribute("aria-label", `${title}: a forest. Arrows move the cursor, Enter learns, Delete forgets.`);
     const numbers = make("dl", { className: "numbers" });
-    const said = make("p", { className: "said" });
-    said.setAttribute("aria-live", "polite");
+    const message = make("p", { className: "message" });
+    message.setAttribute("aria-live", "polite");
     find("panels").append(make("article", { className: name === "exact" ? "panel main" : "panel", id: `panel-${name}` },
       make("header", {}, make("h2", {}, `${title} `, make("small", {}, subtitle))),
-      make("div", { className: "stage" }, canvas), numbers, said));
-    panels[name] = { numbers, said, canvas: new ForestCanvas(canvas, { code: codeOf, click: (...place) => click(name, ...place), hover: (...place) => hover(name, ...place) }) };
+      make("div", { className: "stage" }, canvas), numbers, message));
+    panels[name] = { numbers, message, canvas: new ForestCanvas(canvas, { code: codeOf, click: (...place) => click(name, ...place), hover: (...place) => hover(name, ...place) }) };
     const tab = make("button", { type: "button", value: name }, title);
     find("tabs").append(tab);
   }
@@ -75,8 +75,8 @@ export function openPlay() {
         "Last, in µs": forest.last.micros ?? "–" };
       panel.numbers.replaceChildren(...Object.entries(facts).map(([term, value]) =>
         make("div", {}, make("dt", {}, term), make("dd", {}, String(value)))));
-      const [, before, rest] = /^(Case \d)?:?(.*)$/s.exec(forest.last.said || (next.length ? "Click, or play the stream." : "Click to learn the first example."));
-      panel.said.replaceChildren(...(before ? [make("b", {}, before), ` ${rest.trim()[0].toUpperCase()}${rest.trim().slice(1)}`] : [rest]));
+      const [, before, rest] = /^(Case \d)?:?(.*)$/s.exec(forest.last.message || (next.length ? "Click, or play the stream." : "Click to learn the first example."));
+      panel.message.replaceChildren(...(before ? [make("b", {}, before), ` ${rest.trim()[0].toUpperCase()}${rest.trim().slice(1)}`] : [rest]));
     }
     find("progress").value = next.length ? next.played / next.length : 0;
     find("step").disabled = find("run").disabled = next.played >= next.length;
@@ -113,9 +113,9 @@ export function openPlay() {
     event.preventDefault();
   });
   chosen = chooser(find("classes"), [1, 2, 3, 4, EXPLAIN], codeOf, "A click learns");
-  const renew = async () => show(await call("/v1/play"));
+  const refresh = async () => show(await call("/v1/play"));
   find("path").textContent = HOVER;
   find("play").hidden = false;
-  renew().catch(() => {});
-  waitForReturn(renew);
+  refresh().catch(() => {});
+  onReconnect(refresh);
 }

@@ -1,20 +1,20 @@
-// A store in use: its forest, growth, accuracy, classes, the last examples and what they changed.
+// A store: its forest, size, accuracy, classes, latest examples and recent changes.
 
 import { call, follow, latest } from "./api.js";
 import { colors, fitToScreen, ForestCanvas } from "./draw.js";
-import { chooser, drawn, make, tell } from "./parts.js";
+import { chooser, make, showPath, symbol } from "./parts.js";
 
 const find = (id) => document.getElementById(id);
 const count = (value) => Number(value).toLocaleString("en");
 
-function size(bytes) {
+function formatBytes(bytes) {
   const [name, unit] = bytes > 1e9 ? ["GB", 1e9] : bytes > 1e6 ? ["MB", 1e6] : ["kB", 1e3];
   return `${(bytes / unit).toFixed(bytes && bytes < 10 * unit ? 1 : 0)} ${name}`;
 }
 
-const lasting = (micros) => (micros < 1e4 ? `${count(micros)} µs` : micros < 1e6 ? `${Math.round(micros / 1e3)} ms` : `${(micros / 1e6).toFixed(1)} s`);
+const formatDuration = (micros) => (micros < 1e4 ? `${count(micros)} µs` : micros < 1e6 ? `${Math.round(micros / 1e3)} ms` : `${(micros / 1e6).toFixed(1)} s`);
 
-const DEEDS = { learn: "learned", correct: "corrected", forget: "forgotten" };
+const VERBS = { learn: "learned", correct: "corrected", forget: "forgotten" };
 
 function summary(event) {
   const done = event.learned || event.replaced || event.forgotten || event.labeled;
@@ -25,22 +25,22 @@ function summary(event) {
     report.prototypes_lost && `−${report.prototypes_lost}`,
     report.reconquered && `${count(report.reconquered)} cost${report.reconquered === 1 ? "" : "s"} changed`,
   ].filter(Boolean).join(", ");
-  return make("li", {}, make("span", {}, `${count(done)} ${DEEDS[event.kind]}${names}`),
-    make("span", { className: "soft" }, `${more || "no other changed"} · ${lasting(event.micros)}`));
+  return make("li", {}, make("span", {}, `${count(done)} ${VERBS[event.kind]}${names}`),
+    make("span", { className: "soft" }, `${more || "no other changes"} · ${formatDuration(event.micros)}`));
 }
 
 export function openStore(first) {
   let stats = first, plane = null, waiting = false, took = 0, chosen = () => null;
-  const codes = new Map(); // a class keeps its color as long as the page is open
+  const codes = new Map(); // a class keeps its color while the page is open
   const codeOf = (label) => codes.get(String(label)) ?? codes.set(String(label), codes.size).get(String(label));
   find("tagline").textContent = first.store;
 
   const ask = async (path, body) => {
     try {
       await call(path, body);
-      find("said").textContent = "";
+      find("message").textContent = "";
     } catch (error) {
-      find("said").textContent = error.message;
+      find("message").textContent = error.message;
     }
   };
   const canEdit = () => find("edit").checked;
@@ -48,12 +48,12 @@ export function openStore(first) {
     code: codeOf,
     click: (x, y, key) => {
       if (!canEdit()) {
-        find("said").textContent = "To learn and forget by clicks, tick the box first.";
+        find("message").textContent = "To learn and forget by clicks, tick the box first.";
         hover(x, y);
       }
       else if (key !== null) ask("/v1/forget", { keys: [key] });
       else if (canvas.data?.is_plain && String(typed(chosen())) === chosen()) ask("/v1/learn", { rows: [[x, y]], labels: [typed(chosen())] });
-      else find("said").textContent = "A point of this plane is no whole example: examples of this store come by the API.";
+      else find("message").textContent = "A point of this plane is not a complete example. Learn examples through the API.";
     },
     hover: (x, y) => hover(x, y),
   });
@@ -61,7 +61,7 @@ export function openStore(first) {
     if (x === null || plane === null) { canvas.setPath(null); find("why").replaceChildren(); return; }
     const path = await call(`/v1/forest/path?plane=${plane}&x=${x}&y=${y}`);
     canvas.setPath({ ...path, at: [x, y] });
-    tell(find("why"), path, codeOf);
+    showPath(find("why"), path, codeOf);
   });
   const typed = (name) => (stats.labels === "text" ? name : stats.labels === "boolean" ? name === "true" : Number(name));
 
@@ -70,7 +70,7 @@ export function openStore(first) {
     names.forEach(codeOf);
     const facts = {
       Examples: count(stats.examples), Prototypes: count(stats.prototypes), Features: stats.features ?? "–",
-      Metric: stats.metric, "On disk": size(stats.bytes_on_disk), "In memory": size(stats.bytes_in_memory),
+      Metric: stats.metric, "On disk": formatBytes(stats.bytes_on_disk), "In memory": formatBytes(stats.bytes_in_memory),
     };
     if (stats.semi_supervised) facts.Unlabeled = count(stats.unlabeled);
     find("facts").replaceChildren(...Object.entries(facts).map(([name, value]) =>
@@ -79,11 +79,11 @@ export function openStore(first) {
     find("bars").replaceChildren(...names.slice(0, 12).map((name) => {
       const bar = make("progress", { max: most, value: stats.classes[name] });
       return make("li", { className: `k${codeOf(name) % 8}` },
-        make("span", { className: "name", title: name }, drawn(codeOf(name)), make("b", {}, name)), bar,
+        make("span", { className: "name", title: name }, symbol(codeOf(name)), make("b", {}, name)), bar,
         make("span", { className: "count" }, count(stats.classes[name])));
     }), make("li", { className: "soft", hidden: names.length > 0 && names.length <= 12 }, names.length ? `and ${names.length - 12} more` : "None yet."));
     find("log").replaceChildren(...stats.events.slice().reverse().map(summary));
-    if (!stats.events.length) find("log").replaceChildren(make("li", { className: "soft" }, "Nothing since the service was started."));
+    if (!stats.events.length) find("log").replaceChildren(make("li", { className: "soft" }, "None since the service was started."));
     if (!stats.last.length) find("last").replaceChildren(make("li", { className: "soft" }, "None yet."));
     else find("last").replaceChildren(...stats.last.map((row) =>
       make("li", {}, make("code", {}, row.key), row.label === null
@@ -99,7 +99,7 @@ export function openStore(first) {
     const history = stats.history.filter(([, , total]) => total > 0);
     context.clearRect(0, 0, width, height);
     find("accuracy-note").textContent = stats.score === null
-      ? "This store was made without --score."
+      ? "This store was created without --score."
       : history.length ? `${(100 * stats.score.accuracy).toFixed(1)} % of ${count(stats.score.total)} examples were predicted correctly before they were learned.`
         : "No example has been predicted before it was learned yet.";
     find("accuracy").parentElement.hidden = history.length < 2;
@@ -122,25 +122,25 @@ export function openStore(first) {
     context.stroke();
   }
 
-  async function renew() {
+  async function refresh() {
     const begin = performance.now();
     stats = await call("/v1/stats");
     showStats();
     const forest = await call(plane === null ? "/v1/forest" : `/v1/forest?plane=${plane}`);
     plane = forest.plane;
     const shown = forest.points.length < forest.examples ? `${count(forest.points.length)} of ${count(forest.examples)} examples, evenly by age` : "";
-    const where = forest.is_projected ? "on the plane of the first two principal axes, as they were when this page was opened; regions are those of the plane" : "";
+    const where = forest.is_projected ? "projected onto the first two principal axes at the time this page was opened; regions are those of the plane" : "";
     find("seen").textContent = forest.examples ? [shown, where].filter(Boolean).join("; ") : "appears here as soon as examples with labels are learned";
     canvas.show(forest);
-    showStats(); // now that it is known what a click can learn
+    showStats(); // the forest determines which classes a click can learn
     took = performance.now() - begin;
   }
 
   find("edit").addEventListener("change", showStats);
   find("store").hidden = false;
-  follow(() => { // several events at once are one look
+  follow(() => { // several events at once cause one refresh
     if (waiting) return;
     waiting = true;
-    setTimeout(() => { waiting = false; renew().catch(() => {}); }, Math.max(150, 3 * took));
-  }, renew);
+    setTimeout(() => { waiting = false; refresh().catch(() => {}); }, Math.max(150, 3 * took));
+  }, refresh);
 }

@@ -1,0 +1,94 @@
+"""Bodies of requests.
+
+Elements of long lists are checked later, outside the event loop, where errors can name the row.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+
+#: Text and null are allowed only in a store that prepares its rows.
+CELL = {"type": ["number", "string", "null"]}
+ROW = {"oneOf": [{"type": "array", "items": CELL},
+                 {"type": "object", "additionalProperties": CELL}]}  # fmt: skip
+#: Null is allowed only in a semi-supervised store.
+LABEL = {"type": ["string", "number", "boolean", "null"]}
+
+Row = Annotated[list[Any] | dict[str, Any], WithJsonSchema(ROW)]
+Rows = Annotated[list[Any], WithJsonSchema({"type": "array", "items": ROW})]
+Labels = Annotated[list[Any], WithJsonSchema({"type": "array", "items": LABEL})]
+Keys = Annotated[list[Any], WithJsonSchema({"type": "array", "items": {"type": "string"}})]
+Flag = Annotated[bool | None, WithJsonSchema({"type": "boolean", "default": False})]
+
+
+class Body(BaseModel):
+    """A JSON object with no members but its own; values are not converted."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class Learn(Body):
+    """Examples to learn."""
+
+    rows: Rows = Field(examples=[[[5.1, 3.5], [6.2, 2.9]]])
+    labels: Labels = Field(examples=[["cat", "dog"]])
+    keys: Keys | None = Field(None, examples=[["img-1", "img-2"]])
+    replace: Flag = None
+
+
+class Predict(Body):
+    """Rows to predict."""
+
+    rows: Rows = Field(examples=[[[5.0, 3.4]]])
+    proba: Flag = Field(None, examples=[True])
+
+
+class Explain(Body):
+    """A row to explain."""
+
+    row: Row = Field(examples=[[5.0, 3.4]])
+
+
+class Forget(Body):
+    """Keys of examples to forget."""
+
+    keys: Keys = Field(examples=[["img-1"]])
+    missing_ok: Flag = None
+
+
+class Correct(Body):
+    """A new label of an example."""
+
+    key: str = Field(examples=["img-2"])
+    label: str | int | float | bool = Field(examples=["cat"])
+
+
+class PlayStart(Body):
+    """A stream to begin."""
+
+    set: str
+    seed: int | None = None
+
+
+class PlayStep(Body):
+    """A number of examples to play."""
+
+    count: int | None = None
+
+
+class PlayPoint(Body):
+    """A point on the page."""
+
+    x: list[Any]
+
+
+class PlayExample(PlayPoint):
+    """A point on the page, with its class."""
+
+    label: int = Field(ge=1, le=8)
+
+
+class PlayKey(Body):
+    """The key of an example on the page."""
+
+    key: str
