@@ -17,7 +17,7 @@ from opforest.dask import DaskOPFClassifier
 from opforest.datasets import make_cone_torus
 
 X, y = make_cone_torus(600, random_state=0)
-order = np.argsort(X[:, 0])  # makes the blocks vertical strips, for a clear plot
+order = np.argsort(X[:, 0])  # vertical strips as blocks, for a clear plot
 X, y = X[order], y[order]
 blocks = da.from_array(X, chunks=(150, 2))
 
