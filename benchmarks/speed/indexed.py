@@ -86,7 +86,7 @@ def learn_one() -> Row:
         examples = [next(fresh) for _ in range(LEARN_ONE_CALLS)]
         return cpu_seconds(lambda: [model.learn_one(*example) for example in examples])
 
-    learn()  # compiles and allocates space to grow
+    learn()  # to compile and allocate
     best = best_of(REPEATS, learn=learn, numpy=partial(numpy_pass, X[:SIZE]))
     seconds = best["learn"] / LEARN_ONE_CALLS
     note = f"{1e6 * seconds:.1f} of {1e6 * best['numpy']:.0f} µs"

@@ -162,7 +162,7 @@ def http_rows(folder: Path, X: np.ndarray, y: np.ndarray) -> list[Row]:
             resident.append(process.memory())
     memory = (resident[1] - resident[0]) / (N - HALF)
     with Process("store", str(path)) as ours, Process("neighbors", str(table)) as theirs:
-        asyncio.run(load(ours.port, True))  # compiles and warms up
+        asyncio.run(load(ours.port, True))  # to compile and warm up
         asyncio.run(load(theirs.port, False))
         for learning in (False, True):
             runs = {"opforest": [], "1-NN": []}
