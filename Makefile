@@ -1,5 +1,5 @@
-# Each target sets up what it needs in .venv by itself.
-.PHONY: demo reproduce test quick boundscheck lint fix bench docs wheel-test clean
+# Each target installs its own dependencies into .venv.
+.PHONY: demo reproduce test quick coverage boundscheck lint fix bench docs wheel-test clean
 .DELETE_ON_ERROR:
 
 # The first Python on the path that is recent enough; PYTHON=... overrides.
@@ -8,23 +8,27 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-# What is compiled is kept in .numba_cache for as long as no compiled source changes (tests/conftest.py).
+# Compiled kernels are cached in .numba_cache until their source changes (tests/conftest.py).
 PYTEST = SCIPY_ARRAY_API=1 MPLBACKEND=Agg $(RUN) -m pytest -q -n 2 --dist loadfile
 
 demo: $(VENV)/.demo
 	$(RUN) -m opforest.apps.demo
 
-# The paper's whole experiment; REPRODUCE=--quick for a minute's.
+# The paper's whole experiment; REPRODUCE=--quick runs a part of it in a minute.
 reproduce: $(VENV)/.reproduce
 	$(VENV)/bin/opforest reproduce $(REPRODUCE)
 
 test: $(VENV)/.test
 	$(PYTEST)
 
-# The tests that say most in a few minutes, once kernels are compiled.
+# A representative part of the suite: a few minutes, once kernels are compiled.
 QUICK = tests/_utils tests/core/metrics tests/datasets tests/docs/test_english.py tests/docs/test_reference.py tests/io tests/estimators/test_classifier.py tests/test_package.py tests/test_repository.py tests/test_scores.py
 quick: $(VENV)/.test
 	$(PYTEST) $(QUICK)
+
+# The suite with the coverage of the Python layer; it fails below the floor in pyproject.toml.
+coverage: $(VENV)/.test
+	$(PYTEST) --cov --cov-report=term
 
 # The same suite with every array index checked.
 boundscheck: $(VENV)/.test
@@ -36,19 +40,19 @@ lint: $(VENV)/.lint
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports
 
-# What ruff can put right by itself.
+# Everything that ruff can fix by itself.
 fix: $(VENV)/.lint
 	$(RUN) -m ruff check --fix .
 	$(RUN) -m ruff format .
 
-# The site, in docs/_build/html: offline, all code run, warnings are errors, internal links checked.
+# The site, in docs/_build/html: built offline; all code is run, warnings are errors, links are checked.
 docs: $(VENV)/.docs
 	$(RUN) -W error docs/run_code.py
-	rm -rf docs/api/generated docs/_build/html/api/generated  # names that are gone
+	rm -rf docs/api/generated docs/_build/html/api/generated  # pages of removed names
 	$(RUN) -m sphinx -q -b html -W --keep-going docs docs/_build/html
 	$(RUN) docs/check_links.py docs/_build/html
 
-# Build both distributions, install the wheel into an empty environment, and use it there.
+# Build both distributions, install the wheel into an empty environment and use it there.
 wheel-test: $(VENV)/.test
 	rm -rf dist
 	$(RUN) -m hatchling build -d dist
@@ -58,7 +62,7 @@ bench: $(VENV)/.bench
 	$(RUN) benchmarks/run.py
 
 $(VENV)/bin/python:
-	@test -n "$(PYTHON)" || { echo "opforest needs Python 3.11 or newer; none was found. Set PYTHON=/path/to/python."; exit 1; }
+	@test -n "$(PYTHON)" || { echo "opforest needs Python 3.11 or newer, which was not found. Set PYTHON=/path/to/python."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --upgrade "pip>=25.1"
 
@@ -70,10 +74,10 @@ $(VENV)/.reproduce: pyproject.toml | $(VENV)/bin/python
 	$(RUN) -m pip install --quiet --editable ".[cli,plot]"
 	@touch $@
 
-# A group of pyproject.toml each.
+# Each of these is a dependency group of pyproject.toml.
 $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
 	$(RUN) -m pip install --quiet --editable . --group $*
 	@touch $@
 
 clean:
-	rm -rf docs/_build docs/gallery docs/api/generated docs/api/backreferences $(VENV) dist .numba_cache .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf docs/_build docs/gallery docs/api/generated docs/api/backreferences $(VENV) dist .numba_cache .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache .coverage

@@ -1,4 +1,4 @@
-"""What all benchmarks share: timing, tables, JSON files, fresh processes and data."""
+"""Shared by all benchmarks: timing, tables, JSON files, fresh processes and data."""
 
 import json
 import os
@@ -20,12 +20,13 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 DATA = HERE.parent.parent / "shared" / "data" / "opfi"
 SKIN = DATA.parent / "uci" / "Skin_NonSkin.txt"
+LETTER = DATA.parent / "wild" / "letter-recognition.data"
 
 LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in LIBRARIES}
 
-# Numba's disk cache does not see edits in called files; a benchmark must not run old kernels.
-# This module is imported before opforest, which reads the variable.
+# Numba's disk cache does not detect edits in called files; a benchmark must not run stale kernels.
+# opforest reads the variable when it is imported, after this module.
 os.environ["OPFOREST_CACHE"] = "0"
 
 
@@ -34,7 +35,7 @@ class Row:
     """One line of a table."""
 
     case: str
-    value: float | None = None  #: what the bar is about; None if it could not be measured
+    value: float | None = None  #: compared with the bar; None if it could not be measured
     unit: str = "×"
     bar: float | None = None
     sense: str = "at least"  #: or "at most"
@@ -43,7 +44,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Tell whether the bar is met."""
+        """Return "pass", "FAIL", "skipped", or "" if there is no bar."""
         if self.value is None:
             return "skipped"
         if self.bar is None:
@@ -52,7 +53,7 @@ class Row:
         return "pass" if met else "FAIL"
 
     def cells(self, contestants: list[str]) -> list[str]:
-        """Return the texts of a line."""
+        """Return the cells of a line."""
         sign = "≥" if self.sense == "at least" else "≤"
         return [
             self.case,
@@ -67,7 +68,7 @@ class Row:
 def versus(
     case: str, ours: float, peer: str, theirs: float, bar: float | None = None, note: str = ""
 ) -> Row:
-    """Return a row that says how many times faster than a peer we are."""
+    """Return a row with our speed relative to a peer."""
     seconds = {"opforest": ours, peer: theirs}
     return Row(f"{case} vs {peer}", theirs / ours, bar=bar, seconds=seconds, note=note)
 
@@ -79,10 +80,17 @@ def cpu_seconds(call: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def best_of(repeats: int, **contestants: Callable[[], float]) -> dict[str, float]:
-    """Return the best of what each contestant reports.
+def wall_seconds(call: Callable[[], object]) -> float:
+    """Return the wall time of one call."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
 
-    They run in turn, so that a busy moment of the machine strikes all of them.
+
+def best_of(repeats: int, **contestants: Callable[[], float]) -> dict[str, float]:
+    """Return the smallest time that each contestant reports.
+
+    They run in turn, so that a busy moment of the machine affects all of them.
     """
     best = dict.fromkeys(contestants, float("inf"))
     for _ in range(repeats):
@@ -98,7 +106,7 @@ def numpy_pass(X: np.ndarray) -> float:
 
 
 def in_fresh_process(script: str, *arguments: str, python: str = sys.executable, **env: str) -> Any:
-    """Run a script that prints JSON in a new interpreter, and return what it printed."""
+    """Run a script in a new interpreter and return the JSON that it prints."""
     done = subprocess.run(
         [python, "-c", script, *arguments],
         env={**os.environ, **ONE_THREAD, **env},
@@ -142,19 +150,29 @@ def print_table(rows: list[Row]) -> None:
         print("  ".join([*cells, f"{verdict:{widths[-2]}}", note]).rstrip())
 
 
+def print_markdown(*cells: str) -> None:
+    """Print one row of a Markdown table."""
+    print(f"| {' | '.join(cells)} |", flush=True)
+
+
 def strips(n: int, d: int = 2) -> tuple[np.ndarray, np.ndarray]:
     """Return data like base1: four vertical strips, labels 1, 2, 1, 2; ``d`` uniform features."""
     X = np.random.default_rng(0).random((n, d), np.float32)
     return X, 1 + (4 * X[:, 0]).astype(int) % 2
 
 
+def quadrants(X: np.ndarray) -> np.ndarray:
+    """Return four classes by the signs of the first two features."""
+    return (X[:, 0] > 0) + 2 * (X[:, 1] > 0)
+
+
 def as_stream(X: np.ndarray, y: np.ndarray) -> list[tuple[dict[int, float], int]]:
-    """Return examples as river wants them."""
+    """Return examples in river's form."""
     return [(dict(enumerate(x)), label) for x, label in zip(X.tolist(), y.tolist(), strict=True)]
 
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return a data set of the paper, or None where the files are not at hand."""
+    """Return a data set of the paper, or None if its file is missing."""
     path = DATA / f"{name}.opf"
     if not path.exists():
         return None
@@ -163,8 +181,16 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray] | None:
     return np.ascontiguousarray(sample["x"]), sample["label"].astype(int)
 
 
+def letter(n: int | None = None) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the first n examples of Letter, or None if its file is missing."""
+    if not LETTER.exists():
+        return None
+    table = np.loadtxt(LETTER, str, delimiter=",", max_rows=n)
+    return table[:, 1:].astype(float), table[:, 0]
+
+
 def skin() -> tuple[str, np.ndarray, np.ndarray]:
-    """Return Skin's name, examples and labels in random order; or those of a set like it."""
+    """Return the name, examples and labels of Skin, or of a similar set, in random order."""
     rng = np.random.default_rng(0)
     if SKIN.exists():
         name, table = "Skin", np.loadtxt(SKIN)
@@ -176,7 +202,7 @@ def skin() -> tuple[str, np.ndarray, np.ndarray]:
 
 
 def skin_like(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return colors in narrow groups: integers from 0 to 255, many of them repeated."""
+    """Return colors in narrow groups: integers from 0 to 255, with many duplicates."""
     center, group = rng.uniform(0, 255, (100, 3)), rng.integers(100, size=n)
     X = np.clip(np.rint(rng.normal(center[group], 2)), 0, 255)
     return X, 1 + (group % 5 > 0)

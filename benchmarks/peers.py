@@ -1,4 +1,4 @@
-"""The programs we measure ourselves against, where they are at hand."""
+"""LibOPF and OPFython, the programs that we compare with, if they are installed."""
 
 import os
 import resource
@@ -19,7 +19,7 @@ NO_OPFYTHON = "opfython is not installed, and OPFYTHON_PYTHON does not name a Py
 
 
 class LibOPF(NamedTuple):
-    """LibOPF's programs, which talk through files with fixed names in the folder they run in."""
+    """LibOPF's programs, which communicate by files with fixed names in their working folder."""
 
     programs: Path
     folder: Path
@@ -35,9 +35,9 @@ class LibOPF(NamedTuple):
     def seconds(self, program: str, name: str, *options: str) -> float:
         """Run a program on a data set and return the time of the algorithm alone.
 
-        LibOPF takes wall time without reading and writing; the processor knows the whole
-        program's time without waiting. Either may be too much, so the smaller counts. Some programs
-        take no time themselves.
+        LibOPF reports wall time without reading and writing; the processor time is that of the
+        whole program without waiting. Either may be too large, so the smaller one counts. Some
+        programs report no time.
         """
         before = _processor_seconds_of_children()
         command = [str(self.programs / program), name, *options]
@@ -47,13 +47,13 @@ class LibOPF(NamedTuple):
         return min(float(times.read_text().split()[-1]), whole) if times.exists() else whole
 
     def labels(self, name: str) -> np.ndarray:
-        """Return the labels that the last run gave to a data set."""
+        """Return the labels that the last run predicted for a data set."""
         return np.loadtxt(self.folder / f"{name}.out", int)
 
 
 @contextmanager
 def libopf() -> Iterator[LibOPF | None]:
-    """Give LibOPF a temporary folder to work in; None if it is not at hand."""
+    """Yield LibOPF with a temporary working folder, or None if it is not installed."""
     programs = Path(os.environ.get("LIBOPF") or "nowhere").resolve()
     if not all((programs / name).is_file() for name in ("opf_train", "opf_classify")):
         yield None
@@ -63,7 +63,7 @@ def libopf() -> Iterator[LibOPF | None]:
 
 
 def opfython_python() -> str | None:
-    """Return the Python that can import opfython, or None."""
+    """Return a Python that can import opfython, or None."""
     named = os.environ.get("OPFYTHON_PYTHON")
     return named or (sys.executable if find_spec("opfython") else None)
 
@@ -86,7 +86,7 @@ print(json.dumps([time.process_time() - start, version("opfython")]))
 
 
 def opfython_fit(python: str, X: np.ndarray, y: np.ndarray) -> tuple[float, str]:
-    """Return OPFython's processor time for one fit without compiling, and its version."""
+    """Return OPFython's processor time of one fit without compiling, and its version."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.npz"
         np.savez(path, X=X, y=y)

@@ -14,7 +14,7 @@ SCRIPTS = (
 
 
 def run(script: str) -> list[Row]:
-    """Run one script and return the rows it wrote, without the times."""
+    """Run one script and return the rows of its JSON file, without the times."""
     name = script.rpartition("/")[2]
     record = RESULTS / f"{name}.json"
     record.unlink(missing_ok=True)

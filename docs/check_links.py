@@ -1,6 +1,6 @@
-"""Check the built site: internal links lead somewhere, and nothing is loaded from elsewhere.
+"""Check that internal links of the built site work and that no page loads from other sites.
 
-``python docs/check_links.py docs/_build/html``; links to other sites are not tried.
+``python docs/check_links.py docs/_build/html``; links to other sites are not followed.
 """
 
 import re
@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-#: Attributes that make a browser load something by itself.
+#: Attributes that make a browser load a resource.
 LOADED = {
     ("script", "src"),
     ("img", "src"),
@@ -21,7 +21,7 @@ LOADED = {
 
 
 class Page(HTMLParser):
-    """The anchors of a page, where its links lead, and what it loads."""
+    """The anchors, links and loaded resources of a page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Page(HTMLParser):
         self.feed(path.read_text("utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what a tag refers to."""
+        """Record the anchors and references of a tag."""
         given = {name: value or "" for name, value in attrs}
         self.anchors |= {given[name] for name in ("id", "name") if name in given}
         if tag == "a" and "href" in given:
@@ -43,12 +43,12 @@ class Page(HTMLParser):
                 self.loads |= {part.split()[0] for part in given[name].split(",") if part.strip()}
 
 
-def complaints(root: Path) -> Iterator[str]:
-    """Yield what is wrong with a site."""
+def find_problems(root: Path) -> Iterator[str]:
+    """Yield one line for each problem of a site."""
     found = (path.resolve() for path in root.rglob("*.html") if "_static" not in path.parts)
     pages = {path: Page(path) for path in found}
     if not pages:
-        yield f"{root}: there are no pages"
+        yield f"{root}: no pages found"
     for path, page in pages.items():
         name = path.relative_to(root.resolve())
         for target in page.links | page.loads:
@@ -61,16 +61,16 @@ def complaints(root: Path) -> Iterator[str]:
             if file.is_dir():
                 file /= "index.html"
             if not file.exists():
-                yield f"{name} links to {target}, which is not there"
+                yield f"{name} links to {target}, which does not exist"
             elif file in pages and unquote(parts.fragment) not in pages[file].anchors:
-                yield f"{name} links to {target}, whose anchor is not there"
+                yield f"{name} links to {target}, whose anchor does not exist"
     for style in root.rglob("*.css"):
         text = style.read_text("utf-8")
         if re.search(r"(@import|url\()[\s\"'(]*(https?:)?//", text):
-            yield f"{style.name} loads from elsewhere"
+            yield f"{style.name} loads from another site"
 
 
 if __name__ == "__main__":
-    found = sorted(set(complaints(Path(sys.argv[1]))))
-    print("\n".join(found) or "all internal links lead somewhere; nothing is loaded from elsewhere")
+    found = sorted(set(find_problems(Path(sys.argv[1]))))
+    print("\n".join(found) or "all internal links work; nothing is loaded from other sites")
     sys.exit(bool(found))

@@ -1,6 +1,6 @@
-"""How Sphinx builds the site: ``make docs``.
+"""Configure Sphinx, which ``make docs`` runs.
 
-Nothing is downloaded, and no page loads anything from elsewhere.
+The build downloads nothing, and no page loads anything from other sites.
 """
 
 import os
@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.support import compile_cache  # noqa: E402
 
-# Examples and tests share what was compiled. Set before Numba is imported.
+# Examples and tests share compiled kernels. Numba reads the variable when it is imported.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(compile_cache.FOLDER))
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -38,12 +38,12 @@ templates_path = ["_templates"]
 default_role = "code"
 nitpicky = True
 
-# Pages are Markdown; headings have the anchors that GitHub gives them.
+# Headings of Markdown pages get the same anchors as on GitHub.
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]  # the order of the gallery is a function
 
-# The reference, from docstrings.
+# The API reference is generated from docstrings.
 autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"
@@ -52,7 +52,7 @@ numpydoc_show_class_members = False
 numpydoc_validation_checks: set[str] = set()
 add_module_names = False
 
-#: The gallery, in the order of reading.
+#: The gallery, in reading order.
 EXAMPLES = [
     "plot_forest_and_regions.py",
     "plot_three_cases.py",
@@ -81,7 +81,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "api/backreferences",
     "doc_module": ("opforest",),
     "within_subsection_order": EXAMPLES.index,
-    "abort_on_example_error": False,  # all that fail are reported, and fail the build
+    "abort_on_example_error": False,  # report all failures; they still fail the build
     "only_warn_on_example_error": False,
     "capture_repr": ("_repr_html_", "__repr__"),
     "remove_config_comments": True,
@@ -127,7 +127,7 @@ html_sidebars = {
 
 
 def skip_foreign_members(app, what, name, member, skip, options):
-    """Leave out what classes inherit from other libraries."""
+    """Skip members that classes inherit from other libraries."""
     function = getattr(member, "fget", member)
     module = getattr(function, "__module__", None) or ""
     is_foreign = callable(function) and not module.startswith("opforest")
@@ -135,7 +135,7 @@ def skip_foreign_members(app, what, name, member, skip, options):
 
 
 def describe_published(app, what, name, obj, options, lines):
-    """Describe ``PUBLISHED`` by the comment in its module, which autodoc does not look into."""
+    """Describe ``PUBLISHED`` by the comment in its module, which autodoc does not read."""
     if name == "opforest.datasets.PUBLISHED":
         comments = ModuleAnalyzer.for_module("opforest.datasets.published").find_attr_docs()
         lines[:] = comments["", "PUBLISHED"]

@@ -1,6 +1,6 @@
 """Draw the pictures of the home page, README, guide and theory: ``python docs/draw.py``.
 
-They are computed by the library, and kept in ``docs/images`` so that the README has them, too.
+The library computes them; they are committed in ``docs/images`` because the README shows them, too.
 """
 
 from pathlib import Path
@@ -13,14 +13,14 @@ from opforest import OPFClassifier
 from opforest.plotting import ForestDisplay
 
 IMAGES = Path(__file__).parent / "images"
-BLUE, YELLOW, RED, PURPLE, Gray, INK = (
+BLUE, YELLOW, RED, PURPLE, GRAY, INK = (
     "#3f90da", "#ffa90e", "#bd1f01", "#832db6", "#b5babd", "#222222",
 )  # fmt: skip
 COLORS = np.array([BLUE, YELLOW])
 
 
 def finish(axes, titles):
-    """Give panels their titles, and no frames of numbers."""
+    """Set the titles of all panels; remove ticks and legends."""
     for ax, title in zip(axes, titles, strict=True):
         ax.set_title(title, fontsize=12)
         ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
@@ -50,10 +50,10 @@ def draw_home():
     for ax in axes:
         ax.set(xlim=(left, right), ylim=(lower, upper))
     titles = (
-        "Learn: 40 more examples (ringed),\nexactly as if refitted on all",
-        "Forget: the same 40 (crosses),\nexactly as if they had never come",
+        "Learn: 40 more examples (circled),\nexactly as if refitted on all",
+        "Forget: the same 40 (crosses),\nexactly as if never learned",
         "Explain: the path that labeled the diamond,\n"
-        f"{len(path)} points, the longest step is its cost",
+        f"{len(path)} points; the longest step is its cost",
     )
     finish(axes, titles)
     figure.savefig(IMAGES / "home.png", dpi=110)
@@ -72,7 +72,7 @@ def draw_model():
         if y[u] != y[v]:
             axes[2].plot(*X[[u, v]].T, color=INK, lw=1.2, ls=(0, (3, 2)))
         else:
-            axes[2].plot(*X[[u, v]].T, color=Gray, lw=1)
+            axes[2].plot(*X[[u, v]].T, color=GRAY, lw=1)
     stars = forest.prototypes
     axes[2].scatter(
         *X[stars].T, s=150, marker="*", color=COLORS[y[stars]], edgecolors=INK, zorder=4
@@ -91,7 +91,7 @@ def draw_model():
 
 
 def longest_edges(edges, weight, n, start):
-    """Return the longest edge on the way from one vertex to each, along a tree."""
+    """Return the longest edge on the path from one vertex to each other vertex of a tree."""
     near = [[] for _ in range(n)]
     for (u, v), w in zip(edges, weight, strict=True):
         near[u].append((v, w))
@@ -112,7 +112,7 @@ def tree_of(X):
 
 
 def draw_bound():
-    """Show which examples a new one can be joined to, and the tree before and after."""
+    """Show which examples a new one can be linked to, and the tree before and after."""
     rng = np.random.default_rng(11)
     X, z = rng.normal(size=(60, 2)) * [1.5, 1], np.array([1.25, 0.2])
     edges, n = tree_of(X), len(X)
@@ -127,9 +127,9 @@ def draw_bound():
     points = np.vstack((X, z))
     for ax in axes:
         for edge in before & after:
-            ax.plot(*points[list(edge)].T, color=Gray, lw=1.2, zorder=1)
+            ax.plot(*points[list(edge)].T, color=GRAY, lw=1.2, zorder=1)
     for edge in before - after:
-        axes[0].plot(*points[list(edge)].T, color=Gray, lw=1.2, zorder=1)
+        axes[0].plot(*points[list(edge)].T, color=GRAY, lw=1.2, zorder=1)
         axes[1].plot(*points[list(edge)].T, color=RED, lw=1.6, ls=(0, (3, 2)), zorder=2)
     for edge in after - before:
         axes[1].plot(*points[list(edge)].T, color=BLUE, lw=2.6, zorder=2)
@@ -142,7 +142,7 @@ def draw_bound():
     axes[0].annotate("t", X[t], (-9, 7), textcoords="offset points", color=BLUE, weight="bold")
     axes[0].annotate("z", z, (9, 5), textcoords="offset points", weight="bold")
     titles = (
-        f"{can.sum()} of {n} examples (blue) are near enough\nto be joined to the new one, z",
+        f"{can.sum()} of {n} examples (blue) are near enough\nto be linked to the new one, z",
         f"{len(after - before)} new edges (blue) enter the tree,\n"
         f"{len(before - after)} old ones (red) leave it",
     )
@@ -151,23 +151,25 @@ def draw_bound():
 
 
 def draw_forgetting():
-    """Show the pieces into which a tree falls, and the edges that join them again."""
+    """Show the components left by a removed vertex, and the edges that reconnect them."""
     rng = np.random.default_rng(11)
     X = rng.normal(size=(60, 2)) * [1.5, 1]
     edges = tree_of(X)
     z = np.bincount(edges.ravel()).argmax()
     stay = np.delete(np.arange(len(X)), z)
     kept = [tuple(edge) for edge in edges.tolist() if z not in edge]
-    piece = np.arange(len(X))
+    component = np.arange(len(X))
     for u, v in kept:
-        piece[piece == piece[u]] = piece[v]
-    shades = dict(zip(np.unique(piece[stay]), (BLUE, YELLOW, PURPLE, RED, "#a96b59"), strict=False))
+        component[component == component[u]] = component[v]
+    shades = dict(
+        zip(np.unique(component[stay]), (BLUE, YELLOW, PURPLE, RED, "#a96b59"), strict=False)
+    )
     after = {frozenset(edge) for edge in stay[tree_of(X[stay])].tolist()}
     figure, axes = plt.subplots(1, 2, figsize=(11.5, 4.4), layout="constrained")
     for ax in axes:
         for u, v in kept:
-            ax.plot(*X[[u, v]].T, color=shades[piece[u]], lw=1.2, zorder=1)
-        ax.scatter(*X[stay].T, s=28, color=[shades[p] for p in piece[stay]], zorder=3)
+            ax.plot(*X[[u, v]].T, color=shades[component[u]], lw=1.2, zorder=1)
+        ax.scatter(*X[stay].T, s=28, color=[shades[p] for p in component[stay]], zorder=3)
         ax.plot(*X[z], "X", color="white", mec=INK, ms=12, zorder=4)
     for u, v in edges:
         if z in (u, v):
@@ -176,8 +178,8 @@ def draw_forgetting():
     for edge in joins:
         axes[1].plot(*X[list(edge)].T, color=INK, lw=2.6, zorder=2)
     titles = (
-        f"Without z (the cross) the tree\nfalls into {len(shades)} pieces",
-        f"{len(joins)} edges, the smallest between pieces,\njoin them again; all others stay",
+        f"Without z (the cross) the tree\nsplits into {len(shades)} components",
+        f"{len(joins)} edges, the smallest between components,\nreconnect them; all others stay",
     )
     finish(axes, titles)
     figure.savefig(IMAGES / "forgetting.png", dpi=110)

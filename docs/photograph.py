@@ -1,6 +1,6 @@
-"""Photograph ``opforest play`` for the README: ``python docs/photograph.py``.
+"""Take the screenshot of ``opforest play`` in the README: ``python docs/photograph.py``.
 
-It needs Chromium and the extra group ``test``. The picture is kept in ``docs/images``.
+This needs Chromium and the dependency group ``test``. The picture is committed in ``docs/images``.
 """
 
 import shutil
@@ -16,17 +16,17 @@ sys.path.insert(0, str(HERE.parent))
 
 from tests.support.service import Client, running  # noqa: E402
 
-#: The width of the window, and how much finer the picture is.
+#: The width of the window and the pixel ratio of the picture.
 WIDTH, SCALE = 1440, 1.5
 
 
 def photograph(browser, port: int) -> None:
-    """Play half of a stream, point at one place, and keep what is seen."""
+    """Play half of a stream, point at one place, and save the screenshot."""
     client = Client(port)
     client.post("/v1/play/start", {"set": "moons", "seed": 5})
     for _ in range(6):
         client.post("/v1/play/step", {"count": 20})
-    while True:  # to an example that is worth seeing
+    while True:  # until the rare third case, which shows the most
         state = client.post("/v1/play/step", {"count": 1})
         if "Case 3" in state["forests"]["opfi"]["last"]["message"]:
             break

@@ -1,8 +1,8 @@
-"""Run the code of pages of the site, as a reader would: ``python docs/run_code.py docs/cli.md``.
+"""Run the code on pages of the site as a reader would: ``python docs/run_code.py docs/cli.md``.
 
-Python blocks of a page share their names, from the first to the last. A text block must be what the
-code before it has printed. Of console blocks, lines that begin with ``$ opforest`` are run. A block
-within an HTML comment prepares what a reader would have already. All happens in a new folder.
+All Python blocks of a page share one namespace. A text block must match the output of the code
+before it. In console blocks, lines that begin with ``$ opforest`` are run. A block in an HTML
+comment prepares data that a reader already has. Each page runs in a temporary folder.
 """
 
 import contextlib
@@ -16,21 +16,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # pages borrow what our tests start services with
+sys.path.insert(0, str(ROOT))  # pages use a test helper to start the service
 
 from tests.support import compile_cache  # noqa: E402
 
-os.environ.setdefault("NUMBA_CACHE_DIR", str(compile_cache.FOLDER))  # before Numba is imported
+os.environ.setdefault("NUMBA_CACHE_DIR", str(compile_cache.FOLDER))  # Numba reads it at import
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
-#: Commands that ask the network, wait for visitors or change the user's shell.
+#: Commands that use the network, wait for requests or change the user's shell.
 NOT_RUN = ("serve", "play", "reproduce", "demo", "compile", "--install-completion")
 
 
 def blocks_of(page: Path) -> Iterator[tuple[str, str]]:
-    """Yield kind and text of each block, with its line number kept by empty lines before it."""
+    """Yield the language and the text of each block, padded by blank lines to keep line numbers."""
     text = page.read_text("utf-8")
     for match in BLOCK.finditer(text):
         kind, code = match.groups()
@@ -38,7 +38,7 @@ def blocks_of(page: Path) -> Iterator[tuple[str, str]]:
 
 
 def commands_of(code: str) -> Iterator[tuple[str, bool]]:
-    """Yield each command of opforest in a console block, and whether it is shown to fail."""
+    """Yield each opforest command in a console block, and whether the page shows it failing."""
     lines = code.splitlines()
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         if re.match(r"\$ (cat \S+ \| )?opforest ", line):
@@ -67,7 +67,7 @@ def run_command(command: str, fails: bool) -> None:
 
 
 def run_page(page: Path) -> int:
-    """Run all blocks of a page and return how many there were."""
+    """Run all blocks of a page and return their number."""
     page, count, output = page.resolve(), 0, io.StringIO()
     names = {"__name__": "__main__"}
     before = Path.cwd()

@@ -1,9 +1,9 @@
 """
-Clusters: hills of a density
+Clusters: peaks of a density
 ============================
 
-``OPFClustering`` estimates a density from nearest neighbors and lets every top conquer its hill. There
-is no number of clusters to give, only ``k_max``, the scale: the larger, the fewer hills.
+``OPFClustering`` estimates a density from nearest neighbors; each peak conquers one cluster. You choose no
+number of clusters, only the scale ``k_max``: the larger it is, the fewer clusters there are.
 """
 
 import matplotlib.pyplot as plt
@@ -34,11 +34,11 @@ for ax, k_max in zip(axes, (10, 20, 60), strict=True):
 plt.show()
 
 # %%
-# Drop small hills
-# ----------------
-# With a small ``k_max``, ``merge_by`` levels hills that rise little above their surroundings. New points get
+# Merge small peaks
+# -----------------
+# With a small ``k_max``, ``merge_by`` removes peaks that rise little above their surroundings. New points get
 # the cluster of their conqueror.
 
-tidy = OPFClustering(10, merge_by="height", threshold=0.2).fit(X)
-print("clusters:", len(tidy.roots_), "sizes:", np.bincount(tidy.labels_))
-print("of new points:", tidy.predict([[0.0, 0.0], [9.0, 10.0]]))
+merged = OPFClustering(10, merge_by="height", threshold=0.2).fit(X)
+print("clusters:", len(merged.roots_), "sizes:", np.bincount(merged.labels_))
+print("of new points:", merged.predict([[0.0, 0.0], [9.0, 10.0]]))

@@ -2,9 +2,9 @@
 Dask: one model from many blocks
 ================================
 
-``DaskOPFClassifier`` fits blocks of a Dask array on as many workers as there are. Each block and each pair
+``DaskOPFClassifier`` fits the blocks of a Dask array on any number of workers. Each block and each pair
 of blocks yields candidate edges; merging them gives the minimum spanning tree of all examples. So the
-model is the one that ``OPFClassifier`` fits on one machine, edge by edge.
+model is, edge for edge, the one that ``OPFClassifier`` fits on one machine.
 """
 
 import dask.array as da
@@ -17,21 +17,21 @@ from opforest.dask import DaskOPFClassifier
 from opforest.datasets import make_cone_torus
 
 X, y = make_cone_torus(600, random_state=0)
-order = np.argsort(X[:, 0])  # blocks are vertical strips, to make a clear picture
+order = np.argsort(X[:, 0])  # vertical strips as blocks, for a clear plot
 X, y = X[order], y[order]
 blocks = da.from_array(X, chunks=(150, 2))
 
 # %%
 # Fit
 # ---
-# Here Dask's threads do the work. With ``distributed.Client(...)`` it would be processes, or machines;
-# ``with opforest.dask.progress():`` shows a bar.
+# This example uses Dask's threads. ``distributed.Client(...)`` would use processes or machines;
+# ``with opforest.dask.progress():`` shows a progress bar.
 
 with dask.config.set(scheduler="threads"):
     model = DaskOPFClassifier().fit(blocks, y)
     answer = model.predict(blocks)  # lazy, a block for each block
     print(answer)
-    print("right on its own examples:", bool((answer.compute() == y).all()))
+    print("training examples keep their labels:", bool((answer.compute() == y).all()))
 
 # %%
 # The same model
@@ -44,7 +44,7 @@ for name in ("edges", "cost", "root", "predecessor", "prototypes"):
 # %%
 # The tree, by blocks
 # -------------------
-# Thin edges were found within a block, thick red ones between two. Shades are the blocks.
+# Thin edges are within a block, thick red ones between two blocks. Shades show the blocks.
 
 block = np.arange(len(X)) // 150
 figure, ax = plt.subplots(figsize=(10, 6), layout="constrained")

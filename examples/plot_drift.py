@@ -2,9 +2,9 @@
 Drift: windows and ADWIN
 ========================
 
-In this stream the concept turns into its opposite after 3,000 examples. A model that remembers everything
-goes on answering by the past. A window forgets exactly: after each example the model is the one
-fitted to the last 500. Or let a drift detector say when to forget.
+In this stream the concept reverses after 3,000 examples. A model that remembers everything keeps
+predicting the old concept. A window forgets exactly: after each example the model is the one
+fitted to the last 500. Alternatively, a drift detector decides when to forget.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ def stream():
 # %%
 # Test, then train
 # ----------------
-# ``forget_oldest`` serves any rule: here, keep the last 100 examples when ADWIN sees errors rise.
+# ``forget_oldest`` supports any rule: here, keep the last 100 examples when ADWIN detects more errors.
 
 
 def follow(model, detector=None):
@@ -46,7 +46,7 @@ runs = {
     "with ADWIN": follow(OPFClassifier(), drift.ADWIN()),
 }
 for name, (right, known) in runs.items():
-    print(f"{name:13} {right.mean():.1%} right, {known[-1]} examples known at the end")
+    print(f"{name:13} {right.mean():.1%} correct, {known[-1]} examples known at the end")
 
 # %%
 # Accuracy and memory along the stream
@@ -66,5 +66,5 @@ for ax in (above, below):
 above.set(ylabel="accuracy over the last 200, %", ylim=(0, 101))
 above.annotate("the concept turns", (3000, 6), (3060, 6))
 above.legend(frameon=False, loc="lower left")
-below.set(ylabel="examples known", xlabel="examples seen")
+below.set(ylabel="known examples", xlabel="examples seen")
 plt.show()

@@ -1,9 +1,9 @@
 """
-A learner that lasts
-====================
+A durable learner
+=================
 
 ``opforest.Learner`` keeps its examples in one SQLite file. When ``learn`` returns, they are on disk; when
-``forget`` returns, they are in no file any more. The model always is exactly the one fitted to the table.
+``forget`` returns, they are in no file of the store. The model is always exactly the one fitted to the table.
 """
 
 import tempfile
@@ -24,7 +24,7 @@ path = Path(folder.name) / "moons.db"
 
 
 def draw(ax, title, learner):
-    """Draw the forest as it is now."""
+    """Draw the current forest."""
     _, points, _ = learner.rows()
     ForestDisplay.from_estimator(learner.model, points, ax=ax)
     ax.set_title(f"{title}: {len(learner.model.forest_)} examples", fontsize=11)
@@ -33,9 +33,10 @@ def draw(ax, title, learner):
 
 
 # %%
-# Learn, and learn again
-# ----------------------
-# A batch that is sent twice is learned once: keys tell. The same key with other content is an error.
+# Learn exactly once
+# ------------------
+# Because examples have keys, a batch that is sent twice is learned once. The same key with different
+# content is an error.
 
 labels[10] = "lower" if labels[10] == "upper" else "upper"  # a typing error
 with opforest.Learner(path) as learner:
@@ -47,9 +48,9 @@ with opforest.Learner(path) as learner:
         print("error:  ", error)
 
 # %%
-# Open it tomorrow, correct and forget
-# ------------------------------------
-# Whatever happened in between, the model is back. ``explain`` names the keys on the path.
+# Reopen, correct and forget
+# --------------------------
+# Even after a crash, the model is restored. ``explain`` shows the keys on the path.
 
 figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.5), layout="constrained")
 with opforest.Learner(path) as learner:
@@ -64,9 +65,9 @@ print(audit)
 plt.show()
 
 # %%
-# A file that is no store says so.
+# A file that is not a store raises an error.
 
-Path(folder.name, "notes.db").write_text("no store at all, but a text of some length")
+Path(folder.name, "notes.db").write_text("not a store, but a text of some length")
 try:
     opforest.Learner(Path(folder.name, "notes.db"))
 except StoreError as error:

@@ -2,9 +2,9 @@
 Precomputed distances: words by edit distance
 =============================================
 
-A forest needs no coordinates, only distances. With ``metric="precomputed"`` it learns from a table of
-them: here the edit distances between misspelt words. The classes are the words that were meant, so
-the classifier corrects spelling, and its path shows by which misspellings it got there.
+A forest needs no coordinates, only distances. With ``metric="precomputed"`` it learns from a distance
+matrix: here the edit distances between misspelled words. The classes are the correct words, so
+the classifier corrects spelling, and its path shows the misspellings in between.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ words = ["forest", "prototype", "spanning", "conqueror", "distance", "example"]
 # %%
 # Misspellings
 # ------------
-# One to three random slips each: a letter left out, doubled, swapped or replaced.
+# One to three random errors each: a letter omitted, doubled, swapped or replaced.
 
 rng = np.random.default_rng(3)
 
@@ -49,7 +49,7 @@ clf = OPFClassifier("precomputed").fit(D, meant)
 # %%
 # Correct a word
 # --------------
-# A query is the row of its distances to all training examples.
+# A query is a row of distances to all training examples.
 
 for text in ("prottype", "exmpel", "conqerur"):
     why = clf.explain([edit_distance(text, other) for other in texts])
@@ -59,8 +59,8 @@ for text in ("prottype", "exmpel", "conqerur"):
 # %%
 # Draw it
 # -------
-# Each word has a corner, in which classical scaling of the distances places its misspellings. The lines
-# are the spanning tree, dashed where it was cut between two words.
+# Each word has its own area, in which classical multidimensional scaling of the distances places its
+# misspellings. The lines are the spanning tree; edges cut between two words are dashed.
 
 place = np.empty((len(texts), 2))
 for k, word in enumerate(words):

@@ -2,8 +2,8 @@
 Explaining a digit by its path
 ==============================
 
-``explain`` returns the path that gave an example its label: from a prototype, over training examples,
-to the conqueror and the example itself. With images one can simply look at it: each step changes the
+``explain`` returns the path that gave an example its label: from a prototype, through training examples,
+to the conqueror and the example itself. Images make it visible: each step changes the
 digit a little, and the cost is the longest step.
 """
 
@@ -22,7 +22,7 @@ print(f"accuracy {clf.score(X_test, y_test):.1%}, {clf.forest_}")
 # %%
 # Why is this a 7?
 # ----------------
-# Of the sevens that are recognized, take the one with the longest path of at most eight digits.
+# Of the correctly classified sevens, take the one with the longest path of at most eight digits.
 
 sevens = np.flatnonzero((y_test == 7) & (clf.predict(X_test) == 7))
 explanations = [clf.explain(X_test[i]) for i in sevens]
@@ -51,10 +51,10 @@ figure.suptitle(f"A {why.label} at cost {why.cost:.1f}, the longest step")
 plt.show()
 
 # %%
-# And when it is wrong?
-# ---------------------
-# The path shows where the mistake comes from. Below each error is its true label; the last example
-# before it is the one to look at, and ``forget`` or a correction would mend it.
+# Wrong predictions
+# -----------------
+# The path shows where an error comes from. Below each error is its true label; the example
+# before it is its conqueror, which you could forget or correct.
 
 # sphinx_gallery_thumbnail_number = 2
 wrong = np.flatnonzero(clf.predict(X_test) != y_test)
@@ -71,9 +71,9 @@ for row, i, reason in zip(axes, wrong, reasons, strict=True):
 plt.show()
 
 # %%
-# What the other classes would have asked
-# ---------------------------------------
-# ``class_costs`` has the cheapest offer of each class: the smaller the gap, the closer the call.
+# The offers of the other classes
+# -------------------------------
+# ``class_costs`` returns the lowest offer of each class: the closer the two lowest, the less certain the label.
 
 costs = clf.class_costs(X_test[wrong[:1]])[0]
 for label in np.argsort(costs)[:3]:

@@ -2,10 +2,10 @@
 A forest and its regions
 ========================
 
-An optimum-path forest joins the training examples by their minimum spanning tree and cuts every
+An optimum-path forest connects the training examples by their minimum spanning tree and cuts every
 edge between two classes. The ends of the cut edges are the *prototypes*, drawn as stars. Each
-prototype conquers examples of its class along paths, drawn as thin lines, and a new point takes the
-label of whoever offers it the cheapest path: that is the color of the background.
+prototype conquers examples of its class along paths, drawn as thin lines. A new point gets the
+label of the example that offers it the cheapest path, shown by the color of the background.
 """
 
 import matplotlib.pyplot as plt
@@ -31,10 +31,10 @@ for name, (X, y) in data.items():
     print(f"{name:15} {models[name].forest_}")
 
 # %%
-# Look
+# Draw
 # ----
-# Prototypes stand along the border between classes. Far from it, a few prototypes rule large
-# regions; where classes mix, there are many small trees.
+# Prototypes lie along the border between classes. Far from it, a few prototypes conquer large
+# regions; where classes overlap, there are many small trees.
 
 figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.7), layout="constrained")
 for ax, (name, clf) in zip(axes, models.items(), strict=True):
@@ -45,21 +45,21 @@ for ax, (name, clf) in zip(axes, models.items(), strict=True):
 plt.show()
 
 # %%
-# What the forest knows
-# ---------------------
+# The arrays of a forest
+# ----------------------
 # ``forest_`` holds the whole model as arrays: the cost of each example, its predecessor and root,
-# the prototypes and the edges of the spanning tree. These arrays name examples by their index;
-# ``ids`` has the number that an example keeps when others are forgotten.
+# the prototypes and the edges of the spanning tree. These arrays identify examples by index;
+# ``ids`` holds the permanent number of each example.
 
 forest = models["two moons"].forest_
 farthest = forest.cost.argmax()
-print("dearest example:", forest.ids[farthest], "at cost", forest.cost[farthest].round(3))
-print("its prototype:  ", forest.ids[forest.root[farthest]])
+print("largest cost: example", forest.ids[farthest], "at cost", forest.cost[farthest].round(3))
+print("its prototype: example", forest.ids[forest.root[farthest]])
 
 # %%
-# Why?
-# ----
-# In a notebook, an explanation is a table, and for two features a picture: the path to the point
-# (a ring), and the dashed path by which the other class would have conquered it.
+# Explain
+# -------
+# In a notebook, an explanation is shown as a table, and with two features also as a plot: the path to
+# the point (a ring), and dashed the path of the nearest rival class.
 
 models["two moons"].explain([0.2, 0.5])

@@ -2,9 +2,9 @@
 Metrics for histograms
 ======================
 
-The distance should suit the data. Here each example is a histogram: the colors of a small patch of one
-of two photographs. The bars compare the mistakes of several metrics, averaged over five random halves:
-those made for histograms, such as chi-squared and squared chord, make fewer of them here.
+The metric should suit the data. Here each example is a histogram: the colors of a small patch of one
+of two photographs. The bars compare the errors of several metrics, averaged over five random halves:
+metrics for histograms, such as chi-squared and squared chord, make fewer errors here.
 """
 
 import warnings
@@ -44,7 +44,7 @@ halves = [train_test_split(places, stratify=y, test_size=0.5, random_state=k) fo
 # %%
 # One line for each metric
 # ------------------------
-# Bins of rare colors hardly vary. That is how histograms are, so the warning about scales is silenced.
+# Bins of rare colors hardly vary. This is normal for histograms, so the warning about scales is silenced.
 
 warnings.filterwarnings("ignore", "features differ in spread")
 
@@ -64,17 +64,17 @@ for label, (ax, image) in enumerate(zip(axes, images, strict=False)):
         wrong = mistaken[metric][0]
         for row, column in corners[wrong[y[wrong] == label]]:
             ax.add_patch(plt.Rectangle((column, row), 16, 16, fill=False, ec=color, lw=width))
-    ax.set_title(f"{names[label]}: mistaken patches", fontsize=11)
+    ax.set_title(f"{names[label]}: misclassified patches", fontsize=11)
     ax.set_axis_off()
 order = sorted(metrics, key=lambda metric: -mean[metric])
 colors = {"euclidean": "#717581", "squared_chord": "#ff2fa0"}
 counts, shades = zip(*((mean[m], colors.get(m, "#3f90da")) for m in order), strict=True)
 bars = axes[2].barh(order, counts, color=shades)
 axes[2].bar_label(bars, padding=3, fmt="%.1f")
-axes[2].set_title("Mistakes among 1,000 patches, mean of 5", fontsize=11)
+axes[2].set_title("Errors among 1,000 patches, mean of 5", fontsize=11)
 axes[2].spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# White squares are the mistakes of the Euclidean distance in the first half, pink ones those of
+# White squares mark the errors of the Euclidean distance in the first half, pink squares those of
 # squared chord.

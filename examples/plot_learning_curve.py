@@ -3,8 +3,8 @@ Learning curves: exact, OPFI, DIFT and 1-NN
 ===========================================
 
 A stream arrives in forty increments. After each, every model is tested on the same held-out half,
-and we note how long its update took. ``update="exact"`` gives exactly the model you would get by
-refitting on everything so far, and takes a small fraction of the time.
+and the time of its update is measured. ``update="exact"`` gives exactly the model you would get by
+refitting on all examples so far, in a small fraction of the time.
 """
 
 from time import perf_counter
@@ -22,9 +22,9 @@ X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_
 ends = np.linspace(0, len(X), 41).astype(int)[1:]
 
 # %%
-# Three updates, and two ways of starting over
-# --------------------------------------------
-# Kernels are compiled by first calls, before anything is timed.
+# Three updates and two refitted models
+# -------------------------------------
+# First calls compile the kernels before anything is timed.
 
 
 def grow(clf):
@@ -51,7 +51,7 @@ for name, learn in models.items():
         accuracy[name].append(clf.score(X_test, y_test))
 
 # %%
-# The exact update and refitting are the same model, so their accuracies are the same numbers.
+# The exact update and refitting give the same model, so their accuracies are equal.
 
 assert accuracy["exact"] == accuracy["refit"]
 
@@ -70,5 +70,5 @@ right.legend(frameon=False, ncols=2)
 plt.show()
 
 # %%
-# The price of an approximation is a little accuracy; DIFT drifts towards 1-NN, because it makes every
-# new example a prototype. 1-NN "learns" by building an index anew, and explains nothing.
+# OPFI, an approximation, loses a little accuracy; DIFT drifts towards 1-NN, because it makes every
+# new example a prototype. 1-NN "learns" by rebuilding an index, and explains nothing.

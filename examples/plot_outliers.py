@@ -1,9 +1,9 @@
 """
-Outliers: far from every hill
-=============================
+Outliers: examples of low density
+=================================
 
-``OPFOutlier`` scores an example by the logarithm of its density among the nearest neighbors, and calls
-the lowest share of the training examples outliers.
+``OPFOutlier`` scores an example by the logarithm of its density among the nearest neighbors. The training
+examples with the lowest scores are outliers.
 """
 
 import matplotlib.pyplot as plt
@@ -21,15 +21,15 @@ X = np.vstack((moons, rng.uniform([-2, -1.5], [3, 2], (20, 2))))
 # %%
 # Score
 # -----
-# ``contamination`` is the share of outliers that you expect.
+# ``contamination`` is the expected fraction of outliers.
 
 detector = OPFOutlier(k_max=20, contamination=0.05).fit(X)
 is_outlier = detector.predict(X) == -1
-print(f"{is_outlier.sum()} outliers, {is_outlier[380:].sum()} of them among the 20 that were added")
+print(f"{is_outlier.sum()} outliers, {is_outlier[380:].sum()} of them among the 20 added points")
 
 # %%
-# The landscape
-# -------------
+# The density
+# -----------
 
 x, y = np.meshgrid(np.linspace(-2.2, 3.2, 200), np.linspace(-1.7, 2.2, 160))
 score = detector.score_samples(np.column_stack((x.ravel(), y.ravel()))).reshape(x.shape)
@@ -44,7 +44,7 @@ ax.legend(loc="upper right")
 plt.show()
 
 # %%
-# Nearest neighbors, by any metric, are at hand for scores of your own, too.
+# ``nearest_neighbors``, by any metric, is available for your own scores.
 
 near, distance = nearest_neighbors(X, 5, resolve("manhattan"))
 print("farthest from its fifth neighbor: example", distance[:, -1].argmax())

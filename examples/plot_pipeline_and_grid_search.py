@@ -2,8 +2,8 @@
 A pipeline with scaling and a grid search
 =========================================
 
-The forest has nothing to tune, but distances need scales: a feature measured in thousands drowns one
-measured in hundredths. So put a scaler in front. Which one, and which metric, a grid search can tell.
+The forest has nothing to tune, but it depends on distances: a feature measured in thousands drowns one
+measured in hundredths. So put a scaler in front. A grid search finds the best scaler and metric.
 """
 
 import tempfile
@@ -21,21 +21,21 @@ X, y = load_wine(return_X_y=True, as_frame=True)
 folds = StratifiedKFold(5, shuffle=True, random_state=0)
 
 # %%
-# Scale, or lose twenty points
-# ----------------------------
+# Scaling adds more than twenty points
+# ------------------------------------
 # One feature of the wine data, proline, is in the hundreds; most others are below ten. The forest warns
-# of such spreads. Here we want to see what they cost, so we silence it.
+# about such spreads. Here we want to measure their effect, so we silence the warning.
 
 warnings.filterwarnings("ignore", "features differ in spread")
 
 raw = cross_val_score(OPFClassifier(), X, y, cv=folds)
 scaled = cross_val_score(make_pipeline(StandardScaler(), OPFClassifier()), X, y, cv=folds)
-print(f"as the numbers come: {raw.mean():.1%}\nstandardized:        {scaled.mean():.1%}")
+print(f"raw numbers:  {raw.mean():.1%}\nstandardized: {scaled.mean():.1%}")
 
 # %%
 # Which scaler, which metric?
 # ---------------------------
-# A plain scikit-learn search. All 16 combinations are trained on four folds and tested on the fifth.
+# An ordinary scikit-learn search: all 16 combinations are trained on four folds and tested on the fifth.
 
 scalers = {
     "none": "passthrough",
@@ -54,11 +54,11 @@ table = search.cv_results_["mean_test_score"].reshape(len(metrics), len(scalers)
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.1), layout="constrained")
 spread = X.std().sort_values()
 left.barh(spread.index, spread, color="#3f90da")
-left.set(xscale="log", xlabel="standard deviation (log scale)", title="Why: the features' spreads")
+left.set(xscale="log", xlabel="standard deviation (log scale)", title="Spreads of the features")
 image = right.imshow(100 * table, cmap="YlGnBu", vmin=65, vmax=100)
 right.set_xticks(range(len(scalers)), scalers)
 right.set_yticks(range(len(metrics)), metrics)
-right.set_title("Accuracy in five folds, %")
+right.set_title("Five-fold accuracy, %")
 for row in range(len(metrics)):
     for column in range(len(scalers)):
         score = 100 * table[row, column]
@@ -67,10 +67,10 @@ for row in range(len(metrics)):
 plt.show()
 
 # %%
-# Keep the whole pipeline
+# Save the whole pipeline
 # -----------------------
-# ``opforest.save`` takes pipelines of the usual scalers. What is loaded is an ``opforest.Pipeline``, whose
-# ``partial_fit``, ``forget`` and ``explain`` go through the same scaling.
+# ``opforest.save`` accepts pipelines with the usual scalers. ``load`` returns an ``opforest.Pipeline``, whose
+# ``partial_fit``, ``forget`` and ``explain`` apply the same scaling.
 
 with tempfile.TemporaryDirectory() as folder:
     opforest.save(search.best_estimator_, f"{folder}/wine.opforest")

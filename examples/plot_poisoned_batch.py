@@ -2,8 +2,8 @@
 Forgetting a poisoned batch
 ===========================
 
-Somebody sent a batch with wrong labels. ``forget`` takes its examples out again, and the result is
-exactly the model refitted without them: not similar to it, but equal to the last bit.
+Suppose a batch had wrong labels. ``forget`` removes its examples again, and the result is
+exactly the model refitted without them: not similar to it, but equal bit for bit.
 """
 
 import copy
@@ -19,9 +19,9 @@ X, y = make_moons(300, noise=0.12, random_state=0)
 X_test, y_test = make_moons(2000, noise=0.12, random_state=1)
 
 # %%
-# Learn, then learn the poison
-# ----------------------------
-# Examples have ids for life: the first one learned is 0, the next one 1, and so on.
+# Learn a poisoned batch
+# ----------------------
+# Each example has a permanent id: the first one learned is 0, the next one 1, and so on.
 
 clf = OPFClassifier().fit(X, y)
 accuracies = [clf.score(X_test, y_test)]
@@ -36,7 +36,7 @@ poisoned_clf = copy.deepcopy(clf)  # for the picture
 # %%
 # Forget it
 # ---------
-# One call. Then compare with a model that never saw the batch, array by array.
+# Forgetting is one call. Then compare all arrays with a model that never saw the batch.
 
 clf.forget(poisoned)
 accuracies.append(clf.score(X_test, y_test))
@@ -50,8 +50,8 @@ print(
 )
 
 # %%
-# The forest before, with the poison, and after
-# ---------------------------------------------
+# The forest before, with the poisoned batch, and after
+# -----------------------------------------------------
 
 figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.5), layout="constrained")
 ForestDisplay.from_estimator(never, X, ax=axes[0])

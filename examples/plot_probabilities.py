@@ -1,9 +1,9 @@
 """
-Probabilities you can trust
-===========================
+Calibrated probabilities
+========================
 
-When a model says 90 %, is it right nine times in ten? The forest turns the offers of the classes into
-probabilities by one exponent, ``exponent_``, which it finds from its own training examples: no
+When a model predicts 90 %, is it right nine times in ten? The forest converts the offers of the classes to
+probabilities with one exponent, ``exponent_``, which it estimates from its own training examples: no
 validation set, no second model.
 """
 
@@ -29,7 +29,7 @@ models = {
 # %%
 # Log loss
 # --------
-# Smaller is better. It punishes a model that is sure and wrong.
+# Smaller is better. Log loss penalizes confident errors.
 
 answers = {}
 for name, model in models.items():
@@ -41,9 +41,9 @@ print(f"the exponent: {models['opforest'].exponent_:.1f}")
 # %%
 # Reliability
 # -----------
-# Answers in bins of their probability; each dot has at least ten. On the diagonal, a probability means
-# what it says. Above it a model is too modest, below it too sure. The answers that the forest is least
-# sure of, on the right, are the ones to look at.
+# Predictions are grouped into bins by probability; each dot has at least ten. On the diagonal, a model is
+# calibrated. Above it the model is underconfident, below it overconfident. On the right are the
+# predictions with the lowest probabilities, which are the ones to review.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.6), layout="constrained")
 left.plot([0, 1], [0, 1], color="#cccccc", lw=1)
@@ -55,8 +55,8 @@ for (name, p), color in zip(answers.items(), ["#3f90da", "#94a4a2", "#ffa90e"], 
     true = [right_answer[bins == b].mean() for b in full]
     left.plot(said, true, "o-", color=color, label=name)
 left.set(
-    xlabel="probability of the answer",
-    ylabel="share of right answers",
+    xlabel="probability of the predicted class",
+    ylabel="fraction of correct predictions",
     aspect="equal",
     xlim=(0.2, 1.02),
     ylim=(0.2, 1.02),

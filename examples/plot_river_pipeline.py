@@ -2,8 +2,8 @@
 A river pipeline
 ================
 
-``opforest.river.OPFClassifier`` is a classifier like any other of river's: it learns from dictionaries, one
-at a time, behind a scaler that learns along. New features and new classes are welcome at any time.
+``opforest.river.OPFClassifier`` works like any other river classifier: it learns from dictionaries, one
+at a time, after a scaler that is updated continuously. New features and classes may appear at any time.
 """
 
 import matplotlib.pyplot as plt
@@ -34,8 +34,8 @@ for name, model in models.items():
     print(f"{name:20} {accuracy}")
 
 # %%
-# The forest is in there
-# ----------------------
+# The forest inside the pipeline
+# ------------------------------
 
 clf = models["optimum-path forest"]["OPFClassifier"]
 print(clf.forest)
@@ -58,9 +58,9 @@ ax.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# Probabilities come one by one, too.
+# ``predict_proba_one`` returns the probabilities of one example.
 
 x, y = next(iter(datasets.ImageSegments()))
-shares = models["optimum-path forest"].predict_proba_one(x)
-for label, share in sorted(shares.items(), key=lambda item: -item[1])[:3]:
-    print(f"{label:10} {share:.3f}")
+probabilities = models["optimum-path forest"].predict_proba_one(x)
+for label, probability in sorted(probabilities.items(), key=lambda item: -item[1])[:3]:
+    print(f"{label:10} {probability:.3f}")

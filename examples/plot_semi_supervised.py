@@ -2,8 +2,8 @@
 Few labels, many examples
 =========================
 
-Labels spread from the labeled examples along the minimum spanning tree of *all* examples. Where classes
-hang together, one label for each is enough.
+Labels spread from the labeled examples along the minimum spanning tree of *all* examples. If each class is
+a connected shape, one label per class is enough.
 """
 
 import matplotlib.pyplot as plt
@@ -24,14 +24,14 @@ y[seeds] = truth[seeds]
 
 labeled = OPFClassifier().fit(X[seeds], y[seeds])
 clf = OPFSemiSupervised().fit(X, y)
-print(f"from two examples:      {np.mean(labeled.predict(X) == truth):.1%}")
-print(f"with 398 without label: {np.mean(clf.transduction_ == truth):.1%}")
+print(f"two labeled examples:   {np.mean(labeled.predict(X) == truth):.1%}")
+print(f"and 398 unlabeled ones: {np.mean(clf.transduction_ == truth):.1%}")
 
 # %%
-# A label that comes late
-# -----------------------
-# Start from one label only. Everything takes it, until ``label`` names a second example: that cuts one
-# edge of the tree, the longest on the way to the first label. The result equals ``fit`` with both.
+# A delayed label
+# ---------------
+# Start from a single label, which spreads to all examples. Then ``label`` adds a second one and cuts one
+# edge of the tree, the longest on the path to the first label. The result equals ``fit`` with both labels.
 
 late = OPFSemiSupervised().fit(X, np.where(np.arange(len(X)) == seeds[0], truth[seeds[0]], -1))
 print("before:", np.unique(late.transduction_))
@@ -57,5 +57,5 @@ axes[1].get_legend().remove()
 plt.show()
 
 # %%
-# Where clouds of classes overlap, one bridge lets a wrong label run far: compare with the classifier on
-# the labeled examples alone before you rely on it.
+# Where classes overlap, a single edge between them can spread a wrong label far: compare with the
+# classifier on the labeled examples alone before you rely on it.

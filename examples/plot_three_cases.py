@@ -3,8 +3,8 @@ The paper's three cases
 =======================
 
 ``update="opfi"`` is the algorithm of Ponti and Riva (2017). It inserts a new example in one of three
-ways, depending on who conquers it. The pictures show each case before and after, computed by the
-real algorithm: stars are prototypes, arrows show who conquered whom, the gray line leads from the
+ways, depending on its conqueror. The plots show each case before and after, computed by the
+real algorithm: stars are prototypes, arrows point from predecessors, and the gray line leads from the
 conqueror to the new example.
 """
 
@@ -25,7 +25,7 @@ y = np.repeat([0, 1], 6)
 
 titles = [
     "Case 1: conquered by an ordinary\nexample of its class. It joins that tree",
-    "Case 2: conquered by a prototype\nof its class. Here it takes the prototype's place",
+    "Case 2: conquered by a prototype\nof its class. Here it replaces the prototype",
     "Case 3: conquered by another class. It starts\na tree, and its conqueror's tree splits",
 ]
 new = [(4.0, 1.95), (1.85, 1.3), (0.1, 2.3)]
@@ -67,5 +67,5 @@ axes[1, 0].set_ylabel("after")
 plt.show()
 
 # %%
-# OPFI is an approximation: it never looks back at paths that a new example would make cheaper in
-# other trees. ``update="exact"`` does, and equals refitting.
+# OPFI is an approximation: it does not update paths in other trees that a new example makes cheaper.
+# ``update="exact"`` does, and equals refitting.

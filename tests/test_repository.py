@@ -1,4 +1,4 @@
-"""What must be the same in several files."""
+"""Files of the repository agree with each other."""
 
 import re
 import tomllib
@@ -53,6 +53,17 @@ def test_workflows_and_forms_are_yaml_and_name_targets_that_exist(path):
     assert set(re.findall(r"run: make ([a-z-]+)", path.read_text("utf-8"))) <= targets
     if path.parent.name == "workflows":
         assert content["permissions"] == {"contents": "read"}
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / ".github" / "workflows").glob("*.yml")), ids=lambda p: p.stem
+)
+def test_actions_are_pinned_by_hash_and_workflows_that_are_called_exist(path):
+    for action in re.findall(r"\buses: (.*)", path.read_text("utf-8")):
+        if action.startswith("./"):
+            assert (ROOT / action).exists(), action
+        else:
+            assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v[\d.]+", action), action
 
 
 def test_the_site_builds_as_make_docs_does():

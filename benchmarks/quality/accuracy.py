@@ -1,6 +1,6 @@
-"""Accuracy beside 1-NN and boosted trees on the paper's data: the counts that the README names.
+"""Compare accuracy with 1-NN and boosted trees on the paper's data: the counts in the README.
 
-Run it by hand, for all sets but Skin or for some:
+Run it by hand, for all sets except Skin or for some:
 ``python benchmarks/quality/accuracy.py [NAME ...]``.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import DATA
+from common import DATA, print_markdown
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
@@ -32,7 +32,7 @@ def contestants() -> dict[str, object]:
 
 
 def measure(X: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    """Return LibOPF's accuracy on the other half in percent, on average over random halves."""
+    """Return LibOPF's accuracy on the other half in percent, averaged over random halves."""
     scores: dict[str, list[float]] = {}
     for seed in range(REPEATS):
         train, test, label, truth = train_test_split(
@@ -46,15 +46,16 @@ def measure(X: np.ndarray, y: np.ndarray) -> dict[str, float]:
 
 def main(names: list[str]) -> None:
     found = {}
-    print(f"| | {' | '.join(contestants())} |\n|---|{'---:|' * len(contestants())}")
+    print_markdown("", *contestants())
+    print(f"|---|{'---:|' * len(contestants())}")
     for name in names:
         try:
             X, y = load_published(name, data_home=DATA.parent, return_X_y=True)
         except DownloadError as error:
-            print(f"{name} is left out: {error}", file=sys.stderr)
+            print(f"{name} is skipped: {error}", file=sys.stderr)
             continue
         found[name] = measure(standardize(X), y)
-        print(f"| {name} | {' | '.join(f'{x:.1f}' for x in found[name].values())} |", flush=True)
+        print_markdown(name, *(f"{x:.1f}" for x in found[name].values()))
     for other in list(contestants())[1:]:
         gain = np.array([scores[other] - scores["forest"] for scores in found.values()])
         print(f"{other}: ahead on {(gain > 0).sum()} of {len(gain)}, {gain.mean():+.2f} on average")

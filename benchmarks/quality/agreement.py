@@ -1,4 +1,4 @@
-"""How many of LibOPF's predictions on Letter differ from ours, and from its own in another order.
+"""Count LibOPF's predictions on Letter that differ from ours, and from its own in another order.
 
 Run it by hand: ``LIBOPF=/path/to/libopf/bin python benchmarks/quality/agreement.py``.
 About two minutes.
@@ -11,14 +11,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import DATA
+from common import LETTER, letter
 from peers import NO_LIBOPF, LibOPF, libopf
 
 from opforest import OPFClassifier
 
-LETTER = DATA.parent / "wild" / "letter-recognition.data"
 HALF, ORDERS = 10_000, 4
-NOISE = 0.05  #: the standard deviation of what breaks ties between whole numbers
+NOISE = 0.05  #: the standard deviation of the noise that breaks ties between integers
 
 
 def predictions(peer: LibOPF, X: np.ndarray, y: np.ndarray, queries: np.ndarray) -> list:
@@ -31,7 +30,7 @@ def predictions(peer: LibOPF, X: np.ndarray, y: np.ndarray, queries: np.ndarray)
 
 
 def compare(name: str, peer: LibOPF, X: np.ndarray, y: np.ndarray) -> None:
-    """Print the shares that differ, for several orders of the training file."""
+    """Print the fractions of labels that differ, for several orders of the training file."""
     orders = [np.random.default_rng(seed).permutation(HALF) for seed in range(ORDERS)]
     orders[0] = np.arange(HALF)
     found = [predictions(peer, X[order], y[order], X[HALF:]) for order in orders]
@@ -46,10 +45,10 @@ def compare(name: str, peer: LibOPF, X: np.ndarray, y: np.ndarray) -> None:
 
 if __name__ == "__main__":
     with libopf() as peer:
-        if peer is None or not LETTER.exists():
-            sys.exit(NO_LIBOPF if peer is None else f"{LETTER} is not there")
-        table = np.loadtxt(LETTER, str, delimiter=",")
-        X, y = table[:, 1:].astype(np.float32), 1 + np.unique(table[:, 0], return_inverse=True)[1]
-        compare("whole numbers", peer, X, y)
+        data = letter()
+        if peer is None or data is None:
+            sys.exit(NO_LIBOPF if peer is None else f"{LETTER} does not exist")
+        X, y = data[0].astype(np.float32), 1 + np.unique(data[1], return_inverse=True)[1]
+        compare("integers", peer, X, y)
         noisy = X + np.random.default_rng(0).normal(0, NOISE, X.shape).astype(np.float32)
         compare("with a little noise", peer, noisy, y)

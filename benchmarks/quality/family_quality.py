@@ -1,21 +1,23 @@
-"""How good the family is, beside others: the tables of docs/family.md.
+"""Compare the estimators of the family with others: the tables of docs/family.md.
 
-Run it by hand, whole or in parts:
+Run it by hand, completely or in part:
 ``python benchmarks/quality/family_quality.py [--sets NAME ...] [TABLE ...]``.
 Tables are semi, probabilities, clusters, knn, smaller, active, outliers. The data are the paper's
-sets, standardized. Those that are not at hand are left out.
+sets, standardized. Missing sets are skipped.
 """
 
 import argparse
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import load
+from calibration import calibration_error
+from common import load, print_markdown
 from sklearn.cluster import HDBSCAN
 from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.ensemble import IsolationForest
@@ -40,7 +42,7 @@ SMALL = ("saturn", "CircleGaussian", "cone-torus", "L", "parkinsons")
 SETS = (*SMALL, "CTG", "produce", "mpeg7_BAS", "ntl", "SpamBase2", "base1", "base2", "base3")
 RUNS = 20
 
-#: Labels that a person is asked for, at most.
+#: The number of labels in active learning.
 LABELS = 32
 
 
@@ -51,19 +53,21 @@ def table(
     best: int = 0,
     form: str = "{:.1f}",
 ) -> None:
-    """Print the mean of what each run on each set returns; the best of the first few is bold."""
-    print(f"| set | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")
+    """Print the mean results of all runs on each set; the best of the first few is bold."""
+    print_markdown("set", *columns)
+    print(f"|{'---|' * (len(columns) + 1)}")
     rows = []
     for name, X, y in data(sets):
         rows.append(np.mean([run(X, y, seed) for seed in range(RUNS)], axis=0))
-        print(f"| {name} | {' | '.join(cells(rows[-1], best, form))} |", flush=True)
-    print(f"| mean | {' | '.join(cells(np.mean(rows, axis=0), best, form))} |\n")
+        print_markdown(name, *cells(rows[-1], best, form))
+    print_markdown("mean", *cells(np.mean(rows, axis=0), best, form))
+    print()
 
 
 def cells(values: np.ndarray, best: int, form: str) -> list[str]:
-    said = [form.format(value) for value in values]
-    most = max(said[:best], key=float) if best else None
-    return [f"**{text}**" if i < best and text == most else text for i, text in enumerate(said)]
+    texts = [form.format(value) for value in values]
+    largest = max(texts[:best], key=float) if best else None
+    return [f"**{text}**" if i < best and text == largest else text for i, text in enumerate(texts)]
 
 
 def data(sets: tuple[str, ...]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
@@ -74,7 +78,7 @@ def data(sets: tuple[str, ...]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
             yield name, StandardScaler().fit_transform(X), np.unique(y, return_inverse=True)[1]
 
 
-def right(model: object, X: np.ndarray, y: np.ndarray) -> float:
+def accuracy(model: object, X: np.ndarray, y: np.ndarray) -> float:
     return 100 * float((model.predict(X) == y).mean())  # type: ignore[attr-defined]
 
 
@@ -88,13 +92,15 @@ def semi(sets: tuple[str, ...]) -> None:
 
 
 def split(
-    X: np.ndarray, y: np.ndarray, rng: np.random.Generator, share: float
+    X: np.ndarray, y: np.ndarray, rng: np.random.Generator, fraction: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return one half to train on, the other, and the labels of which a share is given."""
+    """Return a training half, a test half, and the training labels, a fraction of them given."""
     order = rng.permutation(len(X))
     test, train = order[: len(X) // 2], order[len(X) // 2 :]
-    known = np.concatenate([rng.choice(np.flatnonzero(y[train] == c), max(1, int(
-        share * (y[train] == c).sum())), replace=False) for c in np.unique(y[train])])  # fmt: skip
+    by_class = [np.flatnonzero(y[train] == c) for c in np.unique(y[train])]
+    known = np.concatenate(
+        [rng.choice(rows, max(1, int(fraction * len(rows))), replace=False) for rows in by_class]
+    )
     given = np.full(len(train), -1)
     given[known] = y[train][known]
     return train, test, given
@@ -110,41 +116,29 @@ def semi_run(X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
         LabelSpreading(kernel="knn", n_neighbors=7).fit(X[train], given),
         LabelPropagation(kernel="knn", n_neighbors=7).fit(X[train], given),
     ]
-    return [right(model, X[test], y[test]) for model in models]
+    return [accuracy(model, X[test], y[test]) for model in models]
 
 
 def probabilities(sets: tuple[str, ...]) -> None:
     """Print log losses, then calibration errors, with 5 % labeled and with 20 %."""
     models = ("OPFSemiSupervised", "OPFClassifier", "LabelSpreading")
     columns = (*(f"loss of {name}" for name in models), *(f"error of {name}" for name in models))
-    for share in (0.05, 0.2):
-        print(f"{share:.0%} labeled")
-
-        def run(X: np.ndarray, y: np.ndarray, seed: int, share: float = share) -> list[float]:
-            return probabilities_run(X, y, seed, share)
-
-        table(sets, columns, run, form="{:.2f}")
+    for fraction in (0.05, 0.2):
+        print(f"{fraction:.0%} labeled")
+        table(sets, columns, partial(probabilities_run, fraction=fraction), form="{:.2f}")
 
 
-def probabilities_run(X: np.ndarray, y: np.ndarray, seed: int, share: float) -> list[float]:
-    train, test, given = split(X, y, np.random.default_rng(seed), share)
+def probabilities_run(X: np.ndarray, y: np.ndarray, seed: int, fraction: float) -> list[float]:
+    train, test, given = split(X, y, np.random.default_rng(seed), fraction)
     known = given >= 0
     models = [
         OPFSemiSupervised().fit(X[train], given),
         OPFClassifier().fit(X[train][known], given[known]),
         LabelSpreading(kernel="knn", n_neighbors=7).fit(X[train], given),
     ]
-    scores = [judge(np.nan_to_num(model.predict_proba(X[test])), y[test]) for model in models]
-    return [*(loss for loss, _ in scores), *(error for _, error in scores)]
-
-
-def judge(share: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
-    """Return the log loss, and the expected calibration error by ten bins."""
-    loss = -np.log(np.clip(share[np.arange(len(truth)), truth], 1e-15, 1)).mean()
-    sure, right = share.max(axis=1), share.argmax(axis=1) == truth
-    bins = np.minimum((10 * sure).astype(int), 9)
-    error = sum(abs((sure - right)[bins == b].sum()) for b in range(10)) / len(truth)
-    return float(loss), float(error)
+    found = [np.nan_to_num(model.predict_proba(X[test])) for model in models]
+    losses = [-np.log(np.clip(p[np.arange(len(p)), y[test]], 1e-15, 1)).mean() for p in found]
+    return [*losses, *(calibration_error(p, y[test], np.arange(p.shape[1])) for p in found)]
 
 
 # Clusters.
@@ -170,8 +164,8 @@ def shapes() -> dict[str, tuple[np.ndarray, np.ndarray]]:
 def clusters(_: tuple[str, ...]) -> None:
     import fast_hdbscan
 
-    print("| shape | OPFClustering(k_max=100) | its best k_max | HDBSCAN | fast_hdbscan |\n"
-          "|---|---|---|---|---|")  # fmt: skip
+    print_markdown("shape", "OPFClustering(100)", "its best k_max", "HDBSCAN", "fast_hdbscan")
+    print("|---|---|---|---|---|")
     for name, (X, y) in shapes().items():
         X = StandardScaler().fit_transform(X)
         found = {k: OPFClustering(k).fit_predict(X) for k in (20, 50, 100, 200)}
@@ -181,9 +175,8 @@ def clusters(_: tuple[str, ...]) -> None:
             HDBSCAN(min_cluster_size=15, copy=True),
             fast_hdbscan.HDBSCAN(min_cluster_size=15),
         )
-        others = [adjusted_rand_score(y, model.fit_predict(X)) for model in rivals]
-        print(f"| {name} | {score[100]:.2f} | {score[best]:.2f} ({best}) | {others[0]:.2f} | "
-              f"{others[1]:.2f} |")  # fmt: skip
+        others = [f"{adjusted_rand_score(y, model.fit_predict(X)):.2f}" for model in rivals]
+        print_markdown(name, f"{score[100]:.2f}", f"{score[best]:.2f} ({best})", *others)
 
 
 # The others.
@@ -197,7 +190,7 @@ def knn_run(X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
     train, test = halves(X, y, seed)
     mine = OPFKNNClassifier().fit(X[train], y[train])
     models = (mine, KNeighborsClassifier(1), OPFClassifier())
-    return [*(right(m.fit(X[train], y[train]), X[test], y[test]) for m in models), mine.k_]
+    return [*(accuracy(m.fit(X[train], y[train]), X[test], y[test]) for m in models), mine.k_]
 
 
 def halves(X: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -206,52 +199,53 @@ def halves(X: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndar
 
 
 def smaller(sets: tuple[str, ...]) -> None:
-    """Print what learn_from_errors and prune do with a third to train and one to evaluate on."""
+    """Print accuracies of learn_from_errors and prune, trained and evaluated on a third each."""
     columns = ("a third", "learn_from_errors", "two thirds", "prune", "kept by prune, %")
     table(sets, columns, smaller_run)
 
 
 def smaller_run(X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
-    everyone = np.arange(len(y))
-    train, rest = train_test_split(everyone, train_size=1 / 3, stratify=y, random_state=seed)
-    judged, test = train_test_split(rest, test_size=0.5, stratify=y[rest], random_state=seed)
+    rows = np.arange(len(y))
+    train, rest = train_test_split(rows, train_size=1 / 3, stratify=y, random_state=seed)
+    evaluation, test = train_test_split(rest, test_size=0.5, stratify=y[rest], random_state=seed)
     clf = OPFClassifier().fit(X[train], y[train])
-    better, _ = learn_from_errors(clf, X[judged], y[judged], random_state=seed)
-    both = OPFClassifier().fit(X[np.append(train, judged)], y[np.append(train, judged)])
-    pruned, _ = prune(clf, X[judged], y[judged])
-    scores = [right(model, X[test], y[test]) for model in (clf, better, both, pruned)]
+    better, _ = learn_from_errors(clf, X[evaluation], y[evaluation], random_state=seed)
+    both = OPFClassifier().fit(X[np.append(train, evaluation)], y[np.append(train, evaluation)])
+    pruned, _ = prune(clf, X[evaluation], y[evaluation])
+    scores = [accuracy(model, X[test], y[test]) for model in (clf, better, both, pruned)]
     return [*scores, 100 * len(pruned.forest_) / len(train)]
 
 
-def asking(sets: tuple[str, ...]) -> None:
-    """Print accuracies after a person has labeled examples chosen by chance, and by margin."""
-    table(sets, ("by chance", "one by one", "four at once", "four, spread"), asking_run, best=4)
+def active_learning(sets: tuple[str, ...]) -> None:
+    """Print accuracies after labeling examples selected at random, and by margin."""
+    columns = ("at random", "one by one", "four at once", "four, diverse")
+    table(sets, columns, active_learning_run, best=4)
 
 
-def asking_run(X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
+def active_learning_run(X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
     train, test = halves(X, y, seed)
     X, y, X_test, y_test = X[train], y[train], X[test], y[test]
     rng = np.random.default_rng(seed)
     first = [rng.choice(np.flatnonzero(y == c)) for c in np.unique(y)]
     scores = []
-    for many, spread in ((0, False), (1, False), (4, False), (4, True)):
+    for size, diverse in ((0, False), (1, False), (4, False), (4, True)):
         given = np.full(len(y), -1)
         given[first] = y[first]
         clf = OPFSemiSupervised().fit(X, given)
         free = np.setdiff1d(np.arange(len(y)), first)
         while (left := LABELS - (len(y) - len(free))) > 0:
-            if many == 0:
-                asked = rng.choice(free, left, replace=False)
+            if size == 0:
+                queried = rng.choice(free, left, replace=False)
             else:
-                asked = free[active.query(clf, X[free], min(many, left), diverse=spread)]
-            clf.label(asked, y[asked])
-            free = np.setdiff1d(free, asked)
-        scores.append(right(clf, X_test, y_test))
+                queried = free[active.query(clf, X[free], min(size, left), diverse=diverse)]
+            clf.label(queried, y[queried])
+            free = np.setdiff1d(free, queried)
+        scores.append(accuracy(clf, X_test, y_test))
     return scores
 
 
 def outliers(sets: tuple[str, ...]) -> None:
-    """Print areas under the ROC curve: the largest class, and a twentieth as many others."""
+    """Print areas under the ROC curve: the largest class, and a twentieth as many outliers."""
     columns = ("OPFOutlier", "LocalOutlierFactor", "IsolationForest")
     table(sets, columns, outliers_run, best=3, form="{:.3f}")
 
@@ -270,9 +264,9 @@ def outliers_run(X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
 
 
 TABLES = {"semi": semi, "probabilities": probabilities, "clusters": clusters, "knn": knn,
-          "smaller": smaller, "active": asking, "outliers": outliers}  # fmt: skip
+          "smaller": smaller, "active": active_learning, "outliers": outliers}  # fmt: skip
 
-#: Those that ask a person after each label take small sets only.
+#: Active learning updates the model after each label, so it uses only small sets.
 SETS_OF = {"active": SMALL}
 
 if __name__ == "__main__":
@@ -280,7 +274,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TABLES))
     parser.add_argument("--sets", nargs="+")
-    asked = parser.parse_args()
-    for name in asked.tables or TABLES:
+    options = parser.parse_args()
+    for name in options.tables or TABLES:
         print(f"{name}\n")
-        TABLES[name](tuple(asked.sets or SETS_OF.get(name, SETS)))
+        TABLES[name](tuple(options.sets or SETS_OF.get(name, SETS)))

@@ -1,4 +1,4 @@
-"""What probabilities cost: to find the calibration, to use it, and in a stream."""
+"""Measure the cost of probabilities: of estimating the exponent, of using it, and in a stream."""
 
 import sys
 from collections.abc import Callable
@@ -22,8 +22,8 @@ QUERIES = 1000
 SETS = ("digits", "base1", "ntl", "CTG", "SpamBase2", "strips 100000")
 STREAMS = ("Phishing", "ImageSegments", "Bananas")
 
-#: At most this many times: the time of ``class_costs`` of 1000 queries to find the calibration; the
-#: time of shares of inverse costs to use it, and to use it in a stream.
+#: Largest ratios: estimating to ``class_costs`` of 1000 queries; using the exponent to normalized
+#: inverse costs, in batches and in a stream.
 FIND_BAR, USE_BAR, STREAM_BAR = 1.1, 1.05, 1.2
 
 #: The probabilities of version 0.1.0, computed by today's kernel.
@@ -36,7 +36,7 @@ def measure() -> list[Row]:
         data = read(name)
         if data is None:
             note = f"no {DATA / name}.opf"
-            rows.append(Row(f"{name}, to find it", bar=FIND_BAR, sense="at most", note=note))
+            rows.append(Row(f"{name}, estimate", bar=FIND_BAR, sense="at most", note=note))
         else:
             rows += batch(name, *data)
     return rows + streams()
@@ -56,7 +56,7 @@ def read(name: str) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def batch(name: str, X: np.ndarray, y: np.ndarray) -> list[Row]:
-    """Compare with class costs, and with shares of inverse costs, of examples held back."""
+    """Compare with class costs and with normalized inverse costs of held-out examples."""
     queries = X[-QUERIES:]
     clf = OPFClassifier().fit(X[:-QUERIES], y[:-QUERIES])
     forest = clf.forest_
@@ -70,7 +70,7 @@ def batch(name: str, X: np.ndarray, y: np.ndarray) -> list[Row]:
     find = {key: best[key] for key in ("find", "class_costs")}
     use = {key: best[key] for key in ("proba", "inverse")}
     return [
-        Row(f"{name}, to find it / class_costs", find["find"] / find["class_costs"], "×", FIND_BAR,
+        Row(f"{name}, estimate / class_costs", find["find"] / find["class_costs"], "×", FIND_BAR,
             "at most", find, f"e = {clf.exponent_:.2f}"),
         Row(f"{name}, predict_proba / 1 ÷ c", use["proba"] / use["inverse"], "×", USE_BAR,
             "at most", use),
@@ -89,10 +89,12 @@ def streams() -> list[Row]:
 
 
 def in_stream(name: str, stream: list[Any]) -> Row:
-    """Compare the time in ``predict_proba_one``, all renewals included, over a whole stream."""
-    asked(stream[:1500], find_calibration)  # compile first
+    """Compare the time of ``predict_proba_one``, including all estimates, over a whole stream."""
+    predict_all(stream[:1500], find_calibration)  # compile first
     best = best_of(
-        2, proba=partial(asked, stream, find_calibration), inverse=partial(asked, stream, never)
+        2,
+        proba=partial(predict_all, stream, find_calibration),
+        inverse=partial(predict_all, stream, never),
     )
     note = f"{len(stream)} examples, each predicted, then learned"
     ratio = best["proba"] / best["inverse"]
@@ -103,7 +105,7 @@ def never(*_: Any) -> CostCalibration:
     return INVERSE._replace(changes=2**60)
 
 
-def asked(stream: list[Any], find: Callable[..., CostCalibration]) -> float:
+def predict_all(stream: list[Any], find: Callable[..., CostCalibration]) -> float:
     """Return the processor time of all predictions in a stream."""
     import opforest.forest.forest
     from opforest.river import OPFClassifier as StreamClassifier
@@ -124,9 +126,8 @@ if __name__ == "__main__":
         "probabilities",
         __doc__,
         measure,
-        f"One thread, processor time. {QUERIES} examples are held back, all others are known."
-        f" Best of {REPEATS} in turn.\nTo find the calibration is compared with class_costs of"
-        " those held back; predict_proba, the\ncalibration known, with the same by shares of"
-        " inverse costs; all calls of predict_proba_one in a\nstream, those that find it again"
-        " included, with shares of inverse costs.",
+        f"One thread, processor time. {QUERIES} examples are held out, all others are known."
+        f" Best of {REPEATS} in turn.\nThe estimate is compared with class_costs of the held-out"
+        " examples; predict_proba with a known\nexponent, and all calls of predict_proba_one in a"
+        " stream, including estimates, with normalized\ninverse costs.",
     )

@@ -1,9 +1,9 @@
-"""What all attacks share: seeds, child processes with limits, and a table of what came of it.
+"""Shared by the attacks: seeds, child processes with limits, and a table of outcomes.
 
-An attack is a function that is given a ``random.Random``, does its worst, and returns "refused" or
-"accepted". Whatever it raises, and whatever ends or stops its process, is a failure. Each try has a
-seed of its own, made of the seed of the run, the kind of attack and a number, so that one can be
-repeated alone by ``--only KIND:NUMBER``.
+An attack is a function that takes a ``random.Random``, tries to cause a failure, and returns
+"refused" or "accepted". Any exception, and anything that ends or blocks its process, is a failure.
+Each try has its own seed, derived from the seed of the run, the kind of attack and a number, so
+that ``--only KIND:NUMBER`` repeats a single try.
 """
 
 import argparse
@@ -21,20 +21,20 @@ from pathlib import Path
 
 Attack = Callable[[random.Random], str]
 
-#: Bytes that a child may have beside what its parent has, and seconds that a try may take.
+#: Limits: bytes that a child may allocate, and seconds per try.
 MEMORY, SECONDS = 4 << 30, 300
 
-#: Tries of a child.
+#: Tries per child.
 BATCH = 500
 
 
 def main(attacks: Mapping[str, Attack], count: int) -> None:
     """Try all kinds of attacks in turn, print the table, and exit with 1 if one failed."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=count, help="tries of all kinds together")
+    parser.add_argument("--count", type=int, default=count, help="total number of tries")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
-    parser.add_argument("--kinds", default="", help="only those whose names have this in them")
-    parser.add_argument("--only", metavar="KIND:NUMBER", help="one try, here, with a traceback")
+    parser.add_argument("--kinds", default="", help="only kinds whose name contains this text")
+    parser.add_argument("--only", metavar="KIND:NUMBER", help="a single try, with a traceback")
     options = parser.parse_args()
     if options.only:
         kind, _, number = options.only.rpartition(":")
@@ -48,7 +48,7 @@ def main(attacks: Mapping[str, Attack], count: int) -> None:
 
 
 def seeded(seed: int, kind: str, number: int) -> random.Random:
-    """Return the random numbers of one try."""
+    """Return the random generator of one try."""
     return random.Random(f"{seed}:{kind}:{number}")
 
 
@@ -64,7 +64,7 @@ def run(attacks: Mapping[str, Attack], count: int, seed: int) -> Counter[tuple[s
             if outcome == "failed":
                 _report(seed, kind, number, why)
         todo = todo[len(outcomes) :]
-        if end:  # the try that was under way
+        if end:  # the current try ended the child
             (kind, number), todo = todo[0], todo[1:]
             counters[kind, "failed"] += 1
             _report(seed, kind, number, end)
@@ -78,7 +78,7 @@ def _report(seed: int, kind: str, number: int, why: str) -> None:
 def _run_in_child(
     attacks: Mapping[str, Attack], todo: list[tuple[str, int]], seed: int
 ) -> tuple[list[tuple[str, str]], str]:
-    """Return the outcomes of some tries, and how the child ended if that was before the last."""
+    """Return the outcomes of some tries, and how the child ended if it did not finish them."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -109,7 +109,7 @@ def _run_in_child(
 def _work(
     attacks: Mapping[str, Attack], todo: list[tuple[str, int]], seed: int, writer: int
 ) -> None:  # fmt: skip
-    """Try, and write an outcome a line; never return."""
+    """Run the tries, write one outcome per line, and never return."""
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 2)  # Rust reports panics there
     pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -127,7 +127,7 @@ def _work(
 
 
 def in_child(work: Callable[[], None]) -> None:
-    """Do something in a process of its own, so that this one has no threads when it forks."""
+    """Run a function in a child process, so that this one has no threads when it forks."""
     child = os.fork()
     if child == 0:
         try:
@@ -137,11 +137,11 @@ def in_child(work: Callable[[], None]) -> None:
             os._exit(1)
         os._exit(0)
     if os.waitpid(child, 0)[1]:
-        raise SystemExit("the files to attack could not be made")
+        raise SystemExit("the files to attack could not be written")
 
 
 def print_table(kinds: Mapping[str, Attack], counters: Counter[tuple[str, str]]) -> None:
-    """Print how many tries there were of each kind, and what came of them."""
+    """Print the number of tries of each kind and their outcomes."""
     print(f"\n{'kind':40}{'tried':>9}{'refused':>9}{'accepted':>9}{'failed':>9}")
     outcomes = ("refused", "accepted", "failed")
     rows = {kind: [counters[kind, outcome] for outcome in outcomes] for kind in kinds}
@@ -150,16 +150,16 @@ def print_table(kinds: Mapping[str, Attack], counters: Counter[tuple[str, str]])
         print(f"{kind:40}" + "".join(f"{number:9}" for number in (sum(numbers), *numbers)))
 
 
-# Bytes that are damaged.
+# Damaged bytes.
 
-#: What breaks lengths, offsets and counts.
+#: Numbers that break lengths, offsets and counts.
 NUMBERS = [value.to_bytes(width, "little") for width in (1, 2, 4, 8)
            for value in (0, 1, 2 ** (8 * width - 1) - 1, 2 ** (8 * width - 1), 2 ** (8 * width) - 1,
                          2 ** (8 * width) - 2)]  # fmt: skip
 
 
 def damage(rng: random.Random, content: bytes, other: bytes) -> tuple[str, bytes]:
-    """Return bytes that differ from those given, and what was done to them."""
+    """Return the kind of damage, and bytes that differ from those given."""
     while True:
         how, damaged = _damage(rng, content, other)
         if damaged != content:
@@ -167,7 +167,7 @@ def damage(rng: random.Random, content: bytes, other: bytes) -> tuple[str, bytes
 
 
 def _damage(rng: random.Random, content: bytes, other: bytes) -> tuple[str, bytes]:
-    """Return damaged bytes, and what was done; half of all damage is near the ends."""
+    """Return the kind of damage, and damaged bytes; half of all damage is near the ends."""
     how = rng.choice(("flips", "cut", "insertion", "removal", "numbers", "splice", "head"))
     damaged = bytearray(content)
 

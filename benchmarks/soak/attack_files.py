@@ -1,4 +1,4 @@
-"""Data files of all formats, damaged: each is an answer or an error of ours, and nothing else.
+"""Read damaged data files of all formats: each must give data or a ``DataFileError``.
 
 python benchmarks/soak/attack_files.py --count 10000 --seed 1
 """
@@ -21,14 +21,14 @@ import numpy as np
 
 from opforest.errors import DataFileError
 from opforest.io.columns.table import Data, ReadOptions
-from opforest.io.readers import libsvm as svm  # noqa: F401  (so that no child takes time to import them)
+from opforest.io.readers import libsvm  # noqa: F401  (imported once, before children fork)
 from opforest.io.tables import read_chunks, read_columns, read_table, write_table
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 FOLDER = tempfile.TemporaryDirectory(prefix="attack-")
 
-#: Cells that are worse than others.
+#: Difficult cells.
 CELLS = [b"", b"nan", b"-inf", b"1e999", b"9" * 400, b"0x10", b"'", b'"', b"\\", b"\0", b"\xff",
          b"{", b"}", b"[[[[", b"%", b"?", b",", b"\t", b"\r", b"\n", b"\xef\xbb\xbf", b"1:1", b"-1",
          b"99999999999:1", b"@data\n", b"@attribute a {", b'{"a":', b"null", "é😀".encode(),
@@ -36,7 +36,7 @@ CELLS = [b"", b"nan", b"-inf", b"1e999", b"9" * 400, b"0x10", b"'", b'"', b"\\",
 
 
 def make_files(folder: Path) -> None:
-    """Write a file or several of each format."""
+    """Write one or several files of each format."""
     import polars as pl
     import pyarrow as pa
     import pyarrow.feather
@@ -91,7 +91,7 @@ PACKERS = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress, ".z
 
 
 def repack(rng: random.Random, content: bytes, other: bytes) -> bytes:
-    """Return an archive of which a member is damaged, and its checksum right."""
+    """Return an archive with a damaged member and a valid checksum."""
     made = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(content)) as archive,
@@ -111,7 +111,7 @@ def repack(rng: random.Random, content: bytes, other: bytes) -> bytes:
 
 
 def write_over(rng: random.Random, content: bytes) -> bytes:
-    """Return text of which a cell or several are others."""
+    """Return the text with one or several cells replaced."""
     text = content
     for _ in range(rng.choice((1, 1, 2, 5))):
         places = [found.span() for found in re.finditer(rb"[\w.+-]+", text)]
@@ -121,7 +121,7 @@ def write_over(rng: random.Random, content: bytes) -> bytes:
 
 
 def try_files(format: str, rng: random.Random) -> str:
-    """Read a damaged file of some format, and return what came of it."""
+    """Damage a file of a format, read it, and return the outcome."""
     folder = Path(FOLDER.name)
     files = sorted(folder.glob("files/*"))
     path = rng.choice([file for file in files if format_of(file) == format])
@@ -142,8 +142,8 @@ def try_files(format: str, rng: random.Random) -> str:
 
 
 def read(rng: random.Random, path: Path) -> str:
-    """Read a file in one of the ways there are."""
-    reading = rng.choice((
+    """Read a file with random options."""
+    options = rng.choice((
         ReadOptions(), ReadOptions(allow_missing=True), ReadOptions(label="1", allow_missing=True),
         ReadOptions(allow_missing=True, categories=True, may_lack_labels=True),
         ReadOptions(allow_missing=True, categories=True, lossless=True),
@@ -153,23 +153,23 @@ def read(rng: random.Random, path: Path) -> str:
             warnings.simplefilter("error")
             how = rng.randrange(4)
             if how == 0:
-                for column in read_columns(path, reading).columns:
+                for column in read_columns(path, options).columns:
                     _ = column.kind, column.distinct, column.missing
                 return "accepted"
-            parts = [read_table(path, reading)] if how < 3 else list(read_chunks(path, reading))
+            parts = [read_table(path, options)] if how < 3 else list(read_chunks(path, options))
         for data in parts:
-            assert len(data.X) == len(data), "rows are not examples"
-            assert data.y is None or len(data.y) == len(data), "labels are not examples"
+            assert len(data.X) == len(data), "wrong number of rows"
+            assert data.y is None or len(data.y) == len(data), "wrong number of labels"
             assert not isinstance(data.X, np.ndarray) or data.X.dtype.kind == "f", data.X.dtype
         return "accepted"
     except DataFileError as error:
         if path.name not in str(error) or "\n" in str(error):
-            raise RuntimeError(f"not one line with the name: {error}") from error
+            raise RuntimeError(f"not one line with the file name: {error}") from error
         return "refused"
 
 
 def format_of(path: Path) -> str:
-    """Return what attacks on a file are listed under."""
+    """Return the name of the format, under which attacks are listed."""
     return ".".join(path.name.split(".")[1:])
 
 

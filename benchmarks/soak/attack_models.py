@@ -1,7 +1,7 @@
-"""Model files of all kinds, damaged and forged: each is refused, or a model that is as good as any.
+"""Load damaged and forged model files of all kinds: each is rejected or gives a working model.
 
-Damage to the bytes alone ends at the checksum. So most files have a checksum that is right: over
-damaged bytes, over a header in which JSON values were exchanged, or over other numbers in arrays.
+The checksum detects plain damage. So most files get a valid checksum: over damaged bytes, over a
+header with exchanged JSON values, or over changed numbers in arrays.
 
 python benchmarks/soak/attack_models.py --count 100000 --seed 1
 """
@@ -13,7 +13,8 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ X = RNG.integers(0, 9, (24, 2)).astype(float)
 Y = RNG.choice(["a", "b", "c"], 24)
 CELLS = np.array([[1.0, "red"], [2.5, "blue"], [0.0, "red"], [7.0, "green"]] * 6, object)
 
-#: Values that headers do not expect.
+#: Unexpected values for headers.
 VALUES: list[Any] = [
     None, True, False, 0, 1, -1, 2, 7, 2**31, 2**63, -(2**63), 10**400, 0.0, -0.5, 1.5, 1e300, "",
     "a", "red", "opfi", "dift", "exact", "manhattan", "cosine", "precomputed", "brute", "kd_tree",
@@ -46,7 +47,7 @@ VALUES: list[Any] = [
     {"kind": "Pipeline"}, {"kind": "Preparation"}, {"kind": "StandardScaler"}, [1.5] * 3,
 ]  # fmt: skip
 
-#: Numbers that arrays do not expect.
+#: Unexpected numbers for arrays.
 NUMBERS = [0, 1, -1, 2, 23, 24, 25, 2**31, 2**62, -(2**63), 1e300, 1e-300, -0.0, np.inf, np.nan]
 
 
@@ -62,8 +63,7 @@ def make_models() -> dict[str, Any]:
         ("words", OneHotEncoder(sparse_output=False), [1]),
     ])  # fmt: skip
     codes = ColumnTransformer([("words", OrdinalEncoder(), [1])], remainder="passthrough")
-    seeds = Y.astype(object)
-    seeds[::3] = None
+
     models = {
         "exact": OPFClassifier().fit(X, Y),
         "opfi": OPFClassifier(update="opfi").fit(X[:9], Y[:9]).partial_fit(X[9:], Y[9:]),
@@ -93,29 +93,27 @@ def make_models() -> dict[str, Any]:
 # Forging.
 
 
-def places(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the way to every value in nested lists and objects."""
+def find_paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the path to every value in nested lists and objects."""
     inside = value.items() if isinstance(value, dict) else enumerate(value)
     found = []
     for key, part in inside:
-        found.append((*way, key))
+        found.append((*path, key))
         if isinstance(part, dict | list):
-            found += places(part, (*way, key))
+            found += find_paths(part, (*path, key))
     return found
 
 
-def follow(value: Any, way: tuple[Any, ...]) -> Any:
-    """Return what is at the end of a way."""
-    for key in way:
-        value = value[key]
-    return value
+def get(value: Any, path: tuple[Any, ...]) -> Any:
+    """Return the value at a path."""
+    return reduce(getitem, path, value)
 
 
 def forge_header(rng: random.Random, header: dict[str, Any], other: dict[str, Any]) -> None:
-    """Exchange, remove, repeat or rename something in a header."""
-    ways = places(header)
-    *way, last = rng.choice([one for one in ways if one[0] != "arrays"] * 3 + ways)
-    part = follow(header, tuple(way))
+    """Exchange, remove, repeat or rename a value in a header."""
+    paths = find_paths(header)
+    *path, last = rng.choice([one for one in paths if one[0] != "arrays"] * 3 + paths)
+    part = get(header, tuple(path))
     how = rng.choice(("value", "value", "value", "remove", "repeat", "rename", "other", "swap"))
     if how == "value":
         part[last] = copy.deepcopy(rng.choice(VALUES))
@@ -130,17 +128,17 @@ def forge_header(rng: random.Random, header: dict[str, Any], other: dict[str, An
         else:
             part[last] = {new: part[last]}
     elif how == "other":
-        part[last] = copy.deepcopy(follow(other, rng.choice(places(other))))
+        part[last] = copy.deepcopy(get(other, rng.choice(find_paths(other))))
     else:
-        *elsewhere, there = rng.choice(ways)
-        target = follow(header, tuple(elsewhere))
+        *elsewhere, there = rng.choice(paths)
+        target = get(header, tuple(elsewhere))
         one, two = copy.deepcopy(part[last]), copy.deepcopy(target[there])
         target[there] = one
         part[last] = two
 
 
 def forge_arrays(rng: random.Random, header: dict[str, Any], body: bytearray) -> None:
-    """Write other numbers into an array."""
+    """Change numbers in the arrays."""
     at, arrays = 0, []
     for _, dtype, shape in header["arrays"]:
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
@@ -180,11 +178,11 @@ def forge(how: str, rng: random.Random, content: bytes, other: bytes) -> bytes:
     return sealed(header, body)
 
 
-# Judging.
+# Checking.
 
 
 def use(model: Any) -> None:
-    """Let a model check itself and predict; what it is asked must have as many features."""
+    """Check the invariants of a model, and predict with the right number of features."""
     if hasattr(model, "predict_one"):
         model.predict_one({"u": 1.0, "v": 2.0})
         model.predict_proba_one({"u": 1.0, "v": 2.0})
@@ -200,12 +198,12 @@ def use(model: Any) -> None:
             query[:, 1:2] = "red"
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of names that the query has not
+                warnings.simplefilter("ignore")  # the query has no feature names
                 model.predict(query)
         except ValueError:
-            pass  # steps may want other cells than these
+            pass  # steps may expect other cells
         return
-    vars(model).pop("feature_names_in_", None)  # forged names are names; scikit-learn warns
+    vars(model).pop("feature_names_in_", None)  # scikit-learn warns about them
     if hasattr(model, "forest_"):
         model.forest_.check()
         if not len(model.forest_):
@@ -217,7 +215,7 @@ def use(model: Any) -> None:
 
 
 def try_model(how: str, name: str, rng: random.Random) -> str:
-    """Load a forged model, and return what came of it."""
+    """Forge a model file, load it, and return the outcome."""
     folder = Path(FOLDER.name)
     files = sorted(folder.glob("*.opforest"))
     content = (folder / f"{name}.opforest").read_bytes()
@@ -229,14 +227,14 @@ def try_model(how: str, name: str, rng: random.Random) -> str:
             model = opforest.load(path)
         except ModelFileError as error:
             if str(path) not in str(error):
-                raise RuntimeError(f"no name: {error}") from error
+                raise RuntimeError(f"no file name: {error}") from error
             return "refused"
         use(model)
     return "accepted"
 
 
 def make_attacks() -> dict[str, Callable[[random.Random], str]]:
-    """Save models, use each once so that all is compiled, and return what is tried on them."""
+    """Save models, use each once to compile its kernels, and return the attacks on them."""
     attacks = {}
     for name, model in make_models().items():
         path = Path(FOLDER.name) / f"{name}.opforest"

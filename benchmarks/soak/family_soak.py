@@ -1,9 +1,9 @@
-"""A hundred thousand changes of a semi-supervised forest, each equal to training.
+"""Compare a semi-supervised forest with training after each of a hundred thousand changes.
 
-After every step the forest by k-d tree and the one by scanning must equal a forest trained on the
-same data, check themselves, and predict the same. It takes about a quarter of an hour.
+After every step a forest with a k-d tree and one without must equal a forest trained on the same
+data, pass their checks, and predict the same. This takes about a quarter of an hour.
 
-Run it by hand, whole or in parts: python benchmarks/soak/family_soak.py [steps [seed]]
+Run it by hand, completely or in part: python benchmarks/soak/family_soak.py [steps [seed]]
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""A million insertions on data like Skin, compared with ``fit`` at 20 checkpoints, then forgetting.
+"""Compare a million insertions on data like Skin with ``fit`` at 20 checkpoints, then forget.
 
-It takes some minutes and is not part of ``run.py``: ``python benchmarks/soak/soak.py``. Another
-number of insertions may be given: ``python benchmarks/soak/soak.py 50000``.
+This takes some minutes and is not part of ``run.py``: ``python benchmarks/soak/soak.py``. The
+number of insertions is optional: ``python benchmarks/soak/soak.py 50000``.
 """
 
 import sys
@@ -20,8 +20,8 @@ START = 1000
 INSERTIONS = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
 CHECKPOINTS = 20
 BATCH = 2000
-FORGOTTEN = INSERTIONS // 100  #: few enough to be removed one by one
-BYTES_BAR = 800  #: for each example, with the room to grow
+REMOVALS = INSERTIONS // 100  #: few enough to be removed one by one
+BYTES_BAR = 800  #: per example, including spare capacity
 
 
 def measure() -> list[Row]:
@@ -33,15 +33,15 @@ def measure() -> list[Row]:
         inserting += cpu_seconds(lambda end=end: insert(model, X, y, end))
         mismatches += differs(model.forest_, X[:end], y[:end])
     n_bytes = model.forest_.n_bytes / len(model.forest_)
-    gone = np.random.default_rng(1).choice(len(X), FORGOTTEN, replace=False)
-    forgetting = cpu_seconds(lambda: model.forget(gone))
-    mismatches += differs(model.forest_, np.delete(X, gone, axis=0), np.delete(y, gone))
+    removed = np.random.default_rng(1).choice(len(X), REMOVALS, replace=False)
+    forgetting = cpu_seconds(lambda: model.forget(removed))
+    mismatches += differs(model.forest_, np.delete(X, removed, axis=0), np.delete(y, removed))
     return [
         Row("checkpoints that differ from fit", mismatches, "", 0, "at most"),
         Row("insertion", 1e6 * inserting / INSERTIONS, "µs"),
-        Row("forgetting", 1e6 * forgetting / FORGOTTEN, "µs"),
-        Row("bytes for each example", n_bytes, "", BYTES_BAR, "at most"),
-        Row("all in all", time.perf_counter() - begin, "s"),
+        Row("forgetting", 1e6 * forgetting / REMOVALS, "µs"),
+        Row("bytes per example", n_bytes, "", BYTES_BAR, "at most"),
+        Row("total", time.perf_counter() - begin, "s"),
     ]
 
 
@@ -50,7 +50,7 @@ def fit(X: np.ndarray, y: np.ndarray) -> OPFClassifier:
 
 
 def examples(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return n examples in random order: Skin again and again, its copies with a little noise."""
+    """Return n examples in random order: Skin repeatedly, with a little noise on repetitions."""
     _, X, y = skin()
     rng = np.random.default_rng(0)
     chosen = np.arange(n) % len(X)
@@ -60,7 +60,7 @@ def examples(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def insert(model: OPFClassifier, X: np.ndarray, y: np.ndarray, end: int) -> None:
-    """Learn the examples up to ``end``, in batches too small for ``partial_fit`` to train anew."""
+    """Learn the examples up to ``end``, in batches too small for ``partial_fit`` to refit."""
     begin = len(model.forest_)
     while begin < end:
         stop = min(end, begin + min(BATCH, begin // 10))
@@ -69,7 +69,7 @@ def insert(model: OPFClassifier, X: np.ndarray, y: np.ndarray, end: int) -> None
 
 
 def differs(grown: Forest, X: np.ndarray, y: np.ndarray) -> bool:
-    """Tell whether a forest is another one than training gives, and print so."""
+    """Return whether a forest differs from a trained one, and print the differences."""
     trained = fit(X, y).forest_
     names = ("edges", "cost", "prototypes")
     wrong = [
@@ -85,8 +85,8 @@ if __name__ == "__main__":
         __doc__.splitlines()[0],
         measure,
         f"One thread. {INSERTIONS} examples after the first {START}, in batches of at most {BATCH}"
-        " (a tenth of those known);\nSkin in random order, again and again, its copies with noise"
-        f" of -2 to 2. {CHECKPOINTS} checkpoints at equal\ndistances compare edges, costs and"
-        f" prototypes with those of a fresh fit; one more after {FORGOTTEN} random\nexamples have"
-        " been forgotten. Processor time for one example, the checkpoints left out.",
+        " (a tenth of those known);\nSkin in random order, repeated with noise of -2 to 2."
+        f" {CHECKPOINTS} equally spaced checkpoints compare edges,\ncosts and prototypes with"
+        f" those of a fresh fit, and one more after {REMOVALS} random examples have been\n"
+        "forgotten. Processor time per example, without the checkpoints.",
     )

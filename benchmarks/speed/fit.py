@@ -1,4 +1,4 @@
-"""Speed of ``fit`` against LibOPF and OPFython."""
+"""Compare the speed of ``fit`` with LibOPF and OPFython."""
 
 import sys
 from functools import partial
@@ -12,11 +12,11 @@ from peers import NO_LIBOPF, NO_OPFYTHON, libopf, opfython_fit, opfython_python
 
 from opforest import OPFClassifier
 
-#: By number of features: how many times faster than LibOPF with 20000 examples.
+#: By number of features: the speed relative to LibOPF with 20000 examples.
 LIBOPF_BARS = {2: 12, 64: 6}
 OPFYTHON_BAR = 500
 
-#: ``brute`` always uses dense Prim; ``auto`` uses Borůvka's rounds and a k-d tree where a probe
+#: ``brute`` always uses dense Prim; ``auto`` uses Borůvka's algorithm and a k-d tree if a probe
 #: shows that they are worthwhile.
 ALGORITHMS = ("brute", "auto")
 
@@ -71,6 +71,6 @@ if __name__ == "__main__":
         "fit",
         __doc__,
         measure,
-        "One thread, processor time. Uniform data in four strips; LibOPF always works in float32."
-        "\nBest of 2 in turn; against OPFython our best of 5, theirs once. Compiling is left out.",
+        "One thread, processor time. Uniform data in four strips; LibOPF always uses float32."
+        "\nBest of 2 in turn; for OPFython our best of 5, theirs once. Compiling is excluded.",
     )

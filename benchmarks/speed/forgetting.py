@@ -1,4 +1,4 @@
-"""Time to forget an example, and to move a window by one."""
+"""Measure the time to forget an example, and to move a window by one."""
 
 import copy
 import sys
@@ -16,7 +16,7 @@ from opforest import OPFClassifier
 
 SIZE = 100_000
 FEATURES = (2, 3)
-NUMPY_BAR = 0.5  #: as a share of a NumPy pass
+NUMPY_BAR = 0.5  #: as a fraction of a NumPy pass
 COUNT = 200
 WINDOW = 10_000
 STEPS = 2000
@@ -37,11 +37,12 @@ def against_numpy(d: int) -> list[Row]:
     chosen = np.random.default_rng(1).choice(SIZE, COUNT, replace=False)
 
     def seconds(forget: Callable[[OPFClassifier, np.ndarray], object]) -> float:
-        twin = copy.deepcopy(model).forget(np.setdiff1d(np.arange(COUNT), chosen)[:1])  # make room
+        other = np.setdiff1d(np.arange(COUNT), chosen)[:1]
+        twin = copy.deepcopy(model).forget(other)  # allocates its work space
         return cpu_seconds(lambda: forget(twin, chosen)) / COUNT
 
-    ways = {"calls for one each": one_by_one, "one call for all": OPFClassifier.forget}
-    runs = {name: partial(seconds, forget) for name, forget in ways.items()}
+    methods = {"one call for each": one_by_one, "one call for all": OPFClassifier.forget}
+    runs = {name: partial(seconds, forget) for name, forget in methods.items()}
     best = best_of(REPEATS, numpy=partial(numpy_pass, X), **runs)
     return [
         Row(
@@ -51,7 +52,7 @@ def against_numpy(d: int) -> list[Row]:
             sense="at most",
             note=f"{1e6 * best[name]:.0f} of {1e6 * best['numpy']:.0f} µs",
         )
-        for name in ways
+        for name in methods
     ]
 
 
@@ -86,7 +87,7 @@ if __name__ == "__main__":
         "forgetting",
         __doc__,
         measure,
-        f"One thread, processor time for one example, the mean of {COUNT} random ones (of {STEPS}"
+        f"One thread, processor time per example, the mean of {COUNT} random ones (of {STEPS}"
         f" steps of a window);\nbest of {REPEATS} in turn. Uniform data in four strips, float64. A"
         " NumPy pass is ((X - z) ** 2).sum(1),\nwith X in C order.",
     )

@@ -1,4 +1,4 @@
-"""Time to learn one more example with an index, in few dimensions."""
+"""Measure the time to learn one more example with an index, in few dimensions."""
 
 import sys
 from functools import partial
@@ -14,9 +14,9 @@ from insertion import BATCH, REPEATS, Line, per_example, set_up, slope
 SIZE = 100_000
 LATER = 10  #: batches after the first one
 
-#: By number of features: how many times cheaper than a NumPy pass over ``SIZE`` examples.
+#: By number of features: the speed relative to a NumPy pass over ``SIZE`` examples.
 NUMPY_BARS = {2: 50, 3: 30}
-LEARN_ONE_BAR = 0.1  #: as a share of such a pass
+LEARN_ONE_BAR = 0.1  #: as a fraction of such a pass
 LEARN_ONE_CALLS = 2000
 
 SLOPE_SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -56,7 +56,7 @@ def against_numpy(d: int, dtype: type, bar: float) -> list[Row]:
 
 
 def against_size(d: int) -> Row:
-    """Say how the time of an example in the second batch after training grows."""
+    """Measure how the time per example in the second batch after training grows."""
     line: Line = {}
     for n in SLOPE_SIZES:
         scene = set_up(n, d, np.float64, "kd_tree", SLOPE_BATCH)
@@ -67,7 +67,7 @@ def against_size(d: int) -> Row:
 
 
 def learn_one() -> Row:
-    """Learn examples that have not been predicted before through the adapter for river."""
+    """Learn examples, without predicting them first, through the adapter for river."""
     case = f"learn_one, of a NumPy pass, {SIZE}×2"
     if find_spec("river") is None or find_spec("pandas") is None:
         note = "river or pandas is not installed"
@@ -86,7 +86,7 @@ def learn_one() -> Row:
         examples = [next(fresh) for _ in range(LEARN_ONE_CALLS)]
         return cpu_seconds(lambda: [model.learn_one(*example) for example in examples])
 
-    learn()  # compile, and make room to grow
+    learn()  # to compile and allocate
     best = best_of(REPEATS, learn=learn, numpy=partial(numpy_pass, X[:SIZE]))
     seconds = best["learn"] / LEARN_ONE_CALLS
     note = f"{1e6 * seconds:.1f} of {1e6 * best['numpy']:.0f} µs"
@@ -100,8 +100,8 @@ if __name__ == "__main__":
         measure,
         f"One thread, processor time per example in batches of {BATCH} through partial_fit with"
         f" algorithm='auto';\nbest of {REPEATS} in turn. Uniform data in four strips. The first"
-        " batch after training makes room to\ngrow; the bar is for the mean of the next"
+        " batch after training allocates\nspace; the bar is for the mean of the next"
         f" {LATER}. A NumPy pass is ((X - z) ** 2).sum(1), with X in C\norder. learn_one: the mean"
-        f" of {LEARN_ONE_CALLS} calls, in float64. Slopes are those of log time against log n for\n"
+        f" of {LEARN_ONE_CALLS} calls, in float64. Slopes are of log time against log n for\n"
         f"the second of two batches of {SLOPE_BATCH}, in float64, with algorithm='kd_tree'.",
     )

@@ -1,4 +1,4 @@
-"""Time to learn one more example without an index, against the number of examples known."""
+"""Measure the time to learn one more example without an index, as the number of examples grows."""
 
 import copy
 import sys
@@ -10,7 +10,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import RESULTS, Row, best_of, cpu_seconds, main, numpy_pass, strips
+from common import RESULTS, Row, best_of, cpu_seconds, main, numpy_pass, quadrants, strips
 
 from opforest import OPFClassifier
 
@@ -21,34 +21,34 @@ BATCH = 200
 PARTS, PART = 31, 20  #: batches, and examples in each of them
 REPEATS = 3
 
-#: Up to this many examples ``fit`` is timed as well.
+#: ``fit`` is also timed up to this number of examples.
 LARGEST_FIT = 30_000
 
 SLOPE_BAR = 1.05
-UPPER_PART = 10_000  #: from here on fixed costs do not count, but data leave the fast caches
+UPPER_PART = 10_000  #: above this, fixed costs are negligible, but data exceed the fast caches
 
-#: The bars with this many examples, by number of features, as shares of a NumPy pass over them.
+#: The bars for this number of examples, by number of features, as fractions of a NumPy pass.
 NUMPY_SIZE = 100_000
 NUMPY_BARS = {
     "exact": {2: 0.02, 4: 0.04, 6: 0.12, 8: 0.12, 10: 0.12, 16: 0.13, 32: 0.13, 64: 0.2},
     "opfi": {2: 0.05, 10: 0.09},
 }
 SMALL_SIZE, SMALL_BAR = 30_000, 0.17  #: the same with 64 features
-FIT_BAR = 1000  #: how many times cheaper than ``fit`` on ``FIT_SIZE`` examples
+FIT_BAR = 1000  #: the speed relative to ``fit`` on ``FIT_SIZE`` examples
 FIT_SIZE = 20_000
 
 Line = dict[int, float]  #: seconds by number of examples
 
 
 class Scene(NamedTuple):
-    """A classifier, what it knows, and batches of what it does not know yet."""
+    """A classifier, its training examples, and batches of new examples."""
 
     model: OPFClassifier
     known: tuple[np.ndarray, np.ndarray]
     batches: list[tuple[np.ndarray, np.ndarray]]
 
     def by(self, *updates: str) -> dict[str, OPFClassifier]:
-        """Return classifiers that share the forest and learn by these updates."""
+        """Return classifiers that share the forest and use these updates."""
         return {name: copy.copy(self.model).set_params(update=name) for name in updates}
 
 
@@ -89,7 +89,7 @@ def per_example(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return the seconds per example of the first batch after training, and of later ones.
 
-    The first makes room for itself and the others; ``others`` run in turn with it.
+    The first batch allocates space for all; ``others`` run in turn with it.
     """
 
     def learn(name: str, i: int) -> float:
@@ -120,7 +120,7 @@ def against_size(d: int) -> dict[str, Line]:
 
 
 def slope(line: Line) -> float:
-    """Return the power of n that fits best."""
+    """Return the exponent of the power of n that fits best."""
     return float(np.polyfit(np.log(list(line)), np.log(list(line.values())), 1)[0])
 
 
@@ -128,14 +128,14 @@ def slope_row(case: str, line: Line) -> Row:
     seconds = {f"n = {n}": value for n, value in line.items()}
     bar = None if "retraining" in case else SLOPE_BAR
     upper = {n: value for n, value in line.items() if n >= UPPER_PART}
-    note = f"{slope(upper):.3g} from {UPPER_PART} on"
+    note = f"{slope(upper):.3g} above {UPPER_PART}"
     return Row(f"slope, {case}", slope(line), "", bar, "at most", seconds, note)
 
 
 def against_numpy(n: int, d: int, bars: dict[str, float | None]) -> list[Row]:
-    """Learn normal data, in classes by quadrant, as ``auto`` does."""
+    """Learn normal data, in classes by quadrant, with ``algorithm="auto"``."""
     X = np.random.default_rng(0).standard_normal((n + PARTS * PART, d))
-    y = (X[:, 0] > 0) + 2 * (X[:, 1] > 0)
+    y = quadrants(X)
     model = OPFClassifier().fit(X[:n], y[:n])
     rows = []
     for update, bar in bars.items():
@@ -175,7 +175,7 @@ def plot(lines: dict[int, dict[str, Line]]) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        print("There is no plot, for matplotlib is not installed.\n")
+        print("No plot: matplotlib is not installed.\n")
         return
     figure = Figure(figsize=(12, 4), layout="constrained")
     panels = figure.subplots(1, len(lines), sharey=True)
@@ -183,7 +183,7 @@ def plot(lines: dict[int, dict[str, Line]]) -> None:
         for name, line in by_name.items():
             label = f"{name}, slope {slope(line):.2f}"
             axes.loglog(list(line), list(line.values()), "o-", label=label)
-        axes.set(title=f"{d} features", xlabel="examples known")
+        axes.set(title=f"{d} features", xlabel="known examples")
         axes.legend()
     panels[0].set(ylabel="seconds per new example", ylim=(1e-6, 1e3))
     RESULTS.mkdir(exist_ok=True)
@@ -198,7 +198,7 @@ if __name__ == "__main__":
         f"One thread, processor time per example in a batch of {BATCH} through partial_fit; best of"
         f" {REPEATS} in turn.\nSlopes: uniform data in four strips, algorithm='brute', float32, log"
         " time against log n for the second\nbatch after training. Retraining is a fit for every"
-        f" example. Against NumPy: normal data in four\nquadrants, algorithm='auto', the median of"
-        f" {PARTS - 1} batches of {PART} after the first; the worst of them\nis said. A NumPy pass"
-        " is ((X - z) ** 2).sum(1). The plot is results/insertion.png.",
+        f" example. NumPy: normal data in four quadrants,\nalgorithm='auto', the median of"
+        f" {PARTS - 1} batches of {PART} after the first, and the worst. A NumPy\npass is"
+        " ((X - z) ** 2).sum(1). The plot is results/insertion.png.",
     )

@@ -1,4 +1,4 @@
-"""A store: how fast it learns, opens and answers by HTTP, beside a service around 1-NN."""
+"""Measure how fast a store learns, opens and answers over HTTP, compared with a 1-NN service."""
 
 import asyncio
 import json
@@ -11,22 +11,23 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, best_of, main, strips
+from common import Row, best_of, main, strips, wall_seconds
 
 import opforest
 
 N, HALF, CLIENTS, SECONDS = 100_000, 50_000, 32, 4.0
 
-#: The bars of the design.
+#: Bars: batches of 100 to single commits, snapshot to refitting, ours to 1-NN.
 BATCHING, OPENING, NOT_SLOWER = 20, 5, 1
 
 
-# The two services, each in a process of its own.
+# The two services, each in a separate process.
 
 
 def serve_store(path: str) -> None:
+    from opforest.apps.serve.run import bind, make_server
+
     from opforest.apps.serve.app import make_app
-    from opforest.apps.serve.server import bind, make_server
 
     listener = bind("127.0.0.1", 0)
     learner = opforest.Learner(path)
@@ -38,13 +39,12 @@ def serve_store(path: str) -> None:
 
 
 def serve_neighbors(path: str) -> None:
-    """Serve scikit-learn's 1-NN, which learns by fitting anew, as its users would write it."""
+    """Serve scikit-learn's 1-NN, which learns by refitting, as its users would write it."""
     import uvicorn
     from fastapi import FastAPI
+    from opforest.apps.serve.run import bind
     from pydantic import BaseModel
     from sklearn.neighbors import KNeighborsClassifier
-
-    from opforest.apps.serve.server import bind
 
     table = np.load(path)
     state = {"X": table["X"], "y": table["y"]}
@@ -73,7 +73,7 @@ def serve_neighbors(path: str) -> None:
 
 
 class Process:
-    """A service in a process of its own."""
+    """A service in a separate process."""
 
     def __init__(self, kind: str, path: str) -> None:
         command = [sys.executable, __file__, kind, path]
@@ -82,7 +82,7 @@ class Process:
         self.port = int(self.process.stdout.readline())
 
     def memory(self) -> float:
-        """Return the bytes that it has in memory."""
+        """Return the resident memory in bytes."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
         return 1024.0 * int(line.split()[1])
@@ -104,7 +104,7 @@ def request(path: str, body: dict) -> bytes:
     return head.encode() + f"Content-Length: {len(content)}\r\n\r\n".encode() + content
 
 
-async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, message: bytes) -> None:
+async def post(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, message: bytes) -> None:
     writer.write(message)
     head = await reader.readuntil(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200"), head
@@ -113,19 +113,19 @@ async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, messag
 
 
 async def load(port: int, learning: bool) -> tuple[float, np.ndarray, int]:
-    """Return predictions a second, their latencies, and how many batches were learned meanwhile."""
+    """Return predictions per second, their latencies, and the number of batches learned."""
     Q = np.random.default_rng(1).random((500, 2))
     messages = [request("/v1/predict", {"rows": [q]}) for q in Q.tolist()]
     latency: list[float] = []
     learned = 0
     end = time.perf_counter() + SECONDS
 
-    async def predicting(number: int) -> None:
+    async def predict(number: int) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         i = number
         while time.perf_counter() < end:
             begin = time.perf_counter()
-            await ask(reader, writer, messages[i % len(messages)])
+            await post(reader, writer, messages[i % len(messages)])
             latency.append(time.perf_counter() - begin)
             i += CLIENTS
         writer.close()
@@ -137,12 +137,12 @@ async def load(port: int, learning: bool) -> tuple[float, np.ndarray, int]:
         while time.perf_counter() < end:
             X = rng.random((10, 2))
             labels = [str(1 + int(4 * x) % 2) for x in X[:, 0]]
-            await ask(reader, writer, request("/v1/learn", {"rows": X.tolist(), "labels": labels}))
+            await post(reader, writer, request("/v1/learn", {"rows": X.tolist(), "labels": labels}))
             learned += 1
         writer.close()
 
     begin = time.perf_counter()
-    await asyncio.gather(*map(predicting, range(CLIENTS)), *([learn()] if learning else []))
+    await asyncio.gather(*map(predict, range(CLIENTS)), *([learn()] if learning else []))
     return len(latency) / (time.perf_counter() - begin), np.array(latency), learned
 
 
@@ -154,15 +154,15 @@ def http_rows(folder: Path, X: np.ndarray, y: np.ndarray) -> list[Row]:
         learner.learn(X[:HALF], y[:HALF])
     with opforest.Learner(path) as learner:
         learner.learn(X, y)
-    # Both are opened from a snapshot and asked the same, so they differ by their examples alone.
-    taken = []
+    # Both are opened from a snapshot and get the same requests, so only their examples differ.
+    resident = []
     for served in (folder / "half.db", path):
         with Process("store", str(served)) as process:
             asyncio.run(load(process.port, False))
-            taken.append(process.memory())
-    memory = (taken[1] - taken[0]) / (N - HALF)
+            resident.append(process.memory())
+    memory = (resident[1] - resident[0]) / (N - HALF)
     with Process("store", str(path)) as ours, Process("neighbors", str(table)) as theirs:
-        asyncio.run(load(ours.port, True))  # compile and warm up
+        asyncio.run(load(ours.port, True))  # to compile and warm up
         asyncio.run(load(theirs.port, False))
         for learning in (False, True):
             runs = {"opforest": [], "1-NN": []}
@@ -178,14 +178,14 @@ def http_rows(folder: Path, X: np.ndarray, y: np.ndarray) -> list[Row]:
             rows += [
                 Row(f"predict over HTTP, {CLIENTS} clients, {case}: rate vs 1-NN",
                     rate["opforest"] / rate["1-NN"], bar=NOT_SLOWER,
-                    note=f"{rate['opforest']:.0f} and {rate['1-NN']:.0f} a second"
+                    note=f"{rate['opforest']:.0f} and {rate['1-NN']:.0f} per second"
                     + (f"; batches of 10 learned: {counts}" if learning else "")),
                 Row(f"the same: p50 of 1-NN / ours, {case}", half["1-NN"] / half["opforest"],
                     seconds=half),
                 Row(f"the same: p99 of 1-NN / ours, {case}", tail["1-NN"] / tail["opforest"],
                     bar=NOT_SLOWER, seconds=tail),
             ]  # fmt: skip
-    rows.append(Row(f"memory of the service for each example, {HALF} to {N} × 2", memory, "bytes"))
+    rows.append(Row(f"memory of the service per example, {HALF} to {N} × 2", memory, "bytes"))
     return rows
 
 
@@ -206,19 +206,16 @@ def learning_rows(folder: Path, X: np.ndarray, y: np.ndarray) -> list[Row]:
                 learner.learn(new, np.char.mod("%d", 1 + (4 * new[:, 0]).astype(int) % 2))
             seconds = time.perf_counter() - begin
             rates[size] = size * batches / seconds
-            share = (store.commit_seconds - before) / seconds
+            waiting = (store.commit_seconds - before) / seconds
             rows.append(
                 Row(f"learn in batches of {size}, n = {N}: rate vs single commits",
                     rates[size] / rates[1], bar=BATCHING if size == 100 else None,
-                    note=f"{rates[size]:.0f} a second, {100 * share:.0f} % waiting for the disk")
+                    note=f"{rates[size]:.0f} per second, {waiting:.0%} waiting for the disk")
             )  # fmt: skip
         learner.forget("#9")  # compile first
         keys = [f"#{1 + i}" for i in range(3)]
-        begin = time.perf_counter()
-        for key in keys:
-            learner.forget(key)
-        seconds = (time.perf_counter() - begin) / 3
-        rows.append(Row("forget one, the file rewritten, against a single commit",
+        seconds = wall_seconds(lambda: [learner.forget(key) for key in keys]) / len(keys)
+        rows.append(Row("forget one, which rewrites the file, vs a single commit",
                         seconds * rates[1], note=f"{seconds:.3f} s"))  # fmt: skip
     return rows
 
@@ -228,31 +225,22 @@ def opening_rows(folder: Path, X: np.ndarray, y: np.ndarray) -> list[Row]:
     with opforest.Learner(path) as learner:
         learner.learn(X, y, [f"example-{i}" for i in range(len(X))])
 
-    def from_snapshot() -> float:
+    def open_seconds() -> float:
         begin = time.perf_counter()
         learner = opforest.Learner(path)
         seconds = time.perf_counter() - begin
+        learner.session.unsaved = 0  # closing takes no snapshot
         learner.close()
         return seconds
 
-    from_snapshot()
-    snapshot = best_of(5, snapshot=from_snapshot)["snapshot"]
+    open_seconds()
+    seconds = best_of(5, snapshot=open_seconds)
     with opforest.Learner(path) as learner:
         store = learner.session.database
         store.write(lambda: store.writer.execute("DELETE FROM snapshot"))
-
-    def refit() -> float:
-        begin = time.perf_counter()
-        learner = opforest.Learner(path)
-        seconds = time.perf_counter() - begin
-        learner.session.unsaved = 0  # so that closing takes no snapshot
-        learner.close()
-        return seconds
-
-    refitted = best_of(5, refit=refit)["refit"]
-    seconds = {"snapshot": snapshot, "refit": refitted}
-    return [Row(f"open {N} × 2 from a snapshot vs refitting", refitted / snapshot, bar=OPENING,
-                seconds=seconds)]  # fmt: skip
+    seconds |= best_of(5, refit=open_seconds)
+    return [Row(f"open {N} × 2 from a snapshot vs refitting",
+                seconds["refit"] / seconds["snapshot"], bar=OPENING, seconds=seconds)]  # fmt: skip
 
 
 def measure() -> list[Row]:
@@ -277,10 +265,10 @@ if __name__ == "__main__":
             "learner",
             __doc__,
             measure,
-            "Stores are files on the disk for temporary files. HTTP: the service and all clients,\n"
+            "Stores are in the folder for temporary files. HTTP: the service and all clients,\n"
             "which are coroutines of one process, share two cores; a request has one row; the\n"
-            "better of two runs. The peer is a FastAPI service around scikit-learn's 1-NN by a\n"
-            "k-d tree, which learns by fitting anew; both run under uvicorn with h11. Memory is\n"
-            f"what a service with {N} examples has more than one with {HALF}, both opened from a\n"
-            "snapshot and asked the same.",
+            "better of two runs. The peer is a FastAPI service with scikit-learn's 1-NN and a\n"
+            "k-d tree, which learns by refitting; both run under uvicorn with h11. Memory is\n"
+            f"the difference between services with {N} and {HALF} examples, both opened from a\n"
+            "snapshot and given the same requests.",
         )

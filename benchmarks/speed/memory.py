@@ -1,4 +1,4 @@
-"""Memory that ``fit`` needs beside the data, and that models keep."""
+"""Measure the memory that ``fit`` needs beyond the data, and the size of models."""
 
 import sys
 import tempfile
@@ -14,7 +14,7 @@ from opforest import OPFClassifier
 
 MB_BAR = 100
 
-#: Bytes for each example in a model with an index: fitted, and after growing in batches.
+#: Bytes per example of a model with an index: fitted, and after growing in batches.
 KEPT_BAR, KEPT_SIZE = 400, 100_000
 GROWN_BAR, GROWTH, BATCH = 800, 50_000, 5000
 
@@ -34,7 +34,7 @@ X = np.random.default_rng(0).random((int(sys.argv[1]), 2))
 y = (4 * X[:, 0]).astype(int) % 2
 OPFClassifier().fit(X[:100], y[:100])  # load the kernels
 with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as reset:
-    reset.write("5")  # the peak; where that is forbidden, the result can only be too large
+    reset.write("5")  # resets the peak; if that is forbidden, the result can only be too large
 before = megabytes("VmRSS")
 OPFClassifier().fit(X, y)
 print(json.dumps([before, megabytes("VmHWM")]))
@@ -58,7 +58,7 @@ def fit_peak() -> Row:
 
 
 def kept() -> list[Row]:
-    """Count what a model keeps after training, and with the room it has made to grow."""
+    """Measure the size of a model after training, and after growing in batches."""
     X, y = strips(KEPT_SIZE + GROWTH)
     X = X.astype(np.float64)
     model = OPFClassifier().fit(X[:KEPT_SIZE], y[:KEPT_SIZE])
@@ -67,15 +67,15 @@ def kept() -> list[Row]:
         model.partial_fit(X[begin : begin + BATCH], y[begin : begin + BATCH])
     grown = model.forest_.n_bytes / len(model.forest_)
     cases = {
-        f"bytes for each example, {KEPT_SIZE}×2 float64, fitted": (after_fit, KEPT_BAR),
-        f"bytes for each example, with {GROWTH} more": (grown, GROWN_BAR),
+        f"bytes per example, {KEPT_SIZE}×2 float64, fitted": (after_fit, KEPT_BAR),
+        f"bytes per example, with {GROWTH} more": (grown, GROWN_BAR),
     }
     note = type(model.forest_.storage.fields.index).__name__
     return [Row(case, value, "", bar, "at most", note=note) for case, (value, bar) in cases.items()]
 
 
 def window() -> Row:
-    """Compare the peaks of what a window keeps, early and late in a stream."""
+    """Compare the peak sizes of a window early and late in a stream."""
     case = f"window of {WINDOW}, growth of its peak"
     if find_spec("river") is None:
         note = "river is not installed"
@@ -87,7 +87,7 @@ def window() -> Row:
         model.learn_one(x, y)
         n_bytes.append(model.forest.n_bytes)
     early, late = max(n_bytes[2 * WINDOW : 3 * WINDOW]), max(n_bytes[4 * WINDOW :])
-    note = f"{early / WINDOW:.0f} and {late / WINDOW:.0f} bytes for each example"
+    note = f"{early / WINDOW:.0f} and {late / WINDOW:.0f} bytes per example"
     return Row(case, late / early, "×", WINDOW_BAR, "at most", note=note)
 
 
@@ -98,8 +98,8 @@ if __name__ == "__main__":
         measure,
         "In a fresh process: the peak of resident memory (VmHWM, reset right before fit) minus the"
         "\nresident memory right before fit. By then the data, the imports and the kernels, loaded"
-        "\nfrom a warm cache by a fit on 100 examples, are in memory; they do not count. Bytes for"
-        "\neach example are forest_.n_bytes, data and room to grow included. A window's peaks are"
+        "\nfrom a warm cache by a fit on 100 examples, are in memory; they do not count. Bytes per"
+        "\nexample are forest_.n_bytes, including data and spare capacity. A window's peaks are"
         f"\nthose of examples {2 * WINDOW} to {3 * WINDOW} and {4 * WINDOW} to {5 * WINDOW} of a"
         " stream.",
     )

@@ -1,4 +1,4 @@
-"""Speed of ``predict`` against LibOPF and scikit-learn's nearest neighbor."""
+"""Compare the speed of ``predict`` with LibOPF and scikit-learn's nearest neighbor."""
 
 import sys
 from functools import partial
@@ -13,17 +13,17 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from opforest import OPFClassifier
 
-#: How many times faster than LibOPF.
+#: The speed relative to LibOPF.
 LIBOPF_BARS = {"base1": 5, "SpamBase2": 1.5}
 
-#: At most this many times the time of 1-NN.
+#: The largest time relative to 1-NN.
 NEAREST_BARS = {
     "base1": 1, "Skin": 1, "ntl": 1, "SpamBase2": 1.5, "produce": 1.5, "mpeg7_BAS": 1.5,
 }  # fmt: skip
 ALGORITHMS = ("brute", "kd_tree", "ball_tree", "auto")
 
 REPEATS = 7
-TRIAL = 5000  #: with this many queries we find the best algorithm for 1-NN
+TRIAL = 5000  #: queries used to find the best algorithm for 1-NN
 
 
 def measure() -> list[Row]:
@@ -50,7 +50,7 @@ def skin_or_none() -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def z_scores(X: np.ndarray) -> np.ndarray:
-    """Standardize as LibOPF does: over the whole set, with the population's deviation."""
+    """Standardize like LibOPF: over the whole set, by the population standard deviation."""
     X = X.astype(np.float64)
     deviation = X.std(axis=0)
     deviation[deviation == 0] = 1
@@ -98,7 +98,7 @@ def against_libopf(
 
 
 def best_nearest(X: np.ndarray, y: np.ndarray, test: np.ndarray) -> KNeighborsClassifier:
-    """Return the nearest neighbor by the algorithm that answers fastest."""
+    """Return 1-NN with the algorithm that predicts fastest."""
     models = {a: KNeighborsClassifier(1, algorithm=a).fit(X, y) for a in ALGORITHMS}
     best = best_of(2, **{a: partial(seconds, model, test) for a, model in models.items()})
     return models[min(best, key=best.__getitem__)]
@@ -121,7 +121,7 @@ if __name__ == "__main__":
         __doc__,
         measure,
         "One thread, processor time. Trained on a random half, the other half predicted; SpamBase2"
-        f"\nin z-scores. LibOPF always works in float32. Best of {REPEATS} in turn. 1-NN is"
-        "\nKNeighborsClassifier(1) by the algorithm that is the fastest on these data; it answers"
-        "\nanother question. Its rows have our time divided by its time.",
+        f"\nin z-scores. LibOPF always uses float32. Best of {REPEATS} in turn. 1-NN is"
+        "\nKNeighborsClassifier(1) with the fastest algorithm for the data; it solves a different"
+        "\nproblem. Its rows show our time divided by its time.",
     )

@@ -1,15 +1,15 @@
-"""ReadOptions a table, and commands on one, beside polars and the calls they stand for."""
+"""Compare reading a table, and commands on one, with polars and the equivalent Python calls."""
 
+import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, best_of, in_fresh_process, main
+from common import Row, best_of, in_fresh_process, main, wall_seconds
 
 READ_BAR, TRAIN_BAR, PREDICT_BAR = 2.5, 1.5, 2.0
 
@@ -50,13 +50,10 @@ COMMAND = "from opforest.apps.cli.main import main; main()"
 
 
 def seconds_of(*arguments: str) -> float:
-    """Return the wall time of a process, with kernels in the cache."""
-    import os
-
+    """Return the wall time of a process with cached kernels."""
+    command = [sys.executable, "-c", *arguments]
     env = {**os.environ, "OPFOREST_CACHE": "1"}
-    start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", *arguments], env=env, check=True, capture_output=True)
-    return time.perf_counter() - start
+    return wall_seconds(lambda: subprocess.run(command, env=env, check=True, capture_output=True))
 
 
 def measure() -> list[Row]:
@@ -76,23 +73,22 @@ def measure() -> list[Row]:
         out = str(folder / "labels")
         seconds_of(COMMAND, "train", long, model)  # compile first
         seconds_of(COMMAND, "predict", model, long, "--out", out)
-        by_hand, command = BY_HAND, COMMAND
         trained = best_of(
             3,
-            opforest=lambda: seconds_of(command, "train", long, model),
-            calls=lambda: seconds_of(by_hand, "train", long, model, out),
+            opforest=lambda: seconds_of(COMMAND, "train", long, model),
+            calls=lambda: seconds_of(BY_HAND, "train", long, model, out),
         )
         predicted = best_of(
             3,
-            opforest=lambda: seconds_of(command, "predict", model, long, "--out", out),
-            calls=lambda: seconds_of(by_hand, "predict", long, model, out),
+            opforest=lambda: seconds_of(COMMAND, "predict", model, long, "--out", out),
+            calls=lambda: seconds_of(BY_HAND, "predict", long, model, out),
         )
     return [
-        Row("CSV, 200,000 × 20, time of polars", read["opforest"] / read["polars"], "×", READ_BAR,
+        Row("CSV, 200,000 × 20 / polars", read["opforest"] / read["polars"], "×", READ_BAR,
             "at most", read),
-        Row("`opforest train`, 200,000 × 3, time of import, polars and fit",
+        Row("`opforest train`, 200,000 × 3 / import, polars and fit",
             trained["opforest"] / trained["calls"], "×", TRAIN_BAR, "at most", trained),
-        Row("`opforest predict`, time of import, polars, predict and writing",
+        Row("`opforest predict` / import, polars, predict and writing",
             predicted["opforest"] / predicted["calls"], "×", PREDICT_BAR, "at most", predicted),
     ]  # fmt: skip
 
@@ -102,8 +98,8 @@ if __name__ == "__main__":
         "reading",
         __doc__,
         measure,
-        "Wall time. ReadOptions: best of 5 in one process, in turn with polars.read_csv.\n"
-        "Commands: best of 3 processes each, in turn, kernels in the cache; `calls` is a\n"
+        "Wall time. Reading: best of 5 in one process, in turn with polars.read_csv.\n"
+        "Commands: best of 3 processes each, in turn, with cached kernels; `calls` is a\n"
         "script that imports polars and opforest, reads by polars.read_csv, and fits, or loads\n"
         "the model, predicts and writes the labels.",
     )

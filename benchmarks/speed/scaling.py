@@ -1,4 +1,4 @@
-"""Speed and traffic of ``fit`` on Dask: two workers against one thread here."""
+"""Measure the speed and traffic of ``fit`` on Dask: two workers against one local thread."""
 
 import os
 import sys
@@ -9,17 +9,17 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, best_of, cpu_seconds, main
+from common import Row, best_of, cpu_seconds, main, wall_seconds
 
 from opforest import OPFClassifier
 
 N, D, BLOCK = 50_000, 10, 12_500
 N_WORKERS = 2
-SPEED_BAR = 1.5  #: times as fast as one thread
-TRAFFIC_BAR = 1.0  #: at most this many times the bytes that docs/scaling.md predicts
+SPEED_BAR = 1.5  #: relative to one thread
+TRAFFIC_BAR = 1.0  #: the largest ratio to the bytes that docs/scaling.md predicts
 REPEATS = 5
 
-#: The names of our tasks.
+#: The names of opforest's Dask tasks.
 TASKS = ("opforest_embed", "opforest_span", "opforest_merge")
 
 
@@ -67,35 +67,29 @@ def on(client, case: str) -> list[Row]:
 
 
 def work(case: str, alone: float, spent: np.ndarray) -> Row:
-    """Compare processor times, whatever else the machine is doing."""
+    """Compare processor times, which do not depend on other load."""
     workers = spent.sum() / REPEATS
     note = f"{workers:.2f} s of all workers, {alone:.2f} s of one thread"
     return Row(f"{case}, processor time of all workers / one thread", workers / alone, note=note)
 
 
 def traffic(case: str, received: float) -> Row:
-    """Compare what workers got from each other with a model: 24 bytes an edge, and the data."""
+    """Compare the traffic between workers with the prediction: 24 bytes per edge, and the data."""
     model = 24 * N * (N // BLOCK) + 8 * N * D
     note = (
-        f"{received / 1e6:.1f} MB; the model says {model / 1e6:.1f} MB. The client fetches "
+        f"{received / 1e6:.1f} MB of {model / 1e6:.1f} MB predicted. The client fetches "
         f"{(8 * D + 24) * N / 1e6:.1f} MB more, points and tree"
     )
     return Row(f"{case}, bytes moved", received / model, "×", TRAFFIC_BAR, "at most", note=note)
 
 
 class Counts:
-    """What the workers have done so far."""
+    """Traffic, processor times and task times of the workers so far."""
 
     def __init__(self, client) -> None:
         self.received = sum(client.run(_received).values())
         self.processor = np.array(list(client.run(time.process_time).values()))
         self.tasks = client.run_on_scheduler(_seconds_in_tasks)
-
-
-def wall_seconds(call) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 def _received(dask_worker) -> int:
@@ -114,8 +108,8 @@ if __name__ == "__main__":
         __doc__,
         measure,
         f"Wall time, best of {REPEATS} in turn; {N_WORKERS} worker processes of one thread each on"
-        " this machine, the data in their\nmemory; fit on Dask includes fetching points and tree"
-        " to the client. Kernels have been compiled in all\nprocesses by a smaller fit. Bytes"
-        " between workers are what they log as received. Both fits give the\nsame tree, which is"
-        " checked.",
+        " this machine, with the data in\ntheir memory; fit on Dask includes fetching points and"
+        " tree to the client. A smaller fit has compiled\nthe kernels in all processes. Bytes"
+        " between workers are those that they log as received. Both fits\nmust give the same"
+        " tree.",
     )

@@ -1,4 +1,4 @@
-"""Time of the import, and of first calls in a process: with nothing compiled yet, and later on."""
+"""Measure the time of the import and of first calls, with and without cached kernels."""
 
 import json
 import sys
@@ -12,10 +12,10 @@ from common import Row, best_of, in_fresh_process, main
 IMPORT_BAR = 1
 WARM_BAR = 1
 
-#: What version 0.1.0 (commit 42845d8) took for the calls below, in units of the processor time
-#: that compiling the reference kernel takes. The bar is this share of it.
+#: Times of the calls below in version 0.1.0 (commit 42845d8), in units of the processor time to
+#: compile the reference kernel. The bar is a fraction of them.
 BEFORE = {"fit and predict": 4.81, "partial_fit": 4.79, "all": 27.1}
-SHARE = 0.5
+FRACTION = 0.5
 
 LIST_SKLEARN = """
 import json, sys
@@ -26,7 +26,7 @@ print(json.dumps([name for name in sys.modules if name.split(".")[0] == "sklearn
 IMPORT = """
 import importlib, json, sys, time
 
-for name in json.loads(sys.argv[1]):  # scikit-learn, with all it needs itself
+for name in json.loads(sys.argv[1]):  # scikit-learn and its dependencies
     importlib.import_module(name)
 start = time.perf_counter()
 import opforest
@@ -109,14 +109,14 @@ def measure() -> list[Row]:
         names = json.dumps(in_fresh_process(LIST_SKLEARN, **env))
         imports = best_of(3, seconds=lambda: in_fresh_process(IMPORT, names, **env))["seconds"]
     return [
-        Row("import, without scikit-learn's share", imports, "s", IMPORT_BAR, "at most"),
-        Row("first fit and predict, kernels in the cache", warm, "s", WARM_BAR, "at most"),
+        Row("import, without scikit-learn", imports, "s", IMPORT_BAR, "at most"),
+        Row("first fit and predict, cached kernels", warm, "s", WARM_BAR, "at most"),
         *cold_rows(),
     ]
 
 
 def cold_rows() -> list[Row]:
-    """Return how long first calls compile, in units of the reference kernel's time; best of 3."""
+    """Return the compile times of first calls relative to the reference kernel; best of 3."""
     runs = []
     for _ in range(3):
         with tempfile.TemporaryDirectory() as cache:
@@ -128,7 +128,7 @@ def cold_rows() -> list[Row]:
     seconds["all"] = sum(value for name, value in seconds.items() if name != "fit and predict")
     rows = []
     for name, value in seconds.items():
-        bar = SHARE * BEFORE[name] if name in BEFORE else None
+        bar = FRACTION * BEFORE[name] if name in BEFORE else None
         note = f"{value:.2f} s against {reference:.2f} s"
         if bar is not None:
             note += f"; {BEFORE[name]:g} × before"
@@ -143,9 +143,9 @@ if __name__ == "__main__":
         "start",
         __doc__,
         measure,
-        "Import and first use with kernels in the cache: wall time in fresh processes; best of 3.\n"
+        "Import and first use with cached kernels: wall time in fresh processes; best of 3.\n"
         "Modules of scikit-learn that opforest imports are imported before the clock starts;\n"
-        "Numba is not. With nothing compiled: processor time of calls one after another in a\n"
-        "fresh process with an empty cache, as multiples of what a fixed kernel takes to compile\n"
-        "there. The bars are half of what version 0.1.0 took by the same calls.",
+        "Numba is not. With nothing compiled: processor time of consecutive calls in a fresh\n"
+        "process with an empty cache, relative to the time to compile a fixed kernel there.\n"
+        "The bars are half the times of version 0.1.0 for the same calls.",
     )

@@ -1,4 +1,4 @@
-"""Streams: accuracy and speed of ``predict_one`` and ``learn_one`` beside river's classifiers."""
+"""Compare accuracy and speed on streams with river's classifiers."""
 
 import sys
 from collections.abc import Callable
@@ -17,8 +17,8 @@ UPDATES = ("exact", "opfi", "dift")
 PEER = "river SWINN"
 REPEATS = 2
 
-WINDOW, WINDOW_BAR = 10_000, 8  #: for Shuttle, and how many times the speed of SWINN
-PART = 2000  #: examples of Shuttle for what is too slow for all, right after a window
+WINDOW, WINDOW_BAR = 10_000, 8  #: for Shuttle, and the speed relative to SWINN
+PART = 2000  #: examples of Shuttle after a full window, for models too slow for all of it
 
 Stream = list[tuple[dict[str, float], Any]]
 Makes = dict[str, Callable[[], Any]]
@@ -43,7 +43,7 @@ def measure() -> list[Row]:
 
 
 def contestants(scaled: bool) -> Makes:
-    """Return what makes the models, each with its own scaler in front of it or none."""
+    """Return factories of the models, each with its own scaler if ``scaled``."""
     from river.neighbors import SWINN, KNNClassifier, LazySearch
     from river.preprocessing import StandardScaler
 
@@ -60,7 +60,7 @@ def contestants(scaled: bool) -> Makes:
 
 
 def test_then_train(model: Any, stream: Stream) -> np.ndarray:
-    """Predict each example, then learn it, and return which predictions are right."""
+    """Predict each example, then learn it, and return which predictions are correct."""
     right = []
     for x, y in stream:
         right.append(model.predict_one(x) == y)
@@ -91,7 +91,7 @@ def race(
 
 
 def windows(stream: Stream) -> list[Row]:
-    """Race models that remember the same number of examples, once."""
+    """Compare models that remember the same number of examples, once."""
     from river.neighbors import SWINN, KNNClassifier
     from river.tree import HoeffdingTreeClassifier
 
@@ -112,7 +112,7 @@ def windows(stream: Stream) -> list[Row]:
 
 
 def lazily(case: str, stream: Stream, our_accuracy: float) -> Row:
-    """Measure a part of the stream, and extrapolate: while the window fills, half of it counts."""
+    """Measure a part of the stream and extrapolate; while the window fills, half of it counts."""
     from river.neighbors import KNNClassifier, LazySearch
 
     model = KNNClassifier(engine=LazySearch(window_size=WINDOW))
@@ -135,11 +135,11 @@ if __name__ == "__main__":
         __doc__,
         measure,
         "Examples per second of processor time, on one thread; every example is predicted, then"
-        f" learned.\nBest of {REPEATS} in turn; reading and compiling are left out. The bar is the"
-        f" speed of river's SWINN,\n{WINDOW_BAR} times it on Shuttle. Scaled means that river's"
-        " StandardScaler is in front of every model.\nriver's are"
+        f" learned.\nBest of {REPEATS} in turn; reading and compiling are excluded. The bar is the"
+        f' speed of river\'s SWINN, on\nShuttle {WINDOW_BAR} times its speed. "scaled" means that'
+        " river's StandardScaler is in front of every model.\nriver's models are"
         " KNNClassifier(engine=LazySearch(window_size=500)) and\nKNNClassifier(engine="
         "SWINN(seed=0)), which remember the last 500 and 1000 examples;"
         f" opforest remembers all. On Shuttle, raw and run once,\nall remember the last {WINDOW}"
-        " examples, but for the Hoeffding tree.",
+        " examples, except the Hoeffding tree.",
     )

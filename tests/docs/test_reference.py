@@ -126,6 +126,20 @@ def test_every_benchmark_is_described_and_every_command_behind_a_number_exists()
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
 
 
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "benchmarks").rglob("*.py")), ids=lambda path: path.stem
+)
+def test_benchmarks_import_names_that_exist(path):
+    """Also in the scripts that they hold as strings and run in other processes."""
+    imports = r"^ *from (opforest[\w.]*) import (\([\w\s,]+\)|[\w ,]+)"
+    for module, names in re.findall(imports, path.read_text("utf-8"), re.MULTILINE):
+        if module in ("opforest.river", "opforest.dask"):
+            pytest.importorskip(module.partition(".")[2], reason="an extra is missing")
+        found = importlib.import_module(module)
+        for name in re.findall(r"\w+", re.sub(r" as \w+", "", names)):
+            assert hasattr(found, name) or importlib.import_module(f"{module}.{name}"), name
+
+
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 120
 

@@ -16,7 +16,7 @@ from opforest.core.conquest.scan import rank
 from opforest.core.jit import CACHE
 from opforest.core.metrics.registry import resolve
 from opforest.core.mst.bipartite import span_bipartite
-from opforest.core.mst.kruskal import edges_of, merge_forests
+from opforest.core.mst.kruskal import list_edges, merge_forests
 from opforest.core.mst.matmul import span_by_matmul
 from opforest.core.mst.prim import span
 from opforest.core.select.mst import FEW
@@ -71,7 +71,7 @@ def exercise(job: Job) -> Job:
         return job
     kernel = resolve(metric, params).kernel
     prune(OPFClassifier(metric, metric_params=params).fit(X, y), new, y[:2])
-    merge_forests([edges_of(span_bipartite(X, 20, kernel), np.arange(len(X)))])
+    merge_forests([list_edges(span_bipartite(X, 20, kernel), np.arange(len(X)))])
     if metric == "euclidean":
         _use_matmul(X, kernel)
     if len(algorithms) > 1:
