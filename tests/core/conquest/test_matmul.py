@@ -11,7 +11,7 @@ from tests.oracles import forest as oracle
 from tests.support.strategies import DTYPES, learning_problems
 
 from opforest import OPFClassifier
-from opforest.core.conquest import matmul as products
+from opforest.core.conquest import matmul
 from opforest.core.conquest.matmul import find_conquerors_by_matmul
 from opforest.core.conquest.scan import find_conquerors, rank
 from opforest.core.metrics.types import SquaredEuclidean
@@ -19,10 +19,10 @@ from opforest.core.metrics.types import SquaredEuclidean
 SQUARED = SquaredEuclidean()
 
 
-def find_all(X, cost, Q, block=products.BLOCK, patience=products.PATIENCE):
-    """Return what products find, after a comparison with the scan and the oracle."""
+def find_all(X, cost, Q, block=matmul.BLOCK, patience=matmul.PATIENCE):
+    """Return what matrix products find, after a comparison with the scan and the oracle."""
     ranking = rank(X, np.arange(len(X)), cost, SQUARED)
-    with patch.multiple(products, BLOCK=block, PATIENCE=patience), warnings.catch_warnings():
+    with patch.multiple(matmul, BLOCK=block, PATIENCE=patience), warnings.catch_warnings():
         warnings.simplefilter("error")
         winner, offer = find_conquerors_by_matmul(Q, X, ranking, SQUARED)
     for other in (find_conquerors(Q, X, ranking, SQUARED), slow(X, cost, Q)):
@@ -41,13 +41,13 @@ def slow(X, cost, Q):
 def count_measured(X, cost, Q):
     """Return how many distances a query needs on average."""
     seen = []
-    make = products.SearchResult
+    make = matmul.SearchResult
 
     def keep(*arrays):
         seen.append(make(*arrays))
         return seen[-1]
 
-    with patch.object(products, "SearchResult", keep):
+    with patch.object(matmul, "SearchResult", keep):
         find_all(X, cost, Q)
     return seen[0].measured.mean()
 
@@ -99,7 +99,7 @@ class TestHardCases:
         far = dtype(1e5 if dtype is np.float32 else 1e10)
         X[::2] += far
         Q[::2] += far
-        assert count_measured(X, cost, Q) > products.PATIENCE
+        assert count_measured(X, cost, Q) > matmul.PATIENCE
 
     def test_one_far_away(self, dtype):
         X, cost, Q = data(1000, 30, dtype)
@@ -154,8 +154,8 @@ class TestHardCases:
         X = np.concatenate((near, -near)) * float(np.finfo(dtype).tiny) ** power
         X = X.astype(dtype)
         for center in (np.zeros(d, dtype), X.mean(axis=0), X[0]):
-            points, norm = products.center_points(X, center)
-            factor = points * (-2 * products.share_kept(points))
+            points, norm = matmul.center_points(X, center)
+            factor = points * (-2 * matmul.share_kept(points))
             estimate = factor @ points.T + (norm[:, None] + norm)
             distance = oracle.table(X, squared_in_order)
             assert (estimate <= distance).all()
