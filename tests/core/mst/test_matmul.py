@@ -21,7 +21,7 @@ SQUARED = SquaredEuclidean()
 
 
 def span_both(X, others=2048, block=256, rough=1.0, n_jobs=1):
-    """Return the tree by products, after a comparison with Prim's algorithm."""
+    """Span by matrix products, and compare the tree with that of Prim's algorithm."""
     sizes = {"BLOCK": block, "OTHERS": others, "ROUGH": rough}
     with patch.multiple(matmul, **sizes), warnings.catch_warnings():
         warnings.simplefilter("error")
