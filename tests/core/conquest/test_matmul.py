@@ -155,7 +155,7 @@ class TestHardCases:
         X = X.astype(dtype)
         for center in (np.zeros(d, dtype), X.mean(axis=0), X[0]):
             points, norm = matmul.center_points(X, center)
-            factor = points * (-2 * matmul.share_kept(points))
+            factor = points * (-2 * matmul.shrink_factor(points))
             estimate = factor @ points.T + (norm[:, None] + norm)
             distance = oracle.table(X, squared_in_order)
             assert (estimate <= distance).all()
