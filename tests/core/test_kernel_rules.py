@@ -1,4 +1,4 @@
-"""What all kernels keep to, so that they compile fast and survive a signal."""
+"""Rules for all kernels, so that they compile fast and survive a signal."""
 
 import importlib
 import inspect
@@ -44,7 +44,7 @@ def test_options_are_ours():
 
 
 def test_kernels_return_nothing_numbers_or_one_array():
-    """Numba turns a pending signal into an error or a crash where more is returned."""
+    """Numba turns a pending signal into an error or a crash if more is returned."""
     exercise(("euclidean", "float64"))
     compiled = 0
     for name, function in KERNELS.items():

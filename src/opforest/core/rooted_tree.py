@@ -173,11 +173,8 @@ def _heaviest_to_meeting(vertices, path, stamp, u, v):
 def heaviest_on_cycle(vertices, path, counters, u, v):
     """Return the heaviest other edge of the cycle that the edge uv would close.
 
-    Returns
-    -------
-    near, far, x
-        The end of uv on the same side as the heaviest edge, its other end, and that edge; −1 if
-        there are no edges.
+    The result is the end of uv on the same side as the heaviest edge, the other end, and the edge;
+    −1 if there are no other edges.
     """
     counters.stamp += 2
     best_u, best_v = _heaviest_to_meeting(vertices, path, counters.stamp, u, v)
@@ -210,12 +207,8 @@ def count_edge(vertices, counters, u, v, change):
 def add_edge(vertices, counters, z, v, weight):
     """Add an edge to a minimum spanning tree and remove the heaviest edge of the cycle.
 
-    The root of the tree stays its root.
-
-    Returns
-    -------
-    x, y, weight
-        The ends and the weight of the removed edge, which may be the new one.
+    Return the ends and the weight of the removed edge, which may be the new one. The root of the
+    tree stays its root.
     """
     near, far, x = heaviest_on_cycle(vertices, vertices, counters, z, v)
     y = np.int64(vertices[x].parent)

@@ -72,21 +72,9 @@ def count_cuts(parent, label):
 
 
 def conquer(tree, seeds, label=None) -> Conquest:
-    """Conquer all vertices that the seeds reach.
+    """Return how the seeds, of cost 0, conquer the tree; costs are infinite where no path leads.
 
-    Parameters
-    ----------
-    tree : Tree
-        A spanning tree.
-    seeds : array of bool
-        The vertices of cost 0.
-    label : array of int, default=None
-        Paths stay among vertices of one label; by default, they lead everywhere.
-
-    Returns
-    -------
-    Conquest
-        Costs are infinite where no path leads.
+    If labels are given, paths stay among vertices of one label.
     """
     n = len(tree.parent)
     conquest = Conquest(np.full(n, np.inf, tree.weight.dtype), np.zeros(n, np.int64))

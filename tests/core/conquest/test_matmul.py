@@ -11,7 +11,7 @@ from tests.oracles import forest as oracle
 from tests.support.strategies import DTYPES, learning_problems
 
 from opforest import OPFClassifier
-from opforest.core.conquest import matmul as products
+from opforest.core.conquest import matmul
 from opforest.core.conquest.matmul import find_conquerors_by_matmul
 from opforest.core.conquest.scan import find_conquerors, rank
 from opforest.core.metrics.types import SquaredEuclidean
@@ -19,10 +19,10 @@ from opforest.core.metrics.types import SquaredEuclidean
 SQUARED = SquaredEuclidean()
 
 
-def find_all(X, cost, Q, block=products.BLOCK, patience=products.PATIENCE):
-    """Return what products find, after a comparison with the scan and the oracle."""
+def find_all(X, cost, Q, block=matmul.BLOCK, patience=matmul.PATIENCE):
+    """Find conquerors by matrix products, and compare them with the scan and the oracle."""
     ranking = rank(X, np.arange(len(X)), cost, SQUARED)
-    with patch.multiple(products, BLOCK=block, PATIENCE=patience), warnings.catch_warnings():
+    with patch.multiple(matmul, BLOCK=block, PATIENCE=patience), warnings.catch_warnings():
         warnings.simplefilter("error")
         winner, offer = find_conquerors_by_matmul(Q, X, ranking, SQUARED)
     for other in (find_conquerors(Q, X, ranking, SQUARED), slow(X, cost, Q)):
@@ -39,15 +39,15 @@ def slow(X, cost, Q):
 
 
 def count_measured(X, cost, Q):
-    """Return how many distances a query needs on average."""
+    """Return the mean number of distances measured per query."""
     seen = []
-    make = products.SearchResult
+    make = matmul.SearchResult
 
     def keep(*arrays):
         seen.append(make(*arrays))
         return seen[-1]
 
-    with patch.object(products, "SearchResult", keep):
+    with patch.object(matmul, "SearchResult", keep):
         find_all(X, cost, Q)
     return seen[0].measured.mean()
 
@@ -82,31 +82,31 @@ def test_any_data(problem, offset, scale, block, patience, levels):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 class TestHardCases:
-    """Each made to break a bound that is too small, or to take for ever."""
+    """Data designed to break a bound that is too tight, or to take forever."""
 
     def test_plain(self, dtype):
         assert count_measured(*data(1000, 30, dtype)) < 10
 
     def test_far_from_the_origin(self, dtype):
-        """Centring takes the offset away: as few distances are measured as without it."""
+        """Centering removes the offset: as few distances are measured as without it."""
         X, cost, Q = data(1000, 30, dtype)
         offset = dtype(1e3 if dtype is np.float32 else 1e9)
         assert count_measured(X + offset, cost, Q + offset) < 10
 
     def test_two_clusters_far_apart(self, dtype):
-        """No center helps: estimates are worth nothing, and queries go to the scan."""
+        """No center helps: estimates are useless, and queries are left to the scan."""
         X, cost, Q = data(3000, 30, dtype)
         far = dtype(1e5 if dtype is np.float32 else 1e10)
         X[::2] += far
         Q[::2] += far
-        assert count_measured(X, cost, Q) > products.PATIENCE
+        assert count_measured(X, cost, Q) > matmul.PATIENCE
 
     def test_one_far_away(self, dtype):
         X, cost, Q = data(1000, 30, dtype)
         X[7] = 1e12
         find_all(X, cost, Q)
 
-    def test_copies(self, dtype):
+    def test_duplicates(self, dtype):
         X, cost, Q = data(600, 30, dtype)
         X[300:] = X[:300]
         cost[:] = np.repeat(cost[:20], 30)
@@ -147,19 +147,19 @@ class TestHardCases:
     @pytest.mark.parametrize("power", [0, 0.45, 0.5, 0.55])
     @pytest.mark.parametrize("d", [1, 2, 31, 2000])
     def test_no_estimate_is_too_high(self, dtype, d, power):
-        """The proof, put to the test: estimates against distances that all but cancel."""
+        """Estimates of distances that nearly cancel, to test the proof."""
         rng = np.random.default_rng(d)
         base = rng.normal(size=d) * 10.0 ** rng.integers(-3, 4, d)
         near = base + 1e-4 * rng.normal(size=(40, d))
         X = np.concatenate((near, -near)) * float(np.finfo(dtype).tiny) ** power
         X = X.astype(dtype)
         for center in (np.zeros(d, dtype), X.mean(axis=0), X[0]):
-            points, norm = products.center_points(X, center)
-            factor = points * (-2 * products.share_kept(points))
+            points, norm = matmul.center_points(X, center)
+            factor = points * (-2 * matmul.shrink_factor(points))
             estimate = factor @ points.T + (norm[:, None] + norm)
             distance = oracle.table(X, squared_in_order)
             assert (estimate <= distance).all()
-            # Nor is the bound far too low: it is about as wide again as the errors may be.
+            # The bound is not far too low either: about twice the possible error.
             size = np.einsum("ij,ij->i", points, points)
             width = (3 * d + 20) * np.finfo(dtype).eps * (size[:, None] + size + distance)
             assert (estimate >= distance - width - 20 * d * np.finfo(dtype).tiny).all()

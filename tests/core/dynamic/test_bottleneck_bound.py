@@ -51,8 +51,8 @@ def test_a_new_bound(problem):
 
 @settings(max_examples=60)
 @given(problem=learning_problems(max_n=30, max_d=3), data=st.data())
-def test_slips_are_found(problem, data):
-    """Whatever is changed, ``find_bound_error`` says just what a look at all pairs says."""
+def test_errors_are_found(problem, data):
+    """Whatever is changed, ``find_bound_error`` agrees with a check of all pairs."""
     X = problem[0]
     tree = span(X, SquaredEuclidean())
     landmark, height, table = make_bound(tree.parent, tree.weight)
@@ -97,7 +97,7 @@ def test_it_lasts_through_learning_and_forgetting(algorithm, problem, n, gone, j
 
 @pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
 @pytest.mark.parametrize("values", [1, 3, 10])
-def test_the_first_of_many_copies_is_forgotten(algorithm, values):
+def test_the_oldest_of_many_duplicates_is_forgotten(algorithm, values):
     """It is the center of a star; the others join the next one."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, values, (400, 2)).astype(float)

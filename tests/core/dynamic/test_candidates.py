@@ -1,4 +1,4 @@
-"""Insertions with an index: by a search, or by a look at all vertices where that is faster."""
+"""Insertions with an index: by a search, or by a scan of all vertices if that is faster."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_a_search_is_given_up_where_it_takes_longer(update, d, gives_up):
 
 
 def test_a_search_is_tried_again():
-    """Many features tell it to give up; when one of them is left, to go on."""
+    """Many features make it give up; when only one of them varies, it continues."""
     rng = np.random.default_rng(1)
     X = rng.standard_normal((3600, 12))
     X[3000:, 1:] = X[0, 1:]

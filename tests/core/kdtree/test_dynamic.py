@@ -90,14 +90,14 @@ def test_more_candidates_than_there_was_room_for():
 
 @pytest.mark.parametrize("d", [1, 2, 5])
 @pytest.mark.parametrize("scale", [1.0, 1e-170])
-def test_copies_of_what_is_known(d, scale):
-    """With distances that vanish, not all at distance 0 are copies."""
+def test_duplicates_of_known_points(d, scale):
+    """If distances underflow, not all points at distance 0 are duplicates."""
     rng = np.random.default_rng(d)
     X, y = scale * rng.integers(-3, 4, (200, d)), rng.integers(0, 3, 200)
     X = np.vstack((X, X[::3], -0.0 * X[:20], X[::5]))
     y = np.resize(y, len(X))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # some distances vanish
+        warnings.simplefilter("ignore", RuntimeWarning)  # some distances underflow
         clf = OPFClassifier(algorithm="kd_tree").fit(X[:150], y[:150])
         for i in range(150, len(X)):
             clf.partial_fit(X[i : i + 1], y[i : i + 1])
@@ -111,7 +111,7 @@ def test_copies_of_what_is_known(d, scale):
     "order", ["random", "sorted", "copies", "clusters", "one point", "two points"]
 )
 def test_long_streams_through_a_window(d, order):
-    """Orders in which a k-d tree without care would lose its balance."""
+    """Orders in which a naive k-d tree would lose its balance."""
     rng = np.random.default_rng(d)
     n, window = 1500, 300
     X = rng.random((n, d))

@@ -1,4 +1,4 @@
-"""OPFython's distances: equal to its own values; which are refused; forests by some of them."""
+"""OPFython's distances: equal to its values, rejected ones, and forests of some of them."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def measured(metric, X):
     return metric.to_units(measure_edges(points, parent, metric.kernel)[1::2], X.shape[1])
 
 
-def test_every_name_is_here():
+def test_every_name_is_known():
     assert len(NAMES) == 47
     assert {*SEPARABLE, Minkowski} == set(ADDITIONS)
 
@@ -51,7 +51,7 @@ def test_values_are_those_of_opfython(name, kind):
 
 
 @pytest.mark.parametrize("name", ["topsoe", "clark", "vicis_symmetric3", "jaccard", "lorentzian"])
-def test_zeros_measure_0_and_are_finite(name):
+def test_zero_vectors(name):
     X = np.array([[0.0, 0.0, 1.0], [0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     first, second = measured(resolve(name), X)
     assert np.isfinite(first)
@@ -60,7 +60,7 @@ def test_zeros_measure_0_and_are_finite(name):
 
 
 @pytest.mark.parametrize("name", ["jeffreys", "additive_symmetric", "max_symmetric"])
-def test_what_would_divide_by_0_is_refused(name):
+def test_divisions_by_0_are_rejected(name):
     with pytest.raises(ValueError, match="positive ones only, got"):
         OPFClassifier(name).fit([[1.0, 0.0], [1.0, 2.0]], [0, 1])
 
@@ -80,7 +80,7 @@ def jaccard(x, y):
 
 
 @pytest.mark.parametrize(("name", "distance"), [("topsoe", topsoe), ("jaccard", jaccard)])
-def test_forests_by_them(name, distance):
+def test_forests(name, distance):
     rng = np.random.default_rng(0)
     X, y = rng.random((60, 3)), rng.integers(0, 3, 60)
     clf = OPFClassifier(name).fit(X[:50], y[:50]).partial_fit(X[50:], y[50:])
@@ -89,6 +89,6 @@ def test_forests_by_them(name, distance):
     clf.forest_.check()
 
 
-def test_names_are_sorted_out():
+def test_names():
     assert {"squared", "sangvi"} & set(METRIC_NAMES) == {"sangvi"}
     assert resolve("squared") == resolve("squared_chi_squared")

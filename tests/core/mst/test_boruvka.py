@@ -9,8 +9,8 @@ from opforest.core.mst.boruvka import span_sparse
 from opforest.metrics import resolve
 
 
-def test_distances_that_vanish_fall_back_to_the_dense_algorithm():
-    """Where squares underflow, distinct points are at distance 0, and copies are no star."""
+def test_distances_that_underflow_fall_back_to_the_dense_algorithm():
+    """If squares underflow, distinct points are at distance 0, and duplicates are not a star."""
     X = np.array([[0.0], [1e-200], [1e-200], [0.0], [5.0]])
     metric = resolve("euclidean")
     assert span_sparse(X, build_kdtree(X, np.arange(len(X))), metric.kernel) is None

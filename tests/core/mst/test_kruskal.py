@@ -1,4 +1,4 @@
-"""Forests of forests, against Kruskal by sorting."""
+"""Merged forests, against Kruskal by sorting."""
 
 import numpy as np
 from hypothesis import given

@@ -12,7 +12,7 @@ from tests.support.strategies import learning_problems
 
 from opforest import OPFClassifier
 from opforest.core.metrics.types import SquaredEuclidean
-from opforest.core.mst import matmul as products
+from opforest.core.mst import matmul
 from opforest.core.mst.matmul import span_by_matmul
 from opforest.core.mst.prim import span
 from opforest.core.select import mst as spanning
@@ -21,9 +21,9 @@ SQUARED = SquaredEuclidean()
 
 
 def span_both(X, others=2048, block=256, rough=1.0, n_jobs=1):
-    """Return the tree by products, after a comparison with Prim's algorithm."""
+    """Span by matrix products, and compare the tree with that of Prim's algorithm."""
     sizes = {"BLOCK": block, "OTHERS": others, "ROUGH": rough}
-    with patch.multiple(products, **sizes), warnings.catch_warnings():
+    with patch.multiple(matmul, **sizes), warnings.catch_warnings():
         warnings.simplefilter("error")
         tree = span_by_matmul(X, SQUARED, n_jobs)
     if tree is not None:
@@ -42,7 +42,7 @@ def span_both(X, others=2048, block=256, rough=1.0, n_jobs=1):
     others=st.sampled_from([3, 2048]),
     n_jobs=st.sampled_from([1, 2]),
 )
-def test_spanning_by_products(problem, offset, scale, block, others, n_jobs):
+def test_spanning_by_matmul(problem, offset, scale, block, others, n_jobs):
     X = problem[0]
     if X.dtype == np.float64:
         X = X * scale + offset
@@ -51,7 +51,7 @@ def test_spanning_by_products(problem, offset, scale, block, others, n_jobs):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", ["one cloud", "clusters", "copies"])
-def test_spanning_more_points_by_products(dtype, kind):
+def test_spanning_more_points_by_matmul(dtype, kind):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1200, 40))
     if kind == "clusters":
@@ -67,7 +67,7 @@ def test_rough_estimates_leave_the_tree_to_prim():
     assert span_both(X.astype(np.float32), rough=1 / 64) is None
 
 
-def test_many_features_are_spanned_by_products():
+def test_many_features_are_spanned_by_matmul():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 130)), rng.integers(0, 3, 300)
     dense = OPFClassifier(algorithm="brute").fit(X, y)

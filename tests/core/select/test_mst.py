@@ -1,4 +1,4 @@
-"""Which algorithm spans, and that the tree is the same whichever does."""
+"""Selection of the algorithm for spanning trees, all of which find the same tree."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ from opforest.metrics import resolve
     scale=st.sampled_from([1, 1e-200]),
 )
 def test_all_pairs_of_blocks_hold_the_whole_tree(algorithm, problem, cuts, scale):
-    """Where squares vanish (1e-200), a k-d tree is of no use."""
+    """If squares underflow (1e-200), a k-d tree is useless."""
     X = np.vstack(problem[::2]).astype(np.float64) * scale
     metric = resolve("euclidean")
     blocks = [

@@ -1,4 +1,4 @@
-"""Who searches, and that all find the same conquerors, bit for bit."""
+"""Selection of searchers, all of which find the same conquerors, bit for bit."""
 
 from unittest.mock import patch
 
@@ -15,12 +15,12 @@ from opforest.core.select import search as searching
 
 
 def searcher(forest, n_queries):
-    """Return what finds the conquerors of so many queries."""
+    """Return the searcher for this many queries."""
     return forest.queries.choose_searcher(n_queries, ANY)
 
 
 def always():
-    """Let products be used for any number of queries and features."""
+    """Use matrix products for any number of queries and features."""
     return patch.multiple(searching, FEATURES_FOR_MATMUL=1, WORTH_MATMUL=1)
 
 
@@ -62,19 +62,19 @@ def test_threads_and_metrics(dtype, metric):
                 assert np.array_equal(a, b)
 
 
-def test_when_products_pay():
+def test_when_matrix_products_are_used():
     rng = np.random.default_rng(0)
     X, y = rng.random((300, 40)), rng.integers(0, 2, 300)
 
-    def pay(metric="euclidean", d=40, n_queries=1000):
+    def uses_matmul(metric="euclidean", d=40, n_queries=1000):
         forest = OPFClassifier(metric).fit(X[:, :d], y).forest_
         return isinstance(searcher(forest, n_queries), searching.MatmulSearch)
 
-    assert pay()
-    assert pay("cosine")
-    assert not pay("manhattan")
-    assert not pay(d=10)
-    assert not pay(n_queries=100)
+    assert uses_matmul()
+    assert uses_matmul("cosine")
+    assert not uses_matmul("manhattan")
+    assert not uses_matmul(d=10)
+    assert not uses_matmul(n_queries=100)
 
 
 def test_parts_are_even():

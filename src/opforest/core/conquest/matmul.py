@@ -92,7 +92,12 @@ def find_conquerors_by_matmul(queries, rows, ranking, metric):
             block = Block(
                 first, vertex[part], cost[part], *center_points(rows[vertex[part]], center)
             )
-            _search_block(block, waiting, batch, rows, result, metric)
+            product = np.empty((BLOCK, len(block.vertex)), rows.dtype)
+            bits = product.view(result.bits.dtype)
+            for begin in range(0, len(waiting), BLOCK):
+                chosen = waiting[begin : begin + BLOCK]
+                np.matmul(batch.points[chosen], block.points.T, out=product[: len(chosen)])
+                _measure_promising(product, bits, block, chosen, batch, rows, result, metric)
     winner = vertex[place]
     rough = np.flatnonzero(measured >= patience)
     if len(rough):
@@ -100,20 +105,9 @@ def find_conquerors_by_matmul(queries, rows, ranking, metric):
     return winner, offer
 
 
-def _search_block(block, waiting, batch, rows, result, metric):
-    """Compare all waiting queries with one more block."""
-    product = np.empty((BLOCK, len(block.vertex)), rows.dtype)
-    bits = product.view(result.bits.dtype)
-    for begin in range(0, len(waiting), BLOCK):
-        chosen = waiting[begin : begin + BLOCK]
-        np.matmul(batch.points[chosen], block.points.T, out=product[: len(chosen)])
-        _measure_promising((product, bits), block, chosen, batch, rows, result, metric)
-
-
 @kernel
-def _measure_promising(products, block, chosen, batch, rows, result, metric):
+def _measure_promising(product, bits, block, chosen, batch, rows, result, metric):
     """Measure all pairs of a chosen query and a vertex of the block that might win."""
-    product, bits = products
     first, vertex, cost, _, _ = block
     for k in range(chosen.shape[0]):
         i = chosen[k]

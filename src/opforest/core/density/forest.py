@@ -107,14 +107,10 @@ def _is_arc(near, k, u, v):
 
 @helper
 def _list_backward_arcs(near, k, level, tied):
-    """Return the backward arcs: to equally dense vertices that have arcs to this one.
+    """Return the arcs from vertices to equally dense ones that have arcs to them.
 
-    Returns
-    -------
-    first : array of length n + 1
-        The start of the arcs of each vertex, and the end of the last ones.
-    back : array
-        Where they lead, in increasing order, without arcs that exist anyway.
+    The first result is the start of the arcs of each vertex, and the end of the last ones; the
+    second is where they lead, in increasing order, without arcs that exist anyway.
     """
     n = near.shape[0]
     first = np.zeros(n + 2, np.int64)
@@ -143,16 +139,9 @@ def conquer_by_density(near, k, level, tied, label, orders, forest):
     density and wait in a set of ranks. Those that have not been conquered wait in the order of
     their initial values. The few others wait in a heap, which may contain obsolete entries.
 
-    Parameters
-    ----------
-    level : array
-        Densities; between vertices where they are equal, arcs lead both ways.
-    tied : array
-        The vertices whose level is not unique, in increasing order.
-    label : array
-        Arcs lead only to vertices of the same label.
-    orders : pair of arrays
-        The vertices by decreasing (density, −index), and by decreasing (value, density, −index).
+    Arcs lead only to vertices of the same label, and both ways between vertices of equal ``level``.
+    ``tied`` are the vertices whose level is not unique, in increasing order. ``orders`` are the
+    vertices by decreasing (density, −index), and by decreasing (value, density, −index).
     """
     density, value, root, predecessor = borrow(forest)
     by_density, by_value = borrow(orders)

@@ -12,16 +12,10 @@ from opforest.core.jit import kernel
 
 @kernel
 def open_densities(near, k, density, order, size, by_volume, level):
-    """Write the densities after leveling all domes of at most this size.
+    """Write the densities after leveling all domes of at most this size into ``level``.
 
-    Parameters
-    ----------
-    order : array
-        The vertices by decreasing density; ties by increasing index.
-    size : float
-        The number of vertices or, ``by_volume``, the sum of their densities above the cut.
-    level : array
-        Receives the densities.
+    The size of a dome is the number of its vertices or, ``by_volume``, the sum of their densities
+    above the cut. ``order`` are the vertices by decreasing density; ties by increasing index.
     """
     n = near.shape[0]
     first = np.zeros(n + 2, np.int64)  # backward arcs make the graph undirected

@@ -29,7 +29,7 @@ import numpy as np
 
 from opforest.core.disjoint_set import find_group
 from opforest.core.jit import helper
-from opforest.core.tree_costs import as_tree, conquer
+from opforest.core.tree_costs import as_tree, conquer, trace_paths
 
 #: The largest number of landmarks, and the smallest number of vertices for each of them.
 LANDMARKS, VERTICES_PER_LANDMARK = 256, 8
@@ -52,7 +52,7 @@ def make_bound(parent, weight) -> Bound:
     seeds[chosen] = True
     tree = as_tree(parent, weight)
     conquest = conquer(tree, seeds)
-    root = _find_conquerors(tree, seeds, conquest)
+    _, root = trace_paths(tree, seeds, conquest)
     # The edges between vertices of different landmarks. Parents come first, so each edge leads from
     # a known landmark to a new one. Landmarks are numbered in this order.
     child = tree.order[1:]
@@ -68,24 +68,8 @@ def make_bound(parent, weight) -> Bound:
     return Bound(number[root], height, table)
 
 
-def _find_conquerors(tree, seeds, conquest):
-    """Return a seed that conquers each vertex: always one that conquers a neighbor, too."""
-    v = tree.order[1:]
-    u, weight = tree.parent[v], tree.weight[v]
-    above = np.arange(len(seeds))
-    for a, b in ((v, u), (u, v)):
-        rises = weight > conquest.cost[a]
-        steps = np.where(rises, 0, conquest.level[a] + 1)
-        is_by = np.where(rises, weight, conquest.cost[a]) == conquest.cost[b]
-        is_by &= (steps == conquest.level[b]) & ~seeds[b]
-        above[b[is_by]] = a[is_by]
-    while not np.array_equal(higher := above[above], above):
-        above = higher
-    return above
-
-
 def find_bound_error(bound, parent, weight) -> str:
-    """Return what is wrong with a bound of a tree; "" if (*) holds for every pair.
+    """Return the first error in a bound of a tree; "" if (*) holds for every pair.
 
     For a number s, consider the vertices of height at most s, and put those into one set whose
     landmarks are at most s apart. (*) holds if and only if, for each s, the tree edges of length at

@@ -64,21 +64,11 @@ def search_candidates(arrays, index, bound, z, measured, metric):
 
 @helper
 def search_near(arrays, index, bound, z, group, wanted, near, distances, metric):
-    """Find the nearest vertex to z, and those that the bound does not exclude.
+    """Return the nearest vertex to z and those that the bound does not exclude, and distances.
 
-    Parameters
-    ----------
-    group, wanted : array, int
-        Those of ``Search``.
-    near, distances : arrays
-        Their first entries are one of the wanted vertices, or −1, and its distance from z.
-
-    Returns
-    -------
-    near, distances : array
-        The vertices, the nearest first, and their distances.
-    m : int
-        How many there are; 0 if the search was given up.
+    ``group`` and ``wanted`` are those of ``Search``. The first entries of ``near`` and
+    ``distances`` are one of the wanted vertices, or −1, and its distance from z. The nearest vertex
+    comes first. The third result is the number of vertices; 0 if the search was given up.
     """
     rows, status, affordable = arrays.rows, index.status[0], z // SCANNED_PER_VISIT + FEW_VISITS
     if status.pause > 0:
@@ -94,7 +84,7 @@ def search_near(arrays, index, bound, z, group, wanted, near, distances, metric)
         near, distances, m, n_visited = _list_within(
             search, index, bound, longest, near, distances, n_visited, metric
         )
-    stack[0] = lower_bound.shape[0]  # keeps both arrays alive until here
+    stack[0] = lower_bound.shape[0]  # this keeps both arrays alive until here
     status.effort += (16 * n_visited - status.effort) // 8  # sixteen times a moving average
     if status.effort > 16 * affordable:
         status.pause = PAUSE_BETWEEN_TRIALS
@@ -191,7 +181,7 @@ def search_outgoing_edge(arrays, index, own, components, metric):
         if may_win and not has_older_duplicate(arrays.rows, arrays.vertices, u, metric):
             best = _search_from(best, u, own, arrays, index, components, lent, metric)
         u = np.int64(arrays.vertices[u].next_in_list)
-    stack[0] = lower_bound.shape[0]  # keeps both arrays alive until here
+    stack[0] = lower_bound.shape[0]  # this keeps both arrays alive until here
     return best
 
 

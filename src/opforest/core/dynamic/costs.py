@@ -22,23 +22,13 @@ def count_lost(vertices, counters, ends):
 
 @helper
 def repair_costs(vertices, cost, starts, lost_cost, sources):
-    """Repair the costs.
+    """Repair the costs; return the list of the vertices whose cost was computed again.
 
     Costs rise only where a path has lost an edge or its prototype. There, a flood over the new tree
     finds all vertices that may have been conquered through it. All other costs only fall, starting
-    from vertices without a cost and from new prototypes.
-
-    Parameters
-    ----------
-    starts, lost_cost : arrays
-        Where floods start, and the costs of the lost paths up to there: 0 for prototypes.
-    sources : array
-        Vertices that may be new prototypes, or new vertices, with an infinite cost.
-
-    Returns
-    -------
-    vertex list
-        The vertices whose cost was computed again.
+    from vertices without a cost and from new prototypes. Floods start at ``starts``; ``lost_cost``
+    are the costs of the lost paths up to there, 0 for prototypes. ``sources`` are vertices that may
+    be new prototypes, or new vertices, with an infinite cost.
     """
     keys, waiting = np.empty(16, cost.dtype), np.empty(16, np.int64)
     m = 0

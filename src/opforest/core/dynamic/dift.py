@@ -7,9 +7,9 @@ from opforest.core.rooted_tree import isolate
 
 @kernel
 def insert_prototypes(arrays, index, bound, trees, end, report):
-    """Insert the vertices from ``counters.size`` to ``end``, whose rows and labels are in place.
+    """Insert the vertices from ``counters.size`` to ``end``, as ``insert_exactly`` does.
 
-    Insertion stops early if the index runs out of room. The heights of the bound are the costs.
+    The heights of the bound are the costs.
     """
     arrays, index, bound = borrow(arrays), borrow(index), borrow(bound)
     vertices, cost, counters = arrays.vertices, arrays.cost, arrays.counters[0]

@@ -10,7 +10,7 @@ import numpy as np
 
 from opforest.core.dynamic.candidates_kdtree import search_candidates, search_outgoing_edge
 from opforest.core.dynamic.candidates_scan import list_candidates, scan_for_outgoing_edge
-from opforest.core.jit import overload
+from opforest.core.jit import helper, overload
 from opforest.core.kdtree import dynamic_updates as kdtree
 from opforest.core.records import NoIndex
 
@@ -34,26 +34,6 @@ def choose_by_index(without, with_index):
     return chosen
 
 
-def _raise_in_list(bound, index, vertices, first, last, least):
-    v = first
-    while True:
-        bound.height[v] = max(bound.height[v], least)
-        if v == last:
-            return
-        v = np.int64(vertices[v].next_in_list)
-
-
-def _raise_in_nodes(bound, index, vertices, first, last, least):
-    v = first
-    while True:
-        if bound.height[v] < least:
-            bound.height[v] = least
-            kdtree.raise_slack(index.nodes, index.leaf_of_bucket, vertices, v, least)
-        if v == last:
-            return
-        v = np.int64(vertices[v].next_in_list)
-
-
 def _update_components(index, vertices, stamp, rest, head, tail):
     for i in range(head.shape[0]):
         v = head[i]
@@ -62,12 +42,6 @@ def _update_components(index, vertices, stamp, rest, head, tail):
             if v == tail[i]:
                 break
             v = np.int64(vertices[v].next_in_list)
-
-
-def _update_cost_and_slack(index, v, vertices, cost):
-    if vertices[v].slot >= 0:
-        kdtree.update_min_cost_of(v, vertices, index, cost)
-        kdtree.raise_slack(index.nodes, index.leaf_of_bucket, vertices, v, cost[v])
 
 
 #: Return whether a vertex may be inserted.
@@ -84,13 +58,13 @@ update_min_cost = choose_by_index(
     lambda index, changed, vertices, cost: None, kdtree.update_min_cost.py_func
 )
 
-#: Update the index, if v is in it, after its cost, which is its height, has changed.
-update_cost_and_slack = choose_by_index(
-    lambda index, v, vertices, cost: None, _update_cost_and_slack
+#: Update the index after the cost of one vertex has changed.
+update_min_cost_of = choose_by_index(
+    lambda index, v, vertices, cost: None, kdtree.update_min_cost_of.py_func
 )
 
-#: Raise the heights of the vertices of a list, from the first to the last, to at least this.
-raise_heights = choose_by_index(_raise_in_list, _raise_in_nodes)
+#: Raise the slack of all nodes that hold a vertex to its new height.
+raise_slack = choose_by_index(lambda index, v, vertices, height: None, kdtree.raise_slack.py_func)
 
 #: Update the index after all components but the rest have been traversed.
 update_components = choose_by_index(
@@ -102,3 +76,16 @@ find_candidates = choose_by_index(list_candidates.py_func, search_candidates.py_
 
 #: Return the smallest edge from a group of components to another: its ends and its weight.
 min_outgoing_edge = choose_by_index(scan_for_outgoing_edge.py_func, search_outgoing_edge.py_func)
+
+
+@helper
+def raise_heights(bound, index, vertices, first, last, least):
+    """Raise the heights of the vertices of a list, from the first to the last, to at least this."""
+    v = first
+    while True:
+        if bound.height[v] < least:
+            bound.height[v] = least
+            raise_slack(index, v, vertices, least)
+        if v == last:
+            return
+        v = np.int64(vertices[v].next_in_list)

@@ -25,18 +25,9 @@ from opforest.core.vertex_list import add, members, new_list
 def insert_exactly(arrays, index, bound, end, measured, metric, report):
     """Insert the vertices from ``counters.size`` to ``end``, whose rows and labels are in place.
 
-    Insertion stops early if the index runs out of room.
-
-    Parameters
-    ----------
-    index : NoIndex or DynamicKDTree
-        Finds neighbors.
-    bound : Bound
-        Bounds the largest edges between vertices; it is extended by the new ones.
-    measured : bool
-        Whether ``distances`` already holds the distances from the first new vertex.
-    report : array
-        One record of the counters of an ``UpdateReport``.
+    Insertion stops early if the index, a ``NoIndex`` or a ``DynamicKDTree``, runs out of room. The
+    bound is extended by the new vertices. ``measured`` tells whether ``distances`` already holds
+    the distances from the first of them. ``report`` is a record of the counters of an update.
     """
     arrays, index, bound = borrow(arrays), borrow(index), borrow(bound)
     for z in range(arrays.counters[0].size, end):

@@ -18,7 +18,8 @@ from opforest.core.dynamic.dispatch import (
     choose_by_index,
     has_room,
     insert_into_index,
-    update_cost_and_slack,
+    raise_slack,
+    update_min_cost_of,
 )
 from opforest.core.dynamic.duplicates import is_duplicate
 from opforest.core.heap import append
@@ -41,20 +42,11 @@ STEP, FAR = 512, 8
 
 @kernel
 def insert_opfi(arrays, index, bound, trees, conqueror, measured, metric, report):
-    """Insert the vertices from ``counters.size`` on, whose rows and labels are in place.
+    """Insert the vertices from ``counters.size`` on, as ``insert_exactly`` does.
 
-    Insertion stops early if the index runs out of room.
-
-    Parameters
-    ----------
-    bound : Bound
-        Its heights are the costs, and there is one landmark.
-    trees : PrototypeTrees
-        The root and the pair of each vertex.
-    conqueror : array
-        The conqueror of each vertex when the batch was classified (Algorithm 1, line 1).
-    arrays, index, measured, metric, report
-        Those of ``insert_exactly``.
+    The heights of the bound are the costs, and it has one landmark. ``trees`` are the
+    ``PrototypeTrees``. ``conqueror`` holds the conqueror of each vertex when the batch was
+    classified (Algorithm 1, line 1).
     """
     arrays, index, bound, trees = borrow(arrays), borrow(index), borrow(bound), borrow(trees)
     begin = arrays.counters[0].size
@@ -81,7 +73,10 @@ def _insert(arrays, index, bound, trees, z, p, measured, metric, report):
         else:
             report.case_1 += 1
         near, distances, m = find_members(arrays, index, bound, root, z, p, measured, metric)
-        _insert_into_tree(vertices, counters, z, near, distances, m)
+        link(vertices, z, near[0], distances[0])  # Algorithm 2
+        counters.longest = max(counters.longest, distances[0])
+        for i in range(1, m):
+            add_edge(vertices, counters, z, near[i], distances[i])
         root[z] = root[p]
         q = pair[p]
         if q >= 0 and between(q, z, rows, metric) < between(p, q, rows, metric):
@@ -92,15 +87,6 @@ def _insert(arrays, index, bound, trees, z, p, measured, metric, report):
     counters.size = z + 1
     counters.version += 1
     report.learned += 1
-
-
-@helper
-def _insert_into_tree(vertices, counters, z, near, distances, m):
-    """Algorithm 2: make z a member of a tree whose root stays."""
-    link(vertices, z, near[0], distances[0])
-    counters.longest = max(counters.longest, distances[0])
-    for i in range(1, m):
-        add_edge(vertices, counters, z, near[i], distances[i])
 
 
 @helper
@@ -189,7 +175,9 @@ def _conquer_below(arrays, index, root, top, prototype):
         value = 0 if parent < 0 else max(cost[parent], vertices[v].weight)
         if value != cost[v]:
             cost[v] = value
-            update_cost_and_slack(index, v, vertices, cost)
+            if vertices[v].slot >= 0:  # the new vertex is in no index yet
+                update_min_cost_of(index, v, vertices, cost)
+                raise_slack(index, v, vertices, value)
         root[v] = prototype
         count += 1
         v = next_in_preorder(vertices, v, top)

@@ -24,11 +24,7 @@ def reconnect(arrays, index, bound, duplicates, neighbors, weights, metric):
     """Reconnect the components of the neighbors of a removed vertex by their smallest edges.
 
     Detached duplicates belong to the component of the oldest, but no search starts from them.
-
-    Returns
-    -------
-    edges, sides : arrays of shape (n_components − 1, 2)
-        The ends of the new edges, and their components.
+    Return the ends of the new edges and their components, arrays of shape (n_components − 1, 2).
     """
     vertices, counters, k = arrays.vertices, arrays.counters[0], neighbors.shape[0]
     edges, sides = np.empty((k - 1, 2), np.int64), np.empty((k - 1, 2), np.int64)

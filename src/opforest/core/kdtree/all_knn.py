@@ -72,17 +72,11 @@ def _measure_box(out, points, columns, begin, box, node, metric):
 
 @kernel
 def find_nearest(kdtree, columns, leaves, near, lower_bound, metric):
-    """Find the neighbors of all points in some leaves.
+    """Find the neighbors of all points in some leaves; ``columns`` are the transposed points.
 
-    Parameters
-    ----------
-    columns : array
-        The result of ``transpose_points``.
-    near : array of shape (n_points, k)
-        Takes the k nearest other points, by (distance, vertex); −1 where there are fewer.
-    lower_bound : array of shape (n_points,)
-        Takes the distance of the last one, a lower bound on those of points that are not listed;
-        infinity if all are.
+    ``near`` takes the k nearest other points, by (distance, vertex); −1 where there are fewer.
+    ``lower_bound`` takes the distance of the last one, a lower bound on those of points that are
+    not listed; infinity if all are.
     """
     kdtree = borrow(kdtree)
     dtype, k = lower_bound.dtype, near.shape[1]

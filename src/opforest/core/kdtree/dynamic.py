@@ -136,21 +136,15 @@ def is_full(index) -> bool:
 def enlarge_index(index) -> DynamicKDTree:
     """Return the index with room for twice as many nodes."""
     before, after, free = len(index.free_list), 2 * len(index.free_list), index.status["n_free"][0]
-    free_list = resize_array(index.free_list, after, 2)
-    free_list[free : free + before] = np.arange(before, after)[:, None] + [0, 1]
-    status = index.status.copy()
-    status["n_free"], status["is_short"] = free + before, 0
-    d, n_slots = index.points.shape[1], (after + 1) * BUCKET
-    return DynamicKDTree(
-        nodes=resize_array(index.nodes, 2 * after + 1),
-        components=resize_array(index.components, 2 * after + 1),
-        box=resize_array(index.box, 2 * after + 1, 2, d),
-        vertex=resize_array(index.vertex, n_slots),
-        points=resize_array(index.points, n_slots, d),
-        leaf_of_bucket=resize_array(index.leaf_of_bucket, after + 1),
-        free_list=free_list,
-        status=status,
+    n_nodes, n_buckets = 2 * after + 1, after + 1
+    n_slots = n_buckets * BUCKET
+    sizes = (n_nodes, n_nodes, n_nodes, n_slots, n_slots, n_buckets, after, 1)
+    larger = DynamicKDTree(
+        *(resize_array(a, n, *a.shape[1:]) for a, n in zip(index, sizes, strict=True))
     )
+    larger.free_list[free : free + before] = np.arange(before, after)[:, None] + [0, 1]
+    larger.status["n_free"], larger.status["is_short"] = free + before, 0
+    return larger
 
 
 def resize_index_features(index, d) -> DynamicKDTree:
@@ -162,7 +156,7 @@ def resize_index_features(index, d) -> DynamicKDTree:
 
 
 def find_slot_error(index, arrays) -> str:
-    """Return what is wrong with the slots in the records of vertices; "" if nothing is."""
+    """Return the first error in the slots of vertices; "" if there is none."""
     alive = _list_alive(arrays)
     slot = arrays.vertices["slot"][alive]
     if not ((slot >= 0) & (slot < len(index.vertex))).all():
@@ -171,7 +165,7 @@ def find_slot_error(index, arrays) -> str:
 
 
 def find_node_error(index, arrays, bound=None) -> str:
-    """Return what is wrong with the summaries of nodes; "" if nothing is."""
+    """Return the first error in the summaries of nodes; "" if there is none."""
     error, inside = _find_error_below(index, 0, arrays, bound)
     if not error and not np.array_equal(np.sort(inside), _list_alive(arrays)):
         return "the leaves do not hold all points"
@@ -183,7 +177,7 @@ def _list_alive(arrays):
 
 
 def _find_error_below(index, node, arrays, bound):
-    """Return what is wrong with a node or its descendants, and the vertices in it."""
+    """Return the first error in a node or its descendants, and the vertices in it."""
     nodes, own = index.nodes, index.nodes[node]
     below = own["child"]
     if below >= 0:
@@ -230,6 +224,6 @@ def class_bit(label):
 
 @helper
 def is_unbalanced(count, left, right):
-    """Return whether a node with so many points, left and right, must be rebuilt."""
+    """Return whether a node must be rebuilt, given the counts of its points."""
     heavier = max(left, right)
     return count <= LEAF or heavier == count or 4 * heavier > 3 * count + BUCKET

@@ -71,9 +71,9 @@ def leaf_of(leaf_of_bucket, vertices, v):
 
 
 @helper
-def raise_slack(nodes, leaf_of_bucket, vertices, v, height):
+def raise_slack(index, v, vertices, height):
     """Raise the slack of all nodes that hold v to its new height."""
-    node = leaf_of(leaf_of_bucket, vertices, v)
+    nodes, node = index.nodes, leaf_of(index.leaf_of_bucket, vertices, v)
     while node >= 0 and nodes[node].slack < height:
         nodes[node].slack = height
         node = np.int64(nodes[node].parent)
@@ -311,11 +311,11 @@ def count_in_component(index, vertices, v, mark, stamp):
 def update_min_cost(index, changed, vertices, cost):
     """Update the nodes after the costs of these vertices, and of no others, have changed."""
     for v in changed:
-        update_min_cost_of(v, vertices, index, cost)
+        update_min_cost_of(index, v, vertices, cost)
 
 
 @helper
-def update_min_cost_of(v, vertices, index, cost):
+def update_min_cost_of(index, v, vertices, cost):
     """Update the nodes after the cost of v, and of vertices still to be updated, has changed."""
     nodes, vertex = index.nodes, index.vertex
     node = leaf_of(index.leaf_of_bucket, vertices, v)

@@ -12,10 +12,8 @@ from opforest.core.metrics.distances import TILE, count_tiles, distance, measure
 def search_for_queries(queries, kdtree, near, distances, metric):
     """Find the neighbors of queries in a k-d tree.
 
-    Parameters
-    ----------
-    near, distances : arrays of shape (n_queries, k)
-        Take the k nearest points of the tree, by (distance, vertex), and their distances.
+    ``near`` takes the k nearest points of the tree, by (distance, vertex), and ``distances`` their
+    distances.
     """
     nodes, box, vertex, points = borrow(kdtree)
     stack, bound = np.empty(STACK, np.int64), np.empty(STACK, distances.dtype)

@@ -7,8 +7,7 @@ joined to the rest, and to each other, by the smallest tree edges between them.
 
 import numpy as np
 
-from opforest.core.disjoint_set import find_group
-from opforest.core.dynamic.components import component_of
+from opforest.core.dynamic.components import component_of, group_of
 from opforest.core.dynamic.dispatch import delete_from_index, has_room
 from opforest.core.dynamic.duplicates import attach_duplicates, detach_duplicates, next_duplicate
 from opforest.core.dynamic.reconnect import reconnect
@@ -114,18 +113,41 @@ def _list_joining_edges(arrays, stamp, ends):
     """Return the smallest edges that join all components, their sides, and their number."""
     vertices, k = arrays.vertices, ends.shape[0]
     u, v = _list_exits(vertices, arrays.seed_parent, stamp, ends)
-    group = np.arange(k + 1)  # the last one is the rest
-    edges, sides, n_edges = np.empty((k, 2), np.int64), np.empty((k, 2), np.int64), 0
-    for i in _sort_edges(vertices, u, v):
-        a = component_of(vertices, u[i], stamp, k, k)
-        b = component_of(vertices, v[i], stamp, k, k)
-        group_a, group_b = find_group(group, a), find_group(group, b)
-        if group_a != group_b:
-            group[group_a] = group_b
-            edges[n_edges, 0], edges[n_edges, 1] = u[i], v[i]
-            sides[n_edges, 0], sides[n_edges, 1] = a, b
-            n_edges += 1
-    return edges, sides, n_edges
+    group, best = np.arange(k + 1), np.empty(k + 1, np.int64)  # the last one is the rest
+    edges, sides, m = np.empty((k, 2), np.int64), np.empty((k, 2), np.int64), 0
+    progress = True
+    while progress:  # Borůvka's algorithm
+        for i in range(k + 1):
+            best[i] = -1
+        for i in range(u.shape[0]):
+            a = group_of(vertices, u[i], stamp, k, group)
+            b = group_of(vertices, v[i], stamp, k, group)
+            if a != b:
+                best[a] = _smaller(vertices, u, v, i, best[a])
+                best[b] = _smaller(vertices, u, v, i, best[b])
+        progress = False
+        for i in best:
+            if i < 0:
+                continue
+            a = group_of(vertices, u[i], stamp, k, group)
+            b = group_of(vertices, v[i], stamp, k, group)
+            if a != b:
+                group[a] = b
+                edges[m, 0], edges[m, 1] = u[i], v[i]
+                sides[m, 0] = component_of(vertices, u[i], stamp, k, k)
+                sides[m, 1] = component_of(vertices, v[i], stamp, k, k)
+                m += 1
+                progress = True
+    return edges, sides, m
+
+
+@helper
+def _smaller(vertices, u, v, i, j):
+    """Return the smaller one of two edges; j may be −1."""
+    if j < 0:
+        return i
+    weight, other = edge_weight(vertices, u[i], v[i]), edge_weight(vertices, u[j], v[j])
+    return i if precedes(weight, u[i], v[i], other, u[j], v[j]) else j
 
 
 @helper
@@ -149,32 +171,3 @@ def _list_exits(vertices, seed_parent, stamp, ends):
                 u, v = add(u, a), add(v, t)
             t = next_neighbor(vertices, a, t)
     return members(u), members(v)
-
-
-@helper
-def _sort_edges(vertices, u, v):
-    """Return the order of edges by (weight, smaller index, larger index)."""
-    m = u.shape[0]
-    order, other = np.arange(m), np.empty(m, np.int64)
-    width = 1
-    while width < m:  # merge sort
-        for begin in range(0, m, 2 * width):
-            i, middle = begin, min(begin + width, m)
-            j, end = middle, min(begin + 2 * width, m)
-            for slot in range(begin, end):
-                left = i < middle
-                if left and j < end:
-                    a, b = order[i], order[j]
-                    left = not precedes(
-                        edge_weight(vertices, u[b], v[b]), u[b], v[b],
-                        edge_weight(vertices, u[a], v[a]), u[a], v[a],
-                    )  # fmt: skip
-                if left:
-                    other[slot] = order[i]
-                    i += 1
-                else:
-                    other[slot] = order[j]
-                    j += 1
-        order, other = other, order
-        width *= 2
-    return order

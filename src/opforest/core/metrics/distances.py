@@ -146,29 +146,22 @@ def _add_features(out, x, tile, begin, end, far, metric):
         _add(out, x[k], tile[k], metric)
 
 
+def _limit_of(limit, j):
+    """Return the limit of entry j (compiled code only)."""
+
+
+@overload(_limit_of)
+def _choose_limit(limit, j):
+    return (lambda limit, j: limit[j]) if isinstance(limit, types.Array) else lambda limit, j: limit
+
+
+@helper
 def count_within(out, limit):
-    """Count the entries of ``out`` up to ``limit``, a number or an array (compiled code only)."""
-
-
-@overload(count_within)
-def _count_within(out, limit):
-    if isinstance(limit, types.Array):
-
-        def count_each(out, limit):
-            count = 0
-            for j in range(out.shape[0]):
-                count += out[j] <= limit[j]
-            return count
-
-        return count_each
-
-    def count_all(out, limit):
-        count = 0
-        for j in range(out.shape[0]):
-            count += out[j] <= limit
-        return count
-
-    return count_all
+    """Count the entries of ``out`` up to ``limit``, a number or one for each entry."""
+    count = 0
+    for j in range(out.shape[0]):
+        count += out[j] <= _limit_of(limit, j)
+    return count
 
 
 @helper
@@ -188,7 +181,7 @@ def _index_of(vertex, j):
 
 
 @overload(_index_of)
-def _index_index_of(vertex, j):
+def _choose_index(vertex, j):
     if isinstance(vertex, types.Array):
         return lambda vertex, j: vertex[j]
     return lambda vertex, j: vertex + j

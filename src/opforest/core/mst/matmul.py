@@ -81,22 +81,15 @@ def span_by_matmul(rows, metric, n_jobs=1) -> Tree | None:
             rounds.foreign[chosen[found]] = near[found, 0]
             np.minimum.at(rounds.best, rounds.component[chosen], distances[:, 0])
 
-        strategy = Strategy(
-            MANY_NEIGHBORS, list_near, split_chunks(np.arange(n), BLOCK), search, BLOCK
-        )
+        nodes, box = np.array([(0, n, -1)], NODE), np.stack((rows[:1], rows[:1]), axis=1)
+        one_leaf = StaticKDTree(nodes, box, np.arange(n), rows)
+        strategy = Strategy(MANY_NEIGHBORS, list_near, split_chunks(np.arange(n), BLOCK), search, BLOCK)
         try:
-            edges = join_all(_one_leaf(rows), strategy, metric, n_jobs)
+            edges = join_all(one_leaf, strategy, metric, n_jobs)
         except TooRoughError:
             return None
     tree: Tree = root_tree(n, *edges)
     return tree
-
-
-def _one_leaf(rows):
-    """Return a k-d tree of one leaf."""
-    n = len(rows)
-    nodes, box = np.array([(0, n, -1)], NODE), np.stack((rows[:1], rows[:1]), axis=1)
-    return StaticKDTree(nodes, box, np.arange(n), rows)
 
 
 @kernel

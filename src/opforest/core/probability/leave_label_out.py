@@ -15,18 +15,9 @@ def relabel_seeds(arrays, seeds, seed_of, label, cost):
 
     A seed without its label would be joined, with its whole tree, to another tree by the shortest
     edge out of its own. That edge was rejected when both of its ends had seeds, so no edge from
-    there to the other seed is longer. If there is no other seed, nothing is written.
-
-    Parameters
-    ----------
-    arrays : ForestArrays
-        Those of the forest, which are not changed.
-    seeds : array of int
-        Some of its seeds.
-    seed_of : array of int32
-        Takes, for each vertex of their trees, the position of its seed in ``seeds``.
-    label, cost : arrays
-        By seed; costs are infinite before.
+    there to the other seed is longer. If there is no other seed, nothing is written; costs are
+    infinite before. ``seed_of`` takes, for each vertex of their trees, the position of its seed in
+    ``seeds``.
     """
     arrays = borrow(arrays)
     vertices, seed_parent = arrays.vertices, arrays.seed_parent
