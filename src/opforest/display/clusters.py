@@ -56,7 +56,12 @@ class ClusterDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: OPFClustering, X: npt.ArrayLike, *, eps: float = 0.05, ax: "Axes | None" = None
+        cls,
+        estimator: OPFClustering,
+        X: npt.ArrayLike,
+        *,
+        eps: float = 0.05,
+        ax: "Axes | None" = None,
     ) -> Self:
         """Draw the clusters of an estimator and return the display.
 

@@ -148,7 +148,9 @@ class ForestDisplay:
         cuts = self.plane.points[edges[label[edges[:, 0]] != label[edges[:, 1]]]]
         dark = 0.85 * color[label[conquered]]
         self.arcs_ = drawing.draw_lines(self.ax_, arcs, width, False, colors=dark, alpha=0.8)
-        self.cuts_ = drawing.draw_lines(self.ax_, cuts, width, False, colors=drawing.INK, linestyles=[drawing.DASHED])
+        self.cuts_ = drawing.draw_lines(
+            self.ax_, cuts, width, False, colors=drawing.INK, linestyles=[drawing.DASHED]
+        )
 
     def _draw_points(self, color: Array, size: float) -> None:
         label, prototypes, points = self.forest.label, self.forest.prototypes, self.plane.points

@@ -96,7 +96,9 @@ class TreeDisplay:
         size = drawing.dot_size(len(forest), 2.0)
         width, dark = 0.25 * size**0.5, 0.85 * color[label[inside[:, 0]]]
         self.edges_ = drawing.draw_lines(ax, places[inside], width, True, colors=dark)
-        self.cuts_ = drawing.draw_lines(ax, places[cut], width, True, colors=drawing.INK, linestyles=[drawing.DASHED])
+        self.cuts_ = drawing.draw_lines(
+            ax, places[cut], width, True, colors=drawing.INK, linestyles=[drawing.DASHED]
+        )
         rest = np.setdiff1d(np.arange(len(forest)), prototypes)
         self.points_ = drawing.draw_dots(ax, places[rest], size, color[label[rest]])
         self.prototypes_ = drawing.draw_stars(

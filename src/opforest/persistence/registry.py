@@ -117,7 +117,8 @@ SERIALIZERS = {
         ),
         Serializer(
             "OPFKNNClassifier", "opforest.estimators.knn_classifier",
-            ("k_max", "validation_fraction", "random_state", *DENSITY), density.dump_knn, density.restore_knn,
+            ("k_max", "validation_fraction", "random_state", *DENSITY),
+            density.dump_knn, density.restore_knn,
         ),
         Serializer(
             "OPFOutlier", "opforest.estimators.outlier",

@@ -244,8 +244,8 @@ class OPFClassifier(MiniBatchClassifier):
     def forget(self, ids: Any) -> None:
         """Forget examples, exactly as if they had never been learned.
 
-        ``ids`` is one id or several, as in ``learn_label`` and ``explain_one``. Classes and features
-        stay known.
+        ``ids`` is one id or several, as in ``learn_label`` and ``explain_one``. Their classes and
+        features stay known.
 
         Examples
         --------
