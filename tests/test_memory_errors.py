@@ -12,11 +12,10 @@ import pytest
 
 import opforest
 from opforest import ModelFileError, OPFClassifier, OPFSemiSupervised
-from opforest._utils import chunks as _threads
+from opforest._utils import chunks
 from opforest.forest import storage as storing
 from opforest.forest.updates import exact
 from opforest.persistence import checks as forest_arrays
-from opforest.persistence import files as model_file
 from tests.support.shortage import no_memory
 
 RNG = np.random.default_rng(0)
@@ -101,9 +100,11 @@ class TestLoading:
         opforest.save(OPFClassifier().fit(X, Y), tmp_path / "m.opforest")
         return tmp_path / "m.opforest"
 
-    @pytest.mark.parametrize("name", ["read_container", "_read_forest", "join_pipeline"])
+    @pytest.mark.parametrize(
+        "name", ["files.read_container", "registry.restore_forest", "files.restore_pipeline"]
+    )
     def test_it_is_not_called_damage(self, path, name, monkeypatch):
-        monkeypatch.setattr(model_file, name, no_memory)
+        monkeypatch.setattr(f"opforest.persistence.{name}", no_memory)
         with pytest.raises(MemoryError) as error:
             opforest.load(path)
         assert_plain(error, f"{path}: there is not enough memory for this model")
@@ -134,7 +135,7 @@ class TestLoading:
             if start == "no memory":
                 no_memory()
 
-        monkeypatch.setattr(_threads, "start_new_thread", fail)
+        monkeypatch.setattr(chunks, "start_new_thread", fail)
         monkeypatch.setattr(forest_arrays, "MANY_POINTS", 10)
         grown = OPFClassifier(algorithm="kd_tree").fit(X, Y)
         opforest.save(grown, path)
@@ -157,12 +158,12 @@ class TestSharing:
             return -part[0]
 
         for jobs in (1, 2, 5):
-            assert _threads.map_chunks(work, parts, jobs) == [-k for k in range(40)]
+            assert chunks.map_chunks(work, parts, jobs) == [-k for k in range(40)]
         assert sorted(done) == sorted([*range(40)] * 3)
 
     def test_threads_really_share(self):
         barrier = threading.Barrier(3)  # three threads must be inside at once
-        names = _threads.map_chunks(lambda _: (barrier.wait(60), threading.get_ident())[1],
+        names = chunks.map_chunks(lambda _: (barrier.wait(60), threading.get_ident())[1],
                                [np.zeros(1)] * 3, 3)  # fmt: skip
         assert len(set(names)) == 3
 
@@ -180,7 +181,7 @@ class TestSharing:
 
         for _ in range(50):
             with pytest.raises(ValueError, match=r"part [12]"):
-                _threads.map_chunks(work, [np.array([k]) for k in range(6)], jobs)
+                chunks.map_chunks(work, [np.array([k]) for k in range(6)], jobs)
             assert not running
 
     def test_an_interrupt_stops_the_others(self):
@@ -195,7 +196,7 @@ class TestSharing:
             done.append(part[0])
 
         with pytest.raises(KeyboardInterrupt):
-            _threads.map_chunks(work, [np.array([k]) for k in range(2)], 2)
+            chunks.map_chunks(work, [np.array([k]) for k in range(2)], 2)
         assert len(done) == 1
 
 

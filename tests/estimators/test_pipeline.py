@@ -109,6 +109,14 @@ class TestSaving:
             opforest.save(model, tmp_path / "m")
         assert not (tmp_path / "m").exists()
 
+    def test_categories_to_drop_are_refused(self, tmp_path):
+        """A file with them could not be loaded."""
+        words = np.array([["p"], ["q"]] * 20, object)
+        encoder = OneHotEncoder(drop=["p"], sparse_output=False)
+        model = make_pipeline(encoder, OPFClassifier()).fit(words, Y)
+        with pytest.raises(ValueError, match=r"with drop=\['p'\] cannot be saved"):
+            opforest.save(model, tmp_path / "m")
+
     def test_refusals_name_what_can_be_saved(self, tmp_path):
         with pytest.raises(ValueError, match=r"only StandardScaler, .*ColumnTransformer"):
             opforest.save(make_pipeline(PCA(2), OPFClassifier()).fit(X, Y), tmp_path / "m")

@@ -44,7 +44,7 @@ class Style(NamedTuple):
         return re.sub("[dD]", "e", bare.replace(self.decimal, "."))
 
 
-def _grouped(marks: str, decimal: str, ungrouped: str) -> str:
+def _group_pattern(marks: str, decimal: str, ungrouped: str) -> str:
     mark = f"[{re.escape(marks)}]"
     return rf"{ungrouped}|[1-9][0-9]{{0,2}}({mark}[0-9]{{3}})+({re.escape(decimal)}[0-9]*)?"
 
@@ -54,12 +54,12 @@ STYLES = {
     "plain": Style("", ".", "", _PLAIN),
     "fortran": Style("Fortran's exponents", ".", "", f"{_PLAIN}|{_FORTRAN}"),
     "comma": Style("a decimal comma", ",", "", _COMMA),
-    "commas": Style("thousands separators", ".", ",", _grouped(",", ".", _PLAIN)),
+    "commas": Style("thousands separators", ".", ",", _group_pattern(",", ".", _PLAIN)),
     "points": Style("thousands separators and a decimal comma", ",", ".",
-                    _grouped(".", ",", _COMMA)),
-    "blanks": Style("thousands separators", ".", _BLANKS, _grouped(_BLANKS, ".", _PLAIN)),
+                    _group_pattern(".", ",", _COMMA)),
+    "blanks": Style("thousands separators", ".", _BLANKS, _group_pattern(_BLANKS, ".", _PLAIN)),
     "blanks comma": Style("thousands separators and a decimal comma", ",", _BLANKS,
-                          _grouped(_BLANKS, ",", _COMMA)),
+                          _group_pattern(_BLANKS, ",", _COMMA)),
 }  # fmt: skip
 
 

@@ -221,15 +221,13 @@ class DaskOPFClassifier(OPFClassifier):
         """Return the lazy array of the results of a method for the blocks of X."""
         matrix = _to_matrix(X)
         validate_data(self, _empty_table(X, matrix), reset=False, skip_check_array=True)
-        if n_columns is None:
-            empty = np.empty(0, dtype)
-            shape: dict[str, Any] = {"drop_axis": 1}
-        else:
-            empty = np.empty((0, n_columns), dtype)
-            shape = {"chunks": (matrix.chunks[0], n_columns)}
+        empty = np.empty((0,) if n_columns is None else (0, n_columns), dtype)
+        shape: dict[str, Any] = {"drop_axis": 1}
+        if n_columns is not None:
+            shape = {"chunks": (matrix.chunks[0], (n_columns,))}
         shared = self._send_model(), method, empty, arguments
-        blocks: da.Array = da.map_blocks(opforest_answer, matrix, *shared, meta=empty, **shape)
-        return blocks
+        answer: da.Array = da.map_blocks(opforest_answer, matrix, *shared, meta=empty, **shape)
+        return answer
 
     def _send_model(self) -> Any:
         """Return a task whose result is the current model."""

@@ -43,7 +43,7 @@ def forest_html(forest: Any) -> str:
         title,
         html.table((), facts),
         _classes(forest, label, prototypes),
-        _tree(forest, label, prototypes) if len(forest) <= MAX_DRAWN else "",
+        _tree_svg(forest, label, prototypes) if len(forest) <= MAX_DRAWN else "",
     )
 
 
@@ -71,7 +71,7 @@ def _classes(forest: Any, label: Any, prototypes: Any) -> str:
     return html.table(("class", "examples", f"{forest.seed_name}s", "mean cost"), rows)
 
 
-def _tree(forest: Any, label: Any, prototypes: Any) -> str:
+def _tree_svg(forest: Any, label: Any, prototypes: Any) -> str:
     edges = forest.edges
     with np.errstate(all="ignore"):
         length = forest.edge_lengths().astype(np.float64)
@@ -102,7 +102,7 @@ def explanation_html(why: Explanation) -> str:
         half = PRINTED_STEPS // 2
         rows[half:-half] = [["", f"… {len(rows) - 2 * half} more steps …", "", "", ""]]
     head = ("", "example", "class", "distance", "cost")
-    return html.frame(title, html.table(head, rows, left=3) + _rival(why), _path_picture(why))
+    return html.frame(title, html.table(head, rows, left=3) + _rival(why), _path_svg(why))
 
 
 def _color(why: Explanation) -> str | None:
@@ -129,7 +129,7 @@ def _rival(why: Explanation) -> str:
     return f'<div style="margin-top:6px">{sentence}, from {html.text(conqueror)}{more}.</div>'
 
 
-def _path_picture(why: Explanation) -> str:
+def _path_svg(why: Explanation) -> str:
     view, rival = why.view, why.rival
     if view is None or view.places is None or view.around is None or view.codes is None:
         return ""

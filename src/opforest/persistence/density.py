@@ -58,8 +58,8 @@ def check_hills(hills: DensityArrays, scale: Array, n: int, k: int) -> None:
         is_valid = array.shape == (n,) and array.dtype == expected
         require(is_valid, f"array {name!r} has the wrong shape or dtype.")
     require(0 <= k < max(n, 1) and (k > 0 or n == 1), f"its number of neighbors cannot be {k}.")
-    has_shape = scale.shape == (3,) and scale.dtype == np.float64 and np.isfinite(scale).all()
-    require(has_shape and scale[0] >= 0 and scale[1] <= scale[2], "its scale is invalid.")
+    is_scale = scale.shape == (3,) and scale.dtype == np.float64 and np.isfinite(scale).all()
+    require(is_scale and scale[0] >= 0 and scale[1] <= scale[2], "its scale is invalid.")
     density, value, root, before = hills
     most = MAX_DENSITY * (1 + 1e-9)  # because of rounding
     require(((density >= 1) & (density <= most)).all(), "a density is not from 1 to 1000.")

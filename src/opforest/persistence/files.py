@@ -85,10 +85,8 @@ def load(
     ------
     ModelFileError
         If the file is not a valid model, or was learned with another metric.
-    OSError
-        If the file cannot be read.
-    MemoryError
-        If there is not enough memory for the model.
+    OSError, MemoryError
+        If the file cannot be read, or the model does not fit into memory.
 
     See Also
     --------
@@ -117,10 +115,8 @@ def load(
     except (ImportError, OSError):
         raise
     except MemoryError as error:  # the file may be valid
-        raise MemoryError(
-            f"{_name_of(path)}: there is not enough memory for this model. Free some, or load it "
-            "on a larger machine."
-        ) from error
+        advice = "there is not enough memory for this model. Free some, or use a larger machine."
+        raise MemoryError(f"{_name_of(path)}: {advice}") from error
     except Exception as error:  # a forged file may fail in unforeseen ways
         reason = str(error)
         if not isinstance(error, ValueError | OverflowError | TypeError):

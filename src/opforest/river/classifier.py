@@ -9,6 +9,7 @@ import numpy as np
 from opforest._utils.rwlock import LockToken, ReadWriteLock
 from opforest.core.label_spread.batch import UNLABELED
 from opforest.core.metrics.types import Array
+from opforest.estimators.density_base import require_count
 from opforest.estimators.validation import check_ids
 from opforest.forest.explanation import Explanation, explain
 from opforest.forest.forest import BaseForest
@@ -214,7 +215,7 @@ class OPFClassifier(MiniBatchClassifier):
             raise ValueError("learn_label needs semi_supervised=True.")
         if y is None or y != y:
             raise ValueError(f"y must be a label, got {y!r}.")
-        updates.check_count("number", number, 0)
+        require_count("number", number, 0)
         _, forest = self._prepare()
         if not updates.is_known(forest, number):
             return False
@@ -235,7 +236,7 @@ class OPFClassifier(MiniBatchClassifier):
 
         Their classes and features stay known.
         """
-        updates.check_count("count", count, 0)
+        require_count("count", count, 0)
         if self._forest is not None and count:
             self._forget(lambda forest: forest.storage.oldest(count))
 
@@ -243,7 +244,7 @@ class OPFClassifier(MiniBatchClassifier):
     def forget(self, ids: Any) -> None:
         """Forget examples, exactly as if they had never been learned.
 
-        ``ids`` is one id or several, as in ``learn_label`` and ``explain_one``. Classes and
+        ``ids`` is one id or several, as in ``learn_label`` and ``explain_one``. Their classes and
         features stay known.
 
         Examples

@@ -8,17 +8,12 @@ import numpy as np
 from opforest.core.label_spread.batch import UNLABELED
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
+from opforest.estimators.density_base import require_count
 from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.seeded import SeededForest
 from opforest.forest.updates import Update, find_update
 from opforest.forest.updates.late_labels import give_labels
 from opforest.forest.updates.report import no_counts
-
-
-def check_count(name: str, count: object, least: int) -> None:
-    """Raise a ``ValueError`` unless ``count`` is an integer of at least ``least``."""
-    if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {count!r}.")
 
 
 def check_update(
@@ -31,7 +26,7 @@ def check_update(
     if forest is not None and semi_supervised != isinstance(forest, SeededForest):
         raise ValueError("semi_supervised must not be changed after learning.")
     if window_size is not None:
-        check_count("window_size", window_size, 1)
+        require_count("window_size", window_size, 1)
         if not update.can_forget:
             raise ValueError(f"window_size needs update='exact': update={name!r} cannot forget.")
     return update

@@ -57,8 +57,7 @@ def read_model(
     ------
     DataFileError
         If the file is not such a model; or if its costs are not those of its paths, as after
-        ``opf_train`` with a file of distances, or ``opf_includenew``. ``read_dataset`` can still
-        read the examples of such a model.
+        ``opf_train`` with distances, or ``opf_includenew``. ``read_dataset`` still reads it.
 
     Examples
     --------

@@ -28,7 +28,7 @@ def read_nodes(source: Source, kind: str) -> Nodes:
     raw = np.frombuffer(source.content(), "<i4")
     if kind == "model":
         numbers, order = raw[8 : 8 + n * (7 + d)].reshape(n, 7 + d), raw[-n:]
-        features, pair, density = numbers[:, 7:], np.full(n, -1), _reals(numbers[:, 6])
+        features, pair, density = numbers[:, 7:], np.full(n, -1), _to_floats(numbers[:, 6])
     else:
         begin, order = find_nodes(source), raw[-n:]
         if begin is None:
@@ -38,7 +38,7 @@ def read_nodes(source: Source, kind: str) -> Nodes:
         pair = np.where(numbers[:, 2] < 0, numbers[:, 6], -1).astype(np.int64)
         density = np.zeros(n, np.float32)
     position, truth, pred, label = numbers[:, :4].T.astype(np.int64)
-    cost, X = _reals(numbers[:, 4]), _reals(features)
+    cost, X = _to_floats(numbers[:, 4]), _to_floats(features)
     # opf_cluster writes the number of clusters in place of the number of classes.
     source.check_samples(X, truth, truth.max() if density.any() else n_labels)
     source.check_samples(X, label, n_labels)
@@ -56,5 +56,5 @@ def read_nodes(source: Source, kind: str) -> Nodes:
     return Nodes(position, truth, label, pred, cost, pair, X, order.astype(np.int64), density)
 
 
-def _reals(numbers: Array) -> Array:
+def _to_floats(numbers: Array) -> Array:
     return np.ascontiguousarray(numbers).view("<f4").astype(np.float32)
