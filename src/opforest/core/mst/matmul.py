@@ -83,7 +83,9 @@ def span_by_matmul(rows, metric, n_jobs=1) -> Tree | None:
 
         nodes, box = np.array([(0, n, -1)], NODE), np.stack((rows[:1], rows[:1]), axis=1)
         one_leaf = StaticKDTree(nodes, box, np.arange(n), rows)
-        strategy = Strategy(MANY_NEIGHBORS, list_near, split_chunks(np.arange(n), BLOCK), search, BLOCK)
+        strategy = Strategy(
+            MANY_NEIGHBORS, list_near, split_chunks(np.arange(n), BLOCK), search, BLOCK
+        )
         try:
             edges = join_all(one_leaf, strategy, metric, n_jobs)
         except TooRoughError:
