@@ -1,4 +1,4 @@
-"""The command line: ``python -m opforest`` is ``opforest``, for where that is not on the path."""
+"""The command line as ``python -m opforest``, where ``opforest`` is not on the path."""
 
 from opforest.apps.cli.main import main
 
