@@ -119,6 +119,6 @@ def test_commands(folder):
     assert run_json("convert", cluster, "hills.opforest")["clusters"] == 6
     assert run("predict", "hills.opforest", data).stdout.split() == labels
     assert run_json("evaluate", knn, data)["examples"] == 121
-    assert "whose answers are no labels" in run("evaluate", cluster, data, code=4).stderr
+    assert "which does not predict labels" in run("evaluate", cluster, data, code=4).stderr
     refused = run("prune", knn, data, "small.opforest", code=4)
-    assert "it is an OPFKNNClassifier, and no OPFClassifier" in refused.stderr
+    assert "it is an OPFKNNClassifier, not an OPFClassifier" in refused.stderr

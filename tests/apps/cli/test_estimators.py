@@ -108,6 +108,14 @@ def test_unlabeled_files_need_no_label(folder):
     assert json.loads(done.stdout)["examples"] == 60
 
 
+def test_errors_in_unlabeled_files_name_the_file(folder):
+    (folder / "some.csv").write_text("a,c,label\n1,red,x\n2,blue,y\n3,red,x\n4,blue,y\n")
+    (folder / "more.csv").write_text("a,c\n1,red\n2,green\n")
+    refused = run("train", "some.csv", "m", "--label", "label", "--encode", "onehot",
+                  "--unlabeled", "more.csv", code=3)  # fmt: skip
+    assert "more.csv, line 3: column 'c' has 'green'" in refused.stderr
+
+
 def test_prune_keeps_the_preparation(folder):
     run("train", "train.csv", "scaled.opforest", "--scale", "standard")
     facts = json.loads(

@@ -1,1 +1,1 @@
-"""Layer 4: the command line, ``opforest``. It needs typer and rich, which are an extra."""
+"""The command line, ``opforest``; it needs typer and rich, of the extra ``cli``."""

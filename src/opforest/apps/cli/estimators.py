@@ -12,10 +12,9 @@ import opforest
 from opforest._utils.atomic import open_atomic
 from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import locate_errors
-from opforest.apps.cli.job import Job, labels_of
+from opforest.apps.cli.job import Job, labels_of, quiet_about_scales
 from opforest.apps.cli.lazy_modules import tables
 from opforest.apps.cli.paths import require_distinct, require_model_path
-from opforest.apps.cli.scales import quiet_about_scales
 from opforest.errors import DataFileError
 
 MergeBy = StrEnum("MergeBy", ["HEIGHT", "AREA", "VOLUME"])

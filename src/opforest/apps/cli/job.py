@@ -1,15 +1,16 @@
 """A model and a data file: how a command reads examples that fit the model."""
 
+import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
 from opforest._utils.numerals import Cells
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.lazy_modules import np, table, tables
-from opforest.apps.cli.models import classifier_of, preparation_of
+from opforest.apps.cli.models import classifier_of, preparation_of, prepare
 from opforest.apps.cli.output import print_notes
-from opforest.apps.cli.scales import quiet_about_scales
 from opforest.errors import DataFileError
 
 #: Cells that stand for a missing label.
@@ -153,3 +154,26 @@ def make_schema(
     known = None if names is None else tuple(map(str, names))
     cells = Cells.from_data((layout or {}).get("cells", {}))
     return table.InputSchema(n_features, known, text_labels, layout, frozenset(text), cells)
+
+
+@contextmanager
+def quiet_about_scales() -> Iterator[None]:
+    """Suppress the warning of the library, whose advice is Python code."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "features differ in spread")
+        yield
+
+
+def warn_of_scales(model: Any, data: "table.Data", remedy: str, X: Any = None) -> None:
+    """Warn of features whose spreads differ, by the names or numbers of their columns.
+
+    ``remedy`` is the option to use; X are the prepared examples if the caller has them.
+    """
+    from opforest.estimators.validation import warn_of_spreads
+
+    names = list(data.feature_names or ())
+    if hasattr(model, "steps"):
+        names = list(model.steps[-2][1].get_feature_names_out())
+    names = names or [f"column {k}" for k in (data.layout or {}).get("features", ())]
+    X = prepare(model, data.X) if X is None else X
+    warn_of_spreads(X, classifier_of(model).metric, names or None, remedy)

@@ -9,12 +9,11 @@ from typer import Argument, Option
 import opforest
 from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import locate_errors
-from opforest.apps.cli.job import Job, labels_of, make_schema
+from opforest.apps.cli.job import Job, labels_of, make_schema, quiet_about_scales, warn_of_scales
 from opforest.apps.cli.lazy_modules import libopf, np, table, tables
 from opforest.apps.cli.output import count_examples, show_phases
 from opforest.apps.cli.paths import require_distinct, require_model_path
 from opforest.apps.cli.refit import describe_preparation, refit_model
-from opforest.apps.cli.scales import quiet_about_scales, warn_of_scales
 from opforest.io.formats import format_of
 
 

@@ -11,11 +11,10 @@ from typing import Any
 import opforest
 from opforest.apps.cli import models
 from opforest.apps.cli.errors import locate_errors
-from opforest.apps.cli.job import Job, labels_of
+from opforest.apps.cli.job import Job, labels_of, warn_of_scales
 from opforest.apps.cli.lazy_modules import np, table
 from opforest.apps.cli.operations import merge_parts
 from opforest.apps.cli.output import show_phases
-from opforest.apps.cli.scales import warn_of_scales
 
 
 def describe_preparation(model: Any) -> list[str]:

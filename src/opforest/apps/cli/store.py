@@ -14,14 +14,12 @@ from typer import Argument, Option
 
 import opforest
 from opforest._utils.numerals import Cells
-from opforest.apps.cli import options
+from opforest.apps.cli import job, options
 from opforest.apps.cli.errors import BAD_MODEL, locate_errors
-from opforest.apps.cli.job import NO_LABEL, find_complete, labels_of, notes_on
 from opforest.apps.cli.lazy_modules import table, tables
 from opforest.apps.cli.output import count_examples, print_json, print_notes
 from opforest.apps.cli.paths import require_distinct, require_folder
 from opforest.apps.cli.predict import predict_chunks, write_json, write_lines, write_output
-from opforest.apps.cli.scales import quiet_about_scales, warn_of_scales
 
 if TYPE_CHECKING:
     from opforest.learner import Learner
@@ -138,18 +136,18 @@ def learn(
         else:
             chunks = tables.read_chunks(data, reading)
         for chunk in chunks:
-            print_notes(notes_on(chunk, reading) if is_first else [])
+            print_notes(job.notes_on(chunk, reading) if is_first else [])
             y = _labels_of(chunk, data, learner)
             keys = None if chunk.ids is None else [str(key) for key in chunk.ids.tolist()]
             cells = (chunk.layout or {}).get("cells")
-            with locate_errors(data), quiet_about_scales():
+            with locate_errors(data), job.quiet_about_scales():
                 change = learner.learn_named(chunk.X, y, keys, replace, chunk.feature_names, cells)
             for name in totals:
                 totals[name] += getattr(change, name)
             if is_first and is_new and len(learner):
-                complete = find_complete(learner.model, chunk)
-                known_rows = chunk if complete is None else chunk.take(complete.nonzero()[0])
-                warn_of_scales(learner.model, known_rows, "make a new store with --scale standard")
+                complete = job.find_complete(learner.model, chunk)
+                rows = chunk if complete is None else chunk.take(complete.nonzero()[0])
+                job.warn_of_scales(learner.model, rows, "make a new store with --scale standard")
             is_first = False
             count(len(chunk))
         examples = len(learner)
@@ -228,12 +226,12 @@ def _labels_of(data: "table.Data", path: str, learner: "Learner") -> Any:
     """Return labels; None where a semi-supervised store accepts a missing one."""
     known = learner.settings
     if not known.semi_supervised:
-        return labels_of(data, path)
+        return job.labels_of(data, path)
     if data.y is None:
         return [None] * len(data)
     if data.y.dtype.kind != "U":
         return data.y
-    labels = [None if label in NO_LABEL else label for label in data.y.tolist()]
+    labels = [None if label in job.NO_LABEL else label for label in data.y.tolist()]
     given = [label for label in labels if label is not None]
     if known.labels == "integer" or (known.labels is None and all(map(_WHOLE.fullmatch, given))):
         return [None if label is None else _parse_label(label, "integer") for label in labels]

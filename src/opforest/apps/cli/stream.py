@@ -9,13 +9,15 @@ from typer import Argument, Option
 
 from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import INTERRUPTED, locate_errors
-from opforest.apps.cli.job import Job, labels_of
+from opforest.apps.cli.job import Job, labels_of, quiet_about_scales, warn_of_scales
 from opforest.apps.cli.journal import SUFFIX, Journal
 from opforest.apps.cli.lazy_modules import table
 from opforest.apps.cli.output import count_examples, print_json
 from opforest.apps.cli.paths import require_distinct, require_folder
-from opforest.apps.cli.scales import ScaleMonitor, quiet_about_scales
 from opforest.apps.cli.signals import StopRequest, catch_signals
+
+#: Examples that suffice to judge the scales of features.
+ENOUGH = 1000
 
 
 @options.command()
@@ -155,3 +157,29 @@ def _print_last(reports: list[dict[str, Any]], as_json: bool) -> None:
     shown = ("" if fraction is None else f"{fraction:.4f}" for fraction in fractions)
     sys.stdout.write("\t".join([str(rows), *shown]) + "\n")
     sys.stdout.flush()
+
+
+class ScaleMonitor:
+    """Warns of scales after the first examples of a stream into a new model."""
+
+    def __init__(self, model: Any, wanted: int) -> None:
+        self._model, self._wanted = model, min(wanted, ENOUGH)
+        self._data: list[table.Data] = []
+        self._is_done = hasattr(models.classifier_of(model), "forest_")
+
+    def add(self, data: "table.Data") -> None:
+        """Add examples that the model has just learned; warn when there are enough."""
+        if self._is_done or not len(data):
+            return
+        self._data.append(data)
+        self._wanted -= len(data)
+        if self._wanted <= 0:
+            self.finish()
+
+    def finish(self) -> None:
+        """Warn, if that has not happened yet."""
+        if not self._is_done and self._data:
+            self._is_done = True
+            remedy = "begin again with another MODEL and --scale standard"
+            warn_of_scales(self._model, table.join(self._data), remedy)
+            self._data = []

@@ -35,7 +35,7 @@ def split(
     """
     require_distinct([data], out)
     weights = _parse_shares(shares, len(out))
-    (examples,) = _read_all([data], reading)
+    (examples,) = _read([data], reading)
     part = operations.deal(examples.y, len(examples), weights, seed)
     return _write_parts(out, examples, part, to)
 
@@ -57,7 +57,7 @@ def fold(
         raise ValueError(f"OUT must have {{}} where the number of the fold goes, got {out!r}.")
     names = [out.replace("{}", str(k + 1)) for k in range(folds)]
     require_distinct([data], names)
-    (examples,) = _read_all([data], reading)
+    (examples,) = _read([data], reading)
     if folds > len(examples):
         raise ValueError(f"--folds must be at most {len(examples)}, the number of examples.")
     part = operations.deal_evenly(examples.y, len(examples), folds, seed)
@@ -78,7 +78,7 @@ def merge(
     Example: opforest merge monday.csv tuesday.parquet --out week.csv
     """
     require_distinct(data, [out])
-    return _write(out, operations.merge_parts(_read_all(data, reading), data), to)
+    return _write(out, operations.merge_parts(_read(data, reading), data), to)
 
 
 @options.command()
@@ -94,7 +94,7 @@ def normalize(
     Example: opforest normalize test.csv test-z.csv --by train.csv
     """
     require_distinct([data, by], [out])
-    examples, *others = _read([data] if by is None else [data, by], replace(reading, lossless=True))
+    examples, *others = _read([data] if by is None else [data, by], reading, lossless=True)
     single = (to or format_of(out) or "").startswith("libopf")
     scores = operations.standardize(examples, others[0] if others else examples, data, single)
     return _write(out, scores, to)
@@ -119,7 +119,7 @@ def distance(
     chosen = resolve(metric.metric or "euclidean", metric.metric_params)
     if chosen.is_precomputed:
         raise ValueError("metric 'precomputed' measures nothing; name another one.")
-    (examples,) = _read([data], replace(reading, remedy=""))
+    (examples,) = _read([data], reading, remedy="")
     with locate_errors(data):
         distances = _measure(examples.X, chosen)
     if out != STANDARD and format_of(out) in (None, "libopf"):
@@ -130,16 +130,14 @@ def distance(
     return None if out == STANDARD else facts
 
 
-def _read(paths: Sequence[str], reading: options.ReadOptions) -> list["table.Data"]:
-    """Read data files, and print the notes on them."""
-    parts = [tables.read_table(path, reading) for path in paths]
+def _read(
+    paths: Sequence[str], reading: options.ReadOptions, **changes: Any
+) -> list["table.Data"]:  # fmt: skip
+    """Read data files, with all their cells unless options are changed, and print the notes."""
+    changes = changes or {"allow_missing": True, "categories": True, "lossless": True}
+    parts = [tables.read_table(path, replace(reading, **changes)) for path in paths]
     print_notes([note for part in parts for note in part.notes])
     return parts
-
-
-def _read_all(paths: Sequence[str], reading: options.ReadOptions) -> list["table.Data"]:
-    """Read data files with all their cells."""
-    return _read(paths, replace(reading, allow_missing=True, categories=True, lossless=True))
 
 
 def _write(out: str, data: "table.Data", to: options.Format | None) -> options.Facts:
