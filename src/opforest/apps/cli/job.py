@@ -169,11 +169,11 @@ def warn_of_scales(model: Any, data: "table.Data", remedy: str, X: Any = None) -
 
     ``remedy`` is the option to use; X are the prepared examples if the caller has them.
     """
-    from opforest.estimators.validation import warn_of_spreads
+    from opforest.estimators.validation import warn_about_scales
 
     names = list(data.feature_names or ())
     if hasattr(model, "steps"):
         names = list(model.steps[-2][1].get_feature_names_out())
     names = names or [f"column {k}" for k in (data.layout or {}).get("features", ())]
     X = prepare(model, data.X) if X is None else X
-    warn_of_spreads(X, classifier_of(model).metric, names or None, remedy)
+    warn_about_scales(X, classifier_of(model).metric, names or None, remedy)
