@@ -26,9 +26,12 @@ QUICK = tests/_utils tests/core/metrics tests/datasets tests/docs/test_english.p
 quick: $(VENV)/.test
 	$(PYTEST) $(QUICK)
 
-# The suite with the coverage of the Python layer; it fails below the floor in pyproject.toml.
+# The coverage of the Python layer; fails below the floor in pyproject.toml. It is not part of `make
+# test` because tracing takes a quarter more time. Tests that interrupt at random lines are left out:
+# an interrupt inside the tracer blocks it.
+UNTRACEABLE = tests/_utils/test_interrupts.py tests/_utils/test_rwlock.py tests/learner/test_interrupts.py tests/test_interruption.py
 coverage: $(VENV)/.test
-	$(PYTEST) --cov --cov-report=term
+	$(PYTEST) --cov --cov-report=term $(addprefix --ignore=,$(UNTRACEABLE))
 
 # The same suite with every array index checked.
 boundscheck: $(VENV)/.test

@@ -1,9 +1,9 @@
-"""What is published: what is in the distributions, and that the wheel works where it is installed.
+"""The distributions have the right contents, and the installed wheel works.
 
 In the suite the wheel is built from this tree without an index, and installed, without its
-dependencies, into a fresh environment that borrows those of this one. ``make wheel-test`` sets
-``OPFOREST_DIST`` to a folder of distributions: then the environment is empty, and everything comes
-from the index.
+dependencies, into a fresh environment that uses those of this one. ``make wheel-test`` and the
+workflow ``wheel`` set ``OPFOREST_DIST`` to a folder of distributions: then the environment is
+empty, and all dependencies come from the index.
 """
 
 import os
@@ -27,7 +27,7 @@ DIST = os.environ.get("OPFOREST_DIST")
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory):
-    """A folder with the source distribution and the wheel."""
+    """Return a folder with the source distribution and the wheel."""
     if DIST:
         return ROOT / DIST
     for needed in ("hatchling", "hatch_fancy_pypi_readme"):
@@ -132,7 +132,7 @@ def test_the_source_distribution_has_nothing_that_was_made(in_sdist):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """The folder of programs of a fresh environment with the wheel."""
+    """Return the folder of programs of a fresh environment with the wheel."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, symlinks=os.name != "nt")
     names = {"base": str(folder), "platbase": str(folder)}
@@ -152,7 +152,7 @@ def installed(wheel, tmp_path_factory):
 
 
 def run(programs, program, *args):
-    """Run a program in an environment of its own, away from this tree."""
+    """Run a program of the fresh environment, outside of this tree."""
     hidden = ("PYTHONPATH", "PYTHONHOME")
     environment = {name: value for name, value in os.environ.items() if name not in hidden}
     return subprocess.run(

@@ -87,5 +87,6 @@ def test_every_target_of_make_is_phony_and_its_folders_exist():
     targets = re.findall(r"^([a-z-]+):", makefile, re.MULTILINE)
     phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[1].split()
     assert sorted(phony) == sorted(targets)
-    quick = re.search(r"^QUICK = (.*)$", makefile, re.MULTILINE)[1].split()
-    assert [name for name in quick if not (ROOT / name).exists()] == []
+    for variable in ("QUICK", "UNTRACEABLE"):
+        names = re.search(rf"^{variable} = (.*)$", makefile, re.MULTILINE)[1].split()
+        assert [name for name in names if not (ROOT / name).exists()] == []

@@ -95,12 +95,11 @@ PHRASES = {
     r"(falls?|fell|breaks?) into pieces": "splits into components",
     r"hills?": "peak",
     r"is none of": "is not",
-    r"matrix products?": "matrix multiplication",
     r"says? (so|in a ValueError)": "reports it; raises a ValueError",
     r"sharpness": "exponent",
     r"so many": "that many",
     r"tall(y|ies)": "counters",
-    r"tells? whether": "return whether",
+    r"tell whether": "return whether",
     r"way out": "outgoing edge",
     r"whoever|nobody": "the example that; no example",
 }
@@ -149,10 +148,11 @@ def tokens(path):
 
 @cache
 def prose(path):
-    """Return a text without its code: of Python files, comments and strings."""
+    """Return a text without its code: of Python files, comments and strings of several words."""
     if path.suffix == ".py":
         kinds = (tokenize.COMMENT, tokenize.STRING)
-        parts = (token.string for token in tokens(path) if token.type in kinds)
+        found = (token.string for token in tokens(path) if token.type in kinds)
+        parts = (text for text in found if " " in text)  # others are keys, such as "sharpness"
         return re.sub(r"``.*?``", "", "\n".join(parts), flags=re.DOTALL)
     text = path.read_text("utf-8")
     if path.suffix == ".md":

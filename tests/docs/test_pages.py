@@ -1,4 +1,4 @@
-"""The code of every page runs as it is shown."""
+"""The code on every page runs as shown."""
 
 import importlib.util
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every public name is in the API reference and in an example."""
+"""Every public name is in the API reference and used in an example."""
 
 import ast
 import importlib
@@ -30,7 +30,7 @@ MODULES = {
 
 
 def public_names():
-    """Yield module and name; one that is in the package itself counts there."""
+    """Yield module and name; names that the package itself exports belong to it."""
     first = set()
     for module, names in MODULES.items():
         if module.endswith((".dask", ".river")):
@@ -44,7 +44,7 @@ def public_names():
 
 
 def listed():
-    """Return what the reference lists, by full name."""
+    """Return the full names in the reference."""
     module, found = "", set()
     for line in REFERENCE.splitlines():
         if match := re.match(r"\.\. (?:currentmodule|module):: (\S+)", line):
@@ -55,7 +55,7 @@ def listed():
 
 
 def used_names(source):
-    """Yield module and name of what Python code takes from opforest and uses."""
+    """Return the full names of opforest that Python code imports and uses."""
     tree = ast.parse(source)
     alias, used = {}, set()
     for node in ast.walk(tree):
