@@ -171,31 +171,38 @@ class Database:
         If the file is damaged, including the index of keys, the ``StoreError`` that says so takes
         precedence over other errors, which the damage may have caused.
         """
-        failed: list[Exception] = []
+        # An error that reached ``call_together`` would stay in a cycle of references, and its
+        # frames with it, whose cursors keep the file locked.
+        failed: list[BaseException] = []
 
         def run() -> None:
             try:
                 call()
-            except Exception as error:
+            except BaseException as error:
                 failed.append(error)
-            except BaseException:  # Ctrl-C need not wait for the other thread
-                if self._checker is not None:
+                if not isinstance(error, Exception) and self._checker is not None:
                     with suppress(sqlite3.Error):  # it has finished
                         self._checker.interrupt()
-                raise
 
-        call_together(run, self._check_pages)
+        _, damage = call_together(run, self._find_damage)
+        if damage and (not failed or isinstance(failed[0], Exception)):
+            raise StoreError(damage)
         if failed:
-            raise failed.pop()  # no reference cycle may keep the file open
+            raise failed.pop()
 
-    def _check_pages(self) -> None:
+    def _find_damage(self) -> str:
+        """Return the message for a damaged file, or an empty string."""
         if self._checker is None:
-            return
-        with closing(self._checker), wrap_sqlite_errors(self.path):
-            found = self._checker.execute("PRAGMA integrity_check(3)").fetchall()
-        if found != [("ok",)]:
-            lines = "; ".join(str(line) for (line,) in found)
-            raise self.damage(f"restore a copy, or export what can be read ({lines[:300]})")
+            return ""
+        try:
+            with closing(self._checker), wrap_sqlite_errors(self.path):
+                found = self._checker.execute("PRAGMA integrity_check(3)").fetchall()
+        except StoreError as error:
+            return str(error)
+        if found == [("ok",)]:
+            return ""
+        lines = "; ".join(str(line) for (line,) in found)
+        return str(self.damage(f"restore a copy, or export what can be read ({lines[:300]})"))
 
     @defer_interrupts
     def close(self) -> None:
