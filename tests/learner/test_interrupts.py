@@ -20,6 +20,7 @@ import pytest
 
 import opforest
 from opforest import Learner, Preparation
+from opforest._utils import chunks
 from opforest.learner import file_lock
 from opforest.learner import session as session_module
 
@@ -272,6 +273,20 @@ def test_an_interrupted_opening_leaves_no_garbage(original, monkeypatch):
         assert databases[0]() is None
     finally:
         gc.enable()
+
+
+def test_a_thread_that_has_not_begun_keeps_no_store_open(original, monkeypatch):
+    """An interrupt may come before anything can be closed; then the last reference must go."""
+    waiting = []
+    monkeypatch.setattr(chunks, "start_new_thread", lambda *work: waiting.append(work))
+    gc.disable()
+    try:
+        database = weakref.ref(Learner(original).session.database)
+        assert waiting
+        assert database() is None
+    finally:
+        gc.enable()
+    look(original)
 
 
 def test_ctrl_c_while_a_reader_follows(original, folder):
