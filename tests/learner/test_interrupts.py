@@ -1,7 +1,7 @@
 """Ctrl-C at the lines of opening, changing and closing a store: all is as before, or as after.
 
-The signal is a real one, sent when a line is about to be executed, so ``defer_interrupts`` is tested
-as well.
+The signal is a real one, sent when a line is about to be executed, so ``defer_interrupts`` is
+tested as well.
 """
 
 import gc

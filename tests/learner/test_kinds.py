@@ -19,8 +19,8 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 import opforest
 from opforest import Learner, OPFClassifier, OPFSemiSupervised, Preparation
 from opforest.learner import KeyConflictError, RowError, StoreError
-from opforest.learner.store import row_checksum
 from opforest.learner.schema import checksum
+from opforest.learner.store import row_checksum
 
 NUMBERS = itertools.count()
 FOREST = ("points", "label", "cost", "predecessor", "root", "prototypes", "edges")
@@ -357,7 +357,9 @@ def test_an_exported_store_is_the_same_again(prepared, tmp_path, end):
         other.learn(data.X, data.y, data.ids.tolist())
         assert other.settings.prepared == prepared.settings.prepared
         for name in FOREST:
-            own, fresh = (getattr(one.session.replica.model.forest_, name) for one in (prepared, other))
+            own, fresh = (
+                getattr(one.session.replica.model.forest_, name) for one in (prepared, other)
+            )
             assert np.array_equal(own, fresh)
     prepared.export(tmp_path / "model.opforest")
     model = opforest.load(tmp_path / "model.opforest")

@@ -274,7 +274,12 @@ def test_labels_come_back_as_they_were(tmp_path, y, kind):
         ([[0.0, 1]], "low", None, "labels must be a list"),
         ([[0.0, 1], [1, 1]], {"low", "high"}, None, "one label for each row, got set"),
         ([[0.0, 1]], {"low": 1}, None, "one label for each row, got dict"),
-        ([[0.0, 1], [1, 1]], ["low"] * 2, {"x", "y"}, "a list of text in the order of the rows, got set"),
+        (
+            [[0.0, 1], [1, 1]],
+            ["low"] * 2,
+            {"x", "y"},
+            "a list of text in the order of the rows, got set",
+        ),
         ([[0.0, 1]], ["low"], 5, "a list of text in the order of the rows, got 5"),
         (np.ma.array([[0.0, 1]], mask=[[True, False]]), ["low"], None, "are masked"),
         (np.array([["2020-01-01"] * 2], "datetime64[D]"), ["low"], None, "got datetime64"),

@@ -24,10 +24,10 @@ from urllib.parse import quote
 
 from opforest._utils.chunks import call_together
 from opforest._utils.interrupts import defer_interrupts
+from opforest.learner import schema
 from opforest.learner.commit_counter import CommitCounter, read_count
 from opforest.learner.errors import StoreError, wrap_sqlite_errors
 from opforest.learner.file_lock import FileLock, identity_of
-from opforest.learner import schema
 
 T = TypeVar("T")
 
@@ -172,7 +172,7 @@ class Database:
         If the file is damaged, including the index of keys, the ``StoreError`` that says so takes
         precedence over other errors, which the damage may have caused.
         """
-        # No reference may outlive this call: not in an error that ``call_together`` has stored, whose
+        # No reference may outlive this call: neither in an error stored by ``call_together``, whose
         # frames have cursors that lock the file, nor in a thread that has not begun.
         calls, checker = [call], self._checker
         failed: list[BaseException] = []

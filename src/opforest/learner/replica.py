@@ -12,7 +12,7 @@ from opforest.estimators.semi_supervised import OPFSemiSupervised
 from opforest.forest.explanation import Explanation, explain
 from opforest.forest.updates.exact import WORTH_TRAINING
 from opforest.forest.updates.report import UpdateReport
-from opforest.learner.rows import Rows, rows_of
+from opforest.learner.rows import rows_of
 from opforest.learner.settings import Settings
 from opforest.learner.store import Row, Snapshot
 from opforest.learner.validation import Array, label_array

@@ -107,6 +107,6 @@ def upgrade_tables(database: sqlite3.Connection) -> None:
 
 
 def matches_examples(database: sqlite3.Connection, next: Any, ids: Any) -> bool:
-    """Return whether a snapshot without a checksum contains exactly the examples before ``next``."""
+    """Return whether a snapshot without a checksum has exactly the examples before ``next``."""
     found = database.execute("SELECT id FROM example WHERE id < ? ORDER BY id", (next,)).fetchall()
     return bool(ids == struct.pack(f"<{len(found)}q", *(id for (id,) in found)))

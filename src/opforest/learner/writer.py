@@ -223,7 +223,9 @@ class Writer:
 
     def _fit_preparation(self, settings: Settings, rows: Array, n_new: int) -> Settings:
         prepared = fit_preparation(settings, rows)
-        return dataclasses.replace(settings, prepared=prepared, founded=self._session.next_id + n_new)
+        return dataclasses.replace(
+            settings, prepared=prepared, founded=self._session.next_id + n_new
+        )
 
     def _refit(
         self, settings: Settings, removed: list[Row], ids: Array, rows: Array, y: Array
@@ -235,7 +237,9 @@ class Writer:
         all_y = label_array([row.y for row in rest] + y.tolist(), settings.labels)
         all_rows = np.concatenate([old_rows, rows]) if len(rows) else old_rows
         if not len(all_rows):
-            return ModelReplica(dataclasses.replace(settings, prepared=None, founded=0), session.metric)
+            return ModelReplica(
+                dataclasses.replace(settings, prepared=None, founded=0), session.metric
+            )
         settings = self._fit_preparation(settings, all_rows, len(ids))
         replica = ModelReplica(settings, session.metric)
         X = replica.rows.prepare(all_rows)
