@@ -141,7 +141,7 @@ def test_tables_that_are_not_as_they_were_made_are_noticed(path, old, new):
             Learner(path, read_only=read_only)
 
 
-def test_an_index_that_somebody_added_is_no_damage(path):
+def test_an_added_index_is_not_damage(path):
     edit(path, "CREATE INDEX mine ON example (y)", "ANALYZE")
     with Learner(path) as learner:
         assert len(learner) == 60

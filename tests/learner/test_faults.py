@@ -113,7 +113,7 @@ def test_secure_delete_alone_would_leave_traces(tmp_path, monkeypatch):
         assert not traces(gone)
 
 
-def test_a_kill_between_forgetting_and_wiping_is_made_good(tmp_path, monkeypatch):
+def test_a_kill_between_forgetting_and_wiping_is_repaired(tmp_path, monkeypatch):
     path = tmp_path / "a.db"
     X, y, keys = some(50)
 
@@ -139,7 +139,7 @@ def test_a_kill_between_forgetting_and_wiping_is_made_good(tmp_path, monkeypatch
     learner.close()
 
 
-def test_an_interrupt_between_disk_and_model_is_made_good(tmp_path, monkeypatch):
+def test_an_interrupt_between_disk_and_model_is_repaired(tmp_path, monkeypatch):
     X, y, keys = some(60)
     with Learner(tmp_path / "a.db") as learner:
         learner.learn(X[:50], y[:50], keys[:50])
@@ -220,7 +220,7 @@ def test_readers_in_other_threads_see_whole_models(tmp_path):
         assert learner.audit().ok
 
 
-def test_a_reader_that_holds_on_is_waited_for_and_then_told_of(tmp_path, monkeypatch):
+def test_a_reader_that_keeps_reading_delays_wiping_with_a_warning(tmp_path, monkeypatch):
     """While somebody reads an old state of the file, the log that has it cannot be emptied."""
     monkeypatch.setattr(database_module, "TIMEOUT", 0.05)
     path = tmp_path / "a.db"
@@ -289,7 +289,7 @@ print(json.dumps([known, len(learner), learner.audit().ok, errors[0]]))
         assert learner.audit().ok
 
 
-def test_a_disk_that_is_too_full_to_wipe_says_so_and_wipes_later(tmp_path, monkeypatch):
+def test_a_disk_too_full_to_wipe_is_an_error_and_wiped_later(tmp_path, monkeypatch):
     """What was forgotten is out of the table; the file is rewritten when there is room again."""
     for name in ("SNAPSHOT_EVERY", "SNAPSHOT_AT_END"):  # deleting one would fill the disk before
         monkeypatch.setattr(session_module, name, 10**9)

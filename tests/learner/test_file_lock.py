@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -230,6 +231,21 @@ def test_readers_of_this_process_keep_their_locks_when_its_writer_leaves(path):
     assert not file_lock._parked
 
 
+def test_a_finalizer_does_not_wait_for_its_own_thread(path):
+    """Garbage may be collected, and a store be closed by it, while this thread holds the mutex."""
+    learner = Learner(path)
+
+    def collect():
+        with file_lock._mutex:
+            learner.close()
+
+    thread = threading.Thread(target=collect, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
+    Learner(path).close()
+
+
 def test_all_that_was_locked_is_released(path, tmp_path):
     for _ in range(3):
         with Learner(path), pytest.raises(StoreError):
@@ -239,7 +255,7 @@ def test_all_that_was_locked_is_released(path, tmp_path):
             Learner(path)
         (tmp_path / "b.db").unlink()
         assert not file_lock._descriptors
-        assert not +file_lock._stores
+        assert not file_lock._stores
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")

@@ -38,7 +38,7 @@ def test_there_are_stores_of_both_versions():
     assert len(NAMES) == 5
 
 
-def test_a_store_of_before_goes_on_as_it_did(store):
+def test_an_older_store_continues_identically(store):
     path, golden = store
     with Learner(path, read_only=True) as learner:  # changes nothing
         check(learner, golden, "before")
@@ -57,7 +57,7 @@ def test_a_store_of_before_goes_on_as_it_did(store):
     database.close()
 
 
-def test_a_reader_does_not_mind_that_its_store_becomes_a_newer_one(store):
+def test_a_reader_continues_when_its_store_is_upgraded(store):
     path, golden = store
     with Learner(path, read_only=True) as reader, Learner(path) as writer:
         check(reader, golden, "before")
@@ -83,7 +83,7 @@ def test_ids_of_a_snapshot_without_checksum_are_compared(store):
             learner.session.unsaved = 0
 
 
-def test_an_older_version_is_told_to_leave_a_store_alone(store, monkeypatch):
+def test_an_older_version_refuses_a_newer_store(store, monkeypatch):
     path, _ = store
     Learner(path).close()
     from opforest.learner import schema

@@ -4,12 +4,15 @@ The signal is a real one, sent when a line is about to be executed, so ``defer_i
 tested as well.
 """
 
+import gc
 import os
 import shutil
 import signal
 import sys
 import tempfile
 import threading
+import weakref
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,7 @@ import pytest
 
 import opforest
 from opforest import Learner, Preparation
+from opforest._utils import chunks
 from opforest.learner import file_lock
 from opforest.learner import session as session_module
 
@@ -99,7 +103,7 @@ CHANGES = {
 def look(path):
     """Return the table of a closed store, which another thread opens."""
     assert not file_lock._descriptors
-    assert not +file_lock._stores
+    assert not file_lock._stores
     found = []
 
     def open_store():
@@ -250,6 +254,39 @@ def test_ctrl_c_while_a_store_is_opened(original, folder, how):
             raised += 1
         assert len(look(path)) == n
     assert raised >= 20 // EVERY
+
+
+def test_an_interrupted_opening_leaves_no_garbage(original, monkeypatch):
+    """Otherwise cursors of the interrupted frames keep the file locked until it is collected."""
+    databases = []
+
+    def interrupted(self, *_):
+        databases.append(weakref.ref(self.database))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session_module.Session, "learn_rows", interrupted)
+    gc.disable()
+    try:
+        with suppress(KeyboardInterrupt):
+            Learner(original)
+        assert databases
+        assert databases[0]() is None
+    finally:
+        gc.enable()
+
+
+def test_a_thread_that_has_not_begun_keeps_no_store_open(original, monkeypatch):
+    """An interrupt may come before anything can be closed; then the last reference must go."""
+    waiting = []
+    monkeypatch.setattr(chunks, "start_new_thread", lambda *work: waiting.append(work))
+    gc.disable()
+    try:
+        database = weakref.ref(Learner(original).session.database)
+        assert waiting
+        assert database() is None
+    finally:
+        gc.enable()
+    look(original)
 
 
 def test_ctrl_c_while_a_reader_follows(original, folder):

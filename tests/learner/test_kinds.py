@@ -202,7 +202,7 @@ def test_a_label_comes_later(half_known):
     assert half_known.audit().ok
 
 
-def test_readers_hear_of_labels(half_known):
+def test_readers_see_new_labels(half_known):
     with Learner(half_known.path, read_only=True) as reader:
         assert reader.predict([[1.2]]).tolist() == ["low"]
         half_known.correct("b", "middle")
@@ -469,7 +469,7 @@ def test_forged_rows_are_refused(prepared, x):
         Learner(prepared.path)
 
 
-def test_a_store_of_before_is_a_plain_one(tmp_path):
+def test_an_older_store_is_a_plain_one(tmp_path):
     path = tmp_path / "a.db"
     with Learner(path) as learner:
         learner.learn([[0.0], [3.0]], ["a", "b"])

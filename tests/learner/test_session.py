@@ -103,7 +103,7 @@ def test_a_fork_must_open_the_store_itself(path):
         assert learner.rows()[0] == ["a", "b", "#3"]
 
 
-def test_what_is_not_made_yet_cannot_be_read(tmp_path):
+def test_a_store_that_is_not_made_yet_cannot_be_read(tmp_path):
     path = tmp_path / "new.db"
     path.touch()
     with pytest.raises(StoreError, match="the file is empty"):
@@ -121,7 +121,7 @@ def test_what_is_not_made_yet_cannot_be_read(tmp_path):
         assert len(learner) == 1
 
 
-def test_files_that_are_no_store_are_named(tmp_path):
+def test_files_that_are_not_stores_are_refused(tmp_path):
     (tmp_path / "text.db").write_text("a,b\n" * 1000)
     with pytest.raises(StoreError, match="nor any other SQLite database"):
         Learner(tmp_path / "text.db")
@@ -138,7 +138,7 @@ def test_files_that_are_no_store_are_named(tmp_path):
         Learner(tmp_path / "missing.db", read_only=True)
 
 
-def test_a_pipe_is_no_store(tmp_path):
+def test_a_pipe_is_not_a_store(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(StoreError, match="it is not a file"):
         Learner(tmp_path / "pipe")

@@ -17,6 +17,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import closing, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -171,31 +172,29 @@ class Database:
         If the file is damaged, including the index of keys, the ``StoreError`` that says so takes
         precedence over other errors, which the damage may have caused.
         """
-        failed: list[Exception] = []
+        # No reference may outlive this call: neither in an error stored by ``call_together``, whose
+        # frames have cursors that lock the file, nor in a thread that has not begun.
+        calls, checker = [call], self._checker
+        failed: list[BaseException] = []
 
         def run() -> None:
             try:
-                call()
-            except Exception as error:
+                calls.pop()()
+            except BaseException as error:
                 failed.append(error)
-            except BaseException:  # Ctrl-C need not wait for the other thread
-                if self._checker is not None:
+                if not isinstance(error, Exception) and checker is not None:
                     with suppress(sqlite3.Error):  # it has finished
-                        self._checker.interrupt()
-                raise
+                        checker.interrupt()
 
+<<<<<<< HEAD
         run_parallel(run, self._check_pages)
+=======
+        _, damage = call_together(run, partial(_find_damage, self.path, checker))
+        if damage and (not failed or isinstance(failed[0], Exception)):
+            raise StoreError(damage)
+>>>>>>> learner
         if failed:
-            raise failed.pop()  # no reference cycle may keep the file open
-
-    def _check_pages(self) -> None:
-        if self._checker is None:
-            return
-        with closing(self._checker), wrap_sqlite_errors(self.path):
-            found = self._checker.execute("PRAGMA integrity_check(3)").fetchall()
-        if found != [("ok",)]:
-            lines = "; ".join(str(line) for (line,) in found)
-            raise self.damage(f"restore a copy, or export what can be read ({lines[:300]})")
+            raise failed.pop()
 
     @defer_interrupts
     def close(self) -> None:
@@ -406,3 +405,19 @@ def _is_new(database: sqlite3.Connection) -> bool:
     (application,) = database.execute("PRAGMA application_id").fetchone()
     (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     return bool(application == 0 and tables == 0)
+
+
+def _find_damage(path: str, checker: sqlite3.Connection | None) -> str:
+    """Return the message for a file with damaged pages, or an empty string."""
+    if checker is None:
+        return ""
+    try:
+        with closing(checker), wrap_sqlite_errors(path):
+            found = checker.execute("PRAGMA integrity_check(3)").fetchall()
+    except StoreError as error:
+        return str(error)
+    if found == [("ok",)]:
+        return ""
+    lines = "; ".join(str(line) for (line,) in found)
+    reason = f"restore a copy, or export what can be read ({lines[:300]})"
+    return f"{path}: the file is damaged: {reason}."

@@ -14,7 +14,6 @@ import sqlite3
 import struct
 import sys
 import threading
-from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,8 +29,10 @@ BYTE = 1 << 62
 
 Identity = tuple[int, int]
 
-_mutex = threading.Lock()
-_stores: Counter[Identity] = Counter()  # open in this process, readers included
+# Finalizers of stores run in any thread, at any moment: the mutex is re-entrant, and each change of
+# these tables is a single operation.
+_mutex = threading.RLock()
+_stores: dict[int, Identity] = {}  # open in this process, readers included, by id of the lock
 _descriptors: dict[int, Identity] = {}  # open in this process, for locks
 _parked: set[int] = set()  # open, but no longer holding a lock
 
@@ -65,7 +66,7 @@ class FileLock:
         identity = identity_of(self.file)
         if identity is not None:
             with _mutex:
-                _stores[identity] += 1
+                _stores[id(self)] = identity
             self.identity = identity
 
     def _lock_name(self) -> None:
@@ -83,8 +84,8 @@ class FileLock:
 
     def _busy(self) -> StoreError:
         return StoreError(
-            f"{self.path}: another process is learning into this store, and only one can write at "
-            "a time. Open it with read_only=True to follow, or end the other process."
+            f"{self.path}: another process is learning into this store, and there is only one "
+            "writer at a time. Open it with read_only=True to follow, or end the other process."
         )
 
     def _lock_file(self) -> None:
@@ -123,9 +124,8 @@ class FileLock:
     def release(self) -> None:
         """Let others open the file, once all connections to it are closed."""
         with _mutex:
-            if self.identity is not None:
-                _stores[self.identity] -= 1
-                self.identity = None
+            self.identity = None
+            _stores.pop(id(self), None)
             if self._descriptor is not None:
                 with suppress(OSError):
                     _set_lock(self._descriptor, is_locked=False)
@@ -140,10 +140,11 @@ class FileLock:
 def _close_parked() -> None:
     """Close descriptors of files that no store of this process has open."""
     for descriptor in tuple(_parked):
-        if _stores[_descriptors[descriptor]] <= 0:
-            _parked.discard(descriptor)
-            _stores.pop(_descriptors.pop(descriptor), None)
-            os.close(descriptor)
+        if _descriptors.get(descriptor) not in _stores.values():
+            with suppress(KeyError):  # a finalizer in this thread has closed it
+                _parked.remove(descriptor)
+                del _descriptors[descriptor]
+                os.close(descriptor)
 
 
 def _set_lock(descriptor: int, is_locked: bool) -> None:
@@ -189,7 +190,7 @@ def _mount_of(path: str) -> str | None:
 def _forget_parent() -> None:
     """Close the descriptors of the parent in a forked process; the parent keeps its locks."""
     global _mutex
-    _mutex = threading.Lock()
+    _mutex = threading.RLock()
     for descriptor in _descriptors:
         with suppress(OSError):
             os.close(descriptor)

@@ -121,7 +121,9 @@ class Learner:
             semi_supervised=bool(semi_supervised),
         ).with_preparation(preparation)
         check_new(wanted, own_metric)
-        required = {"score": score, "semi_supervised": semi_supervised}
+        given = {"feature_names": wanted.feature_names, "precision": precision, "score": score,
+                 "semi_supervised": semi_supervised}  # fmt: skip
+        required = [name for name, value in given.items() if value is not None]
         self.path = os.fsdecode(path)
         self.session = Session(self.path, wanted, metric, required, read_only)
         self._writer = Writer(self.session)

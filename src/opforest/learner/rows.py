@@ -48,17 +48,15 @@ class PlainRows:
 
     def unpack(self, content: Sequence[bytes]) -> Array:
         """Return rows of the table; raise a ``ValueError`` if they are damaged."""
+        dtype, width = self._known.dtype, self._known.n_features or 0
         if not content:
-            return np.empty((0, 1), self._known.dtype)
-        if len({*map(len, content)}) > 1:
-            raise ValueError("the file is damaged: examples have different numbers of features")
-        rows = np.frombuffer(b"".join(content), self._known.dtype.newbyteorder("<"))
-        rows = rows.reshape(len(content), -1).astype(self._known.dtype)
+            return np.empty((0, 1), dtype)
+        if {*map(len, content)} != {width * dtype.itemsize}:
+            raise ValueError("the file is damaged: an example has the wrong number of features")
+        rows = np.frombuffer(b"".join(content), dtype.newbyteorder("<")).astype(dtype)
         if not np.isfinite(rows).all():
             raise ValueError("the file is damaged: a feature is not finite")
-        if rows.shape[1] != self._known.n_features:
-            raise ValueError("the file is damaged: an example has the wrong number of features")
-        return rows
+        return rows.reshape(len(content), width)
 
 
 class PreparedRows:

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 from time import perf_counter
@@ -45,16 +45,15 @@ class Session:
     ``is_stale`` is true from just before a change is on disk until the model has it, too. If it is
     true while no thread holds ``lock``, the change was interrupted, and the model is loaded again.
 
-    A new store gets the settings that are ``wanted``; an existing one must have those ``required``.
+    A new store gets the ``wanted`` settings; an existing one must have those that are ``required``.
     """
 
     settings: Settings
 
     def __init__(
-        self, path: str, wanted: Settings, metric: Any, required: dict[str, bool | None],
-        read_only: bool,
-    ) -> None:  # fmt: skip
-        self.path = path
+        self, path: str, wanted: Settings, metric: Any, required: Collection[str], read_only: bool
+    ) -> None:
+        self.path, self.settings = path, wanted
         self.lock = threading.RLock()
         self.is_closed = False
         self.unsaved = 0  #: changes since the last snapshot
@@ -80,7 +79,7 @@ class Session:
         self.database = Database(self.path, read_only)
         self.store = Store(self.database)
 
-    def _agree_on_settings(self, wanted: Settings, required: dict[str, bool | None]) -> None:
+    def _agree_on_settings(self, wanted: Settings, required: Collection[str]) -> None:
         database = self.database
         database.read(lambda _: database.check_entries())
         if database.get("metric") is None and database.next_id() == 1:
@@ -89,18 +88,13 @@ class Session:
                 raise StoreError(f"{self.path}: it is just being made: open it again in a moment.")
             database.upgrade()
             database.write(lambda: wanted.save(database))
-            self.settings = wanted
             return
         self.settings = known = Settings.load(database)
-        for name in ("feature_names", "precision"):
+        for name in required:
             given, found = getattr(wanted, name), getattr(known, name)
-            if given is not None and found is not None and given != found:
-                raise StoreError(f"{self.path}: its {name} are {found}, and not {given}.")
-        for name, value in required.items():
-            if value is not None and bool(value) != getattr(known, name):
+            if found not in (None, given):
                 raise StoreError(
-                    f"{self.path}: it was made with {name}={getattr(known, name)}, which cannot be "
-                    "changed."
+                    f"{self.path}: it was made with {name}={found}, which cannot be changed."
                 )
         fitted = known.prepared if known.preparation == {} else None
         expected = wanted.preparation, wanted.prepared
