@@ -186,13 +186,9 @@ class Database:
                     with suppress(sqlite3.Error):  # it has finished
                         checker.interrupt()
 
-<<<<<<< HEAD
-        run_parallel(run, self._check_pages)
-=======
-        _, damage = call_together(run, partial(_find_damage, self.path, checker))
+        _, damage = run_parallel(run, partial(_find_damage, self.path, checker))
         if damage and (not failed or isinstance(failed[0], Exception)):
             raise StoreError(damage)
->>>>>>> learner
         if failed:
             raise failed.pop()
 
