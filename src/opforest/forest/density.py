@@ -239,7 +239,7 @@ class DensityForest:
     def nearest(self, X: Array, k: int, n_jobs: int | None = None) -> tuple[Array, Array]:
         """Return the k nearest examples to each row of X, and their distances in units."""
         queries = self.metric.query_rows(X, self.points)
-        names, kernel, kdtree = np.arange(len(self)), self.metric.kernel, self._probed.kdtree
+        kernel, kdtree = self.metric.kernel, self._probed.kdtree
         scan = specialize(scan_for_nearest, kernel)
         if self._probed.visited_fraction >= SEARCH_FRACTION:
             kdtree = None
@@ -250,7 +250,7 @@ class DensityForest:
             if kdtree is not None:
                 search_for_queries(part, kdtree, near, distance, kernel)
                 return kdtree.vertex[near].astype(np.int64), distance
-            scan(part, self.rows, self._tiles, names, near, distance, kernel)
+            scan(part, len(self), self.rows, self._tiles, near, distance, kernel)
             return near, distance
 
         jobs = effective_n_jobs(n_jobs)

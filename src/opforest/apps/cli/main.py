@@ -5,7 +5,7 @@ import os
 import sys
 from typing import Any
 
-from opforest.io.panics import hush
+from opforest.io.library_errors import hide_panics
 
 
 def main() -> None:
@@ -14,7 +14,7 @@ def main() -> None:
         app = make_app()
     except ImportError:
         sys.exit("The command line needs typer and rich: pip install 'opforest[cli]'")
-    hush()
+    hide_panics()
     # Names of files may contain bytes that the terminal cannot show.
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
