@@ -55,8 +55,8 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
 
     Notes
     -----
-    With an evaluation set, the forest kept is exactly the one that was judged; LibOPF's
-    ``opfknn_train`` judges another one, in which classes may conquer each other. Without an
+    With an evaluation set, the forest is exactly the one that was evaluated; LibOPF's
+    ``opfknn_train`` evaluates another one, in which classes may conquer each other. Without an
     evaluation set, the forest is grown again on all examples, with the k chosen.
 
     References

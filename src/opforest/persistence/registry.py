@@ -86,13 +86,8 @@ def take_estimator(model: ForestEstimator) -> EstimatorState:
         more: dict[str, Any] = {**entries, **take_names(model), "update_report": None}
         if hasattr(model, "update_report_"):
             more["update_report"] = {**vars(model.update_report_)}
-        return EstimatorState(_whole(model, forest).state(), more, arrays)
-
-
-def _whole(model: ForestEstimator, forest: BaseForest) -> BaseForest:
-    """Return the forest that the others of a model can be made of."""
-    whole: BaseForest = vars(model).get("labeled_forest_", forest)
-    return whole
+        whole: BaseForest = getattr(model, "labeled_forest_", forest)  # the others follow from it
+        return EstimatorState(whole.state(), more, arrays)
 
 
 def make_estimator(
