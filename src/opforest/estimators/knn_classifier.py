@@ -44,14 +44,10 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         The labels.
     codes_ : array of shape (n_samples,)
         The class of each training example, as an index into ``classes_``.
-    k_ : int
-        The number of neighbors that was chosen.
     accuracies_ : array
         The accuracies on the held-out examples for k = 1, 2, and so on.
-    density_, predecessor_ : arrays of shape (n_samples,)
+    k_, density_, predecessor_, n_features_in_
         As for ``OPFClustering``.
-    n_features_in_ : int
-        The number of features seen by ``fit``.
 
     Notes
     -----

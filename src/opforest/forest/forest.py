@@ -121,7 +121,7 @@ class BaseForest(ABC):
     @property
     @read_locked
     def cost(self) -> Array:
-        """The cost of each example, in the metric's own units."""
+        """The largest step on the path from its prototype, in the metric's own units."""
         return freeze(self.to_units(self.storage.costs()))
 
     @property
@@ -341,29 +341,6 @@ class Forest(BaseForest):
     ``copy.deepcopy`` to keep one.
 
     ``Forest.train`` makes a forest of examples, ``Forest.from_state`` of a saved state.
-
-    Parameters
-    ----------
-    storage : ForestStorage
-        The examples, linked by their minimum spanning tree.
-
-    Attributes
-    ----------
-    label : array of shape (n,)
-        The classes.
-    cost : array of shape (n,)
-        The cost of each example, in the metric's own units: the largest step on the path from its
-        prototype.
-    predecessor : array of shape (n,)
-        The index of the example before it on that path; −1 for prototypes.
-    root : array of shape (n,)
-        The index of the prototype at the start of that path.
-    prototypes : array
-        The indices of all prototypes, in ascending order.
-    edges : array of shape (m, 2)
-        The tree: pairs of indices (u, v), u < v, in ascending order.
-    ids : array of shape (n,)
-        The ids of the examples: their numbers in the order they were learned, from 0.
 
     Examples
     --------
