@@ -74,6 +74,9 @@ def build_index(state, tree) -> DynamicKDTree:
     leaf = leaf[np.argsort(begin[leaf])]
     size = tree.nodes["end"][leaf] - begin[leaf]
     place = np.arange(n) + np.repeat(np.arange(len(leaf)) * BUCKET - begin[leaf], size)
+    spare = np.empty((pairs, 2), np.int32)  # a broadcast sum crashes NumPy if memory runs out
+    for side in (0, 1):
+        spare[:, side] = np.arange(side, pairs + side)[::-1]
     index = DynamicKDTree(
         nodes=np.zeros(2 * pairs + 1, node_type(dtype)),
         pieces=np.zeros(2 * pairs + 1, PIECE),
@@ -81,7 +84,7 @@ def build_index(state, tree) -> DynamicKDTree:
         vertex=np.empty((pairs + 1) * BUCKET, np.int32),
         points=np.empty(((pairs + 1) * BUCKET, d), dtype),
         holder=np.zeros(pairs + 1, np.int32),
-        spare=np.arange(pairs, dtype=np.int32)[::-1, None] + np.array([0, 1], np.int32),
+        spare=spare,
         room=np.array([pairs - (len(leaf) - 1), 0, 0, 0]),
     )
     index.box[: len(tree.box)] = tree.box
