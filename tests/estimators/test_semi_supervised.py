@@ -171,7 +171,7 @@ class ChangingModel(RuleBasedStateMachine):
     @rule()
     def compact(self):
         for clf in self.models:
-            clf.seeded_forest().storage.compact()
+            clf.source_forest().storage.compact()
 
     @rule(bad=st.sampled_from(["unknown", "repeated", "none", "few", "other"]))
     def fail(self, bad):
@@ -199,11 +199,11 @@ class ChangingModel(RuleBasedStateMachine):
         queries = np.array([[0, 1, 2], [2, 2, 2], [9, 9, 9]], float)[:, : self.d]
         for clf in self.models:
             clf.forest_.check()
-            clf.seeded_forest().check()
+            clf.source_forest().check()
             assert np.array_equal(clf.forest_.ids, self.ids)
         if len(self.ids) == 0:
             return
-        assert isinstance(self.models[0].seeded_forest().storage.fields.index, DynamicKDTree)
+        assert isinstance(self.models[0].source_forest().storage.fields.index, DynamicKDTree)
         has_labels = any(label is not None for label in self.y)
         fresh = self.make("brute").partial_fit(self.X, self.y, classes=list("abc"))
         for clf in self.models:

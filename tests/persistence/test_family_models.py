@@ -32,7 +32,7 @@ def test_semi_supervised_forests_go_on(tmp_path, metric, seeds):
     for model in (clf, twin):
         free = np.flatnonzero(Y[8:50] == -1)[:3] + 8
         model.partial_fit(X[50:], Y[50:]).label(free, [2, 1, 0]).forget(20)
-    twin.seeded_forest().check()
+    twin.source_forest().check()
     assert_same_model(clf, twin, Q)
 
 

@@ -134,6 +134,10 @@ class ForestEstimator(MetricEstimator):
             learned.pop("feature_names_in_", None)  # the new columns have no names
         self.__dict__ = learned
 
+    def source_forest(self) -> BaseForest:
+        """Return the forest from which the whole model follows."""
+        return self.forest_
+
     def copy_unfitted(self) -> Self:
         """Return a copy that has learned nothing."""
         fresh = type(self)(**self.get_params(deep=False))

@@ -11,11 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 from opforest._utils.progress import begin_phase, print_progress
 from opforest.core.metrics.types import Array
 from opforest.estimators.base import ForestEstimator, explain_memory_errors
-from opforest.estimators.validation import as_one_row, check_ids, encode, warn_about_scales
+from opforest.estimators.validation import (
+    as_one_row,
+    check_ids,
+    encode,
+    scaling_code,
+    warn_about_scales,
+)
 from opforest.forest.explanation import Explanation, explain
 from opforest.forest.forest import Forest
 from opforest.forest.probabilities import CostCalibration
-from opforest.forest.updates import find_update
+from opforest.forest.updates import Update, find_update
 from opforest.forest.updates.report import UpdateReport, no_counts
 
 
@@ -113,6 +119,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     0.96
     """
 
+    _forest_type = Forest
+
     def __init__(
         self,
         metric: str | Callable[..., float] = "euclidean",
@@ -169,13 +177,9 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         """
         if not hasattr(self, "forest_"):
             return self._begin(X, y, classes)
-        update = find_update(self.update)
-        X, y = self.check_batch(X, y)
-        all_classes, label = encode(y, self.classes_, classes)
-        counts = no_counts()
-        forest = update.prepare(self.forest_)
-        if len(all_classes) > len(self.classes_):  # the old forest belongs to the old classes
-            forest = forest.relabel(np.searchsorted(all_classes, self.classes_))
+        update, counts = self._find_update(), no_counts()
+        X, all_classes, label = self._read(X, y, classes)
+        forest = self._rename_classes(self._forest_to_change(update), all_classes)
         steps = update.grow(forest, X, label, counts)
         with print_progress(type(self).__name__, self.verbose):
             begin_phase("learning", len(X))
@@ -208,12 +212,11 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         array([0, 2, 3, 4])
         """
         check_is_fitted(self, "forest_")
-        update = find_update(self.update)
+        update, counts = self._find_update(), no_counts()
         update.require_forgetting()
         self._check_metric()
-        forest = update.prepare(self.forest_)
+        forest = self._forest_to_change(update)
         ids = check_ids(ids, forest)
-        counts = no_counts()
         steps = update.shrink(forest, ids, counts)
         return self._apply(steps, self.classes_, counts, ("forget", "forgotten", len(ids)))
 
@@ -225,11 +228,6 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
             The examples, or their distances to the known examples, in the order of
             ``forest_.ids``, if ``metric="precomputed"``.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The labels.
         """
         X = self._check_queries(X)
         forest, classes = self.fitted_forest()
@@ -237,21 +235,11 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         return labels
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
-        """Return the probability of each class, from its cost and ``exponent_``.
+        """Return the probability of each class, by the formula in the notes of the class.
 
-        The first call after a change finds the calibration, which takes about as long as the
-        probabilities of 1000 examples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
-            As for ``predict``.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            Probabilities; the largest in each row is that of the label ``predict`` returns. The
-            formula is in the notes of the class.
+        The largest in each row is that of the label ``predict`` returns. The first call after a
+        change finds the calibration, which takes about as long as the probabilities of 1000
+        examples.
 
         Examples
         --------
@@ -282,16 +270,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     def class_costs(self, X: npt.ArrayLike) -> Array:
         """Return the cheapest offer of each class.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
-            As for ``predict``.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            The smallest max(cost of t, distance to t) over all training examples t of the class,
-            in the metric's own units; infinity for a class without examples.
+        It is the smallest max(cost of t, distance to t) over all training examples t of the class,
+        in the metric's own units; infinity for a class without examples. X is as for ``predict``.
         """
         X = self._check_queries(X)
         forest, classes = self.fitted_forest()
@@ -300,10 +280,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     def conquerors(self, X: npt.ArrayLike) -> tuple[Array, Array]:
         """Return which training example conquers each example, and at what cost.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
-            As for ``predict``.
+        X is as for ``predict``.
 
         Returns
         -------
@@ -366,23 +343,40 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     def _begin(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> Self:
         """Learn the first examples, and report it as ``partial_fit`` does."""
         trained = self._train(X, y, classes)
-        n = len(trained.forest_)
-        report = UpdateReport(n, trained._count_prototypes(), reconquered=n)
+        forest = trained.source_forest()
+        report = UpdateReport(len(forest), len(forest.prototypes), reconquered=len(forest))
         self.__dict__ = {**trained.__dict__, "_counts": report.as_counts()}
         return self
-
-    def _count_prototypes(self) -> int:
-        return len(self.forest_.prototypes)
 
     def _train(self, X: Any, y: Any, classes: npt.ArrayLike | None = None) -> Self:
         """Return a copy fitted on these examples."""
         fresh = self.copy_unfitted()
-        find_update(self.update)
+        fresh._find_update()
         metric = fresh.resolve_metric()
-        X, y = fresh._check_examples(X, y)
-        all_classes, label = encode(y, y[:0], classes)
-        warn_about_scales(X, metric.name, getattr(fresh, "feature_names_in_", None))
-        with print_progress(type(self).__name__, self.verbose):
-            forest = Forest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
-        fresh.set_forest(forest, all_classes)
+        X, all_classes, label = fresh._read(X, y, classes)
+        names = getattr(fresh, "feature_names_in_", None)
+        warn_about_scales(X, metric.name, names, scaling_code(type(self).__name__))
+        with printing(type(self).__name__, self.verbose):
+            forest = self._forest_type.train(
+                metric.embed(X), label, metric, self.algorithm, self.n_jobs
+            )
+            fresh.set_forest(forest, all_classes)
         return fresh
+
+    def _read(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> tuple[Array, Array, Array]:
+        """Validate and return examples, all classes in order, and labels as indices of them."""
+        is_first = not hasattr(self, "forest_")
+        X, y = self._check_examples(X, y) if is_first else self.check_batch(X, y)
+        return X, *encode(y, y[:0] if is_first else self.classes_, classes)
+
+    def _find_update(self) -> Update:
+        return find_update(self.update)
+
+    def _forest_to_change(self, update: Update) -> Any:
+        return update.prepare(self.forest_)
+
+    def _rename_classes(self, forest: Any, classes: Array) -> Any:
+        """Return the forest with classes renumbered; the old forest belongs to the old ones."""
+        if len(classes) == len(self.classes_):
+            return forest
+        return forest.relabel(np.searchsorted(classes, self.classes_))

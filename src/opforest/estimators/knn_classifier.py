@@ -44,19 +44,15 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         The labels.
     codes_ : array of shape (n_samples,)
         The class of each training example, as an index into ``classes_``.
-    k_ : int
-        The number of neighbors that was chosen.
     accuracies_ : array
         The accuracies on the held-out examples for k = 1, 2, and so on.
-    density_, predecessor_ : arrays of shape (n_samples,)
+    k_, density_, predecessor_, n_features_in_
         As for ``OPFClustering``.
-    n_features_in_ : int
-        The number of features seen by ``fit``.
 
     Notes
     -----
-    With an evaluation set, the forest kept is exactly the one that was judged; LibOPF's
-    ``opfknn_train`` judges another one, in which classes may conquer each other. Without an
+    With an evaluation set, the forest is exactly the one that was evaluated; LibOPF's
+    ``opfknn_train`` evaluates another one, in which classes may conquer each other. Without an
     evaluation set, the forest is grown again on all examples, with the k chosen.
 
     References

@@ -1,7 +1,7 @@
 """Selection of smaller or better training sets with the help of an evaluation set.
 
-Both functions train forests on examples taken from one pool. Examples are measured in the space
-into which the metric embeds them, so nothing is rounded twice.
+Both functions train forests on examples from one pool. Examples are measured in the space into
+which the metric embeds them, so nothing is rounded twice.
 """
 
 from typing import NamedTuple

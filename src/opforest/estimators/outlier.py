@@ -33,12 +33,8 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
     ----------
     offset_ : float
         Examples with a smaller score are outliers.
-    k_ : int
-        The number of neighbors that was chosen.
-    density_ : array of shape (n_samples,)
-        Densities, from 1 to 1000.
-    n_features_in_ : int
-        The number of features seen by ``fit``.
+    k_, density_, n_features_in_
+        As for ``OPFClustering``.
 
     Notes
     -----

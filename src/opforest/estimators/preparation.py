@@ -214,10 +214,10 @@ class Preparation(TransformerMixin, BaseEstimator):
         if self.missing == "median":
             return
         dropped = set(text) if self.encode == "drop" else set()
-        wanting = {called[k]: int(missing.argmax()) for k, column in enumerate(cells)
-                   if k not in dropped and (missing := _is_missing(column)).any()}  # fmt: skip
-        if wanting:
-            raise MissingCellError(", ".join(wanting), min(wanting.values()))
+        first = {called[k]: int(missing.argmax()) for k, column in enumerate(cells)
+                 if k not in dropped and (missing := _is_missing(column)).any()}  # fmt: skip
+        if first:
+            raise MissingCellError(", ".join(first), min(first.values()))
 
     def _check_categories(self, cells: list[Array], called: list[str]) -> None:
         for k, known in self._categories():

@@ -1,28 +1,20 @@
 """Classifier that learns from labeled and unlabeled examples."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from opforest._utils.progress import begin_phase, print_progress
-from opforest.core.label_spread.batch import UNLABELED, spread_labels
+from opforest.core.label_spread.batch import UNLabeled, spread_labels
 from opforest.core.metrics.types import Array
 from opforest.core.tree_costs import as_tree
-from opforest.estimators.base import explain_memory_errors
 from opforest.estimators.classifier import OPFClassifier
-from opforest.estimators.validation import (
-    check_ids,
-    check_labels,
-    encode,
-    scaling_code,
-    warn_about_scales,
-)
+from opforest.estimators.validation import check_ids, check_labels, encode
 from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.seeded import SeededForest
-from opforest.forest.updates import EXACT
+from opforest.forest.updates import EXACT, Update
 from opforest.forest.updates.late_labels import give_labels
 from opforest.forest.updates.report import no_counts
 
@@ -69,6 +61,10 @@ class OPFSemiSupervised(OPFClassifier):
     examples: an unlabeled example takes the label of the seed that it reaches by the path whose
     largest step is the smallest. A new example gets the label of the training example that offers
     it the cheapest path, as with ``OPFClassifier``.
+
+    ``fit`` and ``partial_fit`` take −1, ``None`` or NaN for a missing label. Unlike ``fit``, the
+    first ``partial_fit`` may have no labels at all; the model can predict as soon as one example is
+    labeled.
 
     This works well for connected classes of any shape: moons, rings, spirals. Where classes
     overlap, a single bridge can carry a wrong label through a whole cloud; compare with
@@ -134,6 +130,7 @@ class OPFSemiSupervised(OPFClassifier):
     """
 
     update = "exact"
+    _forest_type = SeededForest
 
     def __init__(
         self,
@@ -156,7 +153,7 @@ class OPFSemiSupervised(OPFClassifier):
         fitted = self.fitted_forest("transduction_")
         with fitted.read():
             forest, classes = fitted
-            if self.seeded_forest().n_seeds:
+            if self.source_forest().n_seeds:
                 labels: Array = classes[forest.label]
                 return labels
             return np.full(len(forest), UNLABELED if classes.dtype.kind in "iuf" else None)
@@ -172,48 +169,12 @@ class OPFSemiSupervised(OPFClassifier):
             Their labels, of any kind that can be sorted; −1, ``None`` or NaN where there is none.
         """
         fresh = self._train(X, y)
-        if fresh.seeded_forest().n_seeds == 0:
+        if fresh.source_forest().n_seeds == 0:
             raise ValueError(
                 "y has no labels: at least one must not be −1, None or NaN. To begin without "
                 "labels, call partial_fit instead, and label later."
             )
         self.__dict__ = fresh.__dict__
-        return self
-
-    @explain_memory_errors
-    def partial_fit(
-        self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
-    ) -> Self:
-        """Learn more examples, with and without labels, like ``OPFClassifier.partial_fit``.
-
-        The first call is a ``fit``, except that all labels may be missing; such a model can predict
-        as soon as one example is labeled.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As for ``OPFClassifier.partial_fit``.
-        y : array-like of shape (n_samples,)
-            Their labels; −1, ``None`` or NaN where there is none.
-        classes : array-like, default=None
-            As for ``OPFClassifier.partial_fit``.
-        """
-        if not hasattr(self, "forest_"):
-            return self._begin(X, y, classes)
-        self._check_seeds()
-        labels, missing = split_labels(y)
-        X, _ = self.check_batch(X, np.zeros(len(missing), np.int64))
-        _check_present(labels)
-        all_classes, label = _encode(labels, missing, self.classes_, classes)
-        counts = no_counts()
-        forest = self._rename_classes(self.seeded_forest(), all_classes)
-        with print_progress(type(self).__name__, self.verbose):
-            begin_phase("learning", len(X))
-            if self.seeds == "labeled":
-                steps = EXACT.grow(forest, X, label, counts)
-                return self._apply(steps, all_classes, counts, ("partial_fit", "learned", len(X)))
-            *_, grown = EXACT.grow(forest.copy(), X, label, counts)
-            self.set_forest(grown, all_classes, counts)
         return self
 
     def label(self, ids: npt.ArrayLike, y: npt.ArrayLike) -> Self:
@@ -234,7 +195,10 @@ class OPFSemiSupervised(OPFClassifier):
         >>> clf.label(1, "c").transduction_
         array(['a', 'c', 'b', 'b'], dtype='<U1')
         """
-        forest = self._forest_to_change()
+        check_is_fitted(self, "forest_")
+        update = self._find_update()
+        self._check_metric()
+        forest = self._forest_to_change(update)
         ordered = check_ids(ids, forest)
         labels, missing = split_labels(np.atleast_1d(np.asarray(y)))
         if missing.any():
@@ -259,32 +223,14 @@ class OPFSemiSupervised(OPFClassifier):
         counts = no_counts()
         new = before == UNLABELED
         if new.any():
-            if self.seeds == "prototypes":
-                forest = forest.copy()
             forest = give_labels(forest, ordered[new], code[new], counts)
         self.set_forest(forest, all_classes, counts)
-        return self
-
-    @explain_memory_errors
-    def forget(self, ids: npt.ArrayLike) -> Self:
-        """Remove examples, like ``OPFClassifier.forget``.
-
-        Without any labeled example, the model cannot predict until it gets a new label.
-        """
-        forest = self._forest_to_change()
-        ids = check_ids(ids, forest)
-        counts = no_counts()
-        if self.seeds == "labeled":
-            steps = EXACT.shrink(forest, ids, counts)
-            return self._apply(steps, self.classes_, counts, ("forget", "forgotten", len(ids)))
-        *_, shrunk = EXACT.shrink(forest.copy(), ids, counts)
-        self.set_forest(shrunk, self.classes_, counts)
         return self
 
     # The whole model is the forest seeded by all labeled examples. If prototypes are the seeds,
     # forest_ is derived from it.
 
-    def seeded_forest(self) -> SeededForest:
+    def source_forest(self) -> SeededForest:
         """Return the forest whose seeds are all labeled examples."""
         forest: SeededForest = vars(self).get("labeled_forest_", vars(self)["forest_"])
         return forest
@@ -300,53 +246,45 @@ class OPFSemiSupervised(OPFClassifier):
         super(OPFSemiSupervised, twin).set_forest(model, classes, counts)
         self.__dict__ = twin.__dict__
 
-    def _count_prototypes(self) -> int:
-        return self.seeded_forest().n_seeds
+    def _apply(
+        self, steps: Iterator[BaseForest], classes: Array, counts: Array, what: tuple[str, str, int]
+    ) -> Self:
+        if self.seeds == "labeled":
+            return super()._apply(steps, classes, counts, what)
+        *_, forest = steps
+        self.set_forest(forest, classes, counts)
+        return self
 
     def _check_queries(self, X: npt.ArrayLike) -> Array:
         X = super()._check_queries(X)
-        seeded = self.seeded_forest()
+        seeded = self.source_forest()
         if seeded.n_seeds == 0 and len(seeded):
             raise ValueError(
                 "no example is labeled, so there is nothing to predict. Call label first."
             )
         return X
 
-    def _check_seeds(self) -> None:
+    def _find_update(self) -> Update:
         if self.seeds not in SEEDS:
             raise ValueError(f"seeds must be one of {list(SEEDS)}, got {self.seeds!r}.")
         is_derived = "labeled_forest_" in vars(self)
         if hasattr(self, "forest_") and is_derived != (self.seeds == "prototypes"):
             raise ValueError("seeds has been changed since the model was fitted. Call fit first.")
+        return EXACT
 
-    def _forest_to_change(self) -> SeededForest:
-        check_is_fitted(self, "forest_")
-        self._check_seeds()
-        self._check_metric()
-        return self.seeded_forest()
+    def _forest_to_change(self, update: Update) -> SeededForest:
+        forest = self.source_forest()
+        return forest if self.seeds == "labeled" else forest.copy()
 
-    def _rename_classes(self, forest: SeededForest, classes: Array) -> SeededForest:
-        """Return the forest with classes renumbered; the old forest is not changed."""
-        if len(classes) == len(self.classes_):
-            return forest
-        return forest.relabel(np.searchsorted(classes, self.classes_))
-
-    def _train(self, X: Any, y: Any, classes: npt.ArrayLike | None = None) -> Self:
-        fresh = self.copy_unfitted()
-        fresh._check_seeds()
-        metric = fresh.resolve_metric()
+    def _read(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> tuple[Array, Array, Array]:
+        is_first = not hasattr(self, "forest_")
+        check = self._check_examples if is_first else self.check_batch
         if y is None:
-            fresh._check_examples(X, y)  # raises scikit-learn's error
+            check(X, y)  # raises scikit-learn's error
         labels, missing = split_labels(y)
-        X, _ = fresh._check_examples(X, np.zeros(len(missing), np.int64))
+        X, _ = check(X, np.zeros(len(missing), np.int64))
         _check_present(labels)
-        all_classes, label = _encode(labels, missing, labels[:0], classes)
-        names = getattr(fresh, "feature_names_in_", None)
-        warn_about_scales(X, metric.name, names, scaling_code("OPFSemiSupervised"))
-        with print_progress(type(self).__name__, self.verbose):
-            forest = SeededForest.train(metric.embed(X), label, metric, self.algorithm, self.n_jobs)
-            fresh.set_forest(forest, all_classes)
-        return fresh
+        return X, *_encode(labels, missing, labels[:0] if is_first else self.classes_, classes)
 
 
 def _check_present(labels: Array) -> None:

@@ -16,17 +16,6 @@ class ApproximateForest(BaseForest):
 
     Parents are predecessors. There are no edges between trees: a prototype remembers its pair,
     the other end of the shortest cut edge when it became a prototype.
-
-    Parameters
-    ----------
-    storage : ForestStorage
-        The examples, linked by their predecessors.
-    prototype_trees : PrototypeTrees
-        The root of each example, and the pair of each prototype.
-    grown_by : str
-        The name of the update.
-    calibration : CostCalibration, default=None
-        The calibration, if it is known.
     """
 
     def __init__(

@@ -95,19 +95,16 @@ def compute_densities(graph: NeighborGraph, k: int) -> DensityForestState:
 
 def grow(graph: NeighborGraph, k: int, label: Array | None = None) -> DensityForestState:
     """Return the forest for k neighbors; a tree has examples of one label only."""
-    return _grow(graph, k, label)[0]
+    return _grow(graph, k, np.zeros(graph.n, np.int64) if label is None else label)[0]
 
 
-def _grow(
-    graph: NeighborGraph, k: int, label: Array | None = None
-) -> tuple[DensityForestState, Array]:
+def _grow(graph: NeighborGraph, k: int, label: Array) -> tuple[DensityForestState, Array]:
     """Return the forest, and the examples that are as dense as others."""
     state = compute_densities(graph, k)
     density = state.hills.density
     state.hills.value[:] = density - 1
     order, tied = _rank_by_level(density)
-    label = np.zeros(graph.n, np.int64) if label is None else label
-    conquer_by_density(graph.near, k, density, tied, label, (order, order), state.hills)
+    conquer_hills(graph.near, k, density, tied, label, (order, order), state.hills)
     return state, tied
 
 
@@ -171,11 +168,12 @@ def _compute_cuts(graph: NeighborGraph, ks: Array, jobs: int) -> Iterator[tuple[
     with np.errstate(divide="ignore"):
         weight = np.where(graph.distance > 0, 1 / graph.distance, 0.0)
     arcs = graph.near, np.ascontiguousarray(graph.near.T), weight
+    label = np.zeros(graph.n, np.int64)
 
     def compute(part: Array) -> tuple[float, int]:
         k = int(part[0])
-        state, tied = _grow(graph, k)
-        cut, clusters = find_cut(arcs, k, state.hills.density, tied, state.hills.root)
+        (_, hills, _), tied = _grow(graph, k, label)
+        cut, clusters = find_cut(arcs, k, hills.density, tied, hills.root)
         return cut, clusters
 
     size = jobs
@@ -186,25 +184,11 @@ def _compute_cuts(graph: NeighborGraph, ks: Array, jobs: int) -> Iterator[tuple[
 
 @dataclass(frozen=True, eq=False)
 class DensityForest:
-    """A forest of densities that classifies new examples.
-
-    Attributes
-    ----------
-    metric : Metric
-        The metric.
-    rows : array
-        The examples as ``metric.training_rows`` returned them.
-    vectors : array or None
-        The points, if the rows are a table of distances between them.
-    algorithm : str
-        How to search.
-    state : DensityForestState
-        The forest.
-    """
+    """A forest of densities that classifies new examples."""
 
     metric: Metric
-    rows: Array
-    vectors: Array | None
+    rows: Array  #: as ``metric.training_rows`` returned them
+    vectors: Array | None  #: the points, if the rows are a table of distances between them
     algorithm: str
     state: DensityForestState
 

@@ -35,8 +35,7 @@ class Step:
     Attributes
     ----------
     id : int or None
-        The id of the training example, which is what ``forget`` takes; ``None`` for the explained
-        example itself.
+        The id of the training example; ``None`` for the explained example itself.
     label : object
         Its class; for the explained example the predicted one.
     distance : float
@@ -75,8 +74,7 @@ class Step:
 class Explanation:
     """The path prototype → … → conqueror → x.
 
-    Training examples are named by their ids, which are what ``forget`` takes. An id counts the
-    examples in the order they were learned, from 0; it never changes, and is never used again.
+    Training examples are named by their ids, as in ``OPFClassifier.forget``.
 
     Attributes
     ----------

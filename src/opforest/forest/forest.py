@@ -114,10 +114,14 @@ class BaseForest(ABC):
         """The class of each example, as an integer from 0."""
         return freeze(self.storage.field("label").astype(np.int64))
 
+    def given_labels(self) -> Array:
+        """Return the label given to each example; −1 if it was given none."""
+        return self.label
+
     @property
     @read_locked
     def cost(self) -> Array:
-        """The cost of each example, in the metric's own units."""
+        """The largest step on the path from its prototype, in the metric's own units."""
         return freeze(self.to_units(self.storage.costs()))
 
     @property
@@ -158,17 +162,9 @@ class BaseForest(ABC):
 
     @read_locked
     def index_of(self, ids: npt.ArrayLike) -> Array:
-        """Return where examples are in the arrays of this forest, given their ids.
+        """Return where known examples are in the arrays of this forest, given their ids.
 
-        Parameters
-        ----------
-        ids : int or array-like of int
-            Ids of known examples, in any order.
-
-        Returns
-        -------
-        int or array of int
-            Their indices: ``forest.ids[forest.index_of(ids)]`` equals ``ids``.
+        For an id or an array of ids, ``forest.ids[forest.index_of(ids)]`` equals ``ids``.
         """
         wanted = np.asarray(ids)
         if wanted.dtype.kind not in "iu" and wanted.size:
@@ -216,8 +212,8 @@ class BaseForest(ABC):
         """Return each class's cheapest offer to each row of ``X``, and the class that wins it.
 
         Offers are in the metric's own units; a class without examples offers infinity. Some metrics
-        are infinite for known examples, too, so a third array tells, by row and class, whether
-        there was an offer at all.
+        are infinite for known examples, too, so a third array is true, by row and class, where
+        there was an offer.
         """
         queries, storage = self.queries, self.storage
         winner, offer = queries.find_by_class(queries.prepare(X), n_classes, n_jobs)
@@ -346,29 +342,6 @@ class Forest(BaseForest):
 
     ``Forest.train`` makes a forest of examples, ``Forest.from_state`` of a saved state.
 
-    Parameters
-    ----------
-    storage : ForestStorage
-        The examples, linked by their minimum spanning tree.
-
-    Attributes
-    ----------
-    label : array of shape (n,)
-        The classes.
-    cost : array of shape (n,)
-        The cost of each example, in the metric's own units: the largest step on the path from its
-        prototype.
-    predecessor : array of shape (n,)
-        The index of the example before it on that path; −1 for prototypes.
-    root : array of shape (n,)
-        The index of the prototype at the start of that path.
-    prototypes : array
-        The indices of all prototypes, in ascending order.
-    edges : array of shape (m, 2)
-        The tree: pairs of indices (u, v), u < v, in ascending order.
-    ids : array of shape (n,)
-        The ids of the examples: their numbers in the order they were learned, from 0.
-
     Examples
     --------
     >>> from opforest import OPFClassifier
@@ -401,20 +374,9 @@ class Forest(BaseForest):
     ) -> Self:
         """Learn the forest of examples.
 
-        Parameters
-        ----------
-        points : array of shape (n, d)
-            The examples as ``metric.embed`` returned them; kept, not copied.
-        label : array of shape (n,)
-            Their classes, as integers from 0.
-        metric : Metric
-            The metric.
-        algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-            How to search; the forest is the same.
-        n_jobs : int, default=None
-            The number of threads for training, except by Prim's algorithm.
-        tree : Tree, default=None
-            Their minimum spanning tree in reduced units, rooted at 0, if it is already known.
+        Points are as ``metric.embed`` returned them, and are kept, not copied; labels are integers
+        from 0. ``tree`` is their minimum spanning tree in reduced units, rooted at 0, if it is
+        already known.
         """
         rows = metric.training_rows(points)
         vectors = None if rows is points else points  # beside the table measured from them

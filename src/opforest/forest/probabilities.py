@@ -17,11 +17,11 @@ from opforest.core.conquest.scan import rank
 from opforest.core.jit import specialize
 from opforest.core.kdtree.dynamic import DynamicKDTree
 from opforest.core.metrics.types import Array
-from opforest.core.probability.leave_label_out import find_offers_of_other_trees, relabel_seeds
-from opforest.core.probability.leave_one_out import find_nearest_offers, offer_to_each_other
-from opforest.core.probability.softmin import find_exponent, log_softmin, softmin
-from opforest.core.records import DELETED, copy_array
-from opforest.core.select.search import KDTreeSearch, Searcher, find_in_parts, search_ranking
+from opforest.core.probability.leave_label_out import free_seeds, offer_of_other_trees
+from opforest.core.probability.leave_one_out import offer_of_nearest, offer_to_each_other
+from opforest.core.probability.softmin import find_exponent, log_share_costs, share_costs
+from opforest.core.records import DELETED, ForestArrays, copied
+from opforest.core.select.search import Searcher, TreeSearch, find_in_parts, search_ranking
 from opforest.forest.queries import FEW_CLASSES, ForestQueries
 from opforest.forest.storage import ForestStorage
 
@@ -190,45 +190,35 @@ def _offers_by_class(
 
 def _offers_to_prototypes(queries: ForestQueries, vertex: Array, n_jobs: int | None) -> Array:
     """Return the offers of other examples of their classes to prototypes, or infinity."""
-    storage = queries.storage
-    offer = np.full(len(vertex), np.inf, storage.arrays.rows.dtype)
+    storage, arrays = queries.storage, queries.storage.arrays
+    offer = np.full(len(vertex), np.inf, arrays.rows.dtype)
     if storage.fields.has_spanning_tree:
-        find_nearest_offers(storage.arrays.vertices, vertex, offer)
+        offer_of_nearest(arrays.vertices, vertex, offer)
     unknown = np.flatnonzero(np.isinf(offer))
-    label = storage.labels_of(vertex)
-    search = _SearchWithout(storage, vertex[unknown])
-    for code in np.unique(label[unknown]).tolist():
-        some = unknown[label[unknown] == code]
-        offer[some] = search.offers(code, vertex[some], n_jobs)
+    label = storage.labels_of(vertex[unknown])
+    if len(unknown):  # a label that no search looks for hides them
+        arrays = arrays._replace(vertices=copied(arrays.vertices))
+        arrays.vertices["label"][vertex[unknown]] = DELETED
+    for code in np.unique(label).tolist():
+        some = unknown[label == code]
+        offer[some] = _offers_of_class(storage, arrays, code, vertex[some], n_jobs)
     return offer
 
 
-class _SearchWithout:
-    """Searches a class as if some vertices were not there."""
-
-    def __init__(self, storage: ForestStorage, left_out: Array) -> None:
-        self.storage = storage
-        self.arrays = storage.arrays
-        if len(left_out):  # a label that no search looks for hides them
-            self.arrays = self.arrays._replace(vertices=copy_array(self.arrays.vertices))
-            self.arrays.vertices["label"][left_out] = DELETED
-
-    def offers(self, code: int, vertex: Array, n_jobs: int | None) -> Array:
-        """Return the offers of a class to prototypes of it, all of which have been left out."""
-        rows, kernel = self.arrays.rows, self.storage.metric.kernel
-        offer = np.full(len(vertex), np.inf, rows.dtype)
-        searcher = self._searcher(code, len(vertex))
-        if searcher is not None:
-            _, offer = find_in_parts(searcher, rows[vertex], effective_n_jobs(n_jobs))
-        specialize(offer_to_each_other, kernel)(vertex, rows, offer, kernel)
-        return offer
-
-    def _searcher(self, code: int, n_queries: int) -> Searcher | None:
-        arrays, metric, index = self.arrays, self.storage.metric, self.storage.fields.index
-        others = np.flatnonzero(arrays.vertices["label"][: self.storage.end] == code)
-        if len(others) == 0:
-            return None
-        if isinstance(index, DynamicKDTree):
-            return KDTreeSearch(arrays, metric, index, code)
-        ranking = rank(arrays.rows, others, arrays.cost, metric.kernel)
-        return search_ranking(n_queries, arrays, ranking, metric)
+def _offers_of_class(
+    storage: ForestStorage, arrays: ForestArrays, code: int, vertex: Array, n_jobs: int | None
+) -> Array:
+    """Return the offers of a class to prototypes of it, which are hidden in the arrays."""
+    metric, rows = storage.metric, arrays.rows
+    offer = np.full(len(vertex), np.inf, rows.dtype)
+    others = np.flatnonzero(arrays.vertices["label"][: storage.end] == code)
+    if len(others):
+        searcher: Searcher
+        if isinstance(storage.fields.index, DynamicKDTree):
+            searcher = TreeSearch(arrays, storage.fields.index, metric, code)
+        else:
+            ranking = rank(rows, others, arrays.cost, metric.kernel)
+            searcher = search_ranking(len(vertex), arrays, ranking, metric)
+        _, offer = find_in_parts(searcher, rows[vertex], effective_n_jobs(n_jobs))
+    specialize(offer_to_each_other, metric.kernel)(vertex, rows, offer, metric.kernel)
+    return offer

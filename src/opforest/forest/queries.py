@@ -50,11 +50,6 @@ class ForestQueries:
     """Searches for the examples that conquer queries.
 
     Callers hold a read lock of the storage, or are the only thread that changes it.
-
-    Parameters
-    ----------
-    storage : ForestStorage
-        The examples.
     """
 
     def __init__(self, storage: ForestStorage) -> None:

@@ -16,14 +16,8 @@ import numpy as np
 from opforest._utils.rwlock import ReadWriteLock
 from opforest.core.dynamic.bottleneck_bound import Bound, make_bound
 from opforest.core.jit import specialize
-from opforest.core.kdtree.dynamic import (
-    DynamicKDTree,
-    build_index,
-    enlarge_index,
-    is_full,
-    resize_index_features,
-)
-from opforest.core.kdtree.dynamic_updates import update_node_bounds
+from opforest.core.kdtree.dynamic import DynamicKDTree, build_index, is_full, with_room, with_width
+from opforest.core.kdtree.dynamic_updates import note_bound
 from opforest.core.kdtree.static import StaticKDTree, build_kdtree
 from opforest.core.metrics.distances import TILE, fill_tiles, find_undefined
 from opforest.core.metrics.metric import Metric, name_pair
@@ -71,19 +65,7 @@ def read_locked(method: Method) -> Method:
 
 
 class ForestStorage:
-    """The examples of a forest, with room to grow.
-
-    Parameters
-    ----------
-    metric : Metric
-        The metric.
-    algorithm : {"auto", "kd_tree", "brute"}
-        How to search.
-    n_jobs : int or None
-        The number of threads for training.
-    fields : StorageFields
-        Everything that changes.
-    """
+    """The examples of a forest, with room to grow."""
 
     def __init__(
         self, metric: Metric, algorithm: str, n_jobs: int | None, fields: StorageFields
@@ -91,7 +73,7 @@ class ForestStorage:
         self.metric = metric
         self.algorithm = algorithm
         self.n_jobs = n_jobs
-        self.fields = fields
+        self.fields = fields  # everything that changes
         self.lock = ReadWriteLock()
 
     @classmethod

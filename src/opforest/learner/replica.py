@@ -165,10 +165,8 @@ class ModelReplica:
             raise ValueError("the snapshot has other examples")
         forest.renumber(snapshot.next, ids)  # version 0.2 did not save them in the model
         self.model = model
-        names = [*model.classes_.tolist(), None]  # the code −1 means no label
-        code = (
-            model.seeded_forest().given_labels() if self.settings.semi_supervised else forest.label
-        )
+        names = [*model.classes_.tolist(), None]  # the label −1 is none
+        code = forest.label if self._is_supervised else model.source_forest().given_labels()
         times = np.bincount(code % len(names), minlength=len(names)).tolist()
         self.counts = +Counter(dict(zip(names, times, strict=True)))
 
@@ -217,7 +215,7 @@ def differences(one: OPFClassifier, other: OPFClassifier) -> list[str]:
         if mine.dtype != theirs.dtype or not np.array_equal(mine, theirs):
             found.append(name)
     if isinstance(one, OPFSemiSupervised) and not np.array_equal(
-        one.seeded_forest().given_labels(), other.seeded_forest().given_labels()
+        one.source_forest().given_labels(), other.source_forest().given_labels()
     ):
         found.append("given labels")
     return found
