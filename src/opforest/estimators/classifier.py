@@ -356,7 +356,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         X, all_classes, label = fresh._read(X, y, classes)
         names = getattr(fresh, "feature_names_in_", None)
         warn_about_scales(X, metric.name, names, scaling_code(type(self).__name__))
-        with printing(type(self).__name__, self.verbose):
+        with print_progress(type(self).__name__, self.verbose):
             forest = self._forest_type.train(
                 metric.embed(X), label, metric, self.algorithm, self.n_jobs
             )

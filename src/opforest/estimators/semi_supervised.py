@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from opforest.core.label_spread.batch import UNLabeled, spread_labels
+from opforest.core.label_spread.batch import UNLABELED, spread_labels
 from opforest.core.metrics.types import Array
 from opforest.core.tree_costs import as_tree
 from opforest.estimators.classifier import OPFClassifier

@@ -104,7 +104,7 @@ def _grow(graph: NeighborGraph, k: int, label: Array) -> tuple[DensityForestStat
     density = state.hills.density
     state.hills.value[:] = density - 1
     order, tied = _rank_by_level(density)
-    conquer_hills(graph.near, k, density, tied, label, (order, order), state.hills)
+    conquer_by_density(graph.near, k, density, tied, label, (order, order), state.hills)
     return state, tied
 
 

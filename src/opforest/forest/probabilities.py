@@ -17,11 +17,11 @@ from opforest.core.conquest.scan import rank
 from opforest.core.jit import specialize
 from opforest.core.kdtree.dynamic import DynamicKDTree
 from opforest.core.metrics.types import Array
-from opforest.core.probability.leave_label_out import free_seeds, offer_of_other_trees
-from opforest.core.probability.leave_one_out import offer_of_nearest, offer_to_each_other
-from opforest.core.probability.softmin import find_exponent, log_share_costs, share_costs
-from opforest.core.records import DELETED, ForestArrays, copied
-from opforest.core.select.search import Searcher, TreeSearch, find_in_parts, search_ranking
+from opforest.core.probability.leave_label_out import find_offers_of_other_trees, relabel_seeds
+from opforest.core.probability.leave_one_out import find_nearest_offers, offer_to_each_other
+from opforest.core.probability.softmin import find_exponent, log_softmin, softmin
+from opforest.core.records import DELETED, ForestArrays, copy_array
+from opforest.core.select.search import KDTreeSearch, Searcher, find_in_parts, search_ranking
 from opforest.forest.queries import FEW_CLASSES, ForestQueries
 from opforest.forest.storage import ForestStorage
 
@@ -193,11 +193,11 @@ def _offers_to_prototypes(queries: ForestQueries, vertex: Array, n_jobs: int | N
     storage, arrays = queries.storage, queries.storage.arrays
     offer = np.full(len(vertex), np.inf, arrays.rows.dtype)
     if storage.fields.has_spanning_tree:
-        offer_of_nearest(arrays.vertices, vertex, offer)
+        find_nearest_offers(arrays.vertices, vertex, offer)
     unknown = np.flatnonzero(np.isinf(offer))
     label = storage.labels_of(vertex[unknown])
     if len(unknown):  # a label that no search looks for hides them
-        arrays = arrays._replace(vertices=copied(arrays.vertices))
+        arrays = arrays._replace(vertices=copy_array(arrays.vertices))
         arrays.vertices["label"][vertex[unknown]] = DELETED
     for code in np.unique(label).tolist():
         some = unknown[label == code]
@@ -215,7 +215,7 @@ def _offers_of_class(
     if len(others):
         searcher: Searcher
         if isinstance(storage.fields.index, DynamicKDTree):
-            searcher = TreeSearch(arrays, storage.fields.index, metric, code)
+            searcher = KDTreeSearch(arrays, storage.fields.index, metric, code)
         else:
             ranking = rank(rows, others, arrays.cost, metric.kernel)
             searcher = search_ranking(len(vertex), arrays, ranking, metric)

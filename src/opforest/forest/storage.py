@@ -16,8 +16,14 @@ import numpy as np
 from opforest._utils.rwlock import ReadWriteLock
 from opforest.core.dynamic.bottleneck_bound import Bound, make_bound
 from opforest.core.jit import specialize
-from opforest.core.kdtree.dynamic import DynamicKDTree, build_index, is_full, with_room, with_width
-from opforest.core.kdtree.dynamic_updates import note_bound
+from opforest.core.kdtree.dynamic import (
+    DynamicKDTree,
+    build_index,
+    enlarge_index,
+    is_full,
+    resize_index_features,
+)
+from opforest.core.kdtree.dynamic_updates import update_node_bounds
 from opforest.core.kdtree.static import StaticKDTree, build_kdtree
 from opforest.core.metrics.distances import TILE, fill_tiles, find_undefined
 from opforest.core.metrics.metric import Metric, name_pair

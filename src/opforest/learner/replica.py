@@ -165,8 +165,10 @@ class ModelReplica:
             raise ValueError("the snapshot has other examples")
         forest.renumber(snapshot.next, ids)  # version 0.2 did not save them in the model
         self.model = model
-        names = [*model.classes_.tolist(), None]  # the label −1 is none
-        code = forest.label if self._is_supervised else model.source_forest().given_labels()
+        names = [*model.classes_.tolist(), None]  # the code −1 means no label
+        code = (
+            model.source_forest().given_labels() if self.settings.semi_supervised else forest.label
+        )
         times = np.bincount(code % len(names), minlength=len(names)).tolist()
         self.counts = +Counter(dict(zip(names, times, strict=True)))
 

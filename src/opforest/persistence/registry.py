@@ -47,19 +47,17 @@ def _dump_estimator(model: ForestEstimator) -> EstimatorState:
     learned = model.fitted_forest()
     with learned.read():
         forest, classes = learned
-        entries, arrays = take_classes(classes)
-        more: dict[str, Any] = {**entries, **take_names(model), "update_report": None}
-        if hasattr(model, "update_report_"):
-            more["update_report"] = {**vars(model.update_report_)}
-        whole: BaseForest = getattr(model, "labeled_forest_", forest)  # the others follow from it
-        return EstimatorState(whole.state(), more, arrays)
+        state = header.dump_classes(classes)
+        report = vars(model.update_report_) if hasattr(model, "update_report_") else None
+        # The other forests of a model can be made from that of the labeled examples.
+        whole: BaseForest = vars(model).get("labeled_forest_", forest)
+        own = dump_forest(model, whole.state())
+        entries = {**own.entries, **state.entries, **header.dump_feature_names(model)}
+        return EstimatorState({**entries, "update_report": report}, state.arrays | own.arrays)
 
 
-def make_estimator(
-    model: ForestEstimator, header: Reader, arrays: dict[str, Array], read_forest: ReadForest
-) -> None:
-    """Make an estimator one that has learned what a file says."""
-    classes = read_classes(header, arrays)
+def _restore_estimator(model: ForestEstimator, file: Reader) -> None:
+    classes = file.classes()
     require(len(classes) or hasattr(model, "seeds"), "it has no labels.")
     metric = resolve_silently(model.metric, model.metric_params)
     check_algorithm(model.algorithm, metric)

@@ -70,20 +70,20 @@ def build_index(arrays, kdtree) -> DynamicKDTree:
     pairs = n // (LEAF // 2) + 16  # leaves are at least half full; and room to grow
     leaf = np.flatnonzero(kdtree.nodes["child"] < 0)
     leaf = leaf[np.argsort(begin[leaf])]
-    size = tree.nodes["end"][leaf] - begin[leaf]
-    place = np.arange(n) + np.repeat(np.arange(len(leaf)) * BUCKET - begin[leaf], size)
-    spare = np.empty((pairs, 2), np.int32)  # a broadcast sum crashes NumPy if memory runs out
+    size = kdtree.nodes["end"][leaf] - begin[leaf]
+    slot = np.arange(n) + np.repeat(np.arange(len(leaf)) * BUCKET - begin[leaf], size)
+    free_list = np.empty((pairs, 2), np.int32)  # a broadcast sum crashes NumPy without memory
     for side in (0, 1):
-        spare[:, side] = np.arange(side, pairs + side)[::-1]
+        free_list[:, side] = np.arange(side, pairs + side)[::-1]
     index = DynamicKDTree(
         nodes=np.zeros(2 * pairs + 1, node_type(dtype)),
         components=np.zeros(2 * pairs + 1, COMPONENT),
         box=np.empty((2 * pairs + 1, 2, d), dtype),
         vertex=np.empty((pairs + 1) * BUCKET, np.int32),
         points=np.empty(((pairs + 1) * BUCKET, d), dtype),
-        holder=np.zeros(pairs + 1, np.int32),
-        spare=spare,
-        room=np.array([pairs - (len(leaf) - 1), 0, 0, 0]),
+        leaf_of_bucket=np.zeros(pairs + 1, np.int32),
+        free_list=free_list,
+        status=np.array([(pairs - (len(leaf) - 1), 0, 0, 0)], INDEX_STATUS),
     )
     index.box[: len(kdtree.box)] = kdtree.box
     index.vertex[slot] = kdtree.vertex
