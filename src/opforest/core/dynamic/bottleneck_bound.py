@@ -29,7 +29,7 @@ import numpy as np
 
 from opforest.core.disjoint_set import find_group
 from opforest.core.jit import helper
-from opforest.core.tree_costs import as_tree, conquer, trace_paths
+from opforest.core.tree_costs import as_tree, conquer
 
 #: The largest number of landmarks, and the smallest number of vertices for each of them.
 LANDMARKS, VERTICES_PER_LANDMARK = 256, 8
@@ -52,7 +52,7 @@ def make_bound(parent, weight) -> Bound:
     seeds[chosen] = True
     tree = as_tree(parent, weight)
     conquest = conquer(tree, seeds)
-    _, root = trace_paths(tree, seeds, conquest)
+    root = _find_conquerors(tree, seeds, conquest)
     # The edges between vertices of different landmarks. Parents come first, so each edge leads from
     # a known landmark to a new one. Landmarks are numbered in this order.
     child = tree.order[1:]
@@ -66,6 +66,25 @@ def make_bound(parent, weight) -> Bound:
         np.maximum(table[old, :new], edge, out=table[new, :new])
         table[:new, new] = table[new, :new]
     return Bound(number[root], height, table)
+
+
+def _find_conquerors(tree, seeds, conquest):
+    """Return a seed that conquers each vertex: always one that conquers a neighbor, too.
+
+    ``trace_paths`` would do, but would have to be compiled for the first update.
+    """
+    v = tree.order[1:]
+    u, weight = tree.parent[v], tree.weight[v]
+    above = np.arange(len(seeds))
+    for a, b in ((v, u), (u, v)):
+        rises = weight > conquest.cost[a]
+        steps = np.where(rises, 0, conquest.level[a] + 1)
+        is_by = np.where(rises, weight, conquest.cost[a]) == conquest.cost[b]
+        is_by &= (steps == conquest.level[b]) & ~seeds[b]
+        above[b[is_by]] = a[is_by]
+    while not np.array_equal(higher := above[above], above):
+        above = higher
+    return above
 
 
 def find_bound_error(bound, parent, weight) -> str:
