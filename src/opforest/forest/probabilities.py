@@ -215,7 +215,7 @@ def _offers_of_class(
     if len(others):
         searcher: Searcher
         if isinstance(storage.fields.index, DynamicKDTree):
-            searcher = KDTreeSearch(arrays, storage.fields.index, metric, code)
+            searcher = KDTreeSearch(arrays, metric, storage.fields.index, code)
         else:
             ranking = rank(rows, others, arrays.cost, metric.kernel)
             searcher = search_ranking(len(vertex), arrays, ranking, metric)
