@@ -14,7 +14,7 @@ from opforest.forest.density import MERGE_BY, DensityForest, choose_k, grow, gro
 
 
 class OPFClustering(ClusterMixin, DensityEstimator):
-    """Clustering by an optimum-path forest: clusters are the hills of a density.
+    """Clustering by an optimum-path forest: clusters are the peaks of a density.
 
     The density of an example follows from the distances to its k nearest neighbors. The top of
     each hill conquers its slopes along arcs to nearest neighbors; the examples that one top
@@ -29,7 +29,7 @@ class OPFClustering(ClusterMixin, DensityEstimator):
     k_min : int, default=1
         The smallest number of neighbors to try.
     merge_by : {None, "height", "area", "volume"}, default=None
-        Which hills are too small to be clusters: those whose height is below ``threshold`` of the
+        Which peaks are too small to be clusters: those whose height is below ``threshold`` of the
         largest density; those with fewer examples than ``threshold`` of all; or those whose volume
         is below ``threshold`` of the mean density.
     threshold : float, default=0
@@ -149,7 +149,7 @@ class OPFClustering(ClusterMixin, DensityEstimator):
 
     def set_forest(self, forest: DensityForest, cuts: Array) -> None:
         """Replace the forest and the cuts of all k tried, by one assignment."""
-        roots, labels = np.unique(forest.state.hills.root, return_inverse=True)
+        roots, labels = np.unique(forest.state.arrays.root, return_inverse=True)
         learned = {
             "density_forest_": forest,
             "normalized_cuts_": cuts,

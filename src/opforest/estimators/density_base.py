@@ -45,7 +45,7 @@ class DensityEstimator(MetricEstimator):
     @property
     def density_(self) -> Array:
         """The density of each example, from 1 to 1000."""
-        return _view(self._state().hills.density)
+        return _view(self._state().arrays.density)
 
     @property
     def k_(self) -> int:
@@ -55,7 +55,7 @@ class DensityEstimator(MetricEstimator):
     @property
     def predecessor_(self) -> Array:
         """The example before each one on its path, as a row of X; −1 for roots."""
-        return _view(self._state().hills.predecessor)
+        return _view(self._state().arrays.predecessor)
 
     def _state(self) -> DensityForestState:
         if "density_forest_" not in vars(self):

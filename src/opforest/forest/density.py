@@ -40,7 +40,7 @@ class DensityForestState(NamedTuple):
     """A forest of densities, and the scale of its densities."""
 
     k: int
-    hills: DensityArrays
+    arrays: DensityArrays
     scale: Array  #: the unit of distances, the smallest and the largest sum
 
 
@@ -86,11 +86,11 @@ class NeighborGraph(NamedTuple):
 def compute_densities(graph: NeighborGraph, k: int) -> DensityForestState:
     """Return the densities for k neighbors, each example being a tree of its own."""
     n = graph.n
-    hills = DensityArrays(np.full(n, MAX_DENSITY), np.zeros(n), np.arange(n), np.full(n, -1))
+    arrays = DensityArrays(np.full(n, MAX_DENSITY), np.zeros(n), np.arange(n), np.full(n, -1))
     scale = np.zeros(3)
     if k:
-        find_densities(graph.distance, k, hills.density, scale)
-    return DensityForestState(k, hills, scale)
+        find_densities(graph.distance, k, arrays.density, scale)
+    return DensityForestState(k, arrays, scale)
 
 
 def grow(graph: NeighborGraph, k: int, label: Array | None = None) -> DensityForestState:
@@ -101,10 +101,10 @@ def grow(graph: NeighborGraph, k: int, label: Array | None = None) -> DensityFor
 def _grow(graph: NeighborGraph, k: int, label: Array) -> tuple[DensityForestState, Array]:
     """Return the forest, and the examples that are as dense as others."""
     state = compute_densities(graph, k)
-    density = state.hills.density
-    state.hills.value[:] = density - 1
+    density = state.arrays.density
+    state.arrays.value[:] = density - 1
     order, tied = _rank_by_level(density)
-    conquer_by_density(graph.near, k, density, tied, label, (order, order), state.hills)
+    conquer_by_density(graph.near, k, density, tied, label, (order, order), state.arrays)
     return state, tied
 
 
@@ -121,9 +121,9 @@ def _rank_by_level(level: Array) -> tuple[Array, Array]:
 def grow_merged(
     graph: NeighborGraph, k: int, merge_by: str, threshold: float
 ) -> DensityForestState:
-    """Return the forest for k neighbors in which small hills are merged into others."""
+    """Return the forest for k neighbors in which small peaks are merged into others."""
     state = compute_densities(graph, k)
-    density, value = state.hills.density, state.hills.value
+    density, value = state.arrays.density, state.arrays.value
     order, tied = _rank_by_level(density)
     level, start = density, order
     if merge_by == "height":
@@ -135,7 +135,7 @@ def grow_merged(
         value[:] = np.maximum(level - 1, 0)
         tied, start = _rank_by_level(level)[1], np.lexsort((-density, -value))
     label = np.zeros(graph.n, np.int64)
-    conquer_by_density(graph.near, k, level, tied, label, (order, start), state.hills)
+    conquer_by_density(graph.near, k, level, tied, label, (order, start), state.arrays)
     return state
 
 
@@ -172,8 +172,8 @@ def _compute_cuts(graph: NeighborGraph, ks: Array, jobs: int) -> Iterator[tuple[
 
     def compute(part: Array) -> tuple[float, int]:
         k = int(part[0])
-        (_, hills, _), tied = _grow(graph, k, label)
-        cut, clusters = find_cut(arcs, k, hills.density, tied, hills.root)
+        (_, arrays, _), tied = _grow(graph, k, label)
+        cut, clusters = find_cut(arcs, k, arrays.density, tied, arrays.root)
         return cut, clusters
 
     size = jobs
@@ -246,7 +246,7 @@ class DensityForest:
 
     def conquerors(self, X: Array, n_jobs: int | None = None) -> Array:
         """Return the example that conquers each row of X."""
-        k, hills, scale = self.state
+        k, arrays, scale = self.state
         if k == 0:
             return np.zeros(len(X), np.int64)
         near, distance = self.nearest(X, k, n_jobs)
@@ -255,6 +255,6 @@ class DensityForest:
         density = np.full(len(X), MAX_DENSITY)
         if most > least:
             density = (MAX_DENSITY - 1) * (closeness.mean(axis=1) - least) / (most - least) + 1
-        offer = np.minimum(hills.value[near], density[:, None])
+        offer = np.minimum(arrays.value[near], density[:, None])
         winner: Array = near[np.arange(len(X)), offer.argmax(axis=1)]
         return winner

@@ -169,10 +169,10 @@ class Database:
     def call_and_check(self, call: Callable[[], None]) -> None:
         """Call a function while another thread checks all pages of the file.
 
-        If the file is damaged, including the index of keys, the ``StoreError`` that says so takes
+        If the file is damaged, including the index of keys, its ``StoreError`` takes
         precedence over other errors, which the damage may have caused.
         """
-        # No reference may outlive this call: neither in an error stored by ``call_together``, whose
+        # No reference may outlive this call: neither in an error stored by ``run_parallel``, whose
         # frames have cursors that lock the file, nor in a thread that has not begun.
         calls, checker = [call], self._checker
         failed: list[BaseException] = []

@@ -28,8 +28,8 @@ ARRAYS = ("density", "value", "root", "predecessor")
 def _dump(model: Any, entries: dict[str, Any], arrays: dict[str, Array]) -> EstimatorState:
     forest: DensityForest = model.density_forest_
     check_metric_unchanged(model, forest.metric)
-    k, hills, scale = forest.state
-    own = {"rows": forest.rows, **dict(zip(ARRAYS, hills, strict=True)), "scale": scale}
+    k, own_arrays, scale = forest.state
+    own = {"rows": forest.rows, **dict(zip(ARRAYS, own_arrays, strict=True)), "scale": scale}
     if forest.vectors is not None:
         own["vectors"] = forest.vectors
     return EstimatorState({**dump_feature_names(model), "k": k, **entries}, own | arrays)
@@ -42,25 +42,25 @@ def _restore(model: Any, file: Reader) -> DensityForest:
     n, k = len(rows), file.get("k", int)
     check_numbers(metric, rows, vectors)
     require(n, "it has no examples.")
-    hills, scale = DensityArrays(*map(file.pop, ARRAYS)), file.pop("scale")
-    check_hills(hills, scale, n, k)
+    arrays, scale = DensityArrays(*map(file.pop, ARRAYS)), file.pop("scale")
+    check_density_arrays(arrays, scale, n, k)
     model.n_features_in_ = (rows if vectors is None else vectors).shape[1]
     file.restore_feature_names(model)
-    rows, *own = (np.require(array, requirements=("C", "W")) for array in (rows, *hills))
+    rows, *own = (np.require(array, requirements=("C", "W")) for array in (rows, *arrays))
     state = DensityForestState(k, DensityArrays(*own), scale)
     return DensityForest(metric, rows, vectors, model.algorithm, state)
 
 
-def check_hills(hills: DensityArrays, scale: Array, n: int, k: int) -> None:
+def check_density_arrays(arrays: DensityArrays, scale: Array, n: int, k: int) -> None:
     """Raise a ``ModelFileError`` unless these can be the trees of n examples."""
-    for name, array in zip(ARRAYS, hills, strict=True):
+    for name, array in zip(ARRAYS, arrays, strict=True):
         expected = np.int64 if name in ("root", "predecessor") else np.float64
         is_valid = array.shape == (n,) and array.dtype == expected
         require(is_valid, f"array {name!r} has the wrong shape or dtype.")
     require(0 <= k < max(n, 1) and (k > 0 or n == 1), f"its number of neighbors cannot be {k}.")
     is_scale = scale.shape == (3,) and scale.dtype == np.float64 and np.isfinite(scale).all()
     require(is_scale and scale[0] >= 0 and scale[1] <= scale[2], "its scale is invalid.")
-    density, value, root, before = hills
+    density, value, root, before = arrays
     most = MAX_DENSITY * (1 + 1e-9)  # because of rounding
     require(((density >= 1) & (density <= most)).all(), "a density is not from 1 to 1000.")
     require(((value >= 0) & (value <= most)).all(), "a value is out of range.")

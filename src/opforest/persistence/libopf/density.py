@@ -9,7 +9,7 @@ from opforest.estimators.knn_classifier import OPFKNNClassifier
 from opforest.forest.density import DensityForest, DensityForestState
 from opforest.persistence.checks import find_roots
 from opforest.persistence.container import require
-from opforest.persistence.density import check_hills
+from opforest.persistence.density import check_density_arrays
 from opforest.persistence.libopf.nodes import Nodes
 
 
@@ -26,15 +26,15 @@ def make_density_model(
     density, n = nodes.density.astype(np.float64), len(nodes.X)
     clipped = np.clip(density, 1, MAX_DENSITY)
     require(np.allclose(clipped, density, 1e-6, 0), "a density is not from 1 to 1000.")
-    hills = DensityArrays(
+    arrays = DensityArrays(
         clipped, nodes.cost.astype(np.float64), find_roots(nodes.pred), nodes.pred
     )
-    check_hills(hills, scale.astype(np.float64), n, k)
-    is_constant = np.array_equal(nodes.label, nodes.label[hills.root])
+    check_density_arrays(arrays, scale.astype(np.float64), n, k)
+    is_constant = np.array_equal(nodes.label, nodes.label[arrays.root])
     require(is_constant, "a label differs from that of its root.")
     rows = nodes.X.astype(np.float64)
-    grown = DensityForestState(k, hills, scale.astype(np.float64))
-    forest = DensityForest(resolve(metric), rows, None, "auto", grown)
+    state = DensityForestState(k, arrays, scale.astype(np.float64))
+    forest = DensityForest(resolve(metric), rows, None, "auto", state)
     model: OPFClustering | OPFKNNClassifier
     if nodes.label.min() == 0:
         model = OPFClustering(k, k_min=k, allow_single_cluster=True, metric=metric)
