@@ -96,7 +96,7 @@ PHRASES = {
     r"hills?": "peak",
     r"is none of": "is not",
     r"says? (so|in a ValueError)": "reports it; raises a ValueError",
-    r"sharpness": "exponent",
+    r"(?<!\")sharpness": "exponent",  # model files have the key "sharpness"
     r"so many": "that many",
     r"tall(y|ies)": "counters",
     r"tell whether": "return whether",

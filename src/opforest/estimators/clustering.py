@@ -17,7 +17,7 @@ class OPFClustering(ClusterMixin, DensityEstimator):
     """Clustering by an optimum-path forest: clusters are the peaks of a density.
 
     The density of an example follows from the distances to its k nearest neighbors. The top of
-    each hill conquers its slopes along arcs to nearest neighbors; the examples that one top
+    each peak conquers its slopes along arcs to nearest neighbors; the examples that one top
     conquers are a cluster. Of all k up to ``k_max``, the one with the smallest normalized cut
     between clusters is chosen.
 

@@ -29,7 +29,7 @@ from opforest.core.mst.prim import WORK_PER_CALL
 from opforest.core.select.mst import SEARCH_FRACTION, Probe, probe
 from opforest.core.select.neighbors import nearest_neighbors
 
-#: Measures of a hill by which small ones are merged into others.
+#: Measures of a peak by which small ones are merged into others.
 MERGE_BY = ("height", "area", "volume")
 
 #: Queries in one call of a kernel that searches a k-d tree.
