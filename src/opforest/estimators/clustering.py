@@ -16,8 +16,8 @@ from opforest.forest.density import MERGE_BY, DensityForest, choose_k, grow, gro
 class OPFClustering(ClusterMixin, DensityEstimator):
     """Clustering by an optimum-path forest: clusters are the peaks of a density.
 
-    The density of an example follows from the distances to its k nearest neighbors. The top of
-    each peak conquers its slopes along arcs to nearest neighbors; the examples that one top
+    The density of an example follows from the distances to its k nearest neighbors. Each peak
+    conquers the slopes around it along arcs to nearest neighbors; the examples that one peak
     conquers are a cluster. Of all k up to ``k_max``, the one with the smallest normalized cut
     between clusters is chosen.
 
