@@ -7,8 +7,9 @@ from opforest.core.records import PrototypeTrees, resize_array
 from opforest.forest import invariants
 from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.probabilities import CostCalibration
+from opforest.forest.queries import read_locked
 from opforest.forest.state import ForestState, TreeModel, freeze
-from opforest.forest.storage import ForestStorage, read_locked
+from opforest.forest.storage import ForestStorage
 
 
 class ApproximateForest(BaseForest):

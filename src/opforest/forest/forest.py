@@ -15,9 +15,9 @@ from opforest.core.select.mst import probe, span_best
 from opforest.core.tree_costs import as_tree, conquer, count_cuts, trace_paths
 from opforest.forest import invariants
 from opforest.forest.probabilities import CostCalibration, find_calibration
-from opforest.forest.queries import ForestQueries
+from opforest.forest.queries import ForestQueries, read_locked
 from opforest.forest.state import ForestState, TreeModel, freeze
-from opforest.forest.storage import ForestStorage, read_locked
+from opforest.forest.storage import ForestStorage
 
 
 class Path(NamedTuple):

@@ -1,6 +1,8 @@
 """Queries to a forest: which examples conquer a query, and at what cost."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -36,6 +38,19 @@ FEW_CLASSES = 32
 
 #: From this many queries on, it is worthwhile to rank the examples by cost first.
 WORTH_RANKING = 256
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def read_locked(method: Method) -> Method:
+    """Keep ``self.storage`` from changing while a method runs."""
+
+    @wraps(method)
+    def read(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with self.storage.lock.read():
+            return method(self, *args, **kwargs)
+
+    return read  # type: ignore[return-value]
 
 
 class SearchCache(NamedTuple):

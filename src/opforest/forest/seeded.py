@@ -10,8 +10,8 @@ from opforest.core.records import Tree
 from opforest.core.tree_costs import as_tree
 from opforest.forest import invariants
 from opforest.forest.forest import Forest
+from opforest.forest.queries import read_locked
 from opforest.forest.state import ForestState, TreeModel
-from opforest.forest.storage import read_locked
 
 
 class SeededForest(Forest):

@@ -6,10 +6,9 @@ So an interrupt always leaves a valid forest behind. Readers hold a lock that ke
 changing what they read.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -55,19 +54,6 @@ INSERTIONS_PER_CALL = 2000
 
 #: A bound is recomputed after changes to one in ``SLACK`` examples, and ``FEW_TO_BOUND`` more.
 SLACK, FEW_TO_BOUND = 4, 256
-
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def read_locked(method: Method) -> Method:
-    """Keep ``self.storage`` from changing while a method runs."""
-
-    @wraps(method)
-    def read(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with self.storage.lock.read():
-            return method(self, *args, **kwargs)
-
-    return read  # type: ignore[return-value]
 
 
 class ForestStorage:

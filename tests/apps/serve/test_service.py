@@ -21,8 +21,7 @@ from opforest.apps.serve.limits import Limits
 from opforest.apps.serve.security import Tokens
 
 X = np.random.default_rng(0).random((60, 2))
-Y = np.where(X[:, 0] > 0.5, "right", "left")
-KEYS = [f"k{i}" for i in range(60)]
+Y, KEYS = np.where(X[:, 0] > 0.5, "right", "left"), [f"k{i}" for i in range(60)]
 
 
 @pytest.fixture(scope="module")
