@@ -125,14 +125,17 @@ def is_before(a, i, b, j):
 @helper
 def smallest_edge(frontier, m, least):
     """Return the slot of the first edge of those whose weights have the ``least`` bits."""
+    bits, vertex, parent = frontier.bits, frontier.vertex, frontier.parent
     best = -1
+    best_low = best_high = INFINITE
     for tile in range(count_tiles(m)):
         if frontier.lowest[tile] != least:
             continue
         for slot in range(tile * TILE, min(tile * TILE + TILE, m)):
-            is_least = frontier.bits[slot] == least
-            if is_least and (best < 0 or is_before(frontier, slot, frontier, best)):
-                best = slot
+            if bits[slot] == least:  # ``precedes`` for equal weights, which is faster here
+                low, high = min(vertex[slot], parent[slot]), max(vertex[slot], parent[slot])
+                if low < best_low or (low == best_low and high < best_high):
+                    best, best_low, best_high = slot, low, high
     return best
 
 
