@@ -141,7 +141,7 @@ def test_input_and_output_must_differ(tmp_path, monkeypatch, name, one, other, w
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
 
 
-@pytest.mark.parametrize("end", ["-wal", "-shm", "-lock"])
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-lock", "-ack"])
 def test_files_of_a_store_are_protected(tmp_path, monkeypatch, end):
     monkeypatch.chdir(tmp_path)
     assert "must not be written" in run("store", "export", "a.db", f"a.db{end}", code=2).stderr

@@ -27,14 +27,13 @@ if TYPE_CHECKING:
 #: A label that is a whole number.
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})")
 
-#: The suffixes of the files that SQLite and we write beside a store.
-SUFFIXES = ("", "-wal", "-shm", "-journal", "-lock")
-
 StorePath = Annotated[str, Argument(help="The file of the store.")]
 
 
 def files_of(store: str) -> list[str]:
     """Return the paths of all files of a store."""
+    from opforest.learner.database import SUFFIXES
+
     return [store + suffix for suffix in SUFFIXES]
 
 
