@@ -22,7 +22,7 @@ MODEL = ("edges", "prototypes", "cost", "predecessor", "root", "label")
 
 
 def main() -> None:
-    exact.WORTH_TRAINING = exact.WORTH_TRAINING_TO_FORGET = seeded.WORTH_SPREADING = np.inf
+    exact.REFIT_FRACTION = exact.REFIT_FRACTION_TO_FORGET = seeded.WORTH_SPREADING = np.inf
     rng = np.random.default_rng(SEED)
     models = [OPFSemiSupervised(algorithm=name) for name in ("kd_tree", "brute")]
     X, y, ids, seen = np.empty((0, 2)), np.empty(0, int), np.empty(0, int), 0

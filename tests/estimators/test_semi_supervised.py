@@ -99,7 +99,7 @@ class ChangingModel(RuleBasedStateMachine):
     examples = st.lists(
         st.tuples(point, st.sampled_from(["", "", "", "a", "b", "c"])), min_size=1, max_size=8
     )
-    names = ((exact, "WORTH_TRAINING"), (exact, "WORTH_TRAINING_TO_FORGET"))
+    names = ((exact, "REFIT_FRACTION"), (exact, "REFIT_FRACTION_TO_FORGET"))
     names += ((seeded, "WORTH_SPREADING"),)
 
     def __init__(self):

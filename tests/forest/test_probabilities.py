@@ -31,7 +31,7 @@ from opforest.forest.probabilities import LEAST, CostCalibration
 @pytest.fixture
 def few_judged(monkeypatch):
     """Let a forest judge five examples, so that small ones have more than that."""
-    monkeypatch.setattr(calibration, "JUDGED", 5)
+    monkeypatch.setattr(calibration, "MAX_CALIBRATION_EXAMPLES", 5)
     return 5
 
 
@@ -137,7 +137,7 @@ def test_labels_are_left_out_where_few_are_given(algorithm, problem, kept):
     if (y == -1).all():
         y[0] = 0
     y = np.searchsorted(np.unique(y[y >= 0]), y, side="right") - 1  # no class without a label
-    limit, calibration.JUDGED = calibration.JUDGED, 7
+    limit, calibration.MAX_CALIBRATION_EXAMPLES = calibration.MAX_CALIBRATION_EXAMPLES, 7
     try:
         clf = OPFSemiSupervised(algorithm=algorithm).fit(X, y)
         assert_right_for(clf, *offers_to_unlabeled(clf, X, y, 7))
@@ -149,7 +149,7 @@ def test_labels_are_left_out_where_few_are_given(algorithm, problem, kept):
         assert_same_calibration(clf, grown)
         assert np.array_equal(clf.predict_proba(Q), grown.predict_proba(Q))
     finally:
-        calibration.JUDGED = limit
+        calibration.MAX_CALIBRATION_EXAMPLES = limit
 
 
 @pytest.mark.parametrize("metric", ["canberra", "precomputed"])
@@ -208,7 +208,7 @@ def test_approximate_forests(update, problem):
 @given(problem=learning_problems())
 def test_grown_and_refitted_models_are_equally_sharp(algorithm, problem):
     X, y, Q = problem
-    limit, calibration.JUDGED = calibration.JUDGED, 7
+    limit, calibration.MAX_CALIBRATION_EXAMPLES = calibration.MAX_CALIBRATION_EXAMPLES, 7
     try:
         clf = OPFClassifier(algorithm=algorithm)
         with insertions_only():
@@ -227,7 +227,7 @@ def test_grown_and_refitted_models_are_equally_sharp(algorithm, problem):
             assert np.array_equal(clf.predict_proba(Q), other.predict_proba(Q))
             assert np.array_equal(clf.predict_log_proba(Q), other.predict_log_proba(Q))
     finally:
-        calibration.JUDGED = limit
+        calibration.MAX_CALIBRATION_EXAMPLES = limit
 
 
 @pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])

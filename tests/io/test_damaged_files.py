@@ -160,7 +160,7 @@ class TestGuard:
 
 @pytest.fixture
 def small_limits(monkeypatch):
-    monkeypatch.setattr("opforest.io.source.MUCH", 1 << 16)
+    monkeypatch.setattr("opforest.io.source.MAX_UNPACKED_BYTES", 1 << 16)
 
 
 ROWS = 200_000

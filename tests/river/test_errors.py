@@ -81,8 +81,8 @@ def test_frames_must_fit():
     assert clf.forest is None
 
 
-@pytest.mark.parametrize("metric", ["correlation", "precomputed"])
-def test_metrics_that_are_none_for_streams(metric):
+@pytest.mark.parametrize("metric", ["correlation", "co", "precomputed"])
+def test_metrics_that_streams_cannot_use(metric):
     with pytest.raises(ValueError, match=f"metric '{metric}' cannot learn from a stream"):
         OPFClassifier(metric).learn_one({"a": 1}, 0)
 

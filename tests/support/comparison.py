@@ -11,11 +11,11 @@ from opforest.forest.updates import exact
 @contextmanager
 def insertions_only():
     """Learn even large batches one by one."""
-    share, exact.WORTH_TRAINING = exact.WORTH_TRAINING, np.inf
+    share, exact.REFIT_FRACTION = exact.REFIT_FRACTION, np.inf
     try:
         yield
     finally:
-        exact.WORTH_TRAINING = share
+        exact.REFIT_FRACTION = share
 
 
 def assert_same_model(a, b, queries, ids=True):

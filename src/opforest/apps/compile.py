@@ -25,7 +25,7 @@ from opforest.estimators.clustering import OPFClustering
 from opforest.estimators.model_selection import prune
 from opforest.estimators.semi_supervised import OPFSemiSupervised
 
-#: One name for each kernel that measures distances.
+#: Names of common metrics that differ in their kernels.
 METRICS = (
     "euclidean", "manhattan", "chebyshev", "minkowski", "hamming", "canberra", "chi_squared",
     "braycurtis", "precomputed",

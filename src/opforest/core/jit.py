@@ -112,8 +112,8 @@ class _Watcher(event.Listener):
         """Print the message to a terminal or a notebook."""
         self.has_spoken = True
         if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
-            hint = "'opforest compile' does it ahead" if CACHE else "no writable cache directory"
-            print(f"opforest: compiling, once: this takes seconds ({hint}).", file=sys.stderr)
+            hint = "run 'opforest compile' to do it in advance" if CACHE else "no writable cache"
+            print(f"opforest: compiling kernels for a few seconds, once ({hint}).", file=sys.stderr)
 
 
 def _is_ours(found: Any) -> bool:

@@ -151,7 +151,8 @@ class ForestEstimator(MetricEstimator):
     ) -> Self:
         """Keep each forest that an update yields; restore the old state if it failed at once.
 
-        ``what`` is the method, the participle of what it does, and the number of examples.
+        ``what`` is the method, its past participle for messages ("learned"), and the number of
+        examples.
         """
         method, done, n = what
         before = self.__dict__

@@ -19,7 +19,7 @@ from opforest.core.density.forest import (
     find_cut,
     find_densities,
 )
-from opforest.core.density.opening import open_densities
+from opforest.core.density.opening import flatten_small_peaks
 from opforest.core.jit import specialize
 from opforest.core.kdtree.query_knn import scan_for_nearest, search_for_queries
 from opforest.core.metrics.distances import make_tiles
@@ -131,7 +131,7 @@ def grow_merged(
     else:
         size = threshold * (graph.n if merge_by == "area" else density.mean())
         level = np.empty_like(density)
-        open_densities(graph.near, k, density, order, float(size), merge_by == "volume", level)
+        flatten_small_peaks(graph.near, k, density, order, float(size), merge_by == "volume", level)
         value[:] = np.maximum(level - 1, 0)
         tied, start = _rank_by_level(level)[1], np.lexsort((-density, -value))
     label = np.zeros(graph.n, np.int64)

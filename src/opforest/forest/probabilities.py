@@ -25,11 +25,11 @@ from opforest.core.select.search import KDTreeSearch, Searcher, find_in_parts, s
 from opforest.forest.queries import FEW_CLASSES, ForestQueries
 from opforest.forest.storage import ForestStorage
 
-#: At most this many examples are judged, evenly spread over the order of arrival.
-JUDGED = 1000
+#: The number of known examples, evenly spread over the order of arrival, that calibrate.
+MAX_CALIBRATION_EXAMPLES = 1000
 
 #: The exponent if the examples do not determine it.
-UNTOLD = 1.0
+DEFAULT_EXPONENT = 1.0
 
 #: Bounds of the exponent: above 0, so that a smaller cost always means a larger probability, and
 #: finite, even if classes differ by rounding errors only.
@@ -70,7 +70,10 @@ class CostCalibration(NamedTuple):
 
     def is_due(self, storage: ForestStorage) -> bool:
         """Return whether enough has changed for a stream to recalibrate."""
-        patience = max(FRACTION_CHANGED * self.size, CHANGES_FOR_EACH * min(self.size, JUDGED))
+        patience = max(
+            FRACTION_CHANGED * self.size,
+            CHANGES_FOR_EACH * min(self.size, MAX_CALIBRATION_EXAMPLES),
+        )
         return count_changes(storage) - self.changes >= patience
 
 
@@ -90,8 +93,8 @@ def find_calibration(queries: ForestQueries, n_jobs: int | None = None) -> CostC
 
     The result does not depend on ``n_jobs``, the number of threads.
     """
-    storage, (exponent, floor) = queries.storage, (UNTOLD, 0.0)
-    chosen = choose(storage)
+    storage, (exponent, floor) = queries.storage, (DEFAULT_EXPONENT, 0.0)
+    chosen = select_calibration_vertices(storage)
     if len(chosen):
         own = storage.labels_of(chosen).astype(np.int64)
         find_offers = offers_without_label if storage.has_seeds else offers_of_others
@@ -107,24 +110,24 @@ def fit_exponent(cost: Array, own: Array) -> tuple[float, float]:
     positive = np.where(cost > 0, cost, np.inf).min(axis=1, initial=np.inf)
     positive = np.sort(positive[np.isfinite(positive)])
     if len(positive) == 0:
-        return UNTOLD, 0.0
+        return DEFAULT_EXPONENT, 0.0
     rare = float(positive[int(RARE * len(positive))])
     floor = rare / 2 or rare  # half of the smallest positive number is 0
     raised = np.maximum(cost, floor)
-    ratio = raised.min(axis=1, keepdims=True) / raised  # units of a power of 2 change no bit
+    ratio = raised.min(axis=1, keepdims=True) / raised  # the same bits in other units
     with np.errstate(divide="ignore"):
         excess = -np.log(np.where(np.isfinite(raised), np.maximum(ratio, 1e-300), 0))
     if not (np.isfinite(excess) & (excess > 0)).any():
-        return UNTOLD, floor
+        return DEFAULT_EXPONENT, floor
     return float(find_exponent(excess, own, LEAST, MOST)), floor
 
 
-def choose(storage: ForestStorage) -> Array:
-    """Return the vertices to judge: all, or all seeds, or ``JUDGED`` of them, evenly spread."""
+def select_calibration_vertices(storage: ForestStorage) -> Array:
+    """Return the vertices to judge: all, or all seeds, or a limited number of them, evenly spread."""
     vertex = storage.vertices()
     if storage.has_seeds:
         vertex = vertex[storage.field("cuts") > 0]
-    n, count = len(vertex), min(len(vertex), JUDGED)
+    n, count = len(vertex), min(len(vertex), MAX_CALIBRATION_EXAMPLES)
     return vertex[np.arange(count) * n // max(count, 1)]
 
 

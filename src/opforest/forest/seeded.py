@@ -18,8 +18,8 @@ class SeededForest(Forest):
     """An optimum-path forest over examples, only some of which have a given label.
 
     The labeled examples are its seeds, and its prototypes. The minimum spanning tree spans all
-    examples. Each example is joined to the seed that it reaches by the smallest largest edge; the
-    order of edges decides all ties. The attributes are those of ``Forest``; ``label`` of an
+    examples. Each example is joined to the seed whose path to it has the smallest maximum edge;
+    the order of edges decides all ties. The attributes are those of ``Forest``; ``label`` of an
     unlabeled example is the label of its seed. Without any seed, labels and costs are 0 and mean
     nothing.
     """

@@ -169,12 +169,12 @@ class ForestStorage:
         """The memory of all arrays in bytes, including room to grow."""
         fields = self.fields
         kept = [*fields.arrays, *fields.index, *(fields.bound or ()), fields.arrival]
-        shared = fields.arrays.distance_bits.nbytes  # the same memory as ``gap``
+        shared = fields.arrays.distance_bits.nbytes  # the same memory as ``distances``
         vectors = 0 if fields.vectors is None else fields.vectors.nbytes
         return int(sum(array.nbytes for array in kept) + vectors - shared)
 
     def alive(self) -> Any:
-        """Return what selects the vertices that are not deleted from an array by vertex."""
+        """Return a slice or an index array that selects the vertices that are not deleted."""
         end = self.end
         if not self.fields.n_deleted[0]:
             return slice(end)

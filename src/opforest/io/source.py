@@ -25,7 +25,7 @@ BUFFER = 1 << 16
 PIECE = 1 << 10
 
 #: A compressed file may expand to this many bytes, or this many times its size.
-MUCH, MANY_TIMES = 1 << 27, 100
+MAX_UNPACKED_BYTES, MAX_EXPANSION = 1 << 27, 100
 
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -41,7 +41,7 @@ def _make_zstandard() -> Any:
 #: First bytes of compressed files, the endings of their names, and their decompressors.
 COMPRESSED: dict[bytes, tuple[str, Callable[[], Any]]] = {
     b"\x1f\x8b": (".gz", lambda: zlib.decompressobj(31)),
-    b"\xfd7zXZ\0": (".xz", lambda: lzma.LZMADecompressor(memlimit=MUCH)),
+    b"\xfd7zXZ\0": (".xz", lambda: lzma.LZMADecompressor(memlimit=MAX_UNPACKED_BYTES)),
     b"BZh": (".bz2", bz2.BZ2Decompressor),
     b"\x28\xb5\x2f\xfd": (".zst", _make_zstandard),
 }
@@ -57,8 +57,8 @@ def wrap_error(
 
 def check_unpacked(size: int, compressed: int, name: str, what: str = "the file") -> None:
     """Raise an error if ``compressed`` bytes unpack to far too many, ``size``."""
-    if size > max(MUCH, MANY_TIMES * compressed):
-        raise DataFileError(f"{what} unpacks to more than {MANY_TIMES} times its size, which no "
+    if size > max(MAX_UNPACKED_BYTES, MAX_EXPANSION * compressed):
+        raise DataFileError(f"{what} unpacks to more than {MAX_EXPANSION} times its size, which no "
                             "table does; unpack it yourself if it is one", name)  # fmt: skip
 
 

@@ -81,16 +81,16 @@ def add_names(known: dict[Any, int], names: Iterable[Any]) -> dict[Any, int]:
 
 def resolve_for_streams(metric: object, params: Mapping[str, Any] | None) -> Metric:
     """Return the ``Metric`` for a name or a function; raise an error if streams cannot use it."""
-    if isinstance(metric, str) and metric in ("correlation", "precomputed"):
-        reason = {
-            "correlation": "a feature that is new, and 0 in all earlier examples, changes it",
-            "precomputed": "it needs the distances to all earlier examples",
-        }
-        raise ValueError(
-            f"metric {metric!r} cannot learn from a stream: {reason[metric]}. Choose a metric such "
-            "as 'euclidean' or 'cosine'."
-        )
     found = resolve(metric, params)
+    reason = {
+        "correlation": "a feature that is new, and 0 in all earlier examples, changes it",
+        "precomputed": "it needs the distances to all earlier examples",
+    }.get(found.name)
+    if reason is not None:
+        raise ValueError(
+            f"metric {metric!r} cannot learn from a stream: {reason}. Choose a metric such as "
+            "'euclidean' or 'cosine'."
+        )
     if found.positive:
         raise ValueError(
             f"metric {found.name!r} cannot learn from a stream: it is not defined for 0, the value "

@@ -13,7 +13,7 @@ from opforest.core.density.forest import (
     find_cut,
     find_densities,
 )
-from opforest.core.density.opening import open_densities
+from opforest.core.density.opening import flatten_small_peaks
 
 
 def make_graph(X, k):
@@ -64,7 +64,7 @@ def test_kernels(problem, k, size, by_volume):
 
     level = np.empty(n)
     limit = float(size * (density.mean() if by_volume else 1))
-    open_densities(near, k, density, order, limit, by_volume, level)
+    flatten_small_peaks(near, k, density, order, limit, by_volume, level)
     if not by_volume:  # sums of densities depend on the order of summation
         assert level.tolist() == oracle.opening(expected, near.tolist(), limit, by_volume)
     assert (level <= density).all()

@@ -79,7 +79,7 @@ def test_it_lasts_through_learning_and_forgetting(algorithm, problem, n, gone, j
     X, y, _ = problem
     X = X + (np.arange(len(X))[:, None] % 3 * jitter).astype(X.dtype)  # near-duplicates
     n = min(n, len(X))
-    saved, exact.WORTH_TRAINING_TO_FORGET = exact.WORTH_TRAINING_TO_FORGET, np.inf
+    saved, exact.REFIT_FRACTION_TO_FORGET = exact.REFIT_FRACTION_TO_FORGET, np.inf
     try:
         with insertions_only():
             clf = OPFClassifier(algorithm=algorithm).fit(X[:n], y[:n])
@@ -92,7 +92,7 @@ def test_it_lasts_through_learning_and_forgetting(algorithm, problem, n, gone, j
                     assert_bounded(clf.forest_)
                     clf.forest_.check()
     finally:
-        exact.WORTH_TRAINING_TO_FORGET = saved
+        exact.REFIT_FRACTION_TO_FORGET = saved
 
 
 @pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])

@@ -7,9 +7,9 @@ from tests.support.data_files import GOLDEN
 
 from opforest import OPFClassifier
 from opforest.core.metrics.distances import measure_edges
-from opforest.core.metrics.formulas import ADDITIONS
+from opforest.core.metrics.formulas import FEATURE_UPDATES
 from opforest.core.metrics.registry import METRIC_NAMES
-from opforest.core.metrics.types import REFUSED, SEPARABLE, Minkowski
+from opforest.core.metrics.types import SEPARABLE, UNSUPPORTED, Minkowski
 from opforest.metrics import resolve
 
 VALUES = np.load(GOLDEN / "family" / "opfython47.npz")
@@ -29,14 +29,14 @@ def measured(metric, X):
 
 def test_every_name_is_known():
     assert len(NAMES) == 47
-    assert {*SEPARABLE, Minkowski} == set(ADDITIONS)
+    assert {*SEPARABLE, Minkowski} == set(FEATURE_UPDATES)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["simplex", "positive"])
 def test_values_are_those_of_opfython(name, kind):
     X, expected = VALUES[kind].astype(float), VALUES[f"{kind}_{name}"]
-    if name in REFUSED:
+    if name in UNSUPPORTED:
         with pytest.raises(ValueError, match="is not a dissimilarity: it is not symmetric"):
             resolve(name)
         return

@@ -48,7 +48,7 @@ class ChangingModel(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        names = ("WORTH_TRAINING", "WORTH_TRAINING_TO_FORGET")
+        names = ("REFIT_FRACTION", "REFIT_FRACTION_TO_FORGET")
         self.saved = {name: getattr(exact, name) for name in names}
         for name in names:
             setattr(exact, name, np.inf)  # no short cut by training anew
@@ -132,12 +132,12 @@ class ChangingModel(RuleBasedStateMachine):
     @precondition(lambda self: len(self.ids) > 0)
     @rule()
     def shortcut(self):
-        exact.WORTH_TRAINING_TO_FORGET = 0
+        exact.REFIT_FRACTION_TO_FORGET = 0
         ids = self.ids[:: max(1, len(self.ids) // 3)]
         for clf in self.models:
             clf.forget(ids)
         self.drop(np.isin(self.ids, ids))
-        exact.WORTH_TRAINING_TO_FORGET = np.inf
+        exact.REFIT_FRACTION_TO_FORGET = np.inf
 
     @rule(bad=st.sampled_from(["unknown", "negative", "repeated", "gone", "float", "table"]))
     def fail(self, bad):
@@ -296,7 +296,7 @@ def test_an_interrupted_forget_leaves_a_valid_model(monkeypatch):
     X, y = rng.random((500, 2)), rng.integers(0, 2, 500)
     clf = OPFClassifier(algorithm="kd_tree").fit(X, y)
     monkeypatch.setattr(exact, "REMOVALS_PER_CALL", 10)
-    monkeypatch.setattr(exact, "WORTH_TRAINING_TO_FORGET", np.inf)
+    monkeypatch.setattr(exact, "REFIT_FRACTION_TO_FORGET", np.inf)
     calls, remove = [], exact.remove_exactly
 
     def interrupted(*args):

@@ -27,10 +27,10 @@ class GrowingModel(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.share, exact.WORTH_TRAINING = exact.WORTH_TRAINING, np.inf
+        self.share, exact.REFIT_FRACTION = exact.REFIT_FRACTION, np.inf
 
     def teardown(self):
-        exact.WORTH_TRAINING = self.share
+        exact.REFIT_FRACTION = self.share
 
     algorithm = "auto"
 
@@ -63,9 +63,9 @@ class GrowingModel(RuleBasedStateMachine):
 
     @rule(batch=batches)
     def learn_a_batch_worth_training(self, batch):
-        exact.WORTH_TRAINING = 0
+        exact.REFIT_FRACTION = 0
         self.learn(batch)
-        exact.WORTH_TRAINING = np.inf
+        exact.REFIT_FRACTION = np.inf
 
     @rule()
     def predict(self):

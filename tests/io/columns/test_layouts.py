@@ -201,7 +201,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("row", [b"0,0\n", b"0"])
     def test_bombs(self, tmp_path, monkeypatch, row):
-        monkeypatch.setattr("opforest.io.source.MUCH", 1 << 20)
+        monkeypatch.setattr("opforest.io.source.MAX_UNPACKED_BYTES", 1 << 20)
         monkeypatch.setattr("opforest.io.readers.delimited.BLOCK", 1 << 16)
         (tmp_path / "a.csv.gz").write_bytes(gzip.compress(row * (1 << 22)))
         tracemalloc.start()
@@ -227,7 +227,7 @@ class TestBadInput:
             assert "times its size" in said or "a cell has more than" in said, name
 
     def test_an_archive_that_is_a_bomb(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("opforest.io.source.MUCH", 1 << 20)
+        monkeypatch.setattr("opforest.io.source.MAX_UNPACKED_BYTES", 1 << 20)
         np.savez_compressed(tmp_path / "a.npz", X=np.zeros((1 << 16, 8)))
         with pytest.raises(DataFileError, match="times its size"):
             read_table(tmp_path / "a.npz")

@@ -7,7 +7,9 @@ from opforest.apps.cli.lazy_modules import np, table
 from opforest.errors import DataFileError
 
 
-def deal(y: "table.Array | None", n: int, weights: Sequence[float], seed: int) -> "table.Array":
+def assign_stratified(
+    y: "table.Array | None", n: int, weights: Sequence[float], seed: int
+) -> "table.Array":
     """Return a random part of each example, with the same fractions of each class.
 
     What does not divide goes to the parts with the largest remainders, the first of equals.
@@ -26,7 +28,7 @@ def deal(y: "table.Array | None", n: int, weights: Sequence[float], seed: int) -
     return part
 
 
-def deal_evenly(y: "table.Array | None", n: int, parts: int, seed: int) -> "table.Array":
+def assign_folds(y: "table.Array | None", n: int, parts: int, seed: int) -> "table.Array":
     """Return a random part of each example: dealt like cards, one class after another."""
     rng = np.random.default_rng(seed)
     order = np.concatenate([rng.permutation(members) for members in _by_class(y, n)])

@@ -36,7 +36,7 @@ def split(
     require_distinct([data], out)
     weights = _parse_shares(shares, len(out))
     (examples,) = _read([data], reading)
-    part = operations.deal(examples.y, len(examples), weights, seed)
+    part = operations.assign_stratified(examples.y, len(examples), weights, seed)
     return _write_parts(out, examples, part, to)
 
 
@@ -60,7 +60,7 @@ def fold(
     (examples,) = _read([data], reading)
     if folds > len(examples):
         raise ValueError(f"--folds must be at most {len(examples)}, the number of examples.")
-    part = operations.deal_evenly(examples.y, len(examples), folds, seed)
+    part = operations.assign_folds(examples.y, len(examples), folds, seed)
     return _write_parts(names, examples, part, to)
 
 

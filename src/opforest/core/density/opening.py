@@ -11,7 +11,7 @@ from opforest.core.jit import kernel
 
 
 @kernel
-def open_densities(near, k, density, order, size, by_volume, level):
+def flatten_small_peaks(near, k, density, order, size, by_volume, level):
     """Write the densities after leveling all domes of at most this size into ``level``.
 
     The size of a dome is the number of its vertices or, ``by_volume``, the sum of their densities

@@ -5,7 +5,7 @@ from opforest.core.dynamic.dispatch import find_candidates, has_room, insert_int
 from opforest.core.jit import borrow, helper, kernel
 from opforest.core.label_spread.batch import UNLABELED
 from opforest.core.label_spread.index_summaries import update_summaries
-from opforest.core.label_spread.seed_paths import follow, offer_edge, plant, redirect
+from opforest.core.label_spread.seed_paths import add_seed, follow, offer_edge, redirect
 from opforest.core.rooted_tree import add_edge, isolate, link, update_longest
 from opforest.core.vertex_list import add, members, new_list
 
@@ -55,7 +55,7 @@ def _insert(arrays, index, bound, z, measured, metric, report):
     if n_seeds == 0:
         cost[z] = 0
         if is_seed:
-            changed = plant(arrays, z, changed)
+            changed = add_seed(arrays, z, changed)
         else:
             vertices[z].label = 0
     insert_into_index(index, bound, z, arrays)
@@ -91,7 +91,7 @@ def label_exactly(arrays, index, chosen, labels, report):
     arrays, index = borrow(arrays), borrow(index)
     for i in range(chosen.shape[0]):
         arrays.vertices[chosen[i]].label = labels[i]
-        changed = plant(arrays, chosen[i], new_list())
+        changed = add_seed(arrays, chosen[i], new_list())
         update_summaries(index, members(changed), arrays)
         report[0].prototypes_gained += 1
         report[0].reconquered += changed[0]

@@ -92,7 +92,7 @@ def _spread_first(arrays, seed, changed):
 
 
 @helper
-def plant(arrays, v, changed):
+def add_seed(arrays, v, changed):
     """Make v, which already has its label, a seed: the largest edge on its path is removed."""
     arrays.vertices[v].cuts = 1
     arrays.counters[0].prototypes += 1

@@ -11,7 +11,7 @@ from numba import types
 from numba.np.numpy_support import as_dtype
 
 from opforest.core.jit import anywhere, helper, kernel, overload
-from opforest.core.metrics.formulas import ADDITIONS, MEASURES
+from opforest.core.metrics.formulas import FEATURE_UPDATES, VECTOR_DISTANCES
 from opforest.core.metrics.types import UNDEFINED, Minkowski, Table, is_separable
 
 #: Points in a tile.
@@ -31,7 +31,7 @@ def accumulate(total, a, b, metric):
 
 @overload(accumulate)
 def _accumulate(total, a, b, metric):
-    return ADDITIONS.get(metric.instance_class)
+    return FEATURE_UPDATES.get(metric.instance_class)
 
 
 def zero_total(dtype, metric):
@@ -54,8 +54,8 @@ def _distance(x, y, metric):
             return abs(value) if 0 <= value < np.inf else undefined
 
         return call_user
-    if metric.instance_class in MEASURES:
-        return MEASURES[metric.instance_class]
+    if metric.instance_class in VECTOR_DISTANCES:
+        return VECTOR_DISTANCES[metric.instance_class]
     zero = zero_total(dtype, metric)
 
     def add_features(x, y, metric):
@@ -64,7 +64,7 @@ def _distance(x, y, metric):
             total = accumulate(total, x[k], y[k], metric)
         return dtype(total)
 
-    return add_features if metric.instance_class in ADDITIONS else None
+    return add_features if metric.instance_class in FEATURE_UPDATES else None
 
 
 @anywhere

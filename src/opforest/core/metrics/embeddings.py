@@ -16,8 +16,9 @@ def normalize_rows(X: Array) -> Array:
     largest = np.abs(X).max(axis=1)
     if not largest.all():
         raise ValueError(
-            f"metric 'cosine' is undefined for a zero vector, and row {int(largest.argmin())} of X "
-            "is one. Remove such examples or choose a metric such as 'euclidean'."
+            "metrics 'cosine' and 'chord' are undefined for a zero vector, and row "
+            f"{int(largest.argmin())} of X is one. Remove such examples or choose a metric such as "
+            "'euclidean'."
         )
     return _normalize(X / largest[:, None])
 

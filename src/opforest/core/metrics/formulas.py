@@ -1,8 +1,8 @@
 """Formulas of the metrics in ``opforest.core.metrics.types``, for compiled code.
 
-``ADDITIONS`` add one feature to a running total, ``MEASURES`` measure two vectors. Literal numbers
-would turn float32 into float64, so 0 and 1 are taken in the precision of the data, unless they are
-only compared with.
+``FEATURE_UPDATES`` add one feature to a running total, ``VECTOR_DISTANCES`` compare two vectors.
+Use ``zero(x)`` and ``one(x)`` instead of literals, which would promote float32 to float64;
+comparisons may use literals.
 """
 
 import math
@@ -67,7 +67,7 @@ def _add_jeffreys(total, a, b, metric):
 
 
 #: By type of metric; totals never fall.
-ADDITIONS = {
+FEATURE_UPDATES = {
     types.SquaredEuclidean: lambda total, a, b, metric: total + (a - b) * (a - b),
     types.Manhattan: lambda total, a, b, metric: total + abs(a - b),
     types.Chebyshev: lambda total, a, b, metric: abs(a - b) if abs(a - b) > total else total,
@@ -125,7 +125,7 @@ def _measure_mean_censored(x, y, metric):
 
 
 #: By type of metric.
-MEASURES = {
+VECTOR_DISTANCES = {
     types.BrayCurtis: _measure_bray_curtis,
     types.Jaccard: _measure_jaccard,
     types.MaxSymmetric: lambda x, y, metric: max(*_relative_squares(x, y)),

@@ -102,13 +102,13 @@ _PARAMETRIC: dict[str, tuple[str, Callable[..., Metric]]] = {
     "gaussian": ("gamma", _gaussian_metric),
 }
 
-#: The names of their parameters.
+#: The parameter name of each parametric metric.
 PARAMETERS = {name: parameter for name, (parameter, _) in _PARAMETRIC.items()}
 
 #: The names that ``resolve`` knows.
 METRIC_NAMES = tuple(sorted((*_NAMED, *_PARAMETRIC)))
 
-#: Those that are defined for non-negative features only.
+#: Metrics defined only for non-negative features.
 NON_NEGATIVE = tuple(name for name in METRIC_NAMES if name in _NAMED and _NAMED[name].non_negative)
 
 #: Other names of the same metrics in scikit-learn, SciPy and OPFython.
@@ -171,9 +171,9 @@ def resolve(metric: object, params: Mapping[str, Any] | None = None) -> Metric:
 
 def _resolve_name(name: str, params: dict[str, Any]) -> Metric:
     name = ALIASES.get(name, name)
-    if name in types.REFUSED:
+    if name in types.UNSUPPORTED:
         raise ValueError(
-            f"metric {name!r} of OPFython is not a dissimilarity: {types.REFUSED[name]}."
+            f"metric {name!r} of OPFython is not a dissimilarity: {types.UNSUPPORTED[name]}."
         )
     if name not in METRIC_NAMES:
         close = difflib.get_close_matches(name, METRIC_NAMES, n=1, cutoff=0.5)

@@ -56,7 +56,7 @@ class Minkowski(NamedTuple):
 _ASYMMETRIC = "it is not symmetric: the distance from a to b is not that from b to a"
 
 #: OPFython's names of functions that are not dissimilarities, and why.
-REFUSED = {
+UNSUPPORTED = {
     "kullback_leibler": f"{_ASYMMETRIC}. Choose 'jeffreys' or 'topsoe', which are",
     "k_divergence": f"{_ASYMMETRIC}. Choose 'topsoe', which is",
     "neyman": f"{_ASYMMETRIC}. Choose 'max_symmetric' or 'squared_chi_squared', which are",

@@ -22,7 +22,7 @@ CONVERSIONS: dict[str, Callable[..., Any]] = {
     "log_of_root": lambda r, d, _: LOG_SCALE * np.log1p(np.sqrt(r)),
     "dice": lambda r, d, _: r / (2 - r),  # from Jaccard's distance
     "soergel": lambda r, d, _: 2 * r / (1 + r),  # from Bray and Curtis's
-    "kulczynski": lambda r, d, _: 2 * r / (1 - r),  # likewise; infinite with nothing in common
+    "kulczynski": lambda r, d, _: 2 * r / (1 - r),  # infinite if no feature is shared
     "bhattacharyya": lambda r, d, _: -np.log1p(-np.minimum(r / 2, 1)),  # from the squared chord
     "minkowski": lambda r, d, params: r ** (1 / params["p"]) if params["p"] < np.inf else r,
     "gaussian": lambda r, d, params: -np.expm1(-params["gamma"] * r),

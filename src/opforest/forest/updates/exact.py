@@ -16,11 +16,11 @@ from opforest.forest.state import TreeModel
 from opforest.forest.updates.base import Update
 
 #: A batch of at least this fraction of the known examples is learned by refitting.
-WORTH_TRAINING = 0.2
+REFIT_FRACTION = 0.2
 
 #: Forgetting more than this fraction of the remaining examples is done by refitting, too: a
 #: removal takes longer than an insertion.
-WORTH_TRAINING_TO_FORGET = 0.02
+REFIT_FRACTION_TO_FORGET = 0.02
 
 #: Removals in one call of a kernel: few enough for Ctrl-C to be noticed.
 REMOVALS_PER_CALL = 100
@@ -45,7 +45,7 @@ class ExactUpdate(Update):
         """Learn examples."""
         storage, known = forest.storage, len(forest.storage)
         end = storage.stage(X, label)
-        if known == 0 or len(X) >= WORTH_TRAINING * known:
+        if known == 0 or len(X) >= REFIT_FRACTION * known:
             vertex = np.concatenate((storage.vertices(), np.arange(end - len(X), end)))
             trained = _retrain(forest, vertex, known, counts)
             counts["learned"] += len(X)
@@ -74,7 +74,7 @@ class ExactUpdate(Update):
         storage.make_room(0)
         vertex = storage.vertices_of(ids)
         left = len(storage) - len(vertex)
-        if left == 0 or len(vertex) > max(1, WORTH_TRAINING_TO_FORGET * left):
+        if left == 0 or len(vertex) > max(1, REFIT_FRACTION_TO_FORGET * left):
             yield _retrain_without(forest, vertex, counts)
             return
         storage.update_bound()
