@@ -25,9 +25,8 @@ BATCHING, OPENING, NOT_SLOWER = 20, 5, 1
 
 
 def serve_store(path: str) -> None:
-    from opforest.apps.serve.run import bind, make_server
-
     from opforest.apps.serve.app import make_app
+    from opforest.apps.serve.server import bind, make_server
 
     listener = bind("127.0.0.1", 0)
     learner = opforest.Learner(path)
@@ -42,9 +41,10 @@ def serve_neighbors(path: str) -> None:
     """Serve scikit-learn's 1-NN, which learns by refitting, as its users would write it."""
     import uvicorn
     from fastapi import FastAPI
-    from opforest.apps.serve.run import bind
     from pydantic import BaseModel
     from sklearn.neighbors import KNeighborsClassifier
+
+    from opforest.apps.serve.server import bind
 
     table = np.load(path)
     state = {"X": table["X"], "y": table["y"]}

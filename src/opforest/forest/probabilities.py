@@ -123,7 +123,7 @@ def fit_exponent(cost: Array, own: Array) -> tuple[float, float]:
 
 
 def select_calibration_vertices(storage: ForestStorage) -> Array:
-    """Return the vertices to judge: all, or all seeds, or a limited number of them, evenly spread."""
+    """Return the vertices to judge: all of them, all seeds, or some evenly spread ones."""
     vertex = storage.vertices()
     if storage.has_seeds:
         vertex = vertex[storage.field("cuts") > 0]
