@@ -68,6 +68,7 @@ def test_a_density_model_of_before_predicts_as_it_did(name):
     model, golden = opforest.load(FOLDER / f"{name}.opforest"), np.load(FOLDER / f"{name}.npz")
     assert DENSITY[name].items() <= model.get_params().items()
     assert model.k_ == golden["k"]
+    assert model.n_features_in_ == 2
     assert np.array_equal(model.predict(golden["Q"]), golden["prediction"])
 
 

@@ -111,4 +111,4 @@ def dump_outlier(model: Any) -> EstimatorState:
 def restore_outlier(model: Any, file: Reader) -> None:
     """Give an outlier detector the state in a file."""
     offset = float(file.get("offset", int, float))
-    model.__dict__ = {**vars(model), "density_forest_": _restore(model, file), "offset_": offset}
+    model.set_forest(_restore(model, file), offset)
