@@ -292,6 +292,6 @@ def test_a_picture_after_forgetting_wants_the_known_examples():
 
     X = np.random.default_rng(0).random((30, 2))
     clf = OPFClassifier().fit(X, np.arange(30) % 2).forget([3])
-    with pytest.raises(ValueError, match=r"29 examples.*in the order of forest_\.ids.*pass X\[for"):
+    with pytest.raises(ValueError, match=r"29 examples.*in the order of forest_\.ids.*X\[forest_"):
         ForestDisplay.from_estimator(clf, X)
     assert ForestDisplay.from_estimator(clf, X[clf.forest_.ids], grid_resolution=0)

@@ -61,7 +61,7 @@ def margin(clf: OPFClassifier, X: npt.ArrayLike) -> Array:
     is_certain = np.isfinite(first) & np.isinf(second)  # no examples of other classes are known
     margins: Array = is_certain.astype(np.float64)
     is_defined = np.isfinite(total) & (total > 0)  # a metric may be infinite for both
-    margins[is_defined] = (second - first)[is_defined] / total[is_defined]
+    margins[is_defined] = (second[is_defined] - first[is_defined]) / total[is_defined]
     return margins
 
 

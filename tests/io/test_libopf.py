@@ -87,7 +87,7 @@ def test_text_as_libopf_writes_it_is_read():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", r"cannot be"),
+        (b"", r"its header has"),
         (b"2 1 1\n0 1 0.5\n", r"line 1: it is too short|ends after 1 of 2"),
         (b"1 1 2\n0 1 0.5\n", r"line 2: the line must have 4 values, got 3"),
         (b"1 1 1\n0 1 0.5\n0 1 0.5\n", r"line 3: there are more than 1 samples"),
@@ -118,7 +118,7 @@ def test_binary_files_that_lie_are_refused(tmp_path):
     with pytest.raises(DataFileError, match="4 samples of 3 features take 92 bytes, not 96"):
         read_dataset(content + bytes(4))
     for place, value, message in [
-        (0, 2**31 - 1, "features take"), (0, -1, "cannot be"), (8, 2**31 - 1, "features take"),
+        (0, 2**31 - 1, "features take"), (0, -1, "its header has"), (8, 2**31 - 1, "features take"),
         (4, 1, "sample .* has the label"), (4, -1, "features take"),
         (16, -5, "sample 0 has the label -5"), (20, 0x7F800000, "not finite"),
         (20, 0x7FC00000, "sample 0 has a feature that is not finite"),

@@ -172,7 +172,7 @@ def forged(saved, name, place, value):
         ("opfi", "root", 0, 99, "a root is not the last ancestor"),
         ("opfi", "pair", 0, 99, "a pair is not an example"),
         ("opfi", "pair", slice(None), 0, "ordinary example has a pair|pair is of the same class"),
-        ("opfi", "parent", slice(None), [1, 2, 3, 4, 5, 6, 0], "parents run in a circle"),
+        ("opfi", "parent", slice(None), [1, 2, 3, 4, 5, 6, 0], "parents form a cycle"),
         ("opfi", "cost", slice(None), 0.5, "the cost of a prototype is not 0"),
         ("precomputed", "rows", (0, 1), 2, "not symmetric"),
         ("precomputed", "rows", slice(None), -1, "a distance is negative"),

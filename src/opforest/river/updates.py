@@ -66,7 +66,7 @@ def shrink(
     update: Update, forest: BaseForest | None, choose: Callable[[BaseForest], Array]
 ) -> Iterator[BaseForest]:
     """Return an iterator that forgets the examples that ``choose`` returns, called at once."""
-    if update.shrink is None or forest is None:
+    if not update.can_forget or forest is None:
         raise ValueError(
             f"update={update.name!r} cannot forget: it does not record the effect of a single "
             "example on the forest. Use update='exact'."

@@ -103,7 +103,10 @@ def test_the_note_names_what_stays(files):
 
 def test_new_categories_need_refit(files):
     run("train", "first.csv", "model", *PREPARED)
-    assert "'r', which was not there" in run("update", "model", "second.csv", code=3).stderr
+    assert (
+        "'r', which is not in the training data"
+        in run("update", "model", "second.csv", code=3).stderr
+    )
     run("update", "model", "second.csv", "--refit", "first.csv")
 
 

@@ -9,6 +9,7 @@ from opforest.core.kdtree.dynamic_updates import cheaper, cheapest_in_leaf, leaf
 from opforest.core.vertex_list import add, members, new_list
 
 
+@helper
 def _update_nodes(index, changed, arrays):
     # Each node above a change is updated once, after its children. Until then, ``count`` is the
     # number of its children that are still to be updated, minus 1.
@@ -54,4 +55,4 @@ def _summarize_parent(nodes, node, cost):
 
 
 #: Update the index after costs and labels of some vertices have changed.
-update_summaries = choose_by_index(lambda index, changed, arrays: None, _update_nodes)
+update_summaries = choose_by_index(lambda index, changed, arrays: None, _update_nodes.py_func)

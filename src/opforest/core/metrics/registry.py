@@ -149,7 +149,7 @@ def resolve(metric: object, params: Mapping[str, Any] | None = None) -> Metric:
     --------
     >>> from opforest.metrics import resolve
     >>> resolve("minkowski", {"p": 1}).kernel
-    types.Manhattan()
+    Manhattan()
     """
     params = dict(params or {})
     if isinstance(metric, str):
