@@ -36,8 +36,8 @@ def test_python_calls_no_helper():
             yield from calls(child)
 
     for found in pkgutil.walk_packages(opforest.__path__, "opforest."):
-        if found.name.endswith("__main__"):
-            continue
+        if found.name.endswith("__main__") or found.name == "opforest.core.metrics.formulas":
+            continue  # all formulas are compiled, by overloads
         module = importlib.import_module(found.name)
         for called in calls(ast.parse(inspect.getsource(module))):
             function = getattr(module, getattr(called, "id", ""), None)

@@ -114,7 +114,7 @@ def fit_exponent(cost: Array, own: Array) -> tuple[float, float]:
     rare = float(positive[int(RARE * len(positive))])
     floor = rare / 2 or rare  # half of the smallest positive number is 0
     raised = np.maximum(cost, floor)
-    ratio = raised.min(axis=1, keepdims=True) / raised  # the same bits in other units
+    ratio = raised.min(axis=1, keepdims=True) / raised  # identical in other units, bit for bit
     with np.errstate(divide="ignore"):
         excess = -np.log(np.where(np.isfinite(raised), np.maximum(ratio, 1e-300), 0))
     if not (np.isfinite(excess) & (excess > 0)).any():
