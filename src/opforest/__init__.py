@@ -8,6 +8,7 @@ from opforest._utils.version import __version__ as __version__
 if TYPE_CHECKING:
     from opforest import active as active
     from opforest.errors import ModelFileError as ModelFileError
+    from opforest.errors import StoreError as StoreError
     from opforest.estimators.classifier import OPFClassifier as OPFClassifier
     from opforest.estimators.clustering import OPFClustering as OPFClustering
     from opforest.estimators.knn_classifier import OPFKNNClassifier as OPFKNNClassifier
@@ -24,14 +25,13 @@ if TYPE_CHECKING:
     from opforest.forest.forest import Forest as Forest
     from opforest.forest.updates.report import UpdateReport as UpdateReport
     from opforest.learner import Learner as Learner
-    from opforest.learner import StoreError as StoreError
     from opforest.persistence.files import load as load
     from opforest.persistence.files import save as save
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
     {
-        "errors": ["ModelFileError"],
+        "errors": ["ModelFileError", "StoreError"],
         "estimators.classifier": ["OPFClassifier"],
         "estimators.clustering": ["OPFClustering"],
         "estimators.knn_classifier": ["OPFKNNClassifier"],
@@ -43,7 +43,6 @@ __getattr__, __dir__, __all__ = attach(
         "forest.explanation": ["Explanation", "Step"],
         "forest.forest": ["Forest"],
         "forest.updates.report": ["UpdateReport"],
-        "learner.errors": ["StoreError"],
         "learner.learner": ["Learner"],
         "persistence.files": ["load", "save"],
     },

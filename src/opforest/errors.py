@@ -1,6 +1,6 @@
-"""Errors in the content of files.
+"""Errors in the content of files and stores.
 
-Both are a ``ValueError``. A file that does not exist, or cannot be opened, raises an ``OSError``.
+All are a ``ValueError``. A file that does not exist, or cannot be opened, raises an ``OSError``.
 """
 
 import os
@@ -60,4 +60,22 @@ class ModelFileError(ValueError):
     ...     except opforest.ModelFileError as error:
     ...         print(str(error).split(": ")[1])
     the file is empty.
+    """
+
+
+class StoreError(ValueError):
+    r"""A store cannot be opened, read or written; the message says what to do.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import opforest
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     _ = file.write(b"a,b\n1,2\n" * 100)
+    ...     file.flush()
+    ...     try:
+    ...         opforest.Learner(file.name)
+    ...     except opforest.StoreError as error:
+    ...         print(str(error).split(": ")[1])
+    it is neither an opforest store nor any other SQLite database.
     """

@@ -293,6 +293,18 @@ def test_without_a_client_no_cluster_is_started(client):
     assert default_client() is client
 
 
+def test_attributes_are_listed_without_a_client(client, monkeypatch):
+    X, y = grid(30, 2)
+    clf = DaskOPFClassifier().fit(in_blocks(X, (15, 15)), y)
+
+    def find_none():
+        raise ValueError("No clients found")
+
+    monkeypatch.setattr("opforest.dask.classifier.distributed.default_client", find_none)
+    assert "predict" in dir(clf)
+    assert not hasattr(clf, "client_")
+
+
 def test_a_client_that_is_not_the_current_one(client):
     X, y = grid(60, 2)
     blocks, local = in_blocks(X, (25, 20, 15)), OPFClassifier().fit(X, y)

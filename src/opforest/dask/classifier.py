@@ -105,7 +105,10 @@ class DaskOPFClassifier(OPFClassifier):
     def client_(self) -> distributed.Client:
         """The client that a fitted classifier uses: the one given to it, or the current one."""
         check_is_fitted(self, "forest_")
-        return self.client if self.client is not None else distributed.default_client()
+        try:
+            return self.client if self.client is not None else distributed.default_client()
+        except ValueError as error:  # an AttributeError, so that hasattr and dir work
+            raise AttributeError("there is no client_ without a distributed client") from error
 
     def fit(self, X: Collection, y: Collection) -> Self:
         """Learn the forest of the examples, and return the classifier itself.

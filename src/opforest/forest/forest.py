@@ -177,8 +177,8 @@ class BaseForest(ABC):
         vertex = self.storage.vertices_of(ids)
         if (vertex < 0).any():
             raise ValueError(
-                "ids must be those of known examples, as in forest_.ids, but "
-                f"{(vertex < 0).sum()} are not, for instance {ids[vertex.argmin()]}."
+                "ids must be those of known examples, as in forest_.ids; unknown: "
+                f"{(vertex < 0).sum()}, for instance {ids[vertex.argmin()]}."
             )
         return vertex
 

@@ -5,23 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-
-class StoreError(ValueError):
-    r"""A store cannot be opened, read or written; the message says what to do.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import opforest
-    >>> with tempfile.NamedTemporaryFile() as file:
-    ...     _ = file.write(b"a,b\n1,2\n" * 100)
-    ...     file.flush()
-    ...     try:
-    ...         opforest.Learner(file.name)
-    ...     except opforest.StoreError as error:
-    ...         print(str(error).split(": ")[1])
-    it is neither an opforest store nor any other SQLite database.
-    """
+from opforest.errors import StoreError as StoreError
 
 
 class UnknownKeyError(ValueError):

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+import opforest
 from opforest.io.tables import read_table
 
 pytest.importorskip("typer")
@@ -152,3 +153,12 @@ class TestFiles:
 def test_a_full_disk_is_reported(folder, arguments):
     run("train", "iris.csv", "model")
     assert "error: /dev/full: No space left on device" in run(*arguments, code=2).stderr
+
+
+def test_converting_a_model_to_libopf_reports_what_is_lost(folder):
+    told = run("convert", "iris.opforest", "classifier.opf").stderr
+    assert "the examples are rounded" in told
+    assert "LibOPF numbers classes from 1: setosa is 1, versicolor is 2, virginica is 3" in told
+    X = np.array([[0.0], [1.0], [3.0], [4.5]])
+    opforest.save(opforest.OPFClassifier().fit(X, [1, 1, 2, 2]), "exact.opforest")
+    assert run("convert", "exact.opforest", "exact.opf").stderr == ""

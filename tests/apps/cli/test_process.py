@@ -205,3 +205,20 @@ def test_the_package_is_the_command():
     asked = [sys.executable, "-m", "opforest", "--version"]
     done = subprocess.run(asked, capture_output=True, text=True, check=True)
     assert done.stdout == f"opforest {opforest.__version__}\n"
+
+
+def test_an_interrupt_while_modules_are_imported_imports_no_more():
+    """Importing what is half imported fails, and that would be reported as a bug."""
+    code = (
+        "import sys, typer\n"
+        "from opforest.apps.cli.errors import locate_errors, report_errors\n"
+        "try:\n"
+        "    with report_errors('Stopped.'), locate_errors('a.csv'):\n"
+        "        raise KeyboardInterrupt\n"
+        "except typer.Exit as stop:\n"
+        "    sys.exit(stop.exit_code if 'numpy' not in sys.modules else 'numpy was imported')\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stderr) == (130, "Stopped.\n")

@@ -9,8 +9,7 @@ from typing import Any, NoReturn
 
 import typer
 
-import opforest
-from opforest.errors import DataFileError, ModelFileError
+from opforest.errors import DataFileError, ModelFileError, StoreError
 
 BUG, USAGE, BAD_DATA, BAD_MODEL, NO_MEMORY, INTERRUPTED = 1, 2, 3, 4, 5, 130
 
@@ -27,11 +26,14 @@ def report_errors(stopped: str) -> Iterator[None]:
             warnings.filterwarnings("ignore", about_names)  # the reader has matched the columns
         try:
             yield
+        except KeyboardInterrupt:
+            sys.stderr.write(f"{stopped}\n")
+            raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:  # the reader of our output has closed it
             raise
         except DataFileError as error:
             _fail(error, BAD_DATA)
-        except (ModelFileError, opforest.StoreError) as error:
+        except (ModelFileError, StoreError) as error:
             _fail(error, BAD_MODEL)
         except MemoryError as error:
             # Only our own messages say which operation ran out of memory.
@@ -44,9 +46,6 @@ def report_errors(stopped: str) -> Iterator[None]:
             _fail(f"{error.filename}: {reason}" if error.filename else reason, USAGE)
         except (ValueError, ImportError) as error:
             _fail(error, USAGE)
-        except KeyboardInterrupt:
-            sys.stderr.write(f"{stopped}\n")
-            raise typer.Exit(INTERRUPTED) from None
 
 
 @contextmanager
@@ -54,7 +53,7 @@ def locate_errors(path: str, data: Any = None) -> Iterator[None]:
     """Add the file, and the line if it is known, to errors about examples."""
     try:
         yield
-    except (DataFileError, ModelFileError, opforest.StoreError):
+    except (DataFileError, ModelFileError, StoreError):
         raise
     except ValueError as error:
         from opforest.estimators.preparation import MissingCellError

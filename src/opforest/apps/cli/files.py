@@ -29,8 +29,9 @@ def convert(
     """Convert a data file to another format without loss, or convert a model.
 
     Numbers and labels are kept to the last bit, or the command fails; names and ids are kept if the
-    format has a place for them. A model of ours becomes one of LibOPF; a model of LibOPF becomes
-    one of ours unless OUT is named like a data file.
+    format has a place for them. A model of ours becomes one of LibOPF, with a note on rounded
+    numbers and renumbered classes; a model of LibOPF becomes one of ours unless OUT is named like
+    a data file.
 
     Example: opforest convert training.dat training.csv
     """
@@ -76,7 +77,21 @@ def _convert_model(path: str, out: str, to: options.Format | None) -> options.Fa
         if hasattr(model, "steps"):
             raise ValueError(f"{path} prepares its data; LibOPF's models cannot.")
         libopf.write_model(out, model)
+        print_notes(_list_losses(model))
     return {"file": out, **models.describe(model)}
+
+
+def _list_losses(model: Any) -> list[str]:
+    """Return notes on what a model of LibOPF does not keep."""
+    points, classes = model.forest_.points, model.classes_
+    notes = []
+    if not np.array_equal(points, points.astype(np.float32)):
+        notes.append("LibOPF's models have 32-bit numbers: the examples are rounded")
+    if classes.dtype.kind not in "iu" or classes.min() < 1 or classes.max() >= 2**31:
+        pairs = ", ".join(f"{label} is {k}" for k, label in enumerate(classes.tolist()[:5], 1))
+        more = ", …" if len(classes) > 5 else ""
+        notes.append(f"LibOPF numbers classes from 1: {pairs}{more}")
+    return notes
 
 
 def _encode_labels(examples: "table.Data") -> tuple["table.Data", dict[str, Any]]:

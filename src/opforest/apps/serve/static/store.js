@@ -22,7 +22,7 @@ function summary(event) {
   const report = event.report;
   const more = [
     report.prototypes_gained && `+${report.prototypes_gained} prototype${report.prototypes_gained === 1 ? "" : "s"}`,
-    report.prototypes_lost && `−${report.prototypes_lost}`,
+    report.prototypes_lost && `−${report.prototypes_lost} prototype${report.prototypes_lost === 1 ? "" : "s"}`,
     report.reconquered && `${count(report.reconquered)} cost${report.reconquered === 1 ? "" : "s"} changed`,
   ].filter(Boolean).join(", ");
   return make("li", {}, make("span", {}, `${count(done)} ${VERBS[event.kind]}${names}`),
