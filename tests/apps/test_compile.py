@@ -85,7 +85,7 @@ def test_it_is_said_once_where_a_person_waits(monkeypatch, capsys, is_terminal):
         watcher.on_end(other)
         watcher.on_end(ours)
     said = capsys.readouterr().err
-    assert said.count("compiling, once: ") == is_terminal
+    assert said.count("compiling kernels") == is_terminal
 
 
 def test_garbage_is_collected_again_afterwards():
