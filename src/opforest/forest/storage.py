@@ -212,13 +212,12 @@ class ForestStorage:
 
     def model(self) -> TreeModel:
         """Return labels, tree and costs, the latter two in reduced units."""
-        alive = self.alive()
-        record = self.arrays.vertices[alive]
+        alive, vertices = self.alive(), self.arrays.vertices  # NumPy copies whole records slowly
         return TreeModel(
-            label=record["label"].astype(np.int64),
-            parent=self.indices_of(record["parent"].astype(np.int64)),
-            weight=record["weight"].copy(),
-            cuts=record["cuts"].astype(np.int64),
+            label=vertices["label"][alive].astype(np.int64),
+            parent=self.indices_of(vertices["parent"][alive].astype(np.int64)),
+            weight=vertices["weight"][alive].copy(),
+            cuts=vertices["cuts"][alive].astype(np.int64),
             cost=self.arrays.cost[alive].copy(),
         )
 
