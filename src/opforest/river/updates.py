@@ -66,11 +66,9 @@ def shrink(
     update: Update, forest: BaseForest | None, choose: Callable[[BaseForest], Array]
 ) -> Iterator[BaseForest]:
     """Return an iterator that forgets the examples that ``choose`` returns, called at once."""
-    if not update.can_forget or forest is None:
-        raise ValueError(
-            f"update={update.name!r} cannot forget: it does not record the effect of a single "
-            "example on the forest. Use update='exact'."
-        )
+    update.require_forgetting()
+    if forest is None:
+        raise ValueError("the model has not learned any examples to forget.")
     return update.shrink(forest, choose(forest), no_counts())
 
 
