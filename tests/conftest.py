@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.data_files import LIBOPF, LIBOPF_SETS
+from tests.support.tuning import reset
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A suite in the background is told to ignore Ctrl-C, and so would be what it starts.
@@ -32,6 +33,13 @@ settings.load_profile("fixed")
 def pytest_configure(config):
     if not hasattr(config, "workerinput"):  # workers of pytest-xdist remove nothing
         compile_cache.remove_others()
+
+
+@pytest.fixture(autouse=True)
+def usual_tuning():
+    """Restore the thresholds that a test has changed by ``tune``."""
+    yield
+    reset()
 
 
 @pytest.fixture(params=LIBOPF_SETS)

@@ -14,9 +14,8 @@ import opforest
 from opforest import ModelFileError, OPFClassifier, OPFSemiSupervised
 from opforest._utils import chunks
 from opforest.forest import storage as storing
-from opforest.forest.updates import exact
-from opforest.persistence import checks as forest_arrays
 from tests.support.shortage import no_memory
+from tests.support.tuning import tune
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.random((300, 2)), np.arange(300) % 3
@@ -64,7 +63,7 @@ class TestUpdates:
         assert len(clf.forest_) == 200
 
     def test_half_way(self, monkeypatch):
-        monkeypatch.setattr(exact, "REMOVALS_PER_CALL", 1)
+        tune(removals_per_call=1)
         clf = OPFClassifier().fit(X, Y)
         calls = []
 
@@ -136,7 +135,7 @@ class TestLoading:
                 no_memory()
 
         monkeypatch.setattr(chunks, "start_new_thread", fail)
-        monkeypatch.setattr(forest_arrays, "MANY_POINTS", 10)
+        tune(many_to_check=10)
         grown = OPFClassifier(algorithm="kd_tree").fit(X, Y)
         opforest.save(grown, path)
         again = opforest.load(path)

@@ -7,12 +7,12 @@ Run it by hand, completely or in part: python benchmarks/soak/family_soak.py [st
 """
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 
 from opforest import OPFSemiSupervised
-from opforest.forest.updates import exact
-from opforest.forest.updates import late_labels as seeded
+from opforest._utils import tuning
 
 STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else 0
@@ -22,7 +22,8 @@ MODEL = ("edges", "prototypes", "cost", "predecessor", "root", "label")
 
 
 def main() -> None:
-    exact.REFIT_FRACTION = exact.REFIT_FRACTION_TO_FORGET = seeded.WORTH_SPREADING = np.inf
+    never = ("refit_fraction", "refit_fraction_to_forget", "spread_fraction")
+    tuning.values = replace(tuning.values, **dict.fromkeys(never, np.inf))
     rng = np.random.default_rng(SEED)
     models = [OPFSemiSupervised(algorithm=name) for name in ("kd_tree", "brute")]
     X, y, ids, seen = np.empty((0, 2)), np.empty(0, int), np.empty(0, int), 0

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.support.tuning import tune
 
 from opforest import OPFClassifier
-from opforest._utils import progress as _progress
 from opforest._utils.progress import report_to
-from opforest.core.mst import prim
 
 
 class Listener:
@@ -23,8 +22,8 @@ class Listener:
 
 
 @pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
-def test_a_listener_hears_of_phases_and_of_rising_shares(algorithm, monkeypatch):
-    monkeypatch.setattr(prim, "WORK_PER_CALL", 600)
+def test_a_listener_hears_of_phases_and_of_rising_shares(algorithm):
+    tune(work_per_call=600)
     X = np.random.default_rng(0).normal(size=(300, 2))
     listener = Listener()
     with report_to(listener):
@@ -35,8 +34,8 @@ def test_a_listener_hears_of_phases_and_of_rising_shares(algorithm, monkeypatch)
     assert 0 <= listener.shares[0] <= listener.shares[-1] <= 1
 
 
-def test_verbose_prints_phases_and_how_far_they_are(monkeypatch, capsys):
-    monkeypatch.setattr(_progress, "PRINT_INTERVAL", 0.0)
+def test_verbose_prints_phases_and_how_far_they_are(capsys):
+    tune(print_interval=0.0)
     OPFClassifier(verbose=1).fit([[0.0], [1], [3]], [0, 0, 1])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("[OPFClassifier] spanning tree, 3 examples: 0 % after 0.0 s")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.support.tuning import tune
 
 from opforest.apps import compile as ahead
 from opforest.core.jit import _defer_interrupts, _Watcher
@@ -74,7 +75,7 @@ class Found:
 
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_it_is_said_once_where_a_person_waits(monkeypatch, capsys, is_terminal):
-    monkeypatch.setattr("opforest.core.jit.PATIENCE", 0.0)
+    tune(compile_patience=0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
     watcher, ours, other = _Watcher(), Found("opforest.core.x"), Found("numba.np")
     for _ in range(2):

@@ -22,6 +22,7 @@ from tests.support.blocks import grid, in_blocks, sizes_from
 from tests.support.comparison import assert_same_model
 from tests.support.measurement import COMMON
 from tests.support.strategies import learning_problems
+from tests.support.tuning import tune
 
 import dask
 from opforest import OPFClassifier
@@ -88,9 +89,9 @@ def test_every_metric(metric):
 
 @pytest.mark.parametrize("algorithm", ["auto", "kd_tree", "brute"])
 @pytest.mark.usefixtures("synchronous")
-def test_every_algorithm(algorithm, monkeypatch):
+def test_every_algorithm(algorithm):
     """Also where a k-d tree spans pairs of blocks."""
-    monkeypatch.setattr("opforest.core.select.mst.FEW_TO_SPAN", 2000)
+    tune(few_to_span=2000)
     X, y = np.random.default_rng(0).random((4000, 2)).round(3), np.arange(4000) % 3
     clf = DaskOPFClassifier(algorithm=algorithm).fit(in_blocks(X, (1500, 1000, 1500)), y)
     assert_same_model(clf, OPFClassifier(algorithm=algorithm).fit(X, y), X[:50] + 0.1)

@@ -14,6 +14,7 @@ pytest.importorskip("distributed", reason="Dask is not installed: pip install 'o
 from distributed import Client, LocalCluster, Status, get_worker
 from tests.support.blocks import grid, in_blocks
 from tests.support.comparison import assert_same_model
+from tests.support.tuning import tune
 
 import dask
 from opforest import OPFClassifier
@@ -118,8 +119,8 @@ def test_a_worker_is_killed(client, tmp_path):
     assert np.array_equal(lazy.compute(), OPFClassifier().fit(X, y).predict(X))
 
 
-def test_no_workers(monkeypatch):
-    monkeypatch.setattr("opforest.dask.cluster.PATIENCE", 1.0)
+def test_no_workers():
+    tune(worker_timeout=1.0)
     X, y = grid(30, 2)
     message = "has had no workers for 1 seconds. Start some"
     with (
@@ -144,7 +145,7 @@ def test_no_workers(monkeypatch):
 
 
 def test_workers_vanish_meanwhile(monkeypatch):
-    monkeypatch.setattr("opforest.dask.cluster.PATIENCE", 1.0)
+    tune(worker_timeout=1.0)
     monkeypatch.setattr("opforest.dask.spanning.opforest_span", _span_as_long_as_there_is_a_worker)
     BEGUN.clear()
     X, y = grid(80, 2)

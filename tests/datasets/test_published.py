@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 from tests.support.data_files import PUBLISHED_DATA, at_hand
+from tests.support.tuning import tune
 
 from opforest.apps.reproduce.sets import find_sources
 from opforest.datasets import PUBLISHED, DownloadError, UnreachableError, files, load_published
@@ -50,7 +51,7 @@ def server(monkeypatch):
     def use(manner):
         monkeypatch.setattr(files, "SOURCES", dict.fromkeys(files.SOURCES, f"{address}/{manner}/"))
 
-    monkeypatch.setattr(files, "TIMEOUT", 0.3)
+    tune(download_timeout=0.3)
     yield use
     httpd.shutdown()
     httpd.server_close()
@@ -185,13 +186,13 @@ def test_a_good_file_below_goes_before_a_bad_one(toy, tmp_path):
     assert load_published("Saturn", data_home=tmp_path).data.shape == (3, 2)
 
 
-def test_downloads_that_drip_or_swell_are_given_up(server, toy, tmp_path, monkeypatch):
+def test_downloads_that_drip_or_swell_are_given_up(server, toy, tmp_path):
     server("good")
-    monkeypatch.setattr(files, "LARGEST", 10)
+    tune(max_download_bytes=10)
     with pytest.raises(DownloadError, match="more than 10 bytes"):
         load_published("Saturn", data_home=tmp_path)
-    monkeypatch.setattr(files, "PATIENCE", -1.0)
-    monkeypatch.setattr(files, "LARGEST", 1000)
+    tune(download_deadline=-1.0)
+    tune(max_download_bytes=1000)
     with pytest.raises(UnreachableError, match="it took more than"):
         load_published("Saturn", data_home=tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -11,6 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from tests.support.plots import blobs, legend_texts
+from tests.support.tuning import tune
 
 from opforest import OPFClassifier, Pipeline, Preparation
 from opforest.display.drawing import MARKERS
@@ -149,9 +150,9 @@ def test_more_features_are_reduced_by_pca():
     assert len(display.arcs_.get_segments()) == len(X) - len(clf.forest_.prototypes)
 
 
-def test_large_grids_are_predicted_in_parts(monkeypatch):
+def test_large_grids_are_predicted_in_parts():
     _, whole = draw(*blobs(d=5))
-    monkeypatch.setattr("opforest.display.plane.FEATURES_PER_CALL", 37)
+    tune(plot_features_per_call=37)
     _, parts = draw(*blobs(d=5))
     np.testing.assert_array_equal(whole.regions, parts.regions)
 

@@ -17,13 +17,13 @@ from hypothesis.stateful import (
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.oracles import forest as oracle
+from tests.support import tuning
 from tests.support.comparison import assert_same_model, snapshot
 from tests.support.strategies import learning_problems
+from tests.support.tuning import NO_REFIT
 
 from opforest import OPFClassifier, OPFSemiSupervised
 from opforest.core.kdtree.dynamic import DynamicKDTree
-from opforest.forest.updates import exact
-from opforest.forest.updates import late_labels as seeded
 
 EXPECTED = {"check_classifiers_classes": "it uses −1 as a class, which stands for no label here"}
 
@@ -99,18 +99,13 @@ class ChangingModel(RuleBasedStateMachine):
     examples = st.lists(
         st.tuples(point, st.sampled_from(["", "", "", "a", "b", "c"])), min_size=1, max_size=8
     )
-    names = ((exact, "REFIT_FRACTION"), (exact, "REFIT_FRACTION_TO_FORGET"))
-    names += ((seeded, "WORTH_SPREADING"),)
 
     def __init__(self):
         super().__init__()
-        self.saved = [getattr(*name) for name in self.names]
-        for name in self.names:
-            setattr(*name, np.inf)  # no short cut
+        tuning.tune(**NO_REFIT, spread_fraction=np.inf)
 
     def teardown(self):
-        for name, value in zip(self.names, self.saved, strict=True):
-            setattr(*name, value)
+        tuning.reset()
 
     @initialize(batch=examples, d=st.integers(1, 3))
     def begin(self, batch, d):
@@ -138,7 +133,7 @@ class ChangingModel(RuleBasedStateMachine):
     def label(self, data, label, spread):
         free = [i for i in range(len(self.y)) if self.y[i] is None]
         chosen = data.draw(st.lists(st.sampled_from(free), min_size=1, max_size=4, unique=True))
-        seeded.WORTH_SPREADING = 0 if spread else np.inf
+        tuning.tune(spread_fraction=0 if spread else np.inf)
         for clf in self.models:
             clf.label(self.ids[chosen], [label] * len(chosen))
             assert clf.update_report_.prototypes_gained == len(chosen)

@@ -19,6 +19,7 @@ from tests.oracles import probabilities as plain
 from tests.support.comparison import insertions_only
 from tests.support.measurement import COMMON
 from tests.support.strategies import learning_problems
+from tests.support.tuning import tune, tuned
 
 import opforest
 from opforest import OPFClassifier, OPFSemiSupervised
@@ -29,9 +30,9 @@ from opforest.forest.probabilities import LEAST, CostCalibration
 
 
 @pytest.fixture
-def few_judged(monkeypatch):
+def few_judged():
     """Let a forest judge five examples, so that small ones have more than that."""
-    monkeypatch.setattr(calibration, "MAX_CALIBRATION_EXAMPLES", 5)
+    tune(max_calibration_examples=5)
     return 5
 
 
@@ -137,8 +138,7 @@ def test_labels_are_left_out_where_few_are_given(algorithm, problem, kept):
     if (y == -1).all():
         y[0] = 0
     y = np.searchsorted(np.unique(y[y >= 0]), y, side="right") - 1  # no class without a label
-    limit, calibration.MAX_CALIBRATION_EXAMPLES = calibration.MAX_CALIBRATION_EXAMPLES, 7
-    try:
+    with tuned(max_calibration_examples=7):
         clf = OPFSemiSupervised(algorithm=algorithm).fit(X, y)
         assert_right_for(clf, *offers_to_unlabeled(clf, X, y, 7))
         grown = OPFSemiSupervised(algorithm=algorithm)
@@ -148,8 +148,6 @@ def test_labels_are_left_out_where_few_are_given(algorithm, problem, kept):
             grown.label(i, y[i]).exponent_  # noqa: B018
         assert_same_calibration(clf, grown)
         assert np.array_equal(clf.predict_proba(Q), grown.predict_proba(Q))
-    finally:
-        calibration.MAX_CALIBRATION_EXAMPLES = limit
 
 
 @pytest.mark.parametrize("metric", ["canberra", "precomputed"])
@@ -208,8 +206,7 @@ def test_approximate_forests(update, problem):
 @given(problem=learning_problems())
 def test_grown_and_refitted_models_are_equally_sharp(algorithm, problem):
     X, y, Q = problem
-    limit, calibration.MAX_CALIBRATION_EXAMPLES = calibration.MAX_CALIBRATION_EXAMPLES, 7
-    try:
+    with tuned(max_calibration_examples=7):
         clf = OPFClassifier(algorithm=algorithm)
         with insertions_only():
             for i in range(len(X)):
@@ -226,8 +223,6 @@ def test_grown_and_refitted_models_are_equally_sharp(algorithm, problem):
             assert_same_calibration(clf, other)
             assert np.array_equal(clf.predict_proba(Q), other.predict_proba(Q))
             assert np.array_equal(clf.predict_log_proba(Q), other.predict_log_proba(Q))
-    finally:
-        calibration.MAX_CALIBRATION_EXAMPLES = limit
 
 
 @pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])

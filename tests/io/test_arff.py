@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.support.tuning import tuned
 
 from opforest.errors import DataFileError
 from opforest.io.columns.table import ReadOptions
@@ -30,8 +31,7 @@ def test_numbers_of_arff_are_what_their_text_says(tmp_path, monkeypatch, rows, l
     options = ReadOptions(label=label, allow_missing=lenient, categories=lenient)
 
     def answer(some):
-        with monkeypatch.context() as patched:
-            patched.setattr("opforest.io.readers.arff.SOME", some)
+        with tuned(arff_rows=some):
             try:
                 data = read_table(path, options)
             except DataFileError as error:

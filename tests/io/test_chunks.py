@@ -13,6 +13,7 @@ from opforest.io.tables import read_chunks, read_table, write_table
 
 pytest.importorskip("pyarrow")
 from tests.support.table_files import ENDS, NAMED, NUMBERED, SINGLE, write
+from tests.support.tuning import tune
 
 
 class TestChunks:
@@ -49,9 +50,9 @@ class TestChunks:
         with pytest.raises(DataFileError, match="row 8001: column 2 must hold finite"):
             read_table(tmp_path / "a.npz")
 
-    def test_labels_stay_numbers(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("opforest.io.readers.delimited.BLOCK", 64)
-        monkeypatch.setattr("opforest.io.readers.delimited.LINES", 20)
+    def test_labels_stay_numbers(self, tmp_path):
+        tune(csv_block=64)
+        tune(csv_lines=20)
         path = write(tmp_path, "a,class\n" + "1,1\n2,2\n" * 60 + "3,x\n")
         message = r"line 122, column 2: the label must be a whole number.*'x'"
         with pytest.raises(DataFileError, match=message):

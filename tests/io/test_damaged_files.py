@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.support.table_files import write
+from tests.support.tuning import tune
 from tests.support.workbooks import write_workbook
 
 from opforest.errors import DataFileError
@@ -159,8 +160,8 @@ class TestGuard:
 
 
 @pytest.fixture
-def small_limits(monkeypatch):
-    monkeypatch.setattr("opforest.io.source.MAX_UNPACKED_BYTES", 1 << 16)
+def small_limits():
+    tune(max_unpacked_bytes=1 << 16)
 
 
 ROWS = 200_000

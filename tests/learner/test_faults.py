@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.tuning import tune
 
 from opforest import Learner, StoreError
 from opforest.learner import database as database_module
 from opforest.learner import replica
-from opforest.learner import session as session_module
 
 KILLS = Path(__file__).parents[1] / "support" / "kills.py"
 
@@ -54,10 +54,10 @@ def test_a_hundred_kills_lose_nothing_and_bring_nothing_back(tmp_path):
 
 
 @pytest.mark.parametrize("snapshots", [False, True])
-def test_no_byte_of_what_was_forgotten_is_left(tmp_path, monkeypatch, snapshots):
+def test_no_byte_of_what_was_forgotten_is_left(tmp_path, snapshots):
     """Neither features nor keys nor labels, however the pages of the file were filled before."""
     path = tmp_path / "a.db"
-    monkeypatch.setattr(session_module, "SNAPSHOT_EVERY", 100 if snapshots else 10**9)
+    tune(snapshot_every=100 if snapshots else 10**9)
     rng = random.Random(0)
     with Learner(path) as learner:
         known = {}
@@ -220,9 +220,9 @@ def test_readers_in_other_threads_see_whole_models(tmp_path):
         assert learner.audit().ok
 
 
-def test_a_reader_that_keeps_reading_delays_wiping_with_a_warning(tmp_path, monkeypatch):
+def test_a_reader_that_keeps_reading_delays_wiping_with_a_warning(tmp_path):
     """While somebody reads an old state of the file, the log that has it cannot be emptied."""
-    monkeypatch.setattr(database_module, "TIMEOUT", 0.05)
+    tune(database_timeout=0.05)
     path = tmp_path / "a.db"
     X, y, keys = some(50)
     with Learner(path) as learner:
@@ -289,10 +289,9 @@ print(json.dumps([known, len(learner), learner.audit().ok, errors[0]]))
         assert learner.audit().ok
 
 
-def test_a_disk_too_full_to_wipe_is_an_error_and_wiped_later(tmp_path, monkeypatch):
+def test_a_disk_too_full_to_wipe_is_an_error_and_wiped_later(tmp_path):
     """What was forgotten is out of the table; the file is rewritten when there is room again."""
-    for name in ("SNAPSHOT_EVERY", "SNAPSHOT_AT_END"):  # deleting one would fill the disk before
-        monkeypatch.setattr(session_module, name, 10**9)
+    tune(snapshot_every=10**9, snapshot_at_end=10**9)  # deleting one would fill the disk before
     path = tmp_path / "a.db"
     X, y, keys = some(3000)
     code = f"""
@@ -455,8 +454,8 @@ def test_a_clock_that_goes_back_changes_nothing(tmp_path, monkeypatch):
         assert learner.audit().ok
 
 
-def test_a_model_larger_than_the_limit_goes_without_a_snapshot(tmp_path, monkeypatch):
-    monkeypatch.setattr(session_module, "SNAPSHOT_EVERY", 10)
+def test_a_model_larger_than_the_limit_goes_without_a_snapshot(tmp_path):
+    tune(snapshot_every=10)
     X, y, keys = some(2000)
     with Learner(tmp_path / "a.db") as learner:
         learner.session.database.writer.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 50_000)

@@ -20,7 +20,7 @@ import pytest
 
 import opforest
 from opforest import Learner, Preparation
-from opforest._utils import chunks
+from opforest._utils import chunks, tuning
 from opforest.learner import file_lock
 from opforest.learner import session as session_module
 
@@ -186,7 +186,7 @@ def test_ctrl_c_while_a_store_is_closed(original, folder):
     def close(path, interrupting):
         learner = Learner(path)
         learner.learn(X[50:], Y[50:], KEYS[50:])
-        learner.session.unsaved = session_module.SNAPSHOT_AT_END
+        learner.session.unsaved = tuning.values.snapshot_at_end
         try:
             with interrupting:
                 learner.close()

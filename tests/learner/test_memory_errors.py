@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.support.shortage import no_memory
+from tests.support.tuning import tune
 
 from opforest import Learner, StoreError
 from opforest._utils import chunks
 from opforest.learner import replica
-from opforest.learner import session as session_module
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_change_that_is_in_the_file(learner, monkeypatch, what):
 
 
 def test_a_snapshot_is_never_needed(learner, monkeypatch):
-    monkeypatch.setattr(session_module, "SNAPSHOT_EVERY", 1)
+    tune(snapshot_every=1)
     monkeypatch.setattr(replica, "save", no_memory)
     X = np.arange(20.0)[:, None]
     assert learner.learn(X, ["a"] * 20).learned == 20

@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("river")
 
 from tests.support.streams import as_dicts
+from tests.support.tuning import tune
 
 from opforest import OPFClassifier as Batch
 from opforest.core.kdtree.dynamic import DynamicKDTree
@@ -124,7 +125,7 @@ def test_mini_batches_larger_and_smaller_than_the_window(size):
 
 def test_a_window_with_an_index(monkeypatch):
     """As if the stream were large and an index paid."""
-    monkeypatch.setattr(storing, "FEW_TO_GROW", 40)
+    tune(few_to_grow=40)
     monkeypatch.setattr(storing, "probe", lambda rows, metric, _: probe(rows, metric, "kd_tree"))
     X, y = examples(400)
     model = OPFClassifier(window_size=60)

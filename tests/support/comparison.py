@@ -1,21 +1,15 @@
 """Comparing models: all arrays must be equal, bit for bit."""
 
 import pickle
-from contextlib import contextmanager
 
 import numpy as np
 
-from opforest.forest.updates import exact
+from tests.support.tuning import tuned
 
 
-@contextmanager
 def insertions_only():
     """Learn even large batches one by one."""
-    share, exact.REFIT_FRACTION = exact.REFIT_FRACTION, np.inf
-    try:
-        yield
-    finally:
-        exact.REFIT_FRACTION = share
+    return tuned(refit_fraction=np.inf)
 
 
 def assert_same_model(a, b, queries, ids=True):

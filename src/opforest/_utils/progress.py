@@ -7,8 +7,7 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import Protocol
 
-#: Seconds between two printed lines about the same phase.
-PRINT_INTERVAL = 2.0
+from opforest._utils import tuning
 
 
 class Listener(Protocol):
@@ -62,7 +61,7 @@ class _Printer:
 
     def advance(self, fraction: float) -> None:
         now = perf_counter()
-        if now - self._last_line >= PRINT_INTERVAL:
+        if now - self._last_line >= tuning.values.print_interval:
             self._last_line = now
             self._print(f"{100 * fraction:.0f} % after {now - self._begin:.1f} s")
 

@@ -24,6 +24,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic, register_jitable
 from numba.extending import overload as numba_overload
 
+from opforest._utils import tuning
 from opforest._utils.interrupts import defer_interrupts
 
 
@@ -91,7 +92,8 @@ class _Watcher(event.Listener):
         gc.disable()
         self.began = time.perf_counter()
         if not self.has_spoken:
-            self.timer = threading.Timer(max(0.0, PATIENCE - self.spent), self.speak)
+            patience = max(0.0, tuning.values.compile_patience - self.spent)
+            self.timer = threading.Timer(patience, self.speak)
             self.timer.daemon = True
             self.timer.start()
 
@@ -119,9 +121,6 @@ class _Watcher(event.Listener):
 def _is_ours(found: Any) -> bool:
     return str(found.data["dispatcher"].py_func.__module__).startswith("opforest.")
 
-
-#: Seconds of compilation before the message.
-PATIENCE = 2.0
 
 event.register("numba:compile", _Watcher())  # type: ignore[no-untyped-call]
 

@@ -13,8 +13,7 @@ import distributed
 from dask.delayed import delayed
 from dask.diagnostics.progress import ProgressBar
 
-#: Seconds to wait for workers of a cluster that has none.
-PATIENCE = 30.0
+from opforest._utils import tuning
 
 #: Seconds between two checks whether there are workers.
 INTERVAL = 0.5
@@ -81,7 +80,7 @@ def persist(tasks: Sequence[Any], client: distributed.Client | None) -> list[Any
             bar.start()
         _wait(futures, client)
         if bar.is_alive():
-            bar.join(PATIENCE)  # so that its last line does not mix with later output
+            bar.join(tuning.values.worker_timeout)  # lest its last line mix with later output
         return kept
 
 
@@ -125,10 +124,10 @@ def _wait_for_workers(futures: list[Any], client: distributed.Client) -> None:
             now = time.monotonic()
         if client.nthreads():
             last_seen = now
-        elif now - last_seen > PATIENCE:
+        elif now - last_seen > tuning.values.worker_timeout:
             address = client.scheduler.address if client.scheduler else "?"
             raise TimeoutError(
-                f"the Dask cluster at {address} has had no workers for {PATIENCE:g} seconds. Start "
-                "some (its dashboard and logs may help), or use opforest.OPFClassifier on this "
-                "machine."
+                f"the Dask cluster at {address} has had no workers for "
+                f"{tuning.values.worker_timeout:g} seconds. Start some (its dashboard and logs may "
+                "help), or use opforest.OPFClassifier on this machine."
             )

@@ -13,6 +13,7 @@ from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
 
+from opforest._utils import tuning
 from opforest._utils.atomic import open_atomic
 
 #: Download addresses by folder. The authors' repository is pinned to a commit.
@@ -24,9 +25,6 @@ SOURCES = {
 
 #: The environment variable that names a folder with data files.
 VARIABLE = "OPFOREST_DATA"
-
-#: Limits of a download: seconds without an answer, seconds in all, bytes.
-TIMEOUT, PATIENCE, LARGEST = 20.0, 600.0, 1 << 26
 
 CHUNK = 1 << 16
 
@@ -125,19 +123,20 @@ def _make_folder_error(folder: Path, reason: object) -> DownloadError:
 
 
 def _request(url: str) -> bytes:
-    content, deadline = bytearray(), monotonic() + PATIENCE
+    content, limits = bytearray(), tuning.values
+    deadline = monotonic() + limits.download_deadline
     try:
-        response = urllib.request.urlopen(url, timeout=TIMEOUT)
+        response = urllib.request.urlopen(url, timeout=tuning.values.download_timeout)
     except urllib.error.HTTPError as error:
         error.close()  # it is a response too, and holds the connection
         raise OSError(f"HTTP {error.code} {error.reason}") from None
     with response:
         while chunk := response.read(CHUNK):
             content += chunk
-            if len(content) > LARGEST:
-                raise ValueError(f"it has more than {LARGEST} bytes")
+            if len(content) > limits.max_download_bytes:
+                raise ValueError(f"it has more than {limits.max_download_bytes} bytes")
             if monotonic() > deadline:
-                raise TimeoutError(f"it took more than {PATIENCE:.0f} seconds")
+                raise TimeoutError(f"it took more than {limits.download_deadline:.0f} seconds")
         length = response.headers.get("Content-Length")
         if length is not None and len(content) < int(length):
             raise ValueError(f"it was cut off after {len(content)} of {length} bytes")

@@ -10,13 +10,11 @@ import numpy.typing as npt
 from sklearn.decomposition import PCA
 from sklearn.utils import check_array, get_tags
 
+from opforest._utils import tuning
 from opforest.core.metrics.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-#: The most features, summed over grid points, in one call of ``predict``.
-FEATURES_PER_CALL = 4_000_000
 
 
 class Plane(NamedTuple):
@@ -112,7 +110,10 @@ def predict_grid(estimator: Any, plane: Plane, resolution: int) -> Array:
 
 def _predict(estimator: Any, plane: Plane, grid: Array) -> Array:
     """Predict; halve the grid on errors, until each undefined point is alone."""
-    if len(grid) == 1 or len(grid) * estimator.n_features_in_ <= FEATURES_PER_CALL:
+    if (
+        len(grid) == 1
+        or len(grid) * estimator.n_features_in_ <= tuning.values.plot_features_per_call
+    ):
         try:
             predicted = estimator.predict(plane.to_features(grid))
             codes: Array = np.searchsorted(estimator.classes_, predicted)

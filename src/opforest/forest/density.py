@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
+from opforest._utils import tuning
 from opforest._utils.chunks import concatenate_results, map_chunks, split_chunks
 from opforest.core.density.forest import (
     LEAST,
@@ -25,7 +26,6 @@ from opforest.core.kdtree.query_knn import scan_for_nearest, search_for_queries
 from opforest.core.metrics.distances import make_tiles
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.core.mst.prim import WORK_PER_CALL
 from opforest.core.select.mst import SEARCH_FRACTION, Probe, probe
 from opforest.core.select.neighbors import nearest_neighbors
 
@@ -238,7 +238,7 @@ class DensityForest:
             return near, distance
 
         jobs = effective_n_jobs(n_jobs)
-        size = QUERIES_PER_CALL if kdtree else max(1, WORK_PER_CALL // self.rows.size)
+        size = QUERIES_PER_CALL if kdtree else max(1, tuning.values.work_per_call // self.rows.size)
         size = max(1, min(size, -(-len(queries) // jobs)))
         near, distance = concatenate_results(map_chunks(search, split_chunks(queries, size), jobs))
         self.metric.check_defined(distance.ravel(), lambda i: f"query {i // k} and an example")

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
+from opforest._utils import tuning
 from opforest.core.conquest.scan import rank
 from opforest.core.jit import specialize
 from opforest.core.kdtree.dynamic import DynamicKDTree
@@ -24,9 +25,6 @@ from opforest.core.records import DELETED, ForestArrays, copy_array
 from opforest.core.select.search import KDTreeSearch, Searcher, find_in_parts, search_ranking
 from opforest.forest.queries import FEW_CLASSES, ForestQueries
 from opforest.forest.storage import ForestStorage
-
-#: The number of known examples, evenly spread over the order of arrival, that calibrate.
-MAX_CALIBRATION_EXAMPLES = 1000
 
 #: The exponent if the examples do not determine it.
 DEFAULT_EXPONENT = 1.0
@@ -72,7 +70,7 @@ class CostCalibration(NamedTuple):
         """Return whether enough has changed for a stream to recalibrate."""
         patience = max(
             FRACTION_CHANGED * self.size,
-            CHANGES_FOR_EACH * min(self.size, MAX_CALIBRATION_EXAMPLES),
+            CHANGES_FOR_EACH * min(self.size, tuning.values.max_calibration_examples),
         )
         return count_changes(storage) - self.changes >= patience
 
@@ -127,7 +125,7 @@ def select_calibration_vertices(storage: ForestStorage) -> Array:
     vertex = storage.vertices()
     if storage.has_seeds:
         vertex = vertex[storage.field("cuts") > 0]
-    n, count = len(vertex), min(len(vertex), MAX_CALIBRATION_EXAMPLES)
+    n, count = len(vertex), min(len(vertex), tuning.values.max_calibration_examples)
     return vertex[np.arange(count) * n // max(count, 1)]
 
 

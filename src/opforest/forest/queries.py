@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from joblib import effective_n_jobs
 
+from opforest._utils import tuning
 from opforest._utils.chunks import map_chunks, split_chunks
 from opforest.core.conquest.kdtree import ANY
 from opforest.core.conquest.scan import (
@@ -27,7 +28,6 @@ from opforest.core.kdtree.dynamic import (
 )
 from opforest.core.kdtree.static import build_kdtree
 from opforest.core.metrics.types import Array
-from opforest.core.mst import prim
 from opforest.core.records import DELETED, ForestArrays, NoIndex, copy_array
 from opforest.core.select.mst import SEARCH_FRACTION
 from opforest.core.select.search import KDTreeSearch, Searcher, find_in_parts, search_ranking
@@ -134,7 +134,7 @@ class ForestQueries:
             scan(queries[some], rows, ranking, label, offer[some], winner[some], kernel)
 
         jobs, work = effective_n_jobs(n_jobs), max(1, len(label) * rows.shape[1])
-        size = max(1, min(prim.WORK_PER_CALL // work, -(-len(queries) // jobs)))
+        size = max(1, min(tuning.values.work_per_call // work, -(-len(queries) // jobs)))
         winner[:] = -1
         map_chunks(search, split_chunks(np.arange(len(queries)), size), jobs)
         self._check_offers(offer[:, classes])

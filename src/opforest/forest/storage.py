@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from opforest._utils import tuning
 from opforest._utils.rwlock import ReadWriteLock
 from opforest.core.dynamic.bottleneck_bound import Bound, make_bound
 from opforest.core.jit import specialize
@@ -27,7 +28,6 @@ from opforest.core.kdtree.static import StaticKDTree, build_kdtree
 from opforest.core.metrics.distances import TILE, fill_tiles, find_undefined
 from opforest.core.metrics.metric import Metric, name_pair
 from opforest.core.metrics.types import Array
-from opforest.core.mst import prim
 from opforest.core.records import (
     DELETED,
     ForestArrays,
@@ -36,7 +36,7 @@ from opforest.core.records import (
     copy_array,
     resize_array,
 )
-from opforest.core.select.mst import FEW_TO_GROW, SEARCH_FRACTION, probe
+from opforest.core.select.mst import SEARCH_FRACTION, probe
 from opforest.forest.state import (
     ForestState,
     StorageFields,
@@ -93,7 +93,7 @@ class ForestStorage:
         arrays = make_arrays(rows, model, self.metric, fields.arrays.tiles)
         same = replace(fields, arrays=arrays, index=NoIndex(), bound=None, arrival=state.arrival)
         same = replace(same, has_spanning_tree=False)
-        is_small = self.algorithm == "auto" and len(rows) < FEW_TO_GROW
+        is_small = self.algorithm == "auto" and len(rows) < tuning.values.few_to_grow
         if isinstance(fields.index, DynamicKDTree) and not is_small:
             arrays.vertices["slot"] = self.field("slot")
             same = replace(same, index=DynamicKDTree(*map(copy_array, fields.index)))
@@ -317,7 +317,7 @@ class ForestStorage:
     def stops(self, end: int) -> Iterator[int]:
         """Yield where to pause while learning staged examples, so that Ctrl-C is noticed."""
         begin, n_features = self.end, self.arrays.rows.shape[1]
-        part = max(1, prim.WORK_PER_CALL // (PASSES_PER_INSERTION * end * n_features))
+        part = max(1, tuning.values.work_per_call // (PASSES_PER_INSERTION * end * n_features))
         if isinstance(self.fields.index, DynamicKDTree):
             part = INSERTIONS_PER_CALL
         for stop in range(begin + part, end + part, part):
@@ -357,10 +357,10 @@ class ForestStorage:
         From time to time it also checks whether an index is worthwhile.
         """
         if self.algorithm == "auto":
-            if self.end < FEW_TO_GROW:
+            if self.end < tuning.values.few_to_grow:
                 if not isinstance(self.fields.index, NoIndex):
                     self._replace(index=NoIndex(), probed=0)
-            elif self.end >= max(FEW_TO_GROW, 2 * self.fields.probed):
+            elif self.end >= max(tuning.values.few_to_grow, 2 * self.fields.probed):
                 self._probe()
         if self.end + extra <= len(self.arrays.vertices):
             return

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import IO, Any
 
+from opforest._utils import tuning
 from opforest._utils.atomic import open_atomic
 from opforest.errors import DataFileError
 
@@ -24,8 +25,8 @@ BUFFER = 1 << 16
 #: Bytes that are decompressed at a time: few, because each may become thousands.
 PIECE = 1 << 10
 
-#: A compressed file may expand to this many bytes, or this many times its size.
-MAX_UNPACKED_BYTES, MAX_EXPANSION = 1 << 27, 100
+#: A compressed file may expand to this many times its size; a small one to more.
+MAX_EXPANSION = 100
 
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -41,7 +42,10 @@ def _make_zstandard() -> Any:
 #: First bytes of compressed files, the endings of their names, and their decompressors.
 COMPRESSED: dict[bytes, tuple[str, Callable[[], Any]]] = {
     b"\x1f\x8b": (".gz", lambda: zlib.decompressobj(31)),
-    b"\xfd7zXZ\0": (".xz", lambda: lzma.LZMADecompressor(memlimit=MAX_UNPACKED_BYTES)),
+    b"\xfd7zXZ\0": (
+        ".xz",
+        lambda: lzma.LZMADecompressor(memlimit=tuning.values.max_unpacked_bytes),
+    ),
     b"BZh": (".bz2", bz2.BZ2Decompressor),
     b"\x28\xb5\x2f\xfd": (".zst", _make_zstandard),
 }
@@ -57,7 +61,7 @@ def wrap_error(
 
 def check_unpacked(size: int, compressed: int, name: str, what: str = "the file") -> None:
     """Raise an error if ``compressed`` bytes unpack to far too many, ``size``."""
-    if size > max(MAX_UNPACKED_BYTES, MAX_EXPANSION * compressed):
+    if size > max(tuning.values.max_unpacked_bytes, MAX_EXPANSION * compressed):
         raise DataFileError(f"{what} unpacks to more than {MAX_EXPANSION} times its size, which no "
                             "table does; unpack it yourself if it is one", name)  # fmt: skip
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+from opforest._utils import tuning
 from opforest._utils.chunks import run_parallel
 from opforest._utils.interrupts import defer_interrupts
 from opforest.learner import schema
@@ -36,9 +37,6 @@ MEMORY = ":memory:"
 
 #: Suffixes of the files of a store, which SQLite and we write.
 SUFFIXES = ("", "-wal", "-shm", "-journal", "-lock", "-ack")
-
-#: Seconds to wait for other connections that read.
-TIMEOUT = 5.0
 
 
 class Database:
@@ -105,7 +103,11 @@ class Database:
             if read_only and not os.access(folder, os.W_OK) and not has_log:
                 mode += "&immutable=1"  # SQLite cannot create its files there
         return sqlite3.connect(
-            target + mode, uri=True, isolation_level=None, timeout=TIMEOUT, check_same_thread=False
+            target + mode,
+            uri=True,
+            isolation_level=None,
+            timeout=tuning.values.database_timeout,
+            check_same_thread=False,
         )
 
     def _inspect(self) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from opforest._utils import tuning
 from opforest.estimators.classifier import OPFClassifier
 from opforest.estimators.semi_supervised import OPFSemiSupervised
 from opforest.forest.explanation import Explanation, explain
-from opforest.forest.updates.exact import REFIT_FRACTION
 from opforest.forest.updates.report import UpdateReport
 from opforest.learner.rows import rows_of
 from opforest.learner.settings import Settings
@@ -104,7 +104,8 @@ class ModelReplica:
         report, begin = UpdateReport(), 0
         while begin < len(X):
             left = len(X) - begin
-            end = len(X) if left >= REFIT_FRACTION * len(self) else begin + min(SLICE, left)
+            refit = left >= tuning.values.refit_fraction * len(self)
+            end = len(X) if refit else begin + min(SLICE, left)
             self.model.partial_fit(X[begin:end], y[begin:end])
             self.counts.update(y[begin:end].tolist())
             report = add_reports(report, self.model.update_report_)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
+from opforest._utils import tuning
 from opforest._utils.interrupts import defer_interrupts
 from opforest.forest.explanation import Explanation
 from opforest.learner.database import MEMORY, Database
@@ -19,11 +20,8 @@ from opforest.learner.validation import Array
 
 T = TypeVar("T")
 
-#: A snapshot is taken after this many changes, or this fraction of the examples if that is more.
-SNAPSHOT_EVERY, SNAPSHOT_FRACTION = 1000, 0.2
-
-#: When a store is closed, fewer changes are enough.
-SNAPSHOT_AT_END = 100
+#: A snapshot is taken after changes to this fraction of the examples, if they are enough.
+SNAPSHOT_FRACTION = 0.2
 
 
 class _TableState(NamedTuple):
@@ -263,7 +261,7 @@ class Session:
     def count_changes(self, changes: int) -> None:
         """Take a snapshot if the model has changed enough since the last one."""
         self.unsaved += changes
-        if self.unsaved >= max(SNAPSHOT_EVERY, SNAPSHOT_FRACTION * len(self.replica)):
+        if self.unsaved >= max(tuning.values.snapshot_every, SNAPSHOT_FRACTION * len(self.replica)):
             self.take_snapshot()
 
     def take_snapshot(self) -> None:
@@ -281,7 +279,7 @@ class Session:
             if self._process == os.getpid():
                 with self.lock:
                     is_due = not (self.is_closed or self.database.read_only or self.is_stale)
-                    if is_due and self.unsaved >= SNAPSHOT_AT_END:
+                    if is_due and self.unsaved >= tuning.values.snapshot_at_end:
                         self.take_snapshot()
             self._close()
         except BaseException:

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from opforest._utils import tuning
 from opforest._utils.chunks import run_parallel
 from opforest.core.jit import is_jitted, specialize
 from opforest.core.kdtree.static import build_kdtree
@@ -29,9 +30,6 @@ MAX_ID = 2**62
 #: Rounding errors of a distance on another machine, in units of its last place.
 ROUNDING = 1024
 
-#: Above this number of points, the k-d tree is built in another thread during the checks.
-MANY_POINTS = 10_000
-
 
 def build_checked(parts: ForestState, n_classes: int) -> BaseForest:
     """Return the forest; raise a ``ValueError`` if its parts are invalid."""
@@ -44,7 +42,7 @@ def build_checked(parts: ForestState, n_classes: int) -> BaseForest:
             _check_links(parts, n_classes)
             _check_weights(parts)
 
-    if n > MANY_POINTS and parts.visited_fraction < SEARCH_FRACTION:
+    if n > tuning.values.many_to_check and parts.visited_fraction < SEARCH_FRACTION:
         _, tree = run_parallel(check, partial(build_kdtree, parts.rows, np.arange(n)))
         parts = parts._replace(kdtree=tree)
     else:

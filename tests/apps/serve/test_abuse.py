@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from tests.support.service import Client, running
+from tests.support.tuning import tune
 
 from opforest import Learner
 from opforest.apps.serve.limits import Limits
@@ -166,10 +167,9 @@ def test_a_file_name_need_not_be_unicode(tmp_path):
         assert Client(port).get("/v1/stats")["store"] == path
 
 
-def test_planes_are_kept_for_the_pages_that_were_opened_last(port, monkeypatch):
-    from opforest.apps.serve import app
+def test_planes_are_kept_for_the_pages_that_were_opened_last(port):
 
-    monkeypatch.setattr(app, "PLANES", 3)
+    tune(max_planes=3)
     clients = [Client(port) for _ in range(6)]
     planes = []
 

@@ -8,8 +8,10 @@ import pytest
 pytest.importorskip("fastapi")
 
 from tests.support.service import Client, running
+from tests.support.tuning import tune
 
 from opforest import Learner, OPFClassifier, Preparation
+from opforest._utils import tuning
 from opforest.apps.serve import view
 from opforest.apps.serve.view import choose_grid, draw_forest, find_plane
 
@@ -34,12 +36,12 @@ def test_regions_are_what_the_model_predicts():
         assert clf.classes_[code[i, j]] == clf.predict([[x, y]])[0]
 
 
-def test_regions_are_coarser_where_they_would_take_long(monkeypatch):
+def test_regions_are_coarser_where_they_would_take_long():
     assert choose_grid(build_forest(50, 20).forest_) == view.GRID
-    monkeypatch.setattr(view, "WORK", 50 * 20 * 4800)
+    tune(region_work=50 * 20 * 4800)
     assert choose_grid(build_forest(50, 20).forest_) == (80, 60)
     assert choose_grid(build_forest(500, 2).forest_) == view.GRID  # a k-d tree is quick
-    monkeypatch.setattr(view, "WORK", 50 * 20 * 100)
+    tune(region_work=50 * 20 * 100)
     clf = build_forest(50, 20)
     assert choose_grid(clf.forest_) == (0, 0)
     assert draw_forest(clf, find_plane(clf.forest_.points))["regions"] == ""
@@ -58,7 +60,7 @@ def test_a_python_function_is_not_asked_too_often():
     calls.clear()
     drawn = draw_forest(clf, find_plane(X))
     assert len(drawn["points"]) == 60
-    assert len(calls) <= view.WORK / (2 * view.SLOWER)
+    assert len(calls) <= tuning.values.region_work / (2 * view.SLOWER)
 
 
 @pytest.mark.parametrize("metric", ["hellinger", "cosine"])

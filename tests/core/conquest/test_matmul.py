@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles import forest as oracle
 from tests.support.strategies import DTYPES, learning_problems
+from tests.support.tuning import tuned
 
 from opforest import OPFClassifier
 from opforest.core.conquest import matmul
@@ -19,10 +20,10 @@ from opforest.core.metrics.types import SquaredEuclidean
 SQUARED = SquaredEuclidean()
 
 
-def find_all(X, cost, Q, block=matmul.BLOCK, patience=matmul.PATIENCE):
+def find_all(X, cost, Q, block=256, patience=64):
     """Find conquerors by matrix products, and compare them with the scan and the oracle."""
     ranking = rank(X, np.arange(len(X)), cost, SQUARED)
-    with patch.multiple(matmul, BLOCK=block, PATIENCE=patience), warnings.catch_warnings():
+    with tuned(search_block=block, search_patience=patience), warnings.catch_warnings():
         warnings.simplefilter("error")
         winner, offer = find_conquerors_by_matmul(Q, X, ranking, SQUARED)
     for other in (find_conquerors(Q, X, ranking, SQUARED), slow(X, cost, Q)):
@@ -99,7 +100,7 @@ class TestHardCases:
         far = dtype(1e5 if dtype is np.float32 else 1e10)
         X[::2] += far
         Q[::2] += far
-        assert count_measured(X, cost, Q) > matmul.PATIENCE
+        assert count_measured(X, cost, Q) > 64
 
     def test_one_far_away(self, dtype):
         X, cost, Q = data(1000, 30, dtype)

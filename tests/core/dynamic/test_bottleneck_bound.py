@@ -5,14 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles import forest as oracle
-from tests.support.comparison import insertions_only
 from tests.support.strategies import learning_problems
+from tests.support.tuning import tuned
 
 from opforest import OPFClassifier
 from opforest.core.dynamic.bottleneck_bound import Bound, find_bound_error, make_bound
 from opforest.core.metrics.types import SquaredEuclidean
 from opforest.core.mst.prim import span
-from opforest.forest.updates import exact
 
 
 def bounds_of(bound):
@@ -79,20 +78,16 @@ def test_it_lasts_through_learning_and_forgetting(algorithm, problem, n, gone, j
     X, y, _ = problem
     X = X + (np.arange(len(X))[:, None] % 3 * jitter).astype(X.dtype)  # near-duplicates
     n = min(n, len(X))
-    saved, exact.REFIT_FRACTION_TO_FORGET = exact.REFIT_FRACTION_TO_FORGET, np.inf
-    try:
-        with insertions_only():
-            clf = OPFClassifier(algorithm=algorithm).fit(X[:n], y[:n])
-            for i in range(n, len(X)):
-                clf.partial_fit(X[i : i + 1], y[i : i + 1])
+    with tuned(refit_fraction=np.inf, refit_fraction_to_forget=np.inf):
+        clf = OPFClassifier(algorithm=algorithm).fit(X[:n], y[:n])
+        for i in range(n, len(X)):
+            clf.partial_fit(X[i : i + 1], y[i : i + 1])
+            assert_bounded(clf.forest_)
+        for i in gone:
+            if i in clf.forest_.ids and len(clf.forest_) > 1:
+                clf.forget(i)
                 assert_bounded(clf.forest_)
-            for i in gone:
-                if i in clf.forest_.ids and len(clf.forest_) > 1:
-                    clf.forget(i)
-                    assert_bounded(clf.forest_)
-                    clf.forest_.check()
-    finally:
-        exact.REFIT_FRACTION_TO_FORGET = saved
+                clf.forest_.check()
 
 
 @pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])

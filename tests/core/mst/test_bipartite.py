@@ -8,6 +8,7 @@ from tests.oracles import forest as oracle
 from tests.support.measurement import PARAMS, REDUCED
 from tests.support.strategies import learning_problems
 from tests.support.trees import ends
+from tests.support.tuning import tune, tuned
 
 from opforest.core.metrics.distances import TILE
 from opforest.core.metrics.types import SquaredEuclidean
@@ -39,14 +40,13 @@ def test_tree_between_two_blocks_equals_oracle(name, problem, where):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("split", [1, TILE + 3, 2 * TILE])
-def test_many_tiles_equal_oracle(monkeypatch, split, dtype):
+def test_many_tiles_equal_oracle(split, dtype):
     rng = np.random.default_rng(split)
     X = rng.integers(0, 3, (2 * TILE + 37, 9)).astype(dtype)
     D = ((X[:, None] - X) ** 2).sum(axis=2)  # sums of small integers: exact in any order
     expected = oracle.spanning_forest(between(D, split))
     assert ends(span_bipartite(X, split, SquaredEuclidean())) == expected
-    with monkeypatch.context() as patch:  # measuring ahead
-        patch.setattr("opforest.core.mst.prim.FAST_CACHE", 0)
+    with tuned(fast_cache=0):  # measuring ahead
         assert ends(span_bipartite(X, split, SquaredEuclidean())) == expected
-    monkeypatch.setattr("opforest.core.mst.prim.WORK_PER_CALL", 30_000)
+    tune(work_per_call=30_000)
     assert ends(span_bipartite(X, split, SquaredEuclidean())) == expected

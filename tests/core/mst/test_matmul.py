@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.comparison import assert_same_model
 from tests.support.strategies import learning_problems
+from tests.support.tuning import tuned
 
 from opforest import OPFClassifier
 from opforest.core.metrics.types import SquaredEuclidean
-from opforest.core.mst import matmul
 from opforest.core.mst.matmul import span_by_matmul
 from opforest.core.mst.prim import span
 from opforest.core.select import mst as spanning
@@ -22,8 +22,8 @@ SQUARED = SquaredEuclidean()
 
 def span_both(X, others=2048, block=256, rough=1.0, n_jobs=1):
     """Span by matrix products, and compare the tree with that of Prim's algorithm."""
-    sizes = {"BLOCK": block, "OTHERS": others, "ROUGH": rough}
-    with patch.multiple(matmul, **sizes), warnings.catch_warnings():
+    sizes = {"span_block": block, "span_others": others, "span_rough": rough}
+    with tuned(**sizes), warnings.catch_warnings():
         warnings.simplefilter("error")
         tree = span_by_matmul(X, SQUARED, n_jobs)
     if tree is not None:
@@ -72,7 +72,7 @@ def test_many_features_are_spanned_by_matmul():
     X, y = rng.normal(size=(300, 130)), rng.integers(0, 3, 300)
     dense = OPFClassifier(algorithm="brute").fit(X, y)
     with (
-        patch.object(spanning, "BYTES_TO_SPAN", 0),
+        tuned(span_matmul_bytes=0),
         patch.object(spanning, "span", side_effect=AssertionError),
     ):
         assert_same_model(OPFClassifier().fit(X, y), dense, X[:50] + 0.1)

@@ -1,13 +1,12 @@
 """Selection of searchers, all of which find the same conquerors, bit for bit."""
 
-from unittest.mock import patch
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.comparison import assert_same_model
 from tests.support.strategies import learning_problems
+from tests.support.tuning import tuned
 
 from opforest import OPFClassifier
 from opforest.core.conquest.kdtree import ANY
@@ -21,7 +20,7 @@ def searcher(forest, n_queries):
 
 def always():
     """Use matrix products for any number of queries and features."""
-    return patch.multiple(searching, FEATURES_FOR_MATMUL=1, WORTH_MATMUL=1)
+    return tuned(search_matmul_features=1, search_matmul_work=1)
 
 
 @settings(max_examples=60)
@@ -51,12 +50,12 @@ def test_threads_and_metrics(dtype, metric):
     X = rng.random((3000, 40)).astype(dtype)
     y = rng.integers(0, 3, 2000)
     clf = OPFClassifier(metric, algorithm="brute").fit(X[:2000], y)
-    with patch.object(searching, "WORTH_MATMUL", np.inf):
+    with tuned(search_matmul_work=np.inf):
         expected = (*clf.conquerors(X[2000:]), clf.class_costs(X[2000:]))
     for n_jobs in (None, 1, 2):
         clf.set_params(n_jobs=n_jobs)
         for per_call in (300, 8192):
-            with patch.object(searching, "QUERIES_PER_CALL", per_call):
+            with tuned(queries_per_call=per_call):
                 found = (*clf.conquerors(X[2000:]), clf.class_costs(X[2000:]))
             for a, b in zip(found, expected, strict=True):
                 assert np.array_equal(a, b)

@@ -16,7 +16,9 @@ from hypothesis.stateful import (
 )  # fmt: skip
 from numba import njit
 from tests.oracles import forest as oracle
+from tests.support import tuning
 from tests.support.comparison import assert_same_model, snapshot
+from tests.support.tuning import NO_REFIT, tune
 
 from opforest import OPFClassifier
 from opforest.core.kdtree.dynamic import DynamicKDTree
@@ -48,14 +50,10 @@ class ChangingModel(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        names = ("REFIT_FRACTION", "REFIT_FRACTION_TO_FORGET")
-        self.saved = {name: getattr(exact, name) for name in names}
-        for name in names:
-            setattr(exact, name, np.inf)  # no short cut by training anew
+        tuning.tune(**NO_REFIT)
 
     def teardown(self):
-        for name, value in self.saved.items():
-            setattr(exact, name, value)
+        tuning.reset()
 
     @initialize(
         batch=examples,
@@ -132,12 +130,12 @@ class ChangingModel(RuleBasedStateMachine):
     @precondition(lambda self: len(self.ids) > 0)
     @rule()
     def shortcut(self):
-        exact.REFIT_FRACTION_TO_FORGET = 0
+        tuning.tune(refit_fraction_to_forget=0)
         ids = self.ids[:: max(1, len(self.ids) // 3)]
         for clf in self.models:
             clf.forget(ids)
         self.drop(np.isin(self.ids, ids))
-        exact.REFIT_FRACTION_TO_FORGET = np.inf
+        tuning.tune(refit_fraction_to_forget=np.inf)
 
     @rule(bad=st.sampled_from(["unknown", "negative", "repeated", "gone", "float", "table"]))
     def fail(self, bad):
@@ -295,8 +293,8 @@ def test_an_interrupted_forget_leaves_a_valid_model(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.random((500, 2)), rng.integers(0, 2, 500)
     clf = OPFClassifier(algorithm="kd_tree").fit(X, y)
-    monkeypatch.setattr(exact, "REMOVALS_PER_CALL", 10)
-    monkeypatch.setattr(exact, "REFIT_FRACTION_TO_FORGET", np.inf)
+    tune(removals_per_call=10)
+    tune(refit_fraction_to_forget=np.inf)
     calls, remove = [], exact.remove_exactly
 
     def interrupted(*args):

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from sklearn.model_selection import StratifiedShuffleSplit
 from tests.oracles import forest as oracle
+from tests.support import tuning
 from tests.support.comparison import assert_same_model, insertions_only, snapshot
 from tests.support.data_files import PUBLISHED_DATA, at_hand, read_dat
 
 from opforest import OPFClassifier
-from opforest.forest.updates import exact
 from opforest.scores import opf_accuracy
 
 QUERIES = np.array([[a, b] for a in range(-1, 5) for b in (0, 1.5, 3)], float)
@@ -27,10 +27,10 @@ class GrowingModel(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.share, exact.REFIT_FRACTION = exact.REFIT_FRACTION, np.inf
+        tuning.tune(refit_fraction=np.inf)
 
     def teardown(self):
-        exact.REFIT_FRACTION = self.share
+        tuning.reset()
 
     algorithm = "auto"
 
@@ -63,9 +63,8 @@ class GrowingModel(RuleBasedStateMachine):
 
     @rule(batch=batches)
     def learn_a_batch_worth_training(self, batch):
-        exact.REFIT_FRACTION = 0
-        self.learn(batch)
-        exact.REFIT_FRACTION = np.inf
+        with tuning.tuned(refit_fraction=0):
+            self.learn(batch)
 
     @rule()
     def predict(self):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.tuning import tune
 from tests.support.workbooks import write_workbook
 
 from opforest.errors import DataFileError
@@ -133,21 +134,21 @@ class TestLayouts:
         y = read(tmp_path / "a.csv", content).y
         assert (y[-1], y.dtype.kind) == ("007", "U")
 
-    def test_blocks_are_cut_between_rows(self, tmp_path, monkeypatch):
+    def test_blocks_are_cut_between_rows(self, tmp_path):
         rows = [f'{k},"a ""b""\nc{k}",{k}.5,x\n' for k in range(200)]
         (tmp_path / "a.csv").write_text("n,text,b,class\n" + "".join(rows))
         whole = read_table(tmp_path / "a.csv", ReadOptions(drop=("text",), keep=("n",)))
-        monkeypatch.setattr("opforest.io.readers.delimited.BLOCK", 40)
-        monkeypatch.setattr("opforest.io.readers.delimited.LINES", 4)
+        tune(csv_block=40)
+        tune(csv_lines=4)
         cut = read_table(tmp_path / "a.csv", ReadOptions(drop=("text",), keep=("n",)))
         assert np.array_equal(whole.X, cut.X)
         assert len(cut) == 200
 
     @pytest.mark.parametrize("mark", [",", ", ", " ", ";"])
     @pytest.mark.parametrize("between", ["", "\n", "  \n\n", '7,"a\nb",x\n'])
-    def test_lines_are_counted_over_blocks(self, tmp_path, monkeypatch, mark, between):
-        monkeypatch.setattr("opforest.io.readers.delimited.BLOCK", 64)
-        monkeypatch.setattr("opforest.io.readers.delimited.LINES", 4)
+    def test_lines_are_counted_over_blocks(self, tmp_path, mark, between):
+        tune(csv_block=64)
+        tune(csv_lines=4)
         if mark == " " and '"' in between:
             between = ""  # there are no quotes where blanks separate
         rows = "1.5,2.5,x\n3,4,y\n" * 20
@@ -156,9 +157,9 @@ class TestLayouts:
         with pytest.raises(DataFileError, match=f"line {len(lines)}: the row has 2 cells"):
             read(tmp_path / "a.csv", content, drop=("b",))
 
-    def test_text_that_comes_late(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("opforest.io.readers.delimited.BLOCK", 64)
-        monkeypatch.setattr("opforest.io.readers.delimited.LINES", 4)
+    def test_text_that_comes_late(self, tmp_path):
+        tune(csv_block=64)
+        tune(csv_lines=4)
         rows = "".join(f"{k}.50,{k % 3}\n" for k in range(100)) + "1,two\n" * 60
         assert read(tmp_path / "a.csv", "a,class\n" + rows).y.tolist()[-1] == "two"
         with pytest.raises(DataFileError, match=r"line 62, column 1: .* numbers, got 'z'"):
@@ -200,9 +201,9 @@ class TestBadInput:
         assert time.process_time() - begin < 20
 
     @pytest.mark.parametrize("row", [b"0,0\n", b"0"])
-    def test_bombs(self, tmp_path, monkeypatch, row):
-        monkeypatch.setattr("opforest.io.source.MAX_UNPACKED_BYTES", 1 << 20)
-        monkeypatch.setattr("opforest.io.readers.delimited.BLOCK", 1 << 16)
+    def test_bombs(self, tmp_path, row):
+        tune(max_unpacked_bytes=1 << 20)
+        tune(csv_block=1 << 16)
         (tmp_path / "a.csv.gz").write_bytes(gzip.compress(row * (1 << 22)))
         tracemalloc.start()
         try:
@@ -226,8 +227,8 @@ class TestBadInput:
             assert float(seconds) < 20, name
             assert "times its size" in said or "a cell has more than" in said, name
 
-    def test_an_archive_that_is_a_bomb(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("opforest.io.source.MAX_UNPACKED_BYTES", 1 << 20)
+    def test_an_archive_that_is_a_bomb(self, tmp_path):
+        tune(max_unpacked_bytes=1 << 20)
         np.savez_compressed(tmp_path / "a.npz", X=np.zeros((1 << 16, 8)))
         with pytest.raises(DataFileError, match="times its size"):
             read_table(tmp_path / "a.npz")

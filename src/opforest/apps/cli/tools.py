@@ -177,13 +177,13 @@ def _write_parts(
 
 def _measure(X: Any, metric: "Metric") -> Any:
     """Return the matrix of distances, in the metric's own units."""
+    from opforest._utils import tuning
     from opforest.core.jit import specialize
     from opforest.core.metrics.distances import measure_block
-    from opforest.core.mst.prim import WORK_PER_CALL
 
     rows = metric.training_rows(metric.embed(X))
     measure = specialize(measure_block, metric.kernel)
-    step = max(1, WORK_PER_CALL // rows.size)  # so that Ctrl-C is handled in time
+    step = max(1, tuning.values.work_per_call // rows.size)  # so that Ctrl-C is handled in time
     blocks = [measure(rows, begin, min(begin + step, len(rows)), metric.kernel)
               for begin in range(0, len(rows), step)]  # fmt: skip
     distances = np.concatenate(blocks)

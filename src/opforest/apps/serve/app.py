@@ -25,6 +25,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
+from opforest._utils import tuning
 from opforest._utils.version import __version__
 from opforest.apps.serve import bodies, openapi
 from opforest.apps.serve.events import EventBroker
@@ -43,9 +44,6 @@ STATIC = Path(__file__).parent / "static"
 #: Rows times examples times features up to which a prediction runs in the event loop: a scan of
 #: this size takes a millisecond or two.
 QUICK = 2_000_000
-
-#: Planes that are remembered for the pages opened last.
-PLANES = 64
 
 
 def as_json(value: dict[str, Any]) -> Response:
@@ -183,7 +181,7 @@ class Service:
             with self._plane_lock:
                 plane = next(self._plane_numbers)
                 self._planes[plane] = found
-                self._planes.pop(plane - PLANES, None)
+                self._planes.pop(plane - tuning.values.max_planes, None)
         drawn = draw_forest(model, found)
         ids = drawn.pop("ids")
         names = self.learner.session.store.names_of(ids)

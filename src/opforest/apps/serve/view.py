@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from opforest._utils import tuning
 from opforest.estimators.classifier import OPFClassifier
 from opforest.forest.forest import BaseForest
 from opforest.learner.validation import Array
@@ -12,9 +13,8 @@ from opforest.learner.validation import Array
 #: Examples that the page draws, and columns and rows of the grid of regions.
 MAX_POINTS, GRID = 2000, (160, 120)
 
-#: Features that distances for the regions may compare, about a second's work; features up to
-#: which a k-d tree makes them cheap; how many times slower a Python function is.
-WORK, FEW_FEATURES, SLOWER = 5e9, 8, 1000
+#: Features up to which a k-d tree makes regions cheap; how many times slower a Python function is.
+FEW_FEATURES, SLOWER = 8, 1000
 
 #: The smallest fraction of the grid that is worth drawing, and the margin around the points.
 MIN_FRACTION, MARGIN = 0.2, 0.08
@@ -78,7 +78,7 @@ def choose_grid(forest: BaseForest) -> tuple[int, int]:
     if forest.n_features <= FEW_FEATURES and not metric.is_table:
         return GRID
     each = len(forest) * forest.n_features * (SLOWER if metric.is_table else 1)
-    fraction = min(1.0, float(np.sqrt(WORK / (each * GRID[0] * GRID[1]))))
+    fraction = min(1.0, float(np.sqrt(tuning.values.region_work / (each * GRID[0] * GRID[1]))))
     if fraction < MIN_FRACTION:
         return 0, 0
     return int(fraction * GRID[0]), int(fraction * GRID[1])

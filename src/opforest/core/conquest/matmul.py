@@ -27,20 +27,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opforest._utils import tuning
 from opforest.core.conquest.scan import find_conquerors
 from opforest.core.jit import helper, kernel
 from opforest.core.metrics.distances import distance, smallest
 from opforest.core.metrics.matmul import center_points, shrink_factor
 
-#: Queries, and vertices, in a block.
-BLOCK = 256
-
 #: A center is the mean of about this many vertices.
 SAMPLE = 1024
 
-#: A query that has been measured against this many vertices, and this fraction of all, is left to
-#: the scan, which measures many at once: its estimates are too rough.
-PATIENCE, PATIENCE_FRACTION = 64, 1 / 32
+#: A query that has been measured against ``search_patience`` vertices, and this fraction of all, is
+#: left to the scan, which measures many at once: its estimates are too rough.
+PATIENCE_FRACTION = 1 / 32
 
 
 class Queries(NamedTuple):
@@ -73,29 +71,29 @@ class Block(NamedTuple):
 def find_conquerors_by_matmul(queries, rows, ranking, metric):
     """Return the conqueror of each query and its offer in squared Euclidean distance."""
     vertex, cost = ranking.vertex, ranking.cost
-    n, m = len(vertex), len(queries)
+    n, m, block_size = len(vertex), len(queries), tuning.values.search_block
     offer = np.full(m, np.inf, rows.dtype)
     place, measured = np.zeros(m, np.int64), np.zeros(m, np.int64)
     result = SearchResult(place, offer, offer.view(f"i{rows.itemsize}"), measured)
-    patience = PATIENCE + int(PATIENCE_FRACTION * n)
+    patience = tuning.values.search_patience + int(PATIENCE_FRACTION * n)
     waiting = np.arange(m)
     with np.errstate(all="ignore"):
         center = rows[vertex[:: 1 + n // SAMPLE]].mean(axis=0)
         points, norm = center_points(queries, center)
         points *= -2 * shrink_factor(points)
         batch = Queries(queries, points, norm)
-        for first in range(0, n, BLOCK):
+        for first in range(0, n, block_size):
             waiting = waiting[(cost[first] < offer[waiting]) & (measured[waiting] < patience)]
             if not len(waiting):
                 break
-            part = slice(first, first + BLOCK)
+            part = slice(first, first + block_size)
             block = Block(
                 first, vertex[part], cost[part], *center_points(rows[vertex[part]], center)
             )
-            product = np.empty((BLOCK, len(block.vertex)), rows.dtype)
+            product = np.empty((block_size, len(block.vertex)), rows.dtype)
             bits = product.view(result.bits.dtype)
-            for begin in range(0, len(waiting), BLOCK):
-                chosen = waiting[begin : begin + BLOCK]
+            for begin in range(0, len(waiting), block_size):
+                chosen = waiting[begin : begin + block_size]
                 np.matmul(batch.points[chosen], block.points.T, out=product[: len(chosen)])
                 _measure_promising(product, bits, block, chosen, batch, rows, result, metric)
     winner = vertex[place]

@@ -6,6 +6,7 @@ is measured once. Edges are compared as in ``prim``.
 
 import numpy as np
 
+from opforest._utils import tuning
 from opforest._utils.progress import advance
 from opforest.core.jit import borrow, kernel, specialize
 from opforest.core.mst import prim
@@ -23,7 +24,7 @@ def span_bipartite(rows, split, metric) -> Tree:
     right = prim.make_frontier(rows, np.arange(split, n), metric)
     outside = np.array([split - 1, n - split])
     grow = specialize(_grow, metric)
-    steps = max(1, prim.WORK_PER_CALL // rows.size)
+    steps = max(1, tuning.values.work_per_call // rows.size)
     for begin in range(0, n - 1, steps):
         advance(begin / n)
         grow(rows, tree, left, right, outside, begin, min(begin + steps, n - 1), metric)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opforest._utils import tuning
 from opforest._utils.blas import one_blas_thread
 from opforest._utils.chunks import split_chunks
 from opforest.core.jit import borrow, helper, kernel
@@ -18,12 +19,6 @@ from opforest.core.metrics.distances import distance
 from opforest.core.metrics.matmul import center_points, shrink_factor
 from opforest.core.mst.boruvka import MANY_NEIGHBORS, Strategy, join_all, root_tree
 from opforest.core.records import Tree
-
-#: Points in a block, and points that a block is compared with.
-BLOCK, OTHERS = 256, 2048
-
-#: If a larger fraction of all pairs is measured, estimates are too rough.
-ROUGH = 1 / 16
 
 
 class Points(NamedTuple):
@@ -41,22 +36,22 @@ class TooRoughError(Exception):
 
 def span_by_matmul(rows, metric, n_jobs=1) -> Tree | None:
     """Return the minimum spanning tree; None if estimates are too rough to be of use."""
-    n = len(rows)
+    n, size, n_others = len(rows), tuning.values.span_block, tuning.values.span_others
     with np.errstate(all="ignore"), one_blas_thread():
-        centered, norm = center_points(rows, rows[:: 1 + n // BLOCK].mean(axis=0))
+        centered, norm = center_points(rows, rows[:: 1 + n // size].mean(axis=0))
         points = Points(rows, norm, np.arange(n), np.zeros(n, np.int64))
 
         def find_near(chosen, component, near, distances):
             """List the nearest foreign points of the chosen ones."""
             own = (-2 * shrink_factor(rows)) * centered[chosen]
-            product = np.empty((len(chosen), OTHERS), rows.dtype)
-            for first in range(0, n, OTHERS):
-                others = centered[first : first + OTHERS]
+            product = np.empty((len(chosen), n_others), rows.dtype)
+            for first in range(0, n, n_others):
+                others = centered[first : first + n_others]
                 block = product[:, : len(others)]
                 with np.errstate(all="ignore"):
                     np.matmul(own, others.T, out=block)
                 _measure_promising(block, first, chosen, points, component, near, distances, metric)
-            if points.measured.sum() > BLOCK * n + ROUGH * n * n:
+            if points.measured.sum() > size * n + tuning.values.span_rough * n * n:
                 raise TooRoughError
 
         def list_near(rounds, chosen):
@@ -84,7 +79,7 @@ def span_by_matmul(rows, metric, n_jobs=1) -> Tree | None:
         nodes, box = np.array([(0, n, -1)], NODE), np.stack((rows[:1], rows[:1]), axis=1)
         one_leaf = StaticKDTree(nodes, box, np.arange(n), rows)
         strategy = Strategy(
-            MANY_NEIGHBORS, list_near, split_chunks(np.arange(n), BLOCK), search, BLOCK
+            MANY_NEIGHBORS, list_near, split_chunks(np.arange(n), size), search, size
         )
         try:
             edges = join_all(one_leaf, strategy, metric, n_jobs)

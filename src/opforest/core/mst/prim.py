@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opforest._utils import tuning
 from opforest._utils.progress import advance
 from opforest.core.edge_order import precedes
 from opforest.core.jit import borrow, helper, kernel, specialize
@@ -22,12 +23,6 @@ from opforest.core.metrics.distances import (
 )  # fmt: skip
 from opforest.core.metrics.types import is_separable
 from opforest.core.records import Tree
-
-#: About how many features one call of a kernel reads, so that Ctrl-C is noticed in between.
-WORK_PER_CALL = 200_000_000
-
-#: Coordinates of this many bytes are fetched about as fast as they are measured.
-FAST_CACHE = 2**20
 
 #: How many vertices may be measured ahead of their turn.
 AHEAD = 16
@@ -56,7 +51,7 @@ def span(rows, metric) -> Tree:
     tree = make_root(rows)
     frontier = make_frontier(rows, np.arange(1, n), metric)
     grow = specialize(_grow, metric)
-    steps = max(1, WORK_PER_CALL // rows.size)
+    steps = max(1, tuning.values.work_per_call // rows.size)
     for begin in range(0, n - 1, steps):
         advance(1 - (1 - begin / n) ** 2)  # the fraction of distances that are done
         grow(rows, tree, frontier, begin, min(begin + steps, n - 1), metric)
@@ -95,7 +90,7 @@ def _count_ahead(rows, m, metric):
     vertex is measured together with another one that will join the tree soon.
     """
     d = rows.shape[1]
-    is_slow = is_separable(metric) and m * d * rows.itemsize > FAST_CACHE and d >= 8
+    is_slow = is_separable(metric) and m * d * rows.itemsize > tuning.values.fast_cache and d >= 8
     return AHEAD if is_slow else 0
 
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opforest._utils import tuning
 from opforest.core.kdtree.static import StaticKDTree, build_kdtree, count_visited
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array, SquaredEuclidean
@@ -16,10 +17,6 @@ from opforest.core.records import Tree
 #: Below this number of examples, choosing an algorithm would take longer than any of them.
 FEW = 2000
 
-#: Below this number of examples, Prim's algorithm and insertions without an index take
-#: milliseconds and microseconds, and compiling the others would take many seconds.
-FEW_TO_SPAN, FEW_TO_GROW = 8000, 10_000
-
 #: The number of searches that predict the cost of all others.
 PROBES = 16
 
@@ -30,8 +27,8 @@ SEARCH_FRACTION, SPANNING_FRACTION = 1 / 32, 1 / 100
 CACHED_BYTES, CACHED_SPANNING_FRACTION = 4_000_000, 1 / 150
 
 #: Prim's algorithm compares one point with all others, again and again. Matrix products are
-#: worthwhile above this many features, and this many bytes: more than the fast caches hold.
-FEATURES_TO_SPAN, BYTES_TO_SPAN = 128, 12_000_000
+#: worthwhile from this many features, if the points do not fit into the fast caches.
+FEATURES_TO_SPAN = 128
 
 
 class Probe(NamedTuple):
@@ -61,7 +58,7 @@ def span_best(rows: Array, metric: Metric, probed: Probe, n_jobs: int) -> Tree:
     elif (
         have_estimates(rows, metric)
         and rows.shape[1] >= FEATURES_TO_SPAN
-        and rows.nbytes >= BYTES_TO_SPAN
+        and rows.nbytes >= tuning.values.span_matmul_bytes
     ):
         tree = span_by_matmul(rows, metric.kernel, n_jobs)
     return span(rows, metric.kernel) if tree is None else tree
@@ -80,7 +77,7 @@ def span_between(rows: Array, split: int, metric: Metric, probed: Probe) -> Tree
 
 
 def _use_kdtree(rows: Array, probed: Probe) -> bool:
-    if probed.visited_fraction > 0 and len(rows) < FEW_TO_SPAN:
+    if probed.visited_fraction > 0 and len(rows) < tuning.values.few_to_span:
         return False
     is_cached = rows.nbytes < CACHED_BYTES
     limit = CACHED_SPANNING_FRACTION if is_cached else SPANNING_FRACTION

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
+from opforest._utils import tuning
 from opforest._utils.chunks import map_chunks, split_chunks
 from opforest.core.jit import specialize
 from opforest.core.kdtree.all_knn import find_nearest, transpose_points
@@ -14,7 +15,6 @@ from opforest.core.metrics.distances import make_tiles, measure_pairs
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.core.mst.boruvka import LEAVES_PER_CALL
-from opforest.core.mst.prim import WORK_PER_CALL
 from opforest.core.select.mst import SEARCH_FRACTION, probe
 
 
@@ -90,5 +90,5 @@ def _scan(rows: Array, near: Array, distance: Array, kernel: Any, jobs: int) -> 
         chosen = slice(part[0], part[-1] + 1)
         scan_some(rows[chosen], part[0], rows, tiles, near[chosen], distance[chosen], kernel)
 
-    size = min(WORK_PER_CALL // max(1, rows.size), -(-n // jobs))
+    size = min(tuning.values.work_per_call // max(1, rows.size), -(-n // jobs))
     map_chunks(scan, split_chunks(np.arange(n), max(1, size)), jobs)

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from opforest._utils import tuning
 from opforest._utils.blas import one_blas_thread
 from opforest._utils.chunks import concatenate_results, map_chunks, split_chunks
 from opforest.core.conquest.kdtree import ANY, find_conquerors_in_kdtree
@@ -11,15 +12,8 @@ from opforest.core.conquest.scan import GROUP, Ranking, find_conquerors
 from opforest.core.kdtree.dynamic import DynamicKDTree
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.core.mst import prim
 from opforest.core.records import ForestArrays
 from opforest.core.select.mst import have_estimates
-
-#: Matrix products are worthwhile above this many features, and this many over all queries.
-FEATURES_FOR_MATMUL, WORTH_MATMUL = 24, 2**14
-
-#: The most queries in one call of a fast kernel.
-QUERIES_PER_CALL = 8192
 
 
 @dataclass(frozen=True)
@@ -39,7 +33,7 @@ class Searcher(ABC):
 
     def queries_per_call(self, n_queries: int) -> int:
         """Return how many queries to search in one call: few enough for Ctrl-C to be noticed."""
-        calls = max(1, -(-n_queries // QUERIES_PER_CALL))
+        calls = max(1, -(-n_queries // tuning.values.queries_per_call))
         return -(-n_queries // calls)
 
 
@@ -58,7 +52,7 @@ class ScanSearch(Searcher):
     def queries_per_call(self, n_queries: int) -> int:
         """Return how many queries to search in one call."""
         work = len(self.ranking.vertex) * self.arrays.rows.shape[1]
-        return int(max(GROUP, prim.WORK_PER_CALL // max(1, work)))
+        return int(max(GROUP, tuning.values.work_per_call // max(1, work)))
 
 
 @dataclass(frozen=True)
@@ -98,8 +92,8 @@ def search_ranking(
     use_matmul = (
         ranking.is_sorted
         and have_estimates(arrays.rows, metric)
-        and n_features >= FEATURES_FOR_MATMUL
-        and n_features * n_queries >= WORTH_MATMUL
+        and n_features >= tuning.values.search_matmul_features
+        and n_features * n_queries >= tuning.values.search_matmul_work
     )
     return (MatmulSearch if use_matmul else ScanSearch)(arrays, metric, ranking)
 

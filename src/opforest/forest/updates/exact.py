@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from opforest._utils import tuning
 from opforest.core.dynamic.insert import insert_exactly
 from opforest.core.dynamic.remove import remove_exactly
 from opforest.core.jit import specialize
@@ -14,16 +15,6 @@ from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.seeded import SeededForest
 from opforest.forest.state import TreeModel
 from opforest.forest.updates.base import Update
-
-#: A batch of at least this fraction of the known examples is learned by refitting.
-REFIT_FRACTION = 0.2
-
-#: Forgetting more than this fraction of the remaining examples is done by refitting, too: a
-#: removal takes longer than an insertion.
-REFIT_FRACTION_TO_FORGET = 0.02
-
-#: Removals in one call of a kernel: few enough for Ctrl-C to be noticed.
-REMOVALS_PER_CALL = 100
 
 
 class ExactUpdate(Update):
@@ -45,7 +36,7 @@ class ExactUpdate(Update):
         """Learn examples."""
         storage, known = forest.storage, len(forest.storage)
         end = storage.stage(X, label)
-        if known == 0 or len(X) >= REFIT_FRACTION * known:
+        if known == 0 or len(X) >= tuning.values.refit_fraction * known:
             vertex = np.concatenate((storage.vertices(), np.arange(end - len(X), end)))
             trained = _retrain(forest, vertex, known, counts)
             counts["learned"] += len(X)
@@ -74,7 +65,7 @@ class ExactUpdate(Update):
         storage.make_room(0)
         vertex = storage.vertices_of(ids)
         left = len(storage) - len(vertex)
-        if left == 0 or len(vertex) > max(1, REFIT_FRACTION_TO_FORGET * left):
+        if left == 0 or len(vertex) > max(1, tuning.values.refit_fraction_to_forget * left):
             yield _retrain_without(forest, vertex, counts)
             return
         storage.update_bound()
@@ -82,7 +73,7 @@ class ExactUpdate(Update):
         remove = remove_seeded if isinstance(forest, SeededForest) else remove_exactly
         kernel = specialize(remove, metric)
         while len(vertex):
-            part = vertex[:REMOVALS_PER_CALL]
+            part = vertex[: tuning.values.removals_per_call]
             with storage.lock.write():
                 fields = storage.fields
                 done = kernel(fields.arrays, fields.index, fields.bound, part, metric, counts)

@@ -1,14 +1,12 @@
 """Late labels for examples that a semi-supervised forest already contains."""
 
+from opforest._utils import tuning
 from opforest.core.label_spread.batch import UNLABELED
 from opforest.core.label_spread.insert import label_exactly
 from opforest.core.metrics.types import Array
 from opforest.core.tree_costs import as_tree
 from opforest.forest.seeded import SeededForest
 from opforest.forest.state import TreeModel
-
-#: From this fraction of all examples on, labels are spread over the whole tree again.
-WORTH_SPREADING = 0.02
 
 
 def give_labels(forest: SeededForest, ids: Array, label: Array, counts: Array) -> SeededForest:
@@ -21,7 +19,7 @@ def give_labels(forest: SeededForest, ids: Array, label: Array, counts: Array) -
         not change.
     """
     storage = forest.storage
-    if len(ids) < max(2, WORTH_SPREADING * len(storage)):
+    if len(ids) < max(2, tuning.values.spread_fraction * len(storage)):
         vertex = storage.vertices_of(ids)
         with storage.lock.write():
             label_exactly(storage.arrays, storage.fields.index, vertex, label, counts)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from opforest._utils import tuning
 from opforest.errors import DataFileError
 from opforest.io.columns.describe import MISSING_NUMBER, NUMBER
 from opforest.io.columns.table import ReadOptions, Table
@@ -27,9 +28,6 @@ _WHOLE = r"^(\+?0|[+-]?[1-9]\d{0,17})$"
 
 #: Numbers that stay as written: 007 may be a label, and more digits than a float holds an id.
 _NOT_FLOAT = r"^[+-]*0\d|^[+-]?\d{16,}$"
-
-#: Rows of a data frame.
-SOME = 2048
 
 Lines = Iterator[tuple[int, str]]  #: with their numbers
 
@@ -78,7 +76,7 @@ class Arff:
         """
         rows = self._rows()
         kinds: dict[int, Any] | None = None
-        while some := list(islice(rows, 1 if self.is_live else SOME)):
+        while some := list(islice(rows, 1 if self.is_live else tuning.values.arff_rows)):
             numbers = _to_numbers(some, self._numeric if kinds is None else list(kinds))
             if kinds is None:
                 kinds = {k: series.dtype for k, series in numbers.items()}

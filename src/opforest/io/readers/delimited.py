@@ -14,14 +14,15 @@ from typing import Any
 
 import polars as pl
 
+from opforest._utils import tuning
 from opforest._utils.interrupts import defer_interrupts
 from opforest.errors import DataFileError
 from opforest.io.columns.table import ReadOptions, Table
 from opforest.io.readers.dialect import DECIMAL_COMMA, Row, find_dialect, split_rows
 from opforest.io.source import Source
 
-#: Bytes of a block, bytes of the longest row, lines and bytes that show the dialect.
-BLOCK, LONGEST, LINES, SAMPLE = 1 << 23, 1 << 26, 1000, 1 << 20
+#: Bytes of the longest row, and bytes that show the dialect.
+LONGEST, SAMPLE = 1 << 26, 1 << 20
 
 _BLANK_LINE = re.compile(rb"^[ \t]*\r?\n", re.MULTILINE)
 
@@ -49,7 +50,7 @@ class Delimited:
 
     def __init__(self, source: Source, options: ReadOptions, text: Sequence[int] = ()) -> None:
         self._source, self._stream, self.name = source, source.open_text(), source.name
-        head = _read_lines(self._stream, 2 if source.is_live else LINES)
+        head = _read_lines(self._stream, 2 if source.is_live else tuning.values.csv_lines)
         lines = [decode(line, i + 1, self.name) for i, line in enumerate(head)]
         found = find_dialect(lines, options, self.name)
         schema = [pl.String if source.is_live or k in text else kind
@@ -81,9 +82,12 @@ class Delimited:
         block, stream = self._block, self._stream
         while True:
             if self._source.is_live:
-                more = [stream.read1(BLOCK)]
+                more = [stream.read1(tuning.values.csv_block)]
             else:
-                more = [stream.read(BLOCK), stream.readline(LONGEST)]  # mostly, a row ends here
+                more = [
+                    stream.read(tuning.values.csv_block),
+                    stream.readline(LONGEST),
+                ]  # whole rows, mostly
             if not more[0]:
                 return block, b""
             block = b"".join([block, *more])
