@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from opforest.core.metrics.types import Array
 from opforest.estimators.classifier import OPFClassifier
-from opforest.estimators.density_base import require_count
+from opforest.estimators.validation import require_count
 
 __all__ = ["margin", "query"]
 

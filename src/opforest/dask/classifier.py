@@ -43,7 +43,7 @@ class DaskOPFClassifier(OPFClassifier):
     metric : str or callable, default="euclidean"
         As for ``OPFClassifier``, except ``"precomputed"`` and Python callables, whose models are
         tables of all pairs. ``@numba.njit`` functions are supported.
-    metric_params, update, algorithm, n_jobs
+    metric_params, voters, update, algorithm, n_jobs
         As for ``OPFClassifier``. ``algorithm="auto"`` decides for each pair of blocks. ``n_jobs``
         is for computations on this machine; a task on a worker uses one thread.
     client : distributed.Client, default=None
@@ -91,13 +91,19 @@ class DaskOPFClassifier(OPFClassifier):
         metric: str | Callable[..., float] = "euclidean",
         *,
         metric_params: Mapping[str, Any] | None = None,
+        voters: int | str = 1,
         update: str = "exact",
         algorithm: str = "auto",
         n_jobs: int | None = None,
         client: distributed.Client | None = None,
     ) -> None:
         super().__init__(
-            metric, metric_params=metric_params, update=update, algorithm=algorithm, n_jobs=n_jobs
+            metric,
+            metric_params=metric_params,
+            voters=voters,
+            update=update,
+            algorithm=algorithm,
+            n_jobs=n_jobs,
         )
         self.client = client
 
@@ -148,7 +154,10 @@ class DaskOPFClassifier(OPFClassifier):
         if not is_dask_collection(X):
             return super().predict(X)
         check_is_fitted(self, "forest_")
-        return self._map_blocks("predict", X, self.classes_.dtype)
+        learned = self.fitted_forest()
+        with learned.read():
+            calibration = None if self.voters == 1 else self._find_calibration(learned.forest)
+            return self._map_blocks("_labels", X, learned.classes.dtype, None, calibration)
 
     def predict_proba(self, X: Any) -> Any:
         """Return class probabilities; see :meth:`opforest.OPFClassifier.predict_proba`.
@@ -207,7 +216,7 @@ class DaskOPFClassifier(OPFClassifier):
         check_is_fitted(self, "forest_")
         learned = self.fitted_forest()
         with learned.read():
-            calibration = learned.forest.calibration(self.n_jobs)  # here, not on each worker
+            calibration = self._find_calibration(learned.forest)  # here, not on each worker
             n_classes = len(learned.classes)
             return self._map_blocks(
                 "_probabilities", X, np.dtype(np.float64), n_classes, log, calibration

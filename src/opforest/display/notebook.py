@@ -92,9 +92,13 @@ def _tree_svg(forest: Any, label: Any, prototypes: Any) -> str:
 
 def explanation_html(why: Explanation) -> str:
     """Return an explanation as HTML: the path, the rival, and an image of two features."""
+    result, conquered = f"at cost <b>{why.cost:.4g}</b>", "conquered by"
+    if why.voters:
+        won, total = why.votes[why.label], sum(why.votes.values())
+        result, conquered = f"by <b>{won:.3g}</b> of {total:.3g} votes", "its best voter is"
     title = (
-        f"<b>{html.chip(repr(why.label), _color(why))}</b> at cost <b>{why.cost:.4g}</b>: "
-        f"conquered by {html.text(why.steps[-2].name)}, on the path of "
+        f"<b>{html.chip(repr(why.label), _color(why))}</b> {result}: "
+        f"{conquered} {html.text(why.steps[-2].name)}, on the path of "
         f"{html.text(why.steps[0].name.replace('example', 'prototype'))}"
     )
     rows = [_step_cells(why, i) for i in range(len(why.steps))]
@@ -102,7 +106,26 @@ def explanation_html(why: Explanation) -> str:
         half = PRINTED_STEPS // 2
         rows[half:-half] = [["", f"… {len(rows) - 2 * half} more steps …", "", "", ""]]
     head = ("", "example", "class", "distance", "cost")
-    return html.frame(title, html.table(head, rows, left=3) + _rival(why), _path_svg(why))
+    body = html.table(head, rows, left=3) + _rival(why) + _voters(why)
+    return html.frame(title, body, _path_svg(why))
+
+
+def _voters(why: Explanation) -> str:
+    """Return the table of voters; "" if there is one voter."""
+    if not why.voters:
+        return ""
+    rows = [
+        [
+            html.text(voter.name),
+            html.text(repr(voter.label)),
+            f"{voter.offer:.4g}",
+            f"{voter.weight:.3g}",
+        ]
+        for voter in why.voters[:PRINTED_STEPS]
+    ]
+    if len(why.voters) > PRINTED_STEPS:
+        rows.append([f"… {len(why.voters) - PRINTED_STEPS} more voters …", "", "", ""])
+    return html.table(("voter", "class", "offer", "weight"), rows, left=2)
 
 
 def _color(why: Explanation) -> str | None:

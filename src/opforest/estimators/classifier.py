@@ -14,12 +14,14 @@ from opforest.estimators.base import ForestEstimator, explain_memory_errors
 from opforest.estimators.validation import (
     as_one_row,
     check_ids,
+    check_voters,
     encode,
+    require_count,
     scaling_code,
     warn_about_scales,
 )
 from opforest.forest.explanation import Explanation, explain
-from opforest.forest.forest import Forest
+from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.probabilities import CostCalibration
 from opforest.forest.updates import Update, find_update
 from opforest.forest.updates.report import UpdateReport, no_counts
@@ -47,6 +49,11 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     metric_params : dict, default=None
         ``{"p": …}`` for ``"minkowski"`` (default 2), ``{"gamma": …}`` for ``"gaussian"``
         (default 1), keyword arguments for a Python callable.
+    voters : int or "auto", default=1
+        How many of the cheapest offers vote on the label. 1 is the optimum-path forest of the
+        literature. More voters are more accurate where labels are noisy or classes overlap; votes
+        fall with the offer. ``"auto"`` finds the number, and the weights, by the leave-one-out
+        likelihood of the known examples; see the notes.
     update : {"exact", "opfi", "dift"}, default="exact"
         How ``partial_fit`` grows the forest. ``"exact"`` gives exactly the model of refitting on
         all examples. ``"opfi"`` is the approximation of Ponti and Riva. ``"dift"``, their
@@ -73,6 +80,10 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         examples by their index; everything else names them by their id.
     exponent_ : float
         The exponent e that turns costs into probabilities; see the notes.
+    voters_ : int
+        The number of voters.
+    calibration_ : CostCalibration
+        All numbers that probabilities follow from: voters, exponent, smoothing, floor.
     update_report_ : UpdateReport
         What the last call of ``partial_fit`` or ``forget`` did.
     n_features_in_ : int
@@ -101,6 +112,14 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     duplicates may have different labels. If another class ties with the predicted one, the
     predicted one gets the next larger number, so that it is always the unique maximum.
 
+    With K > 1 voters, the K cheapest offers o_1 ≤ … ≤ o_K, raised to the same floor, vote with
+    weights (o_i / o_1) ** −e. The label is that of the class with the most votes, or, of several,
+    the one whose best voter comes first. The probability of a class with w votes is
+    (w + a / C) / (all votes + a), where C is the number of classes with examples. The exponent e
+    and the smoothing a, and for ``voters="auto"`` also K, up to 50, maximize the likelihood of the
+    same examples over a grid; one voter, with the probabilities above, takes part. So they depend
+    only on the forest: after any learning and forgetting they equal those of a fresh fit.
+
     References
     ----------
     J. P. Papa, A. X. Falcão, C. T. N. Suzuki: Supervised pattern classification based on
@@ -126,6 +145,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         metric: str | Callable[..., float] = "euclidean",
         *,
         metric_params: Mapping[str, Any] | None = None,
+        voters: int | str = 1,
         update: str = "exact",
         algorithm: str = "auto",
         n_jobs: int | None = None,
@@ -133,6 +153,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     ) -> None:
         self.metric = metric
         self.metric_params = metric_params
+        self.voters = voters
         self.update = update
         self.algorithm = algorithm
         self.n_jobs = n_jobs
@@ -221,7 +242,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         return self._apply(steps, self.classes_, counts, ("forget", "forgotten", len(ids)))
 
     def predict(self, X: npt.ArrayLike) -> Array:
-        """Return the label of each example's conqueror.
+        """Return the label of each example's conqueror, or the one most voters have.
 
         Parameters
         ----------
@@ -229,10 +250,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
             The examples, or their distances to the known examples, in the order of
             ``forest_.ids``, if ``metric="precomputed"``.
         """
-        X = self._check_queries(X)
-        forest, classes = self.fitted_forest()
-        labels: Array = classes[forest.classify(X, self.n_jobs)]
-        return labels
+        return self._labels(X)
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Return the probability of each class, by the formula in the notes of the class.
@@ -265,7 +283,20 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     @property
     def exponent_(self) -> float:
         """The exponent e of probabilities, found when it is first needed after a change."""
-        return self.fitted_forest("exponent_").forest.calibration(self.n_jobs).exponent
+        return self._find_calibration(self.fitted_forest("exponent_").forest).exponent
+
+    @property
+    def voters_(self) -> int:
+        """The number of voters, found when it is first needed after a change."""
+        return self._find_calibration(self.fitted_forest("voters_").forest).voters
+
+    @property
+    def calibration_(self) -> CostCalibration:
+        """The numbers of voters, exponent, smoothing and floor that probabilities follow from."""
+        return self._find_calibration(self.fitted_forest("calibration_").forest)
+
+    def _find_calibration(self, forest: BaseForest) -> CostCalibration:
+        return forest.calibration(self.n_jobs, check_voters(self.voters))
 
     def class_costs(self, X: npt.ArrayLike) -> Array:
         """Return the cheapest offer of each class.
@@ -277,18 +308,24 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         forest, classes = self.fitted_forest()
         return forest.class_costs(X, len(classes), self.n_jobs)[0]
 
-    def conquerors(self, X: npt.ArrayLike) -> tuple[Array, Array]:
+    def conquerors(self, X: npt.ArrayLike, k: int | None = None) -> tuple[Array, Array]:
         """Return which training example conquers each example, and at what cost.
 
-        X is as for ``predict``.
+        Parameters
+        ----------
+        X : array-like
+            As for ``predict``.
+        k : int, default=None
+            Return the k cheapest offers instead, the conqueror's first: both results have k
+            columns. Where fewer than k examples are known, −1 and infinity follow.
 
         Returns
         -------
-        ids : array of shape (n_samples,)
+        ids : array of shape (n_samples,) or (n_samples, k)
             The ids of the conquerors, as in ``forget`` and ``explain``; ``forest_.index_of(ids)``
             returns their indices in the arrays of ``forest_``. Ties go to the one with the smaller
             cost of its own, then to the smaller id.
-        cost : array of shape (n_samples,)
+        cost : array of shape (n_samples,) or (n_samples, k)
             Their offers, in the metric's own units.
 
         Examples
@@ -301,9 +338,13 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         (array([0, 3]), array([0.5, 1.5]))
         >>> clf.forest_.cost[clf.forest_.index_of(ids)]
         array([0. , 1.5])
+        >>> clf.conquerors([[5.0]], k=2)
+        (array([[3, 2]]), array([[1.5, 2. ]]))
         """
+        if k is not None:
+            require_count("k", k, 1)
         X = self._check_queries(X)
-        return self.forest_.conquerors(X, self.n_jobs)
+        return self.forest_.conquerors(X, self.n_jobs, k)
 
     def explain(self, x: npt.ArrayLike) -> Explanation:
         """Return the path that gave one example its label.
@@ -319,14 +360,30 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         Explanation
             The path prototype → … → conqueror → x, and the nearest rival: the cheapest path of
             any other class. Training examples are named by their ids, so ``conqueror`` can be
-            passed to ``forget``. It prints as a table; notebooks show a picture, too, where
-            examples have two features.
+            passed to ``forget``. With several voters, it lists all of them, and the path is that
+            of the best one of the class that won. It prints as a table; notebooks show a picture,
+            too, where examples have two features.
         """
         X = self._check_queries(as_one_row(x))
         if len(X) != 1:
             raise ValueError(f"explain takes one example at a time, got {len(X)}.")
-        forest, classes = self.fitted_forest()
-        return explain(forest, classes.tolist(), X, getattr(self, "feature_names_in_", ()))
+        fitted = self.fitted_forest()
+        with fitted.read():
+            forest, classes = fitted
+            calibration = None if self.voters == 1 else self._find_calibration(forest)
+            names = getattr(self, "feature_names_in_", ())
+            return explain(forest, classes.tolist(), X, names, calibration)
+
+    def _labels(self, X: npt.ArrayLike, calibration: CostCalibration | None = None) -> Array:
+        """Return labels; the calibration is found unless it is given or not needed."""
+        X = self._check_queries(X)
+        fitted = self.fitted_forest()
+        with fitted.read():  # offers and calibration of the same forest
+            forest, classes = fitted
+            if calibration is None and self.voters != 1:
+                calibration = self._find_calibration(forest)
+            labels: Array = classes[forest.classify(X, self.n_jobs, calibration)]
+            return labels
 
     def _probabilities(
         self, X: npt.ArrayLike, log: bool = False, calibration: CostCalibration | None = None
@@ -334,11 +391,10 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         """Return probabilities or their logarithms; the calibration is found unless given."""
         X = self._check_queries(X)
         fitted = self.fitted_forest()
-        with fitted.read():  # costs and calibration of the same forest
+        with fitted.read():  # offers and calibration of the same forest
             forest, classes = fitted
-            costs = forest.class_costs(X, len(classes), self.n_jobs)
-            calibration = calibration or forest.calibration(self.n_jobs)
-        return (calibration.log_probabilities if log else calibration.probabilities)(*costs)
+            calibration = calibration or self._find_calibration(forest)
+            return forest.probabilities(X, len(classes), calibration, self.n_jobs, log)[0]
 
     def _begin(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> Self:
         """Learn the first examples, and report it as ``partial_fit`` does."""
@@ -352,6 +408,7 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         """Return a copy fitted on these examples."""
         fresh = self.copy_unfitted()
         fresh._find_update()
+        check_voters(fresh.voters)
         metric = fresh.resolve_metric()
         X, all_classes, label = fresh._read(X, y, classes)
         names = getattr(fresh, "feature_names_in_", None)

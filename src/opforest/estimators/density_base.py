@@ -1,7 +1,6 @@
 """Base class of the estimators that learn a forest of densities."""
 
 from collections.abc import Callable, Mapping
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from opforest._utils.text import count
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.estimators.base import MetricEstimator
-from opforest.estimators.validation import PRECISIONS
+from opforest.estimators.validation import PRECISIONS, require_count
 from opforest.forest.density import DensityForest, DensityForestState, NeighborGraph
 
 
@@ -97,12 +96,6 @@ def _view(array: Array) -> Array:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def require_count(name: str, value: object, least: int) -> None:
-    """Raise a ``ValueError`` unless a parameter is an integer of at least ``least``."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
 
 
 def require_fraction(name: str, value: Any, most: float = 1.0, least_open: bool = False) -> None:

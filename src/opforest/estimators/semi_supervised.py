@@ -79,8 +79,9 @@ class OPFSemiSupervised(OPFClassifier):
         the prototypes of a forest of the labeled examples are seeds, so even labeled examples may
         get another label. The model is the supervised forest of all examples with the resulting
         labels. Each change takes time linear in the number of examples.
-    metric, metric_params, algorithm, n_jobs, verbose
-        As for ``OPFClassifier``.
+    metric, metric_params, voters, algorithm, n_jobs, verbose
+        As for ``OPFClassifier``. Examples without a given label vote, too, with the label of their
+        seed.
 
     Attributes
     ----------
@@ -91,9 +92,10 @@ class OPFSemiSupervised(OPFClassifier):
         its seed.
     forest_ : Forest
         The model. Its prototypes are the seeds, unless ``seeds="prototypes"``.
-    exponent_ : float
+    exponent_, voters_, calibration_
         As for ``OPFClassifier``, found by leaving out the given labels, one by one; inferred
-        labels are not evidence.
+        labels are not evidence. Of several voters, only those in the trees of other seeds judge a
+        label that is left out.
     update_report_, n_features_in_, feature_names_in_
         As for ``OPFClassifier``.
 
@@ -138,12 +140,18 @@ class OPFSemiSupervised(OPFClassifier):
         *,
         metric_params: Mapping[str, Any] | None = None,
         seeds: str = "labeled",
+        voters: int | str = 1,
         algorithm: str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            metric, metric_params=metric_params, algorithm=algorithm, n_jobs=n_jobs, verbose=verbose
+            metric,
+            metric_params=metric_params,
+            voters=voters,
+            algorithm=algorithm,
+            n_jobs=n_jobs,
+            verbose=verbose,
         )
         self.seeds = seeds
 

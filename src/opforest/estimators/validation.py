@@ -1,6 +1,7 @@
 """Validate estimator input: algorithms, class labels, example ids and feature scales."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -141,3 +142,18 @@ def check_ids(ids: npt.ArrayLike, forest: BaseForest) -> npt.NDArray[np.int64]:
         raise ValueError(f"ids must be unique, got {ordered[times > 1][0]} more than once.")
     forest.find_vertices(ordered)
     return ordered.astype(np.int64)
+
+
+def require_count(name: str, value: object, least: int) -> None:
+    """Raise a ``ValueError`` unless a parameter is an integer of at least ``least``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
+
+
+def check_voters(voters: Any) -> int | str:
+    """Return the number of voters or "auto"; raise a ``ValueError`` if it is neither."""
+    if isinstance(voters, str) and voters == "auto":
+        return voters
+    if not isinstance(voters, Integral) or isinstance(voters, bool) or voters < 1:
+        raise ValueError(f"voters must be an integer of at least 1 or 'auto', got {voters!r}.")
+    return int(voters)

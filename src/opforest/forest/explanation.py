@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from opforest.forest.forest import BaseForest, Path
+from opforest.forest.probabilities import CostCalibration
+from opforest.forest.votes import Election
 
 Array = npt.NDArray[Any]
 
@@ -71,6 +73,44 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Voter:
+    """One of the training examples that vote on a label.
+
+    Attributes
+    ----------
+    id : int
+        The id of the training example.
+    label : object
+        Its class.
+    offer : float
+        Its offer: the larger one of its cost and its distance.
+    weight : float
+        The weight of its vote; 1 for the cheapest offer.
+    key : str or None
+        The key of the example in a ``Learner``.
+
+    Examples
+    --------
+    >>> from opforest import OPFClassifier
+    >>> X = [[0.0], [1.0], [3.0], [4.5]]
+    >>> clf = OPFClassifier(voters=2).fit(X, ["low", "low", "high", "high"])
+    >>> clf.explain([1.5]).voters[0]
+    Voter(id=1, label='low', offer=0.5, weight=1.0, key=None)
+    """
+
+    id: int
+    label: Any
+    offer: float
+    weight: float
+    key: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name in a sentence."""
+        return f"example {self.id}" if self.key is None else repr(self.key)
+
+
+@dataclass(frozen=True)
 class Explanation:
     """The path prototype → … → conqueror → x.
 
@@ -83,6 +123,9 @@ class Explanation:
     rival : Explanation or None
         The cheapest path by which any other class would have conquered the example: its ``label``,
         ``cost`` and ``steps``. ``None`` where there is one class only.
+    voters : tuple of Voter
+        All voters, the cheapest offer first, if there are several. The path is then that of the
+        best voter of the class that won.
 
     Examples
     --------
@@ -104,6 +147,7 @@ class Explanation:
 
     steps: tuple[Step, ...]
     rival: "Explanation | None" = None
+    voters: tuple[Voter, ...] = ()
     view: View | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -126,12 +170,27 @@ class Explanation:
         """The id of the training example that conquered the explained one."""
         return cast(int, self.steps[-2].id)
 
+    @property
+    def votes(self) -> dict[Any, float]:
+        """The votes for each class, the winner's first; empty if there is one voter."""
+        votes = {self.label: 0.0} if self.voters else {}
+        for voter in self.voters:
+            votes[voter.label] = votes.get(voter.label, 0.0) + voter.weight
+        return dict(sorted(votes.items(), key=lambda item: -item[1]))
+
     def __str__(self) -> str:
         """Return the path as a small table."""
         title = (
             f"{self.label!r} at cost {self.cost:.6g}: conquered by {self.steps[-2].name}, "
             f"on the path of prototype {self.steps[0].name.removeprefix('example ')}"
         )
+        if self.voters:
+            won, total = self.votes[self.label], sum(self.votes.values())
+            title = (
+                f"{self.label!r} by {won:.3g} of {total:.3g} votes; its best voter is "
+                f"{self.steps[-2].name}, on the path of prototype "
+                f"{self.steps[0].name.removeprefix('example ')}"
+            )
         rows = [self._row(i) for i in range(len(self.steps))]
         if len(rows) > PRINTED_STEPS:
             half = PRINTED_STEPS // 2
@@ -140,7 +199,20 @@ class Explanation:
         if (rival := self.rival) is not None:
             rows.append(f"nearest rival: {rival.label!r} at cost {rival.cost:.6g}, "
                         f"from {rival.steps[-2].name}")  # fmt: skip
-        return "\n".join([title, *rows])
+        return "\n".join([title, *rows, *self._describe_voters()])
+
+    def _describe_voters(self) -> list[str]:
+        """Return a line for each voter, and one for those that are too many to print."""
+        lines = ["voters:"] if self.voters else []
+        width = max((len(voter.name) for voter in self.voters), default=0)
+        lines += [
+            f"  {voter.name:<{width}}  {voter.label!r}  offer {voter.offer:.6g}  "
+            f"weight {voter.weight:.3g}"
+            for voter in self.voters[:PRINTED_STEPS]
+        ]
+        if len(self.voters) > PRINTED_STEPS:
+            lines.append(f"  ... {len(self.voters) - PRINTED_STEPS} more ...")
+        return lines
 
     def _row(self, i: int) -> str:
         step = self.steps[i]
@@ -158,19 +230,26 @@ class Explanation:
 
 
 def explain(
-    forest: BaseForest, classes: Sequence[Any], X: Array, names: Sequence[object] = ()
+    forest: BaseForest,
+    classes: Sequence[Any],
+    X: Array,
+    names: Sequence[object] = (),
+    calibration: CostCalibration | None = None,
 ) -> Explanation:
     """Return the path that gives the one row of ``X`` its label, and that of the nearest rival.
 
     ``classes`` are the labels that the integers in the forest stand for; ``names`` are those of
-    the features, for a picture.
+    the features, for a picture. If the calibration has several voters, they are listed.
     """
     storage = forest.storage
     with storage.lock.read():
-        ids, points = storage.ids, None
+        ids, points, election = storage.ids, None, None
+        if calibration is not None and calibration.voters > 1:
+            election = forest.elect(X, calibration)
         if storage.n_features == 2 and forest.metric.keeps_points:
             points = storage.points
-        paths = [_describe(path, classes, X, ids, points) for path in forest.trace(X)]
+        paths = [_describe(path, classes, X, ids, points) for path in forest.trace(X, election)]
+        voters = () if election is None else _list_voters(election, classes, storage.fields.arrival)
         first, rival = paths[0], paths[1] if len(paths) > 1 else None
         view = cast(View, first.view)
         if points is not None:
@@ -178,7 +257,17 @@ def explain(
             view = _add_surroundings(view, drawn, points, storage.field("label"))
     if view.around is not None:
         view = view._replace(names=tuple(map(str, names)) or ("feature 0", "feature 1"))
-    return Explanation(first.steps, rival, view)
+    return Explanation(first.steps, rival, voters, view)
+
+
+def _list_voters(election: Election, classes: Sequence[Any], arrival: Array) -> tuple[Voter, ...]:
+    """Return the voters of the one row of an election."""
+    columns = election.voter[0], election.label[0], election.offer[0], election.weight[0]
+    return tuple(
+        Voter(int(arrival[vertex]), classes[code], offer, weight)
+        for vertex, code, offer, weight in zip(*(c.tolist() for c in columns), strict=True)
+        if vertex >= 0
+    )
 
 
 def _describe(

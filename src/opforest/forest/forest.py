@@ -18,6 +18,7 @@ from opforest.forest.probabilities import CostCalibration, find_calibration
 from opforest.forest.queries import ForestQueries, read_locked
 from opforest.forest.state import ForestState, TreeModel, freeze
 from opforest.forest.storage import ForestStorage
+from opforest.forest.votes import Election, elect
 
 
 class Path(NamedTuple):
@@ -194,16 +195,65 @@ class BaseForest(ABC):
         return self.queries.to_units(reduced)
 
     @read_locked
-    def conquerors(self, X: Array, n_jobs: int | None = None) -> tuple[Array, Array]:
-        """Return the id of each row's conqueror, and its offer in the metric's own units."""
-        winner, offer = self.queries.find(self.queries.prepare(X), n_jobs=n_jobs)
-        return self.storage.fields.arrival[winner], self.to_units(offer)
+    def conquerors(
+        self, X: Array, n_jobs: int | None = None, k: int | None = None
+    ) -> tuple[Array, Array]:
+        """Return the id of each row's conqueror, and its offer in the metric's own units.
+
+        With k, return those of the k cheapest offers, by column.
+        """
+        queries = self.queries.prepare(X)
+        if k is None:
+            winner, offer = self.queries.find(queries, n_jobs=n_jobs)
+        else:
+            winner, offer = self.queries.find_best(queries, k, n_jobs)
+        ids = self.storage.fields.arrival[winner]
+        return np.where(winner >= 0, ids, -1), self.to_units(offer)
 
     @read_locked
-    def classify(self, X: Array, n_jobs: int | None = None) -> Array:
-        """Return the class of the conqueror of each row of ``X``, as an integer from 0."""
+    def classify(
+        self, X: Array, n_jobs: int | None = None, calibration: CostCalibration | None = None
+    ) -> Array:
+        """Return the class of each row of ``X``, as an integer from 0.
+
+        It is the class of the conqueror, unless the calibration has several voters.
+        """
+        if calibration is not None and calibration.voters > 1:
+            return self.elect(X, calibration, n_jobs).winner
         winner, _ = self.queries.find(self.queries.prepare(X), n_jobs=n_jobs)
         return self.storage.labels_of(winner)
+
+    def elect(self, X: Array, calibration: CostCalibration, n_jobs: int | None = None) -> Election:
+        """Let the cheapest offers to each row of ``X`` vote. Callers hold a read lock."""
+        rows = self.queries.prepare(X)
+        voter, offer = self.queries.find_best(rows, calibration.voters, n_jobs)
+        return elect(self.queries, voter, offer, calibration)
+
+    @read_locked
+    def probabilities(
+        self,
+        X: Array,
+        n_classes: int,
+        calibration: CostCalibration,
+        n_jobs: int | None = None,
+        log: bool = False,
+    ) -> tuple[Array, Array]:
+        """Return the probability of each class for each row, or its logarithm, and the class."""
+        if calibration.voters == 1:
+            costs = self.class_costs(X, n_classes, n_jobs)
+            found = calibration.log_probabilities if log else calibration.probabilities
+            return found(*costs), costs[1]
+        election = self.elect(X, calibration, n_jobs)
+        probabilities = self.vote_probabilities(election, n_classes, calibration)
+        with np.errstate(divide="ignore"):
+            return np.log(probabilities) if log else probabilities, election.winner
+
+    def vote_probabilities(
+        self, election: Election, n_classes: int, calibration: CostCalibration
+    ) -> Array:
+        """Return the probability of each class after an election. Callers hold a read lock."""
+        is_known = np.isin(np.arange(n_classes), self.storage.classes())
+        return election.probabilities(is_known, calibration.smoothing)
 
     @read_locked
     def class_costs(
@@ -223,11 +273,12 @@ class BaseForest(ABC):
         return self.to_units(offer), first.argmin(axis=1), np.isfinite(offer)
 
     @read_locked
-    def calibration(self, n_jobs: int | None = None) -> CostCalibration:
-        """Return how probabilities follow from class costs, found again after each change."""
+    def calibration(self, n_jobs: int | None = None, voters: int | str = 1) -> CostCalibration:
+        """Return how probabilities follow from offers, found again after each change."""
         found = self.current_calibration()
-        if found is None:
-            found = self.found_calibration = find_calibration(self.queries, n_jobs)
+        if found is None or found.requested != voters:
+            found = find_calibration(self.queries, n_jobs, voters)
+            self.found_calibration = found
         return found
 
     def current_calibration(self) -> CostCalibration | None:
@@ -235,13 +286,14 @@ class BaseForest(ABC):
         found = self.found_calibration
         return found if found is not None and found.is_of(self.storage) else None
 
-    def trace(self, X: Array) -> list[Path]:
+    def trace(self, X: Array, election: Election | None = None) -> list[Path]:
         """Return the path that conquers the one row of ``X``, and the best one of another class.
 
-        The second one is missing where all examples are of one class. Callers hold a read lock.
+        After an election, the first path is that of the best voter of the class that won. The
+        second one is missing where all examples are of one class. Callers hold a read lock.
         """
         storage, queries = self.storage, self.queries.prepare(X)
-        first, _ = self.queries.find(queries)
+        first = self.queries.find(queries)[0] if election is None else election.best_voters()
         rival = self.queries.find_rival(queries, int(storage.labels_of(first[0])))
         (predecessor, _), model = self.paths(), storage.model()
         paths = []

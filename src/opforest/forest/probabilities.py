@@ -2,7 +2,8 @@
 
 The probability of class k is proportional to c_k ** −e, where c_k is its cheapest offer. The
 exponent e maximizes the leave-one-out likelihood of the known examples, so there is nothing to
-tune; docs/probabilities.md explains the details.
+tune; docs/probabilities.md explains the details. With several voters, probabilities are their votes
+(``votes``).
 
 In a semi-supervised forest, only given labels are evidence, because inferred labels agree with
 their neighbors by construction. There, labels are left out one at a time instead of examples.
@@ -25,6 +26,7 @@ from opforest.core.records import DELETED, ForestArrays, copy_array
 from opforest.core.select.search import KDTreeSearch, Searcher, find_in_parts, search_ranking
 from opforest.forest.queries import FEW_CLASSES, ForestQueries
 from opforest.forest.storage import ForestStorage
+from opforest.forest.votes import find_vote_parameters
 
 #: The exponent if the examples do not determine it.
 DEFAULT_EXPONENT = 1.0
@@ -42,12 +44,23 @@ CHANGES_FOR_EACH, FRACTION_CHANGED = 5, 0.1
 
 
 class CostCalibration(NamedTuple):
-    """The parameters that turn costs into probabilities, and the forest they were found for."""
+    """The parameters that turn costs into probabilities, and the forest they were found for.
+
+    Examples
+    --------
+    >>> from opforest import OPFClassifier
+    >>> clf = OPFClassifier(voters=2).fit([[0.0], [1.0], [3.0], [4.5]], ["a", "a", "b", "b"])
+    >>> clf.calibration_.voters, clf.calibration_.exponent, clf.calibration_.smoothing
+    (2, 24.0, 0.02)
+    """
 
     exponent: float
     floor: float  #: in the metric's own units; smaller costs are raised to it
     changes: int  #: to the forest until then
     size: int  #: the number of examples then
+    voters: int = 1
+    smoothing: float = 0.0  #: votes that are divided among all classes; for several voters
+    requested: int | str = 1  #: the number of voters, or "auto"
 
     def probabilities(self, cost: Array, winner: Array, known: Array) -> Array:
         """Return probabilities by row and class; ``winner`` has the largest of each row.
@@ -86,25 +99,47 @@ def count_changes(storage: ForestStorage) -> int:
     return learned + forgotten + labels
 
 
-def find_calibration(queries: ForestQueries, n_jobs: int | None = None) -> CostCalibration:
+def find_calibration(
+    queries: ForestQueries, n_jobs: int | None = None, voters: int | str = 1
+) -> CostCalibration:
     """Return the calibration of a forest, which no thread may change meanwhile.
 
+    ``voters`` is their number or "auto", which is one voter unless more have a larger likelihood.
     The result does not depend on ``n_jobs``, the number of threads.
     """
-    storage, (exponent, floor) = queries.storage, (DEFAULT_EXPONENT, 0.0)
+    storage = queries.storage
+    found = CostCalibration(DEFAULT_EXPONENT, 0.0, count_changes(storage), len(storage))
     chosen = select_calibration_vertices(storage)
+    own = storage.labels_of(chosen).astype(np.int64)
+    cost = np.empty((0, 0))
     if len(chosen):
-        own = storage.labels_of(chosen).astype(np.int64)
         find_offers = offers_without_label if storage.has_seeds else offers_of_others
         cost = queries.to_units(find_offers(queries, chosen, own, n_jobs)).astype(np.float64)
+        has_peers = np.isfinite(cost[np.arange(len(own)), own])  # others of its class are known
+        chosen, own, cost = chosen[has_peers], own[has_peers], cost[has_peers]
         exponent, floor = fit_exponent(cost, own)
-    return CostCalibration(exponent, floor, count_changes(storage), len(storage))
+        found = found._replace(exponent=exponent, floor=floor)
+    if voters == 1:
+        return found
+    votes, likelihood = find_vote_parameters(queries, chosen, own, found.floor, voters, n_jobs)
+    if voters == "auto" and _log_likelihood(found, cost, own) >= likelihood:
+        return found._replace(requested=voters)
+    return found._replace(**votes._asdict(), requested=voters)
+
+
+def _log_likelihood(calibration: CostCalibration, cost: Array, own: Array) -> float:
+    """Return the log-likelihood of the classes ``own`` by their costs."""
+    if len(own) == 0:
+        return 0.0
+    logarithm = calibration.log_probabilities(cost, cost.argmin(axis=1), np.isfinite(cost))
+    return float(logarithm[np.arange(len(own)), own].sum())
 
 
 def fit_exponent(cost: Array, own: Array) -> tuple[float, float]:
-    """Return the exponent and the floor, given costs by example and class, and own classes."""
-    has_peers = np.isfinite(cost[np.arange(len(own)), own])  # others of its class are known
-    cost, own = cost[has_peers], own[has_peers]
+    """Return the exponent and the floor, given costs by example and class, and own classes.
+
+    The costs of own classes are finite.
+    """
     positive = np.where(cost > 0, cost, np.inf).min(axis=1, initial=np.inf)
     positive = np.sort(positive[np.isfinite(positive)])
     if len(positive) == 0:
@@ -220,6 +255,6 @@ def _offers_of_class(
         else:
             ranking = rank(rows, others, arrays.cost, metric.kernel)
             searcher = search_ranking(len(vertex), arrays, ranking, metric)
-        _, offer = find_in_parts(searcher, rows[vertex], effective_n_jobs(n_jobs))
+        offer = find_in_parts(searcher, rows[vertex], effective_n_jobs(n_jobs), 1)[1][:, 0]
     specialize(offer_to_each_other, metric.kernel)(vertex, rows, offer, metric.kernel)
     return offer

@@ -18,7 +18,11 @@ from opforest.core.conquest.scan import (
     scan_for_classes,
 )
 from opforest.core.dynamic.bottleneck_bound import Bound, find_bound_error
-from opforest.core.dynamic.staged import measure_staged, offer_to_staged
+from opforest.core.dynamic.staged import (
+    insert_offers_to_staged,
+    measure_staged,
+    offer_to_staged,
+)
 from opforest.core.jit import specialize
 from opforest.core.kdtree.dynamic import (
     DynamicKDTree,
@@ -105,8 +109,21 @@ class ForestQueries:
 
         ``wanted`` restricts the search to one class.
         """
+        winner, offer = self._find_best(queries, 1, wanted, n_jobs)
+        return winner[:, 0], offer[:, 0]
+
+    def find_best(self, queries: Array, k: int, n_jobs: int | None = None) -> tuple[Array, Array]:
+        """Return the vertices that make the k best offers to queries, and the offers, by column.
+
+        If the forest has fewer than k examples, −1 and infinity follow.
+        """
+        return self._find_best(queries, k, ANY, n_jobs)
+
+    def _find_best(
+        self, queries: Array, k: int, wanted: int, n_jobs: int | None
+    ) -> tuple[Array, Array]:
         searcher = self.choose_searcher(len(queries), wanted)
-        winner, offer = find_in_parts(searcher, queries, effective_n_jobs(n_jobs))
+        winner, offer = find_in_parts(searcher, queries, effective_n_jobs(n_jobs), k)
         self._check_offers(offer)
         return winner, offer
 
@@ -150,9 +167,9 @@ class ForestQueries:
         others = others._replace(cost=np.where(label == code, np.inf, others.cost))
         kernel = self.storage.metric.kernel
         winner: Array
-        winner, offer = specialize(find_conquerors, kernel)(queries, arrays.rows, others, kernel)
+        winner, offer = find_conquerors(queries, arrays.rows, others, kernel)
         self._check_offers(offer)
-        return winner
+        return winner[:, 0]
 
     def distances_to(self, vertex: int, queries: Array) -> Array:
         """Return the reduced distances from queries to one vertex."""
@@ -188,6 +205,16 @@ class ForestQueries:
             distances = storage.arrays.distances[storage.alive()]
             metric.check_defined(distances, lambda v: f"example {storage.id_at(v)} and the new one")
         return int(conqueror)
+
+    def find_best_staged(self, k: int) -> tuple[Array, Array]:
+        """Return the k best vertices and offers for the staged example, which was measured."""
+        arrays, end = self.storage.arrays, self.storage.end
+        if isinstance(self.storage.fields.index, DynamicKDTree):
+            return self.find_best(arrays.rows[end : end + 1], k)
+        voter = np.full((1, k), -1, np.int64)
+        offer = np.full((1, k), np.inf, arrays.rows.dtype)
+        insert_offers_to_staged(arrays, end, voter, offer)
+        return voter, offer
 
     def offers_to_staged(self, n_classes: int) -> Array:
         """Return the offer of each class to the staged example, which has been measured."""

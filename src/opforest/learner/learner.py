@@ -20,6 +20,7 @@ from opforest.learner.writer import Writer
 #: Settings in ``Learner.stats``, beside those of the features.
 SHOWN_SETTINGS = (
     "metric", "metric_params", "precision", "labels", "semi_supervised", "preparation",
+    "voters",
 )  # fmt: skip
 
 
@@ -57,6 +58,10 @@ class Learner:
         that is not fitted learns categories, medians and scales from the first batch. A fitted
         one, and a fitted transformer or ``Pipeline`` that ``opforest.save`` supports, never
         changes. The table keeps the original rows.
+    voters : int or "auto", default=None
+        For a new store, how many of the cheapest offers vote on a label, as for ``OPFClassifier``;
+        1 by default. With more, the first prediction after a change takes as long as those of a
+        thousand examples.
     read_only : bool, default=False
         Whether to follow the changes of another process. Any number of processes may read, and
         one may write.
@@ -107,6 +112,7 @@ class Learner:
         score: bool | None = None,
         semi_supervised: bool | None = None,
         preparation: Any = None,
+        voters: int | str | None = None,
         read_only: bool = False,
     ) -> None:
         names = None if feature_names is None else tuple(map(str, feature_names))
@@ -119,10 +125,11 @@ class Learner:
             feature_names=names,
             score=bool(score),
             semi_supervised=bool(semi_supervised),
+            voters=1 if voters is None else voters,
         ).with_preparation(preparation)
         check_new(wanted, own_metric)
         given = {"feature_names": wanted.feature_names, "precision": precision, "score": score,
-                 "semi_supervised": semi_supervised}  # fmt: skip
+                 "semi_supervised": semi_supervised, "voters": voters}  # fmt: skip
         required = [name for name, value in given.items() if value is not None]
         self.path = os.fsdecode(path)
         self.session = Session(self.path, wanted, metric, required, read_only)

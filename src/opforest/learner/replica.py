@@ -11,6 +11,8 @@ from opforest._utils import tuning
 from opforest.estimators.classifier import OPFClassifier
 from opforest.estimators.semi_supervised import OPFSemiSupervised
 from opforest.forest.explanation import Explanation, explain
+from opforest.forest.forest import BaseForest
+from opforest.forest.probabilities import CostCalibration
 from opforest.forest.updates.report import UpdateReport
 from opforest.learner.rows import rows_of
 from opforest.learner.settings import Settings
@@ -34,7 +36,9 @@ class ModelReplica:
 
     def __init__(self, settings: Settings, metric: str | Callable[..., float]) -> None:
         kind = OPFSemiSupervised if settings.semi_supervised else OPFClassifier
-        self._new_model = lambda: kind(metric, metric_params=settings.metric_params)
+        self._new_model = lambda: kind(
+            metric, metric_params=settings.metric_params, voters=settings.voters
+        )
         self._metric = metric
         self.settings = settings
         self.rows = rows_of(settings)  #: conversion of rows
@@ -179,7 +183,8 @@ class ModelReplica:
         """Return labels."""
         learned = self.model.fitted_forest()
         with learned.read():
-            labels: Array = learned.classes[learned.forest.classify(X)]
+            forest, classes = learned
+            labels: Array = classes[forest.classify(X, calibration=self._find_calibration(forest))]
             return labels
 
     def predict_proba(self, X: Array) -> tuple[Array, Array, Array]:
@@ -187,18 +192,26 @@ class ModelReplica:
         learned = self.model.fitted_forest()
         with learned.read():
             forest, classes = learned
-            costs = forest.class_costs(X, len(classes))
-            return classes[costs[1]], classes, forest.calibration().probabilities(*costs)
+            calibration = forest.calibration(voters=self.settings.voters)
+            found, code = forest.probabilities(X, len(classes), calibration)
+            return classes[code], classes, found
 
     def explain(self, x: Array) -> tuple[Explanation, dict[int, Array]]:
         """Return the path to one example, and the points on the path by id."""
         learned = self.model.fitted_forest()
         with learned.read():
-            path = explain(learned.forest, learned.classes.tolist(), x[None])
+            calibration = self._find_calibration(learned.forest)
+            names = learned.classes.tolist()
+            path = explain(learned.forest, names, x[None], calibration=calibration)
             steps = path.steps if path.rival is None else path.steps + path.rival.steps
             ids = sorted({step.id for step in steps if step.id is not None})
             points = learned.forest.points[learned.forest.index_of(ids)]
         return path, dict(zip(ids, points, strict=True))
+
+    def _find_calibration(self, forest: BaseForest) -> CostCalibration | None:
+        """Return the calibration if labels depend on it."""
+        voters = self.settings.voters
+        return None if voters == 1 else forest.calibration(voters=voters)
 
 
 def add_reports(first: UpdateReport, second: UpdateReport) -> UpdateReport:

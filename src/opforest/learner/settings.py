@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from opforest._utils.numerals import Cells
 from opforest.core.metrics.registry import resolve
 from opforest.estimators.preparation import Preparation
+from opforest.estimators.validation import check_voters
 from opforest.learner.database import Database
 from opforest.learner.errors import StoreError
 from opforest.learner.validation import KINDS
@@ -19,7 +20,7 @@ from opforest.persistence.pipelines import dump_steps
 PRECISIONS = ("float64", "float32")
 
 #: Entries that older stores lack.
-LATER = ("semi_supervised", "preparation", "prepared", "founded", "cells")
+LATER = ("semi_supervised", "preparation", "prepared", "founded", "cells", "voters")
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Settings:
     founded: int = 0  #: the preparation was fitted on the examples with smaller ids
     #: How the cells of data files are read: ``Cells.to_data()`` of the first file.
     cells: dict[str, Any] = field(default_factory=dict)
+    voters: int | str = 1  #: how many of the cheapest offers vote on a label, or "auto"
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -115,6 +117,7 @@ def _is_valid(found: dict[str, Any]) -> bool:
     n, names, params = found["n_features"], found["feature_names"], found["preparation"]
     try:
         Cells.from_data(found["cells"], n)
+        check_voters(found["voters"])
         if params:
             Preparation(**params).check_parameters()
     except (TypeError, ValueError):
@@ -180,6 +183,7 @@ def check_new(settings: Settings, metric: Any) -> None:
             "metric='precomputed' needs a table of distances, and a store keeps features. Choose "
             "another metric, or pass the function that measures distances."
         )
+    check_voters(settings.voters)
     if settings.precision not in (None, *PRECISIONS):
         raise ValueError(f"precision must be one of {PRECISIONS}, got {settings.precision!r}.")
     names = settings.feature_names

@@ -71,8 +71,13 @@ def _restore_calibration(facts: Reader) -> CostCalibration | None:
     values = facts.get("sharpness", list, NONE)  # older files have none
     if values is None:
         return None
-    require([*map(type, values)] == [float, float, int, int], "its calibration is invalid.")
+    types = [*map(type, values)]
+    is_valid = types[:4] == [float, float, int, int] and types[4:6] in ([], [int, float])
+    require(is_valid and types[6:] in ([], [int], [str]), "its calibration is invalid.")
     found = CostCalibration(*values)
-    is_valid = LEAST <= found.exponent <= MOST and 0 <= found.floor < np.inf
+    is_valid = (LEAST <= found.exponent <= MOST or found.voters > 1) and 0 <= found.floor < np.inf
+    is_valid &= found.exponent >= 0 and found.voters >= 1 and 0 <= found.smoothing < np.inf
+    is_valid &= found.voters == 1 or found.smoothing > 0
+    is_valid &= found.requested == "auto" or found.requested == found.voters
     require(is_valid and 0 <= found.size <= found.changes < 2**63, "its calibration is invalid.")
     return found

@@ -12,7 +12,7 @@ from opforest.core.metrics.registry import resolve
 from opforest.core.metrics.types import Array
 from opforest.errors import ModelFileError
 from opforest.estimators.semi_supervised import SEEDS
-from opforest.estimators.validation import ALGORITHMS
+from opforest.estimators.validation import ALGORITHMS, check_voters
 from opforest.forest.updates import UPDATES
 from opforest.persistence.container import require
 
@@ -27,6 +27,7 @@ NONE = type(None)
 #: The parameters of constructors, except those of the metric: their types, or their choices.
 PARAMETERS: dict[str, tuple[type, ...] | Collection[str]] = {
     "update": UPDATES, "algorithm": ALGORITHMS, "seeds": SEEDS, "n_jobs": (int, NONE),
+    "voters": (int, str, NONE),
     "semi_supervised": (bool, NONE), "k_max": (int,), "k_min": (int,), "merge_by": (str, NONE),
     "threshold": (int, float), "allow_single_cluster": (bool,), "validation_fraction": (int, float),
     "random_state": (int, NONE), "contamination": (int, float), "window_size": (int, NONE),
@@ -185,6 +186,8 @@ def restore_parameters(entries: Reader, names: tuple[str, ...], metric: Any) -> 
     check_jobs(own.get("n_jobs"))
     if "semi_supervised" in own:
         own["semi_supervised"] = bool(own["semi_supervised"])  # missing in older files
+    if "voters" in own:
+        own["voters"] = check_voters(1 if own["voters"] is None else own["voters"])
     metric = _choose_metric(entries.get("metric", str, dict), metric)
     return {"metric": metric, "metric_params": params, **own}
 

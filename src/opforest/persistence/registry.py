@@ -104,11 +104,11 @@ SERIALIZERS = {
     for serializer in (
         Serializer(
             "OPFClassifier", "opforest.estimators.classifier",
-            ("update", "algorithm", "n_jobs"), _dump_estimator, _restore_estimator,
+            ("voters", "update", "algorithm", "n_jobs"), _dump_estimator, _restore_estimator,
         ),
         Serializer(
             "OPFSemiSupervised", "opforest.estimators.semi_supervised",
-            ("seeds", "algorithm", "n_jobs"), _dump_estimator, _restore_estimator,
+            ("seeds", "voters", "algorithm", "n_jobs"), _dump_estimator, _restore_estimator,
         ),
         Serializer(
             "OPFClustering", "opforest.estimators.clustering",
@@ -126,7 +126,7 @@ SERIALIZERS = {
         ),
         Serializer(
             "river.OPFClassifier", "opforest.river.classifier",
-            ("update", "window_size", "semi_supervised"), _dump_stream, _restore_stream,
+            ("update", "window_size", "semi_supervised", "voters"), _dump_stream, _restore_stream,
         ),
     )
 }  # fmt: skip

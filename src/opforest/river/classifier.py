@@ -9,8 +9,7 @@ import numpy as np
 from opforest._utils.rwlock import LockToken, ReadWriteLock
 from opforest.core.label_spread.batch import UNLABELED
 from opforest.core.metrics.types import Array
-from opforest.estimators.density_base import require_count
-from opforest.estimators.validation import check_ids
+from opforest.estimators.validation import check_ids, check_voters, require_count
 from opforest.forest.explanation import Explanation, explain
 from opforest.forest.forest import BaseForest
 from opforest.forest.probabilities import CostCalibration
@@ -29,7 +28,13 @@ from opforest.river.features import (
     read_one,
     resolve_for_streams,
 )
-from opforest.river.queries import StagedQuery, can_predict, staged_probabilities, write_locked
+from opforest.river.queries import (
+    StagedQuery,
+    can_predict,
+    staged_election,
+    staged_probabilities,
+    write_locked,
+)
 
 try:
     from river.base import MiniBatchClassifier
@@ -75,6 +80,10 @@ class OPFClassifier(MiniBatchClassifier):
         Whether labels may be missing (``None``). Then the model is the one that
         ``opforest.OPFSemiSupervised`` would fit, and labels may be given later with
         ``learn_label``. It needs ``update="exact"``.
+    voters
+        How many of the cheapest offers vote, as for ``opforest.OPFClassifier``. The weights of the
+        votes, and with ``"auto"`` the number of voters, are found again as often as ``exponent``,
+        see ``predict_proba_one``; between, the last ones are used.
 
     Notes
     -----
@@ -104,7 +113,9 @@ class OPFClassifier(MiniBatchClassifier):
         update: str = "exact",
         window_size: int | None = None,
         semi_supervised: bool = False,
+        voters: int | str = 1,
     ) -> None:
+        self.voters = voters
         self.metric = metric
         self.metric_params = metric_params
         self.update = update
@@ -269,14 +280,17 @@ class OPFClassifier(MiniBatchClassifier):
 
     @write_locked
     def predict_one(self, x: dict[FeatureName, Any], **kwargs: Any) -> ClfTarget | None:
-        """Return the label of the conqueror, or ``None`` before anything was learned.
+        """Return the label of the conqueror, or of the vote; ``None`` before anything was learned.
 
         ``kwargs`` are ignored; river's interface has them.
         """
         if not can_predict(self._forest):
             return None
-        conqueror = self._query.measure(self._forest, read_one(x, self._column)[0])
-        code = int(self._forest.storage.labels_of(conqueror))
+        forest, calibration = self._forest, self._vote_calibration(self._forest)
+        conqueror = self._query.measure(forest, read_one(x, self._column)[0])
+        code = int(forest.storage.labels_of(conqueror))
+        if calibration is not None:
+            code = int(staged_election(forest, calibration).winner[0])
         return self._labels[code]
 
     @write_locked
@@ -319,9 +333,11 @@ class OPFClassifier(MiniBatchClassifier):
             return None
         values, column = read_one(x, self._column)
         self._query.make_room(self._forest, len(values))
-        return explain(
-            self._forest, self._labels, make_row(values, self._forest)[None], list(column)
+        row, calibration = (
+            make_row(values, self._forest)[None],
+            self._vote_calibration(self._forest),
         )
+        return explain(self._forest, self._labels, row, list(column), calibration)
 
     @write_locked
     def learn_many(self, X: "pd.DataFrame", y: "pd.Series") -> None:
@@ -346,7 +362,9 @@ class OPFClassifier(MiniBatchClassifier):
         if not can_predict(self._forest) or len(X) == 0:
             return pd.Series([None] * len(X), index=X.index, dtype=object)
         queries = self._read_queries(self._forest, X)
-        labels = [self._labels[code] for code in self._forest.classify(queries)]
+        calibration = self._vote_calibration(self._forest)
+        codes = self._forest.classify(queries, calibration=calibration)
+        labels = [self._labels[code] for code in codes]
         return pd.Series(labels, index=X.index)
 
     @write_locked
@@ -358,8 +376,8 @@ class OPFClassifier(MiniBatchClassifier):
             probabilities = np.empty((len(X), len(self._code)))
         else:
             queries = self._read_queries(self._forest, X)
-            costs = self._forest.class_costs(queries, len(self._code))
-            probabilities = self._find_calibration(self._forest).probabilities(*costs)
+            calibration = self._find_calibration(self._forest)
+            probabilities, _ = self._forest.probabilities(queries, len(self._code), calibration)
         return pd.DataFrame(probabilities, index=X.index, columns=self._labels)
 
     def _read_queries(self, forest: BaseForest, X: "pd.DataFrame") -> Array:
@@ -369,9 +387,17 @@ class OPFClassifier(MiniBatchClassifier):
 
     def _find_calibration(self, forest: BaseForest) -> CostCalibration:
         """Return the calibration of probabilities, updated if due."""
-        if self._calibration is None or self._calibration.is_due(forest.storage):
-            self._calibration = forest.calibration()
-        return self._calibration
+        found, voters = self._calibration, check_voters(self.voters)
+        if found is None or found.requested != voters or found.is_due(forest.storage):
+            found = self._calibration = forest.calibration(voters=voters)
+        return found
+
+    def _vote_calibration(self, forest: BaseForest) -> CostCalibration | None:
+        """Return the calibration if labels depend on it because there are several voters."""
+        if self.voters == 1:
+            return None
+        found = self._find_calibration(forest)
+        return found if found.voters > 1 else None
 
     def _prepare(self) -> tuple[Update, BaseForest | None]:
         """Return the update, and the forest in the form it needs."""

@@ -10,6 +10,7 @@ from opforest.core.metrics.types import Array
 from opforest.forest.forest import BaseForest
 from opforest.forest.probabilities import CostCalibration
 from opforest.forest.seeded import SeededForest
+from opforest.forest.votes import Election, elect
 from opforest.river.features import make_row
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -77,10 +78,20 @@ def can_predict(forest: BaseForest | None) -> TypeGuard[BaseForest]:
     return not isinstance(forest, SeededForest) or forest.n_seeds > 0
 
 
+def staged_election(forest: BaseForest, calibration: CostCalibration) -> Election:
+    """Let the cheapest offers to the staged example vote."""
+    voter, offer = forest.queries.find_best_staged(calibration.voters)
+    return elect(forest.queries, voter, offer, calibration)
+
+
 def staged_probabilities(
     forest: BaseForest, conqueror: int, n_classes: int, calibration: CostCalibration
 ) -> Array:
     """Return the probability of each class for the staged example."""
+    if calibration.voters > 1:
+        election = staged_election(forest, calibration)
+        by_votes: Array = forest.vote_probabilities(election, n_classes, calibration)[0]
+        return by_votes
     offer = forest.queries.offers_to_staged(n_classes)[None]
     winner = forest.storage.labels_of(slice(conqueror, conqueror + 1))
     cost, known = forest.to_units(offer), np.isfinite(offer)

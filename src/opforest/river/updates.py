@@ -8,7 +8,7 @@ import numpy as np
 from opforest.core.label_spread.batch import UNLABELED
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.estimators.density_base import require_count
+from opforest.estimators.validation import require_count
 from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.seeded import SeededForest
 from opforest.forest.updates import Update, find_update

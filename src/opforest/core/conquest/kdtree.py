@@ -6,6 +6,7 @@ its bounding box.
 
 import numpy as np
 
+from opforest.core.conquest.best_offers import insert_offer, is_before
 from opforest.core.jit import borrow, helper, kernel
 from opforest.core.kdtree.boxes import distance_to_box
 from opforest.core.kdtree.dynamic import BUCKET, class_bit
@@ -16,13 +17,14 @@ from opforest.core.metrics.distances import distance
 ANY = -1
 
 
-def find_conquerors_in_kdtree(queries, arrays, index, wanted, metric):
-    """Return the conqueror of each query among those of class ``wanted``, and its offer.
+def find_conquerors_in_kdtree(queries, arrays, index, wanted, metric, k=1):
+    """Return the vertices of class ``wanted`` that make the k best offers, and their offers.
 
-    If there is none, the conqueror is −1 and the offer infinite.
+    Both have k columns, the first of which is the conqueror. If there are fewer than k, −1 and
+    infinity follow.
     """
-    winner = np.empty(len(queries), np.int64)
-    offer = np.empty(len(queries), queries.dtype)
+    winner = np.full((len(queries), k), -1, np.int64)
+    offer = np.full((len(queries), k), np.inf, queries.dtype)
     _search(queries, arrays.vertices, arrays.cost, index, wanted, winner, offer, metric)
     return winner, offer
 
@@ -30,20 +32,22 @@ def find_conquerors_in_kdtree(queries, arrays, index, wanted, metric):
 @kernel
 def _search(queries, vertices, cost, index, wanted, winner, offer, metric):
     index = borrow(index)
+    winner, offer = borrow((winner, offer))
+    last_one = winner.shape[1] - 1
     nodes, box, vertex, points = index.nodes, index.box, index.vertex, index.points
     stack, bound = np.empty(STACK, np.int64), np.empty(STACK, queries.dtype)
     bit = class_bit(wanted) if wanted != ANY else ~np.uint64(0)
     for i in range(queries.shape[0]):
         x = queries[i]
-        best, champion = np.inf, np.int64(-1)
+        limit, last = np.inf, np.int64(-1)
         stack[0], bound[0] = 0, 0
         m = 1
         while m > 0:
             m -= 1
             node = nodes[stack[m]]
-            if bound[m] > best or node.classes & bit == 0:
+            if bound[m] > limit or node.classes & bit == 0:
                 continue
-            if bound[m] == best and not _is_before(cost, node.first, champion):
+            if bound[m] == limit and not is_before(cost, node.first, last):
                 continue
             below = np.int64(node.child)
             if below >= 0:
@@ -53,12 +57,12 @@ def _search(queries, vertices, cost, index, wanted, winner, offer, metric):
             for slot in range(begin, begin + node.count):
                 v = np.int64(vertex[slot])
                 c = cost[v]
-                if c > best or (wanted != ANY and vertices[v].label != wanted):
+                if c > limit or (wanted != ANY and vertices[v].label != wanted):
                     continue
                 value = max(c, distance(x, points[slot], metric))
-                if value < best or (value == best and _is_before(cost, v, champion)):
-                    best, champion = value, v
-        winner[i], offer[i] = champion, best
+                if value < limit or (value == limit and is_before(cost, v, last)):
+                    insert_offer(offer[i], winner[i], value, v, cost)
+                    limit, last = offer[i, last_one], winner[i, last_one]
 
 
 @helper
@@ -70,9 +74,3 @@ def _push_children(below, nodes, box, cost, x, stack, bound, m, metric):
     right = max(box_right, cost[nodes[below + 1].first])
     is_right_first = right < left or (right == left and box_right < box_left)
     return push_pair(below, left, right, is_right_first, stack, bound, m)
-
-
-@helper
-def _is_before(cost, u, v):
-    """Return whether u precedes v by (cost, index); not if v is −1."""
-    return v >= 0 and (cost[u] < cost[v] or (cost[u] == cost[v] and u < v))

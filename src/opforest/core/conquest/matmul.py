@@ -28,8 +28,9 @@ from typing import NamedTuple
 import numpy as np
 
 from opforest._utils import tuning
+from opforest.core.conquest.best_offers import insert_offer
 from opforest.core.conquest.scan import find_conquerors
-from opforest.core.jit import helper, kernel
+from opforest.core.jit import borrow, helper, kernel
 from opforest.core.metrics.distances import distance, smallest
 from opforest.core.metrics.matmul import center_points, shrink_factor
 
@@ -50,11 +51,12 @@ class Queries(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """The best offer to each query so far."""
+    """The best offers to each query so far, in k columns."""
 
     place: np.ndarray  #: in the ranking
     offer: np.ndarray
-    bits: np.ndarray  #: of the offer: the same memory as integers, which sort alike
+    bits: np.ndarray  #: of the offers: the same memory as integers, which sort alike
+    cost: np.ndarray  #: by place
     measured: np.ndarray  #: how many vertices have been measured
 
 
@@ -68,13 +70,13 @@ class Block(NamedTuple):
     norm: np.ndarray
 
 
-def find_conquerors_by_matmul(queries, rows, ranking, metric):
-    """Return the conqueror of each query and its offer in squared Euclidean distance."""
+def find_conquerors_by_matmul(queries, rows, ranking, metric, k=1):
+    """Return the k best vertices and offers, as the scan does, in squared Euclidean distance."""
     vertex, cost = ranking.vertex, ranking.cost
     n, m, block_size = len(vertex), len(queries), tuning.values.search_block
-    offer = np.full(m, np.inf, rows.dtype)
-    place, measured = np.zeros(m, np.int64), np.zeros(m, np.int64)
-    result = SearchResult(place, offer, offer.view(f"i{rows.itemsize}"), measured)
+    offer, place = np.full((m, k), np.inf, rows.dtype), np.full((m, k), -1, np.int64)
+    measured = np.zeros(m, np.int64)
+    result = SearchResult(place, offer, offer.view(f"i{rows.itemsize}"), cost, measured)
     patience = tuning.values.search_patience + int(PATIENCE_FRACTION * n)
     waiting = np.arange(m)
     with np.errstate(all="ignore"):
@@ -83,7 +85,7 @@ def find_conquerors_by_matmul(queries, rows, ranking, metric):
         points *= -2 * shrink_factor(points)
         batch = Queries(queries, points, norm)
         for first in range(0, n, block_size):
-            waiting = waiting[(cost[first] < offer[waiting]) & (measured[waiting] < patience)]
+            waiting = waiting[(cost[first] < offer[waiting, -1]) & (measured[waiting] < patience)]
             if not len(waiting):
                 break
             part = slice(first, first + block_size)
@@ -96,10 +98,11 @@ def find_conquerors_by_matmul(queries, rows, ranking, metric):
                 chosen = waiting[begin : begin + block_size]
                 np.matmul(batch.points[chosen], block.points.T, out=product[: len(chosen)])
                 _measure_promising(product, bits, block, chosen, batch, rows, result, metric)
-    winner = vertex[place]
+    place[:, 0] = np.maximum(place[:, 0], 0)  # even a conqueror at infinity is a vertex
+    winner = np.where(place >= 0, vertex[place], -1)
     rough = np.flatnonzero(measured >= patience)
     if len(rough):
-        winner[rough], offer[rough] = find_conquerors(queries[rough], rows, ranking, metric)
+        winner[rough], offer[rough] = find_conquerors(queries[rough], rows, ranking, metric, k)
     return winner, offer
 
 
@@ -107,22 +110,25 @@ def find_conquerors_by_matmul(queries, rows, ranking, metric):
 def _measure_promising(product, bits, block, chosen, batch, rows, result, metric):
     """Measure all pairs of a chosen query and a vertex of the block that might win."""
     first, vertex, cost, _, _ = block
+    result = borrow(result)
+    last_one = result.offer.shape[1] - 1
     for k in range(chosen.shape[0]):
         i = chosen[k]
         least = product[k]  # a lower bound on each vertex's offer
         _add_norms(least, batch.norm[i], block.norm, cost)
-        lowest = smallest(bits[k], result.bits[i])
-        if lowest == result.bits[i]:  # no offer is smaller, and ties go to earlier vertices
-            continue
+        lowest = smallest(bits[k], result.bits[i, last_one])
+        if lowest == result.bits[i, last_one]:
+            continue  # no offer is smaller, and ties go to earlier vertices
         # After the most promising one is measured, most others need not be.
         promising = 0
         while bits[k, promising] != lowest:
             promising += 1
         _measure(i, promising, block, batch.rows, rows, result, metric)
         for j in range(vertex.shape[0]):
-            if cost[j] >= result.offer[i] and first + j >= result.place[i]:
+            limit = result.offer[i, last_one]
+            if cost[j] >= limit and first + j >= result.place[i, last_one]:
                 break  # costs only grow from here on
-            if least[j] <= result.offer[i] and j != promising:
+            if least[j] <= limit and j != promising:
                 _measure(i, j, block, batch.rows, rows, result, metric)
 
 
@@ -135,9 +141,11 @@ def _add_norms(product, own_norm, norm, cost):
 
 @helper
 def _measure(i, j, block, queries, rows, result, metric):
-    """Measure query i and vertex j of the block, and keep the offer if it is the best."""
+    """Measure query i and vertex j of the block, and keep the offer if it is good enough."""
+    offers, places = result.offer[i], result.place[i]
+    last_one = offers.shape[0] - 1
     offer = max(block.cost[j], distance(queries[i], rows[block.vertex[j]], metric))
-    place = block.first + j
-    if offer < result.offer[i] or (offer == result.offer[i] and place < result.place[i]):
-        result.offer[i], result.place[i] = offer, place
+    place, limit = block.first + j, offers[last_one]
+    if offer < limit or (offer == limit and place < places[last_one]):
+        insert_offer(offers, places, offer, place, result.cost)
     result.measured[i] += 1

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opforest.core.conquest.best_offers import insert_offer
 from opforest.core.jit import borrow, helper, kernel, specialize
 from opforest.core.metrics.distances import TILE, count_tiles, make_tiles, measure
 
@@ -36,10 +37,14 @@ def rank_by_index(arrays, n) -> Ranking:
     return Ranking(np.arange(n), arrays.cost[:n], arrays.tiles, False)
 
 
-def find_conquerors(queries, rows, ranking, metric):
-    """Return the conqueror of each query and its offer; the offer is −1 if it is undefined."""
-    winner = np.empty(len(queries), np.int64)
-    offer = np.empty(len(queries), rows.dtype)
+def find_conquerors(queries, rows, ranking, metric, k=1):
+    """Return the vertices that make the k best offers to each query, and their offers.
+
+    Both have k columns, the first of which is the conqueror. If there are fewer than k, −1 and
+    infinity follow. All offers to a query are −1 if one is undefined that might be among them.
+    """
+    winner = np.full((len(queries), k), -1, np.int64)
+    offer = np.full((len(queries), k), np.inf, rows.dtype)
     specialize(_scan, metric)(queries, rows, ranking, winner, offer, metric)
     return winner, offer
 
@@ -47,48 +52,49 @@ def find_conquerors(queries, rows, ranking, metric):
 @kernel
 def _scan(queries, rows, ranking, winner, offer, metric):
     vertex, cost, tiles, is_sorted = ranking
-    n = vertex.shape[0]
+    winner, offer = borrow((winner, offer))
+    n, last_one = vertex.shape[0], winner.shape[1] - 1
     distances = np.empty(TILE, rows.dtype)
-    won_at = np.empty(GROUP, np.int64)
     for begin in range(0, queries.shape[0], GROUP):
         end = min(begin + GROUP, queries.shape[0])
-        for i in range(begin, end):
-            won_at[i - begin] = -1
-            offer[i] = np.inf
         for tile in range(count_tiles(n)):
             first, last = tile * TILE, min(tile * TILE + TILE, n)
             out, chosen = distances[: last - first], vertex[first:last]
             n_waiting = 0
             for i in range(begin, end):
-                if is_sorted and cost[first] >= offer[i]:  # no later vertex can offer less
+                x, limit = queries[i], offer[i, last_one]
+                if is_sorted and cost[first] >= limit:  # no later vertex can offer less
                     continue
                 n_waiting += 1
-                x, limit = queries[i], offer[i]
                 if measure(out, x, rows.shape[0], rows, tiles[tile], chosen, limit, metric) > 0:
-                    offer[i], won_at[i - begin] = _best_offer(
-                        out, cost, is_sorted, offer[i], won_at[i - begin], first
-                    )
+                    _insert_tile(out, cost, is_sorted, offer[i], winner[i], first)
             if n_waiting == 0:
                 break
         for i in range(begin, end):
-            winner[i] = vertex[won_at[i - begin]]
+            for j in range(last_one + 1):
+                if j == 0 or winner[i, j] >= 0:  # even a conqueror at infinity is a vertex
+                    winner[i, j] = vertex[winner[i, j]]
 
 
 @helper
-def _best_offer(distances, all_costs, is_sorted, best, won_at, first):
-    """Return the best offer so far, and its position, after one more tile."""
+def _insert_tile(distances, all_costs, is_sorted, offers, places, first):
+    """Insert the offers of one more tile into those of a query."""
     cost = all_costs[first : first + distances.shape[0]]
+    last_one = offers.shape[0] - 1
+    limit, last = offers[last_one], places[last_one]
     for j in range(distances.shape[0]):
-        if is_sorted and cost[j] >= best:
+        if is_sorted and cost[j] >= limit:
             break
-        if distances[j] > best or cost[j] > best:
+        if distances[j] > limit or cost[j] > limit:
             continue
         offer = max(cost[j], distances[j])
-        if offer < best or (offer == best and won_at >= 0 and cost[j] < all_costs[won_at]):
-            best, won_at = offer, first + j
+        if offer < limit or (offer == limit and last >= 0 and cost[j] < all_costs[last]):
             if distances[j] < 0:  # undefined, and it might have won
-                return distances[j], won_at
-    return best, won_at
+                for k in range(last_one + 1):
+                    offers[k], places[k] = distances[j], first + j
+                break
+            insert_offer(offers, places, offer, first + j, all_costs)
+            limit, last = offers[last_one], places[last_one]
 
 
 @kernel

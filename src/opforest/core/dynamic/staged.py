@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from opforest.core.conquest.best_offers import insert_offer
 from opforest.core.dynamic.candidates_scan import measure_from
 from opforest.core.jit import borrow, kernel
 
@@ -30,3 +31,18 @@ def offer_to_staged(arrays, z, offer):
         value = max(cost[v], distances[v])
         if label >= 0 and value < offer[label]:
             offer[label] = value
+
+
+@kernel
+def insert_offers_to_staged(arrays, z, voter, offer):
+    """Write the best offers to the staged vertex z, whose distances were measured, in order.
+
+    ``voter`` and ``offer`` have one row, of −1 and infinity before.
+    """
+    distances, cost = arrays.distances, arrays.cost
+    last_one = voter.shape[1] - 1
+    for v in range(z):
+        limit, last = offer[0, last_one], voter[0, last_one]
+        value = max(cost[v], distances[v])  # infinite for a deleted vertex
+        if value < limit or (value == limit and last >= 0 and cost[v] < cost[last]):
+            insert_offer(offer[0], voter[0], value, v, cost)

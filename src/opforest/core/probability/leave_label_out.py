@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from opforest.core.conquest.best_offers import insert_offer
 from opforest.core.edge_order import precedes
 from opforest.core.jit import borrow, kernel
 from opforest.core.metrics.distances import between
@@ -53,3 +54,22 @@ def find_offers_of_other_trees(arrays, seeds, position, seed_of, offer, metric):
             if vertices[v].label == label and seed_of[v] != position[i] and cost[v] < least:
                 least = min(least, max(cost[v], between(v, seeds[i], arrays.rows, metric)))
         offer[i] = least
+
+
+@kernel
+def find_voters_of_other_trees(arrays, seeds, position, seed_of, voter, offer, metric):
+    """Write the best offers of the vertices in other trees to each seed, in order.
+
+    ``voter`` and ``offer`` have a column for each and hold −1 and infinity before. ``position`` is
+    the entry in ``seed_of`` of the vertices of its own tree.
+    """
+    arrays, (voter, offer) = borrow(arrays), borrow((voter, offer))
+    vertices, cost, last_one = arrays.vertices, arrays.cost, voter.shape[1] - 1
+    for i in range(seeds.shape[0]):
+        for v in range(arrays.counters[0].size):
+            limit, last = offer[i, last_one], voter[i, last_one]
+            if vertices[v].label < 0 or seed_of[v] == position[i] or cost[v] > limit:
+                continue
+            value = max(cost[v], between(v, seeds[i], arrays.rows, metric))
+            if value < limit or (value == limit and last >= 0 and cost[v] < cost[last]):
+                insert_offer(offer[i], voter[i], value, v, cost)

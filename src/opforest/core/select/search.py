@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 
 from opforest._utils import tuning
 from opforest._utils.blas import one_blas_thread
@@ -24,12 +25,17 @@ class Searcher(ABC):
     metric: Metric
 
     @abstractmethod
-    def find(self, queries: Array) -> tuple[Array, Array]:
-        """Return the conqueror of each query, a vertex, and its offer in reduced units.
+    def find_best(self, queries: Array, k: int) -> tuple[Array, Array]:
+        """Return the vertices that make the k best offers, and their offers in reduced units.
 
-        The offer is −1 if a distance is undefined. If no vertex is searched, the conqueror is −1
-        and the offer infinite.
+        Both have k columns. Offers are −1 if a distance is undefined. If fewer than k vertices are
+        searched, −1 and infinity follow.
         """
+
+    def find(self, queries: Array) -> tuple[Array, Array]:
+        """Return the conqueror of each query, a vertex, and its offer in reduced units."""
+        winner, offer = self.find_best(queries, 1)
+        return winner[:, 0], offer[:, 0]
 
     def queries_per_call(self, n_queries: int) -> int:
         """Return how many queries to search in one call: few enough for Ctrl-C to be noticed."""
@@ -43,10 +49,10 @@ class ScanSearch(Searcher):
 
     ranking: Ranking
 
-    def find(self, queries: Array) -> tuple[Array, Array]:
-        """Return the conqueror of each query and its offer."""
+    def find_best(self, queries: Array, k: int) -> tuple[Array, Array]:
+        """Return the k best vertices and offers."""
         rows, kernel = self.arrays.rows, self.metric.kernel
-        winner, offer = find_conquerors(queries, rows, self.ranking, kernel)
+        winner, offer = find_conquerors(queries, rows, self.ranking, kernel, k)
         return winner, offer
 
     def queries_per_call(self, n_queries: int) -> int:
@@ -61,11 +67,11 @@ class MatmulSearch(Searcher):
 
     ranking: Ranking
 
-    def find(self, queries: Array) -> tuple[Array, Array]:
-        """Return the conqueror of each query and its offer."""
+    def find_best(self, queries: Array, k: int) -> tuple[Array, Array]:
+        """Return the k best vertices and offers."""
         rows, kernel = self.arrays.rows, self.metric.kernel
         with one_blas_thread():
-            winner, offer = find_conquerors_by_matmul(queries, rows, self.ranking, kernel)
+            winner, offer = find_conquerors_by_matmul(queries, rows, self.ranking, kernel, k)
         return winner, offer
 
 
@@ -76,10 +82,10 @@ class KDTreeSearch(Searcher):
     index: DynamicKDTree
     wanted: int = ANY
 
-    def find(self, queries: Array) -> tuple[Array, Array]:
-        """Return the conqueror of each query and its offer."""
+    def find_best(self, queries: Array, k: int) -> tuple[Array, Array]:
+        """Return the k best vertices and offers."""
         winner, offer = find_conquerors_in_kdtree(
-            queries, self.arrays, self.index, self.wanted, self.metric.kernel
+            queries, self.arrays, self.index, self.wanted, self.metric.kernel, k
         )
         return winner, offer
 
@@ -98,11 +104,10 @@ def search_ranking(
     return (MatmulSearch if use_matmul else ScanSearch)(arrays, metric, ranking)
 
 
-def find_in_parts(searcher: Searcher, queries: Array, jobs: int) -> tuple[Array, Array]:
-    """Find conquerors in parts, by several threads."""
+def find_in_parts(searcher: Searcher, queries: Array, jobs: int, k: int) -> tuple[Array, Array]:
+    """Find the k best vertices and offers in parts, by several threads."""
     part = searcher.queries_per_call(len(queries))
     part = max(GROUP, min(part, -(-len(queries) // jobs)))
-    winner, offer = concatenate_results(
-        map_chunks(searcher.find, split_chunks(queries, part), jobs)
-    )
+    search = partial(searcher.find_best, k=k)
+    winner, offer = concatenate_results(map_chunks(search, split_chunks(queries, part), jobs))
     return winner, offer

@@ -1,0 +1,151 @@
+"""Votes among the cheapest offers, and how their number and weights are found.
+
+With K voters, whose offers are o_1 ≤ … ≤ o_K, a voter has the weight (o_i / o_1) ** −e. The number
+of voters K, the exponent e and the smoothing a maximize the leave-one-out likelihood of the known
+examples over a grid, so there is nothing to tune.
+"""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from opforest._utils.chunks import map_chunks, split_chunks
+from opforest.core.jit import specialize
+from opforest.core.metrics.types import Array
+from opforest.core.probability.leave_label_out import find_voters_of_other_trees, relabel_seeds
+from opforest.core.probability.votes import (
+    EXPONENTS,
+    SMOOTHING,
+    count_votes,
+    smooth_votes,
+    vote_likelihoods,
+)
+from opforest.forest.queries import ForestQueries
+
+#: The numbers of voters that ``"auto"`` tries, beside one.
+VOTERS = (2, 3, 5, 7, 10, 15, 22, 33, 50)
+
+#: Seeds whose voters one task finds.
+SEEDS_PER_TASK = 32
+
+
+class VotingRules(Protocol):
+    """How votes are counted."""
+
+    @property
+    def voters(self) -> int:
+        """The number of voters."""
+
+    @property
+    def exponent(self) -> float:
+        """How fast weights fall with offers."""
+
+    @property
+    def floor(self) -> float:
+        """Smaller offers, in the metric's own units, are raised to it."""
+
+
+class VoteParameters(NamedTuple):
+    """What the likelihood determines."""
+
+    voters: int
+    exponent: float
+    smoothing: float
+
+
+class Election(NamedTuple):
+    """The votes on some queries, by row; voters are in order of their offers."""
+
+    voter: Array  #: vertices, by voter; −1 if there are fewer
+    label: Array  #: their classes
+    offer: Array  #: in the metric's own units
+    weight: Array
+    votes: Array  #: by class, up to the last one that has any
+    winner: Array  #: the class
+
+    def best_voters(self) -> Array:
+        """Return the best voter of the class that won, by row."""
+        best = (self.label == self.winner[:, None]).argmax(axis=1)
+        voters: Array = self.voter[np.arange(len(best)), best]
+        return voters
+
+    def probabilities(self, is_known: Array, smoothing: float) -> Array:
+        """Return probabilities by row and class; ``is_known`` tells which have examples."""
+        votes = np.zeros((len(self.votes), len(is_known)))
+        votes[:, : self.votes.shape[1]] = self.votes
+        found: Array = smooth_votes(votes, self.winner, is_known, smoothing)
+        return found
+
+
+def elect(queries: ForestQueries, voter: Array, offer: Array, rules: VotingRules) -> Election:
+    """Let voters, given in order with their offers in reduced units, vote on queries."""
+    label, offer = _labels_of(queries, voter), queries.to_units(offer)
+    n_classes = int(label.max(initial=0)) + 1
+    counted = count_votes(offer, label, n_classes, rules.exponent, rules.floor)
+    return Election(voter, label, offer, *counted)
+
+
+def find_vote_parameters(
+    queries: ForestQueries,
+    chosen: Array,
+    own: Array,
+    floor: float,
+    voters: int | str,
+    n_jobs: int | None = None,
+) -> tuple[VoteParameters, float]:
+    """Return the parameters of largest likelihood for some vertices, and its logarithm.
+
+    ``voters`` is their number or "auto"; ``own`` are the classes of the vertices. Each is judged by
+    the offers of the others, with the costs of the forest. In a forest of seeds, the vertices are
+    seeds, and only examples of other trees vote: the labels in its own tree follow from its label.
+    """
+    sizes = np.array(VOTERS if voters == "auto" else [voters])
+    if len(chosen) == 0:  # nothing to judge by
+        return VoteParameters(int(sizes[0]), EXPONENTS[0], SMOOTHING[0]), 0.0
+    storage = queries.storage
+    find = _voters_of_other_trees if storage.has_seeds else _other_voters
+    voter, offer = find(queries, chosen, int(sizes[-1]), n_jobs)
+    offer = queries.to_units(offer)
+    label, n_classes = _labels_of(queries, voter), len(storage.classes())
+    likelihood = vote_likelihoods(offer, label, own, n_classes, floor, sizes)
+    best = int(likelihood.argmax())
+    size, exponent, smoothing = np.unravel_index(best, likelihood.shape)
+    found = VoteParameters(int(sizes[size]), EXPONENTS[exponent], SMOOTHING[smoothing])
+    return found, float(likelihood.flat[best])
+
+
+def _labels_of(queries: ForestQueries, voter: Array) -> Array:
+    """Return the classes of voters; −1 where there is none."""
+    label = queries.storage.labels_of(voter.ravel()).reshape(voter.shape)
+    return np.where(voter >= 0, label, -1).astype(np.int64)
+
+
+def _other_voters(
+    queries: ForestQueries, chosen: Array, k: int, n_jobs: int | None
+) -> tuple[Array, Array]:
+    """Return the k best offers to vertices from the others."""
+    voter, offer = queries.find_best(queries.storage.arrays.rows[chosen], k + 1, n_jobs)
+    order = np.argsort(voter == chosen[:, None], axis=1, kind="stable")[:, :k]  # itself comes last
+    return np.take_along_axis(voter, order, 1), np.take_along_axis(offer, order, 1)
+
+
+def _voters_of_other_trees(
+    queries: ForestQueries, chosen: Array, k: int, n_jobs: int | None
+) -> tuple[Array, Array]:
+    """Return the k best offers to seeds from the examples in other trees."""
+    storage, kernel = queries.storage, queries.storage.metric.kernel
+    voter = np.full((len(chosen), k), -1, np.int64)
+    offer = np.full((len(chosen), k), np.inf, storage.arrays.rows.dtype)
+    tree = np.full(storage.end, -1, np.int32)
+    label, cost = np.zeros(len(chosen), np.int64), offer[:, 0].copy()
+    relabel_seeds(storage.arrays, chosen, tree, label, cost)
+    search = specialize(find_voters_of_other_trees, kernel)
+
+    def find(part: Array) -> None:
+        some = slice(part[0], part[-1] + 1)
+        search(storage.arrays, chosen[some], part, tree, voter[some], offer[some], kernel)
+
+    parts = split_chunks(np.arange(len(chosen)), SEEDS_PER_TASK)
+    map_chunks(find, parts, effective_n_jobs(n_jobs))
+    return voter, offer
