@@ -14,7 +14,7 @@ from opforest.core.records import Tree
 from opforest.core.select.mst import probe, span_best
 from opforest.core.tree_costs import as_tree, conquer, count_cuts, trace_paths
 from opforest.forest import invariants
-from opforest.forest.probabilities import CostCalibration, find_calibration
+from opforest.forest.probabilities import CostCalibration, find_calibration, find_log_likelihood
 from opforest.forest.queries import ForestQueries, read_locked
 from opforest.forest.state import ForestState, TreeModel, freeze
 from opforest.forest.storage import ForestStorage
@@ -280,6 +280,14 @@ class BaseForest(ABC):
             found = find_calibration(self.queries, n_jobs, voters)
             self.found_calibration = found
         return found
+
+    @read_locked
+    def log_likelihood(self, n_jobs: int | None = None, voters: int | str = 1) -> float:
+        """Return the mean log-likelihood of known examples, each judged by the others.
+
+        They are those that the calibration is found for.
+        """
+        return find_log_likelihood(self.queries, n_jobs, voters)
 
     def current_calibration(self) -> CostCalibration | None:
         """Return the calibration found last, or None if the forest has changed since."""

@@ -99,6 +99,14 @@ def count_changes(storage: ForestStorage) -> int:
     return learned + forgotten + labels
 
 
+class Evidence(NamedTuple):
+    """Known examples that calibrate: those that have others of their class."""
+
+    chosen: Array  #: vertices
+    own: Array  #: their classes
+    cost: Array  #: by class: the cheapest offer of the others, in the metric's own units
+
+
 def find_calibration(
     queries: ForestQueries, n_jobs: int | None = None, voters: int | str = 1
 ) -> CostCalibration:
@@ -107,28 +115,60 @@ def find_calibration(
     ``voters`` is their number or "auto", which is one voter unless more have a larger likelihood.
     The result does not depend on ``n_jobs``, the number of threads.
     """
+    found, evidence = _calibrate_costs(queries, n_jobs)
+    return found if voters == 1 else _compare_voters(queries, found, evidence, voters, n_jobs)[0]
+
+
+def find_log_likelihood(
+    queries: ForestQueries, n_jobs: int | None = None, voters: int | str = 1
+) -> float:
+    """Return the mean log-likelihood of the examples that calibrate, each judged by the others."""
+    found, evidence = _calibrate_costs(queries, n_jobs)
+    if voters == 1:
+        total = _log_likelihood(found, evidence)
+    else:
+        total = _compare_voters(queries, found, evidence, voters, n_jobs)[1]
+    return total / max(1, len(evidence.own))
+
+
+def _calibrate_costs(
+    queries: ForestQueries, n_jobs: int | None
+) -> tuple[CostCalibration, Evidence]:
+    """Return the calibration for one voter, and the examples that it was found for."""
     storage = queries.storage
     found = CostCalibration(DEFAULT_EXPONENT, 0.0, count_changes(storage), len(storage))
     chosen = select_calibration_vertices(storage)
     own = storage.labels_of(chosen).astype(np.int64)
-    cost = np.empty((0, 0))
-    if len(chosen):
-        find_offers = offers_without_label if storage.has_seeds else offers_of_others
-        cost = queries.to_units(find_offers(queries, chosen, own, n_jobs)).astype(np.float64)
-        has_peers = np.isfinite(cost[np.arange(len(own)), own])  # others of its class are known
-        chosen, own, cost = chosen[has_peers], own[has_peers], cost[has_peers]
-        exponent, floor = fit_exponent(cost, own)
-        found = found._replace(exponent=exponent, floor=floor)
-    if voters == 1:
-        return found
+    if len(chosen) == 0:
+        return found, Evidence(chosen, own, np.empty((0, 1)))
+    find_offers = offers_without_label if storage.has_seeds else offers_of_others
+    cost = queries.to_units(find_offers(queries, chosen, own, n_jobs)).astype(np.float64)
+    has_peers = np.isfinite(cost[np.arange(len(own)), own])  # others of its class are known
+    evidence = Evidence(chosen[has_peers], own[has_peers], cost[has_peers])
+    exponent, floor = fit_exponent(evidence.cost, evidence.own)
+    return found._replace(exponent=exponent, floor=floor), evidence
+
+
+def _compare_voters(
+    queries: ForestQueries,
+    found: CostCalibration,
+    evidence: Evidence,
+    voters: int | str,
+    n_jobs: int | None,
+) -> tuple[CostCalibration, float]:
+    """Return the best calibration for several voters, or "auto", and its log-likelihood."""
+    chosen, own, _ = evidence
     votes, likelihood = find_vote_parameters(queries, chosen, own, found.floor, voters, n_jobs)
-    if voters == "auto" and _log_likelihood(found, cost, own) >= likelihood:
-        return found._replace(requested=voters)
-    return found._replace(**votes._asdict(), requested=voters)
+    if voters == "auto":
+        alone = _log_likelihood(found, evidence)
+        if alone >= likelihood:
+            return found._replace(requested=voters), alone
+    return found._replace(**votes._asdict(), requested=voters), likelihood
 
 
-def _log_likelihood(calibration: CostCalibration, cost: Array, own: Array) -> float:
-    """Return the log-likelihood of the classes ``own`` by their costs."""
+def _log_likelihood(calibration: CostCalibration, evidence: Evidence) -> float:
+    """Return the log-likelihood of the examples by costs."""
+    _, own, cost = evidence
     if len(own) == 0:
         return 0.0
     logarithm = calibration.log_probabilities(cost, cost.argmin(axis=1), np.isfinite(cost))
