@@ -1,7 +1,7 @@
 """Compare accuracy and probabilities with other classifiers on all data sets available.
 
 Five folds, standardized features, at most 4000 examples of each set. It prints every set, losses
-too, and writes results/accuracy.json. ``python benchmarks/quality/accuracy.py NAME ...`` measures some.
+too, and writes results/accuracy.json. Names of sets as arguments select some.
 """
 
 import sys
