@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from opforest.core.jit import helper
+from opforest.core.jit import borrow, helper
 
 
 @helper
@@ -26,7 +26,14 @@ def _is_before(keys, vertices, i, key, vertex):
 def push(keys, vertices, m, key, vertex):
     """Push an entry onto a heap of size m; return its arrays and its size."""
     keys, vertices = append(keys, m, key), append(vertices, m, vertex)
-    i = m
+    _sift_up(keys, vertices, m)
+    return keys, vertices, m + 1
+
+
+@helper
+def _sift_up(keys, vertices, i):
+    keys, vertices = borrow((keys, vertices))
+    key, vertex = keys[i], vertices[i]
     while i > 0:
         above = (i - 1) // 2
         if _is_before(keys, vertices, above, key, vertex):
@@ -34,12 +41,12 @@ def push(keys, vertices, m, key, vertex):
         keys[i], vertices[i] = keys[above], vertices[above]
         i = above
     keys[i], vertices[i] = key, vertex
-    return keys, vertices, m + 1
 
 
 @helper
 def pop(keys, vertices, m):
     """Remove the smallest entry, at position 0, from a heap of size m; return its size."""
+    keys, vertices = borrow((keys, vertices))
     m -= 1
     key, vertex = keys[m], vertices[m]
     i = 0

@@ -214,7 +214,9 @@ def borrow(typing_context, arrays):  # type: ignore[no-untyped-def]
     """Return a tuple of arrays without reference counting; the caller keeps them alive.
 
     Every function that receives an array increments and decrements its reference count, with
-    atomic instructions. In functions as small as ours, that takes longer than the work itself.
+    atomic instructions. In functions as small as ours, that takes longer than the work itself. A
+    function with a hot loop borrows its arguments again, because even the calls that find nothing
+    to count take time.
     """
 
     def generate(context, builder, signature, values):  # type: ignore[no-untyped-def]

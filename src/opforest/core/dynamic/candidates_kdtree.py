@@ -94,6 +94,7 @@ def search_near(arrays, index, bound, z, group, wanted, near, distances, metric)
 @helper
 def _find_nearest(search, index, nearest, best, metric):
     """Return the vertex with the smallest (distance, index), the distance, and how many visited."""
+    index, search = borrow(index), borrow(search)
     nodes, box, vertex, points = index.nodes, index.box, index.vertex, index.points
     x, group, wanted, max_visited, stack, lower_bound = search
     n_visited = 0
@@ -123,6 +124,7 @@ def _find_nearest(search, index, nearest, best, metric):
 @helper
 def _list_within(search, index, bound, longest, near, distances, n_visited, metric):
     """Append all vertices that the bound does not exclude to the nearest one."""
+    index, search, bound = borrow(index), borrow(search), borrow(bound)
     nodes, box, vertex, points = index.nodes, index.box, index.vertex, index.points
     x, group, wanted, max_visited, stack, _ = search
     landmark, heights, table = bound
@@ -173,7 +175,7 @@ def search_outgoing_edge(arrays, index, own, components, metric):
     """Return the smallest edge from a group of components to another: its ends and its weight."""
     stack, lower_bound = np.empty(STACK, np.int64), np.empty(STACK, arrays.cost.dtype)
     lower_bound[0] = np.inf
-    lent, components = borrow((stack, lower_bound)), borrow(components)
+    lent = borrow((stack, lower_bound))
     best = _try_heads(arrays.rows, own, components, lower_bound[0], metric)
     u = components.head[own]
     while u >= 0:
@@ -188,6 +190,12 @@ def search_outgoing_edge(arrays, index, own, components, metric):
 @helper
 def _search_from(best, u, own, arrays, index, components, lent, metric):
     """Return the smaller one of an edge and the smallest from u to another group."""
+    arrays, index, components, lent = (
+        borrow(arrays),
+        borrow(index),
+        borrow(components),
+        borrow(lent),
+    )
     nodes, box, vertex, points = index.nodes, index.box, index.vertex, index.points
     vertices, x, group = arrays.vertices, arrays.rows[u], components.group
     stamp, rest = components.stamp, components.rest

@@ -56,13 +56,11 @@ def append_to_list(vertices, t, tail, i, stamp):
 
 
 @helper
-def end_turn(vertices, at, active, turn, n_active):
+def advance(vertices, at, active, turn, n_active):
     """Advance the component whose turn it is; return the next turn and how many are active."""
     i = active[turn]
     at[i] = vertices[at[i]].next_in_list
-    if at[i] < 0:
-        n_active -= 1
-        active[turn] = active[n_active]
-        turn -= 1
-    turn += 1
-    return turn if turn < n_active else 0, n_active
+    if at[i] >= 0:
+        return turn + 1, n_active
+    active[turn] = active[n_active - 1]
+    return turn, n_active - 1

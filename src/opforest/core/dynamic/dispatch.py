@@ -10,7 +10,7 @@ import numpy as np
 
 from opforest.core.dynamic.candidates_kdtree import search_candidates, search_outgoing_edge
 from opforest.core.dynamic.candidates_scan import list_candidates, scan_for_outgoing_edge
-from opforest.core.jit import helper, overload
+from opforest.core.jit import overload
 from opforest.core.kdtree import dynamic_updates as kdtree
 from opforest.core.records import NoIndex
 
@@ -38,10 +38,38 @@ def _update_components(index, vertices, stamp, rest, head, tail):
     for i in range(head.shape[0]):
         v = head[i]
         while i != rest:
-            kdtree.count_in_component(index, vertices, v, stamp + i, stamp)
+            leaf = kdtree.leaf_of(index.leaf_of_bucket, vertices, v)
+            kdtree.count_in_component(index.nodes, index.components, leaf, stamp + i, stamp)
             if v == tail[i]:
                 break
             v = np.int64(vertices[v].next_in_list)
+
+
+def _update_cost_and_height(index, v, vertices, cost):
+    leaf = kdtree.leaf_of(index.leaf_of_bucket, vertices, v)
+    kdtree.update_min_cost_of(v, leaf, index.nodes, index.vertex, cost)
+    kdtree.raise_slack(index.nodes, leaf, cost[v])
+
+
+def _raise_in_list(bound, index, vertices, first, last, least):
+    v = first
+    while True:
+        bound.height[v] = max(bound.height[v], least)
+        if v == last:
+            return
+        v = np.int64(vertices[v].next_in_list)
+
+
+def _raise_in_nodes(bound, index, vertices, first, last, least):
+    v = first
+    while True:
+        if bound.height[v] < least:
+            bound.height[v] = least
+            leaf = kdtree.leaf_of(index.leaf_of_bucket, vertices, v)
+            kdtree.raise_slack(index.nodes, leaf, least)
+        if v == last:
+            return
+        v = np.int64(vertices[v].next_in_list)
 
 
 #: Return whether a vertex may be inserted.
@@ -58,13 +86,13 @@ update_min_cost = choose_by_index(
     lambda index, changed, vertices, cost: None, kdtree.update_min_cost.py_func
 )
 
-#: Update the index after the cost of one vertex has changed.
-update_min_cost_of = choose_by_index(
-    lambda index, v, vertices, cost: None, kdtree.update_min_cost_of.py_func
+#: Update the index after the cost of one vertex, which is its height, has changed.
+update_cost_and_height = choose_by_index(
+    lambda index, v, vertices, cost: None, _update_cost_and_height
 )
 
-#: Raise the slack of all nodes that hold a vertex to its new height.
-raise_slack = choose_by_index(lambda index, v, vertices, height: None, kdtree.raise_slack.py_func)
+#: Raise the heights of the vertices of a list, from the first to the last, to at least this.
+raise_heights = choose_by_index(_raise_in_list, _raise_in_nodes)
 
 #: Update the index after all components but the rest have been traversed.
 update_components = choose_by_index(
@@ -76,16 +104,3 @@ find_candidates = choose_by_index(list_candidates.py_func, search_candidates.py_
 
 #: Return the smallest edge from a group of components to another: its ends and its weight.
 min_outgoing_edge = choose_by_index(scan_for_outgoing_edge.py_func, search_outgoing_edge.py_func)
-
-
-@helper
-def raise_heights(bound, index, vertices, first, last, least):
-    """Raise the heights of the vertices of a list, from the first to the last, to at least this."""
-    v = first
-    while True:
-        if bound.height[v] < least:
-            bound.height[v] = least
-            raise_slack(index, v, vertices, least)
-        if v == last:
-            return
-        v = np.int64(vertices[v].next_in_list)

@@ -18,8 +18,7 @@ from opforest.core.dynamic.dispatch import (
     choose_by_index,
     has_room,
     insert_into_index,
-    raise_slack,
-    update_min_cost_of,
+    update_cost_and_height,
 )
 from opforest.core.dynamic.duplicates import is_duplicate
 from opforest.core.heap import append
@@ -176,8 +175,7 @@ def _conquer_below(arrays, index, root, top, prototype):
         if value != cost[v]:
             cost[v] = value
             if vertices[v].slot >= 0:  # the new vertex is in no index yet
-                update_min_cost_of(index, v, vertices, cost)
-                raise_slack(index, v, vertices, value)
+                update_cost_and_height(index, v, vertices, cost)
         root[v] = prototype
         count += 1
         v = next_in_preorder(vertices, v, top)

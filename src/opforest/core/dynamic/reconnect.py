@@ -8,15 +8,15 @@ import numpy as np
 from opforest.core.disjoint_set import find_group
 from opforest.core.dynamic.components import (
     Components,
+    advance,
     append_to_list,
     component_of,
-    end_turn,
     group_of,
     start_lists,
 )
 from opforest.core.dynamic.dispatch import min_outgoing_edge, raise_heights, update_components
-from opforest.core.jit import helper
-from opforest.core.rooted_tree import edge_weight, first_neighbor, link, next_neighbor, reroot
+from opforest.core.jit import borrow, helper
+from opforest.core.rooted_tree import link, reroot
 
 
 @helper
@@ -38,7 +38,7 @@ def reconnect(arrays, index, bound, duplicates, neighbors, weights, metric):
     _prepend_duplicates(vertices, duplicates, stamp, first)
     update_components(index, vertices, stamp, rest, first, last)
     group = np.arange(k)
-    components = Components(stamp, rest, group, neighbors, tail)
+    components = borrow(Components(stamp, rest, group, neighbors, tail))
     u, v, weight = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k, arrays.cost.dtype)
     m = 0
     while m < k - 1:
@@ -92,17 +92,36 @@ def _traverse(vertices, longest, stamp, at, tail):
     ``at`` holds, for each component, the vertex whose neighbors come next. ``longest`` takes the
     longest edge from each vertex to the removed one.
     """
-    active = np.arange(at.shape[0])
+    unfinished = np.arange(at.shape[0])
+    at, tail, active = borrow((at, tail, unfinished))
     start_lists(vertices, at, stamp, active)
-    turn, n_active = 0, active.shape[0]
+    n_active = active.shape[0]
     while n_active > 1:
-        i = active[turn]
-        u = at[i]
-        t = first_neighbor(vertices, u)
-        while t >= 0:
-            if vertices[t].mark != stamp + i:
-                longest[t] = max(longest[u], edge_weight(vertices, u, t))
-                append_to_list(vertices, t, tail, i, stamp)
-            t = next_neighbor(vertices, u, t)
-        turn, n_active = end_turn(vertices, at, active, turn, n_active)
-    return active[0]
+        turn = 0
+        while turn < n_active and n_active > 1:
+            i = active[turn]
+            u = at[i]
+            _visit(
+                vertices,
+                longest,
+                u,
+                np.int64(vertices[u].parent),
+                vertices[u].weight,
+                tail,
+                i,
+                stamp,
+            )
+            t = np.int64(vertices[u].first_child)
+            while t >= 0:
+                _visit(vertices, longest, u, t, vertices[t].weight, tail, i, stamp)
+                t = np.int64(vertices[t].next_sibling)
+            turn, n_active = advance(vertices, at, active, turn, n_active)
+    return unfinished[0]
+
+
+@helper
+def _visit(vertices, longest, u, t, weight, tail, i, stamp):
+    """Append t, a neighbor of u or −1, to the list of component i, unless it is there."""
+    if t >= 0 and vertices[t].mark != stamp + i:
+        longest[t] = max(longest[u], weight)
+        append_to_list(vertices, t, tail, i, stamp)

@@ -8,7 +8,7 @@ detached during the removal and attached again at the end (``duplicates``).
 
 import numpy as np
 
-from opforest.core.dynamic.components import append_to_list, end_turn, start_lists
+from opforest.core.dynamic.components import advance, append_to_list, start_lists
 from opforest.core.dynamic.costs import count_lost, repair_costs
 from opforest.core.dynamic.dispatch import delete_from_index, has_room, update_min_cost
 from opforest.core.dynamic.duplicates import (
@@ -198,6 +198,7 @@ def _find_source(vertices, counters, cost, neighbors, weights, c):
 @helper
 def _find_rise(vertices, cost, stamp, at, tail, active, c):
     """Traverse vertices of cost c in several components until one is found where the cost rose."""
+    at, tail, active = borrow((at, tail, active))
     start_lists(vertices, at, stamp, active)
     turn, n_active = 0, active.shape[0]
     while n_active > 1:
@@ -213,5 +214,6 @@ def _find_rise(vertices, cost, stamp, at, tail, active, c):
                     return i
                 append_to_list(vertices, t, tail, i, stamp)
             t = next_neighbor(vertices, u, t)
-        turn, n_active = end_turn(vertices, at, active, turn, n_active)
+        turn, n_active = advance(vertices, at, active, turn, n_active)
+        turn = turn if turn < n_active else 0
     return active[0]

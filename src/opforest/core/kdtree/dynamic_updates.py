@@ -71,9 +71,9 @@ def leaf_of(leaf_of_bucket, vertices, v):
 
 
 @helper
-def raise_slack(index, v, vertices, height):
-    """Raise the slack of all nodes that hold v to its new height."""
-    nodes, node = index.nodes, leaf_of(index.leaf_of_bucket, vertices, v)
+def raise_slack(nodes, leaf, height):
+    """Raise the slack of a leaf and its ancestors to the new height of a vertex."""
+    node = leaf
     while node >= 0 and nodes[node].slack < height:
         nodes[node].slack = height
         node = np.int64(nodes[node].parent)
@@ -289,11 +289,11 @@ def _rebuild(index, bound, node, arrays):
 
 
 @helper
-def count_in_component(index, vertices, v, mark, stamp):
-    """Count a vertex in the component with this mark; ``stamp`` is the smallest mark in use."""
-    node, count = leaf_of(index.leaf_of_bucket, vertices, v), np.int64(1)
+def count_in_component(nodes, components, leaf, mark, stamp):
+    """Count a vertex of a leaf in the component with this mark; ``stamp`` is the smallest mark."""
+    node, count = leaf, np.int64(1)
     while node >= 0:
-        component = index.components[node]
+        component = components[node]
         if component.mark != mark:
             is_other = component.mark >= stamp or component.mark == -stamp
             component.mark = -stamp if is_other else mark
@@ -301,24 +301,24 @@ def count_in_component(index, vertices, v, mark, stamp):
         if component.mark == -stamp:
             return
         component.count += count
-        if component.count < index.nodes[node].count:
+        if component.count < nodes[node].count:
             return
         count = component.count
-        node = np.int64(index.nodes[node].parent)
+        node = np.int64(nodes[node].parent)
 
 
 @helper
 def update_min_cost(index, changed, vertices, cost):
     """Update the nodes after the costs of these vertices, and of no others, have changed."""
     for v in changed:
-        update_min_cost_of(index, v, vertices, cost)
+        leaf = leaf_of(index.leaf_of_bucket, vertices, v)
+        update_min_cost_of(v, leaf, index.nodes, index.vertex, cost)
 
 
 @helper
-def update_min_cost_of(index, v, vertices, cost):
+def update_min_cost_of(v, leaf, nodes, vertex, cost):
     """Update the nodes after the cost of v, and of vertices still to be updated, has changed."""
-    nodes, vertex = index.nodes, index.vertex
-    node = leaf_of(index.leaf_of_bucket, vertices, v)
+    node = leaf
     while node >= 0:
         own = nodes[node]
         before, below = own.first, np.int64(own.child)
