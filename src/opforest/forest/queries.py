@@ -124,7 +124,9 @@ class ForestQueries:
     ) -> tuple[Array, Array]:
         searcher = self.choose_searcher(len(queries), wanted)
         winner, offer = find_in_parts(searcher, queries, effective_n_jobs(n_jobs), k)
-        self._check_offers(offer)
+        is_missing = winner < 0
+        is_missing[:, 0] = False  # a conqueror at infinity is an error, a missing voter is not
+        self._check_offers(np.where(is_missing, 0, offer) if k > 1 else offer)
         return winner, offer
 
     def find_by_class(
