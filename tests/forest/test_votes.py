@@ -1,5 +1,6 @@
 """Votes: labels, probabilities and their calibration, against oracles that try everything."""
 
+import math
 import pickle
 
 import numpy as np
@@ -104,7 +105,19 @@ def alone_likelihood(clf, X):
     if not judged:
         return 0.0
     found = clf.calibration_
-    return one_voter.log_likelihood(found.exponent, judged, own, found.floor)
+    return sum(
+        log_probability([max(c, found.floor) for c in row], k, found.exponent)
+        for row, k in zip(judged, own, strict=True)
+    )
+
+
+def log_probability(cost, own, exponent):
+    """Return the logarithm of the probability of one class by its cost, even if it underflows."""
+    least = min(cost)
+    if least == 0:
+        return -math.log(cost.count(0)) if cost[own] == 0 else -math.inf
+    logs = [-exponent * (math.log(c) - math.log(least)) if c < math.inf else -math.inf for c in cost]
+    return logs[own] - math.log(sum(math.exp(value) for value in logs))
 
 
 def test_likelihoods_equal_a_plain_grid():
@@ -185,7 +198,7 @@ def has_peers(D, y, i):
     given = [-1 if j == i else int(label) for j, label in enumerate(y)]
     if max(given) < 0:
         return False
-    label, _, _, _ = oracle.seeded(D.tolist(), given)
+    label, _, _, _ = oracle.seeded(D, given)
     tree_of_class = [j for j in range(len(y)) if label[j] == y[i] and j != i]
     return bool(tree_of_class) or label[i] == y[i]
 
