@@ -49,7 +49,7 @@ TABLES: dict[str, tuple[str, dict[str, Any], Any, list[Any]]] = {
     "Telco churn": ("telco_churn.csv", {"na_values": " "}, "Churn", ["customerID"]),
     "Wine quality": ("winequality-red.csv", {"sep": ";"}, "quality", []),
     "Abalone sex": ("abalone.data", {"header": None}, 0, []),
-    "Optdigits": ("optdigits.tra", {"header": None}, 64, []),
+    "Optdigits": ("optdigits.tra", {"header": None, "comment": "#"}, 64, []),
     "Letter": ("letter-recognition.data", {"header": None}, 0, []),
 }
 

@@ -35,7 +35,7 @@ def dump_forest(model: Any, parts: ForestState) -> EstimatorState:
         "grown_by": parts.grown_by,
         "algorithm": parts.algorithm,
         "n_jobs": check_jobs(to_json(parts.n_jobs, "n_jobs")),
-        "sharpness": None if parts.calibration is None else list(parts.calibration),
+        "sharpness": _dump_calibration(parts.calibration),
     }
     tree = dict(zip(TREE, parts.model, strict=True))
     arrays = {"rows": parts.rows, **tree, "arrival": parts.arrival}
@@ -67,17 +67,25 @@ def restore_forest(file: Reader, metric: Metric, n_classes: int) -> BaseForest:
     return build_checked(parts, n_classes)
 
 
+def _dump_calibration(found: CostCalibration | None) -> list[Any] | None:
+    """Return the calibration as a list; that of one voter as in older files."""
+    if found is None:
+        return None
+    return list(found if found.requested != 1 else found[:4])
+
+
 def _restore_calibration(facts: Reader) -> CostCalibration | None:
     values = facts.get("sharpness", list, NONE)  # older files have none
     if values is None:
         return None
     types = [*map(type, values)]
-    is_valid = types[:4] == [float, float, int, int] and types[4:6] in ([], [int, float])
-    require(is_valid and types[6:] in ([], [int], [str]), "its calibration is invalid.")
+    of_votes = ([int, float, int], [int, float, str])
+    is_valid = types[:4] == [float, float, int, int] and types[4:] in ([], *of_votes)
+    require(is_valid, "its calibration is invalid.")
     found = CostCalibration(*values)
-    is_valid = (LEAST <= found.exponent <= MOST or found.voters > 1) and 0 <= found.floor < np.inf
-    is_valid &= found.exponent >= 0 and found.voters >= 1 and 0 <= found.smoothing < np.inf
-    is_valid &= found.voters == 1 or found.smoothing > 0
-    is_valid &= found.requested == "auto" or found.requested == found.voters
+    least = LEAST if found.voters == 1 else 0.0
+    is_valid = least <= found.exponent <= MOST and 0 <= found.floor < np.inf
+    is_valid &= found.voters >= 1 and found.requested in ("auto", found.voters)
+    is_valid &= 0 < found.smoothing < np.inf if found.voters > 1 else found.smoothing == 0
     require(is_valid and 0 <= found.size <= found.changes < 2**63, "its calibration is invalid.")
     return found
