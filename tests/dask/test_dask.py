@@ -382,3 +382,18 @@ def test_dask_ml():
         assert_same_model(grown.estimator_, local, X[:50] + 0.5)
         post = wrappers.ParallelPostFit(local)
         assert np.array_equal(post.predict(blocks).compute(), local.predict(X))
+
+
+@pytest.mark.parametrize("voters", [5, "auto"])
+def test_votes_are_those_of_one_machine(synchronous, voters):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] + rng.normal(size=200) > 0).astype(int)
+    local = OPFClassifier(voters=voters).fit(X, y)
+    clf = DaskOPFClassifier(voters=voters).fit(in_blocks(X, [80, 120]), in_blocks(y, [80, 120]))
+    queries = in_blocks(X + 0.1, [50, 150])
+    assert np.array_equal(clf.predict(queries).compute(), local.predict(X + 0.1))
+    assert np.array_equal(clf.predict_proba(queries).compute(), local.predict_proba(X + 0.1))
+    assert clf.to_local().voters == voters
+    one = clf.set_params(voters=1).predict(queries).compute()
+    assert np.array_equal(one, OPFClassifier().fit(X, y).predict(X + 0.1))

@@ -7,13 +7,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
 from sklearn.datasets import load_iris, make_moons
 from sklearn.metrics import log_loss
 from tests.oracles import forest as oracle
 from tests.oracles import probabilities as one_voter
 from tests.oracles import votes as plain
 from tests.support.strategies import learning_problems
-from tests.support.tuning import NO_REFIT, tuned
+from tests.support.tuning import NO_REFIT, reset, tune, tuned
 
 import opforest
 from opforest import OPFClassifier, OPFSemiSupervised
@@ -116,7 +123,9 @@ def log_probability(cost, own, exponent):
     least = min(cost)
     if least == 0:
         return -math.log(cost.count(0)) if cost[own] == 0 else -math.inf
-    logs = [-exponent * (math.log(c) - math.log(least)) if c < math.inf else -math.inf for c in cost]
+    logs = [
+        -exponent * (math.log(c) - math.log(least)) if c < math.inf else -math.inf for c in cost
+    ]
     return logs[own] - math.log(sum(math.exp(value) for value in logs))
 
 
@@ -304,3 +313,62 @@ def test_changing_the_number_of_voters():
     assert clf.set_params(voters=7).voters_ == 7
     assert np.array_equal(clf.predict_proba(X), OPFClassifier(voters=7).fit(X, y).predict_proba(X))
     assert np.array_equal(clf.set_params(voters=1).predict_proba(X), first)
+
+
+class VotingModel(RuleBasedStateMachine):
+    """Learns, forgets and answers on a grid full of ties; compared with fresh fits."""
+
+    points = st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 3), st.sampled_from("abc")),
+        min_size=1,
+        max_size=6,
+    )
+    queries = np.array([[a, b] for a in range(-1, 5) for b in (0, 1.5, 3)], float)
+
+    def __init__(self):
+        super().__init__()
+        tune(max_calibration_examples=9, **NO_REFIT)
+
+    def teardown(self):
+        reset()
+
+    @initialize(batch=points, voters=st.sampled_from(["auto", "auto", 2, 5]))
+    def begin(self, batch, voters):
+        self.X, self.y = np.empty((0, 2)), np.empty(0, "<U1")
+        self.ids, self.n_seen, self.voters = np.empty(0, np.int64), 0, voters
+        self.models = [
+            OPFClassifier(algorithm=name, voters=voters) for name in ("kd_tree", "brute")
+        ]
+        self.learn(batch)
+
+    @rule(batch=points)
+    def learn(self, batch):
+        X, y = np.array([row[:2] for row in batch], float), np.array([row[2] for row in batch])
+        for clf in self.models:
+            clf.partial_fit(X, y, classes=list("abc"))
+        self.X, self.y = np.concatenate((self.X, X)), np.concatenate((self.y, y))
+        self.ids = np.append(self.ids, np.arange(self.n_seen, self.n_seen + len(X)))
+        self.n_seen += len(X)
+
+    @precondition(lambda self: len(self.ids) > 2)
+    @rule(data=st.data())
+    def forget(self, data):
+        gone = data.draw(st.lists(st.sampled_from(self.ids.tolist()), min_size=1, max_size=2,
+                                  unique=True))  # fmt: skip
+        for clf in self.models:
+            clf.forget(gone)
+        stays = ~np.isin(self.ids, gone)
+        self.X, self.y, self.ids = self.X[stays], self.y[stays], self.ids[stays]
+
+    @invariant()
+    def equals_a_fresh_fit(self):
+        if not hasattr(self, "models"):
+            return
+        fresh = OPFClassifier(voters=self.voters)
+        fresh.partial_fit(self.X, self.y, classes=list("abc"))
+        for clf in self.models:
+            assert_same_votes(clf, fresh, self.queries)
+
+
+TestVotingModel = VotingModel.TestCase
+TestVotingModel.settings = settings(max_examples=40, stateful_step_count=12)

@@ -244,7 +244,8 @@ class DaskOPFClassifier(OPFClassifier):
     def _send_model(self) -> Any:
         """Return a task whose result is the current model."""
         if self._model_task is None:
-            model = self.to_local().set_params(n_jobs=None)  # a worker has its own threads
+            # A worker has its own threads, and gets the calibration of votes with each task.
+            model = self.to_local().set_params(n_jobs=None, voters=1)
             model.__dict__.pop("feature_names_in_", None)  # checked before; blocks have no names
             self._model_task = send(model)
         return self._model_task

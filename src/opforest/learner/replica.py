@@ -197,14 +197,15 @@ class ModelReplica:
             return classes[code], classes, found
 
     def explain(self, x: Array) -> tuple[Explanation, dict[int, Array]]:
-        """Return the path to one example, and the points on the path by id."""
+        """Return the path to one example, and the points on it and of the voters by id."""
         learned = self.model.fitted_forest()
         with learned.read():
             calibration = self._find_calibration(learned.forest)
             names = learned.classes.tolist()
             path = explain(learned.forest, names, x[None], calibration=calibration)
             steps = path.steps if path.rival is None else path.steps + path.rival.steps
-            ids = sorted({step.id for step in steps if step.id is not None})
+            named = [*steps, *path.voters]
+            ids = sorted({one.id for one in named if one.id is not None})
             points = learned.forest.points[learned.forest.index_of(ids)]
         return path, dict(zip(ids, points, strict=True))
 

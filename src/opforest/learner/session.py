@@ -221,7 +221,8 @@ class Session:
 
         def add_keys(path: Explanation) -> Explanation:
             steps = [replace(step, key=names.get(step.id)) for step in path.steps]
-            return replace(path, steps=tuple(steps))
+            voters = [replace(voter, key=names.get(voter.id)) for voter in path.voters]
+            return replace(path, steps=tuple(steps), voters=tuple(voters))
 
         path = add_keys(path)
         if path.rival is not None:

@@ -136,7 +136,10 @@ def write_json(predictions: Iterator[Predictions], model: Any) -> Iterator[str]:
     separator = ""
     for found in predictions:
         if "path" in found:
-            found["path"] = [[asdict(step) for step in path.steps] for path in found["path"]]
+            paths = found["path"]
+            found["path"] = [[asdict(step) for step in path.steps] for path in paths]
+            if any(path.voters for path in paths):
+                found["voters"] = [[asdict(voter) for voter in path.voters] for path in paths]
         for row in zip(*found.values(), strict=True):
             record = dict(zip(found, row, strict=True))
             yield separator + json_format.dumps(record, ensure_ascii=False)

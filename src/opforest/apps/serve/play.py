@@ -256,9 +256,13 @@ def _explain(forest: PlayForest, point: Array) -> dict[str, Any] | None:
 def describe_path(path: Explanation) -> dict[str, Any]:
     """Return a path as JSON values; the last step is the example itself, without an id."""
     names = ("id", "key", "label", "distance", "cost")
-    return {
+    found: dict[str, Any] = {
         "label": path.label,
         "cost": path.cost,
         "rival": None if path.rival is None else describe_path(path.rival),
         "steps": [{name: getattr(step, name) for name in names} for step in path.steps],
     }
+    if path.voters:
+        names = ("id", "key", "label", "offer", "weight")
+        found["voters"] = [{name: getattr(one, name) for name in names} for one in path.voters]
+    return found

@@ -38,6 +38,12 @@ export function chooser(fieldset, names, codeOf, legend) {
   return () => names[Number(fieldset.querySelector("input:checked")?.value ?? 0)];
 }
 
+// Adds up the weights of all voters, or of those of one class.
+function votesFor(path, label) {
+  const voters = (path.voters ?? []).filter((voter) => label === undefined || voter.label === label);
+  return voters.reduce((sum, voter) => sum + voter.weight, 0);
+}
+
 // Describes a path: prototype, steps with their lengths, the longest of which is the cost.
 export function showPath(place, path, codeOf) {
   place.replaceChildren();
@@ -46,7 +52,9 @@ export function showPath(place, path, codeOf) {
   const middle = steps.length > 9 ? [...steps.slice(0, 4), null, ...steps.slice(-4)] : steps;
   const code = codeOf(path.label);
   const rival = path.rival ? ` (class ${path.rival.label} at ${number(path.rival.cost)})` : "";
-  place.append(make("strong", { className: `k${code % 8}` }, `Class ${path.label}`), ` at cost ${number(path.cost)}${rival}: `);
+  const won = votesFor(path, path.label), all = votesFor(path);
+  const result = path.voters ? `by ${number(won)} of ${number(all)} votes of ${path.voters.length} examples` : `at cost ${number(path.cost)}${rival}`;
+  place.append(make("strong", { className: `k${code % 8}` }, `Class ${path.label}`), ` ${result}: `);
   middle.forEach((step, i) => {
     if (!step) { place.append(`→ … ${steps.length - 8} more steps … `); return; }
     if (i) place.append(`→ ${number(step.distance)} →`);
