@@ -204,8 +204,8 @@ class ModelReplica:
             names = learned.classes.tolist()
             path = explain(learned.forest, names, x[None], calibration=calibration)
             steps = path.steps if path.rival is None else path.steps + path.rival.steps
-            named = [*steps, *path.voters]
-            ids = sorted({one.id for one in named if one.id is not None})
+            on_paths = {step.id for step in steps if step.id is not None}
+            ids = sorted(on_paths | {voter.id for voter in path.voters})
             points = learned.forest.points[learned.forest.index_of(ids)]
         return path, dict(zip(ids, points, strict=True))
 
