@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,10 @@ PEER = "river SWINN"
 REPEATS = 2
 
 WINDOW, WINDOW_BAR = 10_000, 8  #: for Shuttle, and the speed relative to SWINN
+VOTERS_BAR = 5  #: the speed of voters relative to SWINN
 PART = 2000  #: examples of Shuttle after a full window, for models too slow for all of it
+
+LENGTH = 5000  #: of generated streams
 
 Stream = list[tuple[dict[str, float], Any]]
 Makes = dict[str, Callable[[], Any]]
@@ -37,9 +41,36 @@ def measure() -> list[Row]:
     for name, stream in streams.items():
         rows += race(f"{name}, scaled", stream, contestants(scaled=True))
         rows += race(f"{name}, raw", stream, contestants(scaled=False))
+    rows += noisy_streams(streams)
     if not hasattr(datasets, "Shuttle"):
         return [*rows, Row("Shuttle vs SWINN", bar=1, note="this river has no Shuttle")]
     return [*rows, *windows(list(datasets.Shuttle()))]
+
+
+def noisy_streams(streams: dict[str, Stream]) -> list[Row]:
+    """Compare the accuracy of votes with that of river's k-NN, with its defaults."""
+    from river.datasets import synth
+    from river.neighbors import KNNClassifier
+
+    from opforest.river import OPFClassifier
+
+    sea = list(islice(synth.SEA(noise=0.1, seed=1), LENGTH))
+    agrawal = list(
+        islice(synth.Agrawal(classification_function=2, perturbation=0.3, seed=1), LENGTH)
+    )
+    rows = []
+    for name, stream in {**streams, "SEA": sea, "noisy Agrawal": agrawal}.items():
+        one, auto, peer = (
+            100 * test_then_train(model, stream).mean()
+            for model in (OPFClassifier(), OPFClassifier(voters="auto"), KNNClassifier())
+        )
+        if name == "ImageSegments":
+            rows.append(Row(f"{name}: accuracy of voters below one", one - auto, "points", 0,
+                            "at most", note=f"{auto:.2f} %"))  # fmt: skip
+            continue
+        rows.append(Row(f"{name}: accuracy of voters below river's k-NN", peer - auto, "points",
+                        0.5, "at most", note=f"{auto:.2f} %; one voter {one:.2f} %"))  # fmt: skip
+    return rows
 
 
 def contestants(scaled: bool) -> Makes:
@@ -51,6 +82,7 @@ def contestants(scaled: bool) -> Makes:
 
     makes: Makes = {
         **{f"opforest {name}": partial(OPFClassifier, update=name) for name in UPDATES},
+        "opforest voters": partial(OPFClassifier, voters="auto"),
         "river last 500": lambda: KNNClassifier(engine=LazySearch(window_size=500)),
         PEER: lambda: KNNClassifier(engine=SWINN(seed=0)),
     }
@@ -71,7 +103,7 @@ def test_then_train(model: Any, stream: Stream) -> np.ndarray:
 def race(
     case: str, stream: Stream, makes: Makes, repeats: int = REPEATS, times: float = 1
 ) -> list[Row]:
-    accuracy = {}
+    accuracy, bars = {}, {"opforest voters": VOTERS_BAR}
 
     def run(name: str) -> None:
         accuracy[name] = test_then_train(makes[name](), stream).mean()
@@ -83,7 +115,7 @@ def race(
             f"{case}, {name}",
             speed[name],
             unit="/s",
-            bar=round(times * speed[PEER]) if name.startswith("opforest") else None,
+            bar=round(bars.get(name, times) * speed[PEER]) if name.startswith("opforest") else None,
             note=f"accuracy {accuracy[name]:.2%}, {speed[name] / speed[PEER]:.1f} × SWINN's speed",
         )
         for name in makes
