@@ -38,7 +38,7 @@ def _search(queries, vertices, cost, index, wanted, winner, offer, metric):
     stack, bound = np.empty(STACK, np.int64), np.empty(STACK, queries.dtype)
     bit = class_bit(wanted) if wanted != ANY else ~np.uint64(0)
     for i in range(queries.shape[0]):
-        x = queries[i]
+        x, offers, champions = queries[i], offer[i], winner[i]
         limit, last = np.inf, np.int64(-1)
         stack[0], bound[0] = 0, 0
         m = 1
@@ -61,8 +61,8 @@ def _search(queries, vertices, cost, index, wanted, winner, offer, metric):
                     continue
                 value = max(c, distance(x, points[slot], metric))
                 if value < limit or (value == limit and is_before(cost, v, last)):
-                    insert_offer(offer[i], winner[i], value, v, cost)
-                    limit, last = offer[i, last_one], winner[i, last_one]
+                    insert_offer(offers, champions, value, v, cost)
+                    limit, last = offers[last_one], champions[last_one]
 
 
 @helper

@@ -109,26 +109,25 @@ def find_conquerors_by_matmul(queries, rows, ranking, metric, k=1):
 @kernel
 def _measure_promising(product, bits, block, chosen, batch, rows, result, metric):
     """Measure all pairs of a chosen query and a vertex of the block that might win."""
-    first, vertex, cost, _, _ = block
+    first, _, cost, _, _ = block
     result = borrow(result)
     last_one = result.offer.shape[1] - 1
     for k in range(chosen.shape[0]):
         i = chosen[k]
         least = product[k]  # a lower bound on each vertex's offer
         _add_norms(least, batch.norm[i], block.norm, cost)
+        # After the most promising ones are measured, most others need not be.
         lowest = smallest(bits[k], result.bits[i, last_one])
-        if lowest == result.bits[i, last_one]:
-            continue  # no offer is smaller, and ties go to earlier vertices
-        # After the most promising one is measured, most others need not be.
-        promising = 0
-        while bits[k, promising] != lowest:
-            promising += 1
-        _measure(i, promising, block, batch.rows, rows, result, metric)
-        for j in range(vertex.shape[0]):
-            limit = result.offer[i, last_one]
-            if cost[j] >= limit and first + j >= result.place[i, last_one]:
-                break  # costs only grow from here on
-            if least[j] <= limit and j != promising:
+        while lowest < result.bits[i, last_one]:
+            promising = 0
+            while bits[k, promising] != lowest:
+                promising += 1
+            _measure(i, promising, block, batch.rows, rows, result, metric)
+            least[promising] = np.inf
+            lowest = smallest(bits[k], result.bits[i, last_one])
+        # Ties go to earlier vertices, which may be in this block.
+        for j in range(result.place[i, last_one] - first):
+            if least[j] <= result.offer[i, last_one]:
                 _measure(i, j, block, batch.rows, rows, result, metric)
 
 
