@@ -11,13 +11,15 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import opforest
-from opforest import Learner, OPFClassifier, OPFSemiSupervised, Preparation
+from opforest import Learner, OPFClassifier, OPFSemiSupervised, Preparation, RelevanceScaler
+from opforest.estimators.preparation import SUPERVISED
 from opforest.learner import KeyConflictError, RowError, StoreError
 from opforest.learner.schema import checksum
 from opforest.learner.store import row_checksum
@@ -37,13 +39,16 @@ class Machine(RuleBasedStateMachine):
 
     folder = None
 
-    @initialize(semi=st.booleans(), prepared=st.booleans())
-    def open(self, semi, prepared):
-        self.semi, self.prepared = semi, prepared or not semi
+    @initialize(semi=st.booleans(), scale=st.sampled_from(["", "standard", *SUPERVISED]),
+                voters=st.sampled_from([1, "auto"]), encode=st.sampled_from(["onehot", "ordinal"]))  # fmt: skip
+    def open(self, semi, scale, voters, encode):
+        self.semi, self.voters = semi, voters
+        self.prepared = Preparation(encode, "median", scale) if scale else None
+        self.depends_on_labels = scale in SUPERVISED
         self.path = str(self.folder / f"{next(NUMBERS)}.db")
         self.table, self.founders = {}, set()
-        preparation = PREPARATION if self.prepared else None
-        self.learner = Learner(self.path, score=True, semi_supervised=semi, preparation=preparation)
+        self.learner = Learner(self.path, score=True, semi_supervised=semi,
+                               preparation=self.prepared, voters=voters)  # fmt: skip
 
     color = st.sampled_from(["red", "blue"])
     key = st.integers(0, 12).map("k{}".format)
@@ -61,6 +66,10 @@ class Machine(RuleBasedStateMachine):
     def leave(self, keys):
         if self.founders & keys:
             self.renew = True
+
+    def give_label(self, key):
+        if self.depends_on_labels:
+            self.leave({key})
 
     def settle(self):
         """Refit the preparation if an example was removed on which it was fitted."""
@@ -92,6 +101,7 @@ class Machine(RuleBasedStateMachine):
                 continue
             if known == row and old is None:
                 self.table[k], labeled = (row, label), labeled + 1
+                self.give_label(k)
                 continue
             conflict = True
         if conflict:
@@ -123,9 +133,10 @@ class Machine(RuleBasedStateMachine):
         self.learner.correct(key, label)
         if old is None:
             self.table[key] = (row, label)
+            self.give_label(key)
         elif label != old:
             self.put(key, (row, label))
-            self.settle()
+        self.settle()
 
     @rule(kept=st.booleans())
     def reopen(self, kept):
@@ -146,13 +157,14 @@ class Machine(RuleBasedStateMachine):
         cells = [row for row, _ in self.table.values()]
         assert X.tolist() == [list(row) for row in cells]
         if self.prepared:
-            chosen = [row for k, (row, _) in self.table.items() if k in self.founders]
-            preparation = Preparation(**PREPARATION.get_params()).fit(columns_of(chosen))
-            prepare = preparation.transform
+            chosen = [pair for k, pair in self.table.items() if k in self.founders]
+            labels = np.array([label for _, label in chosen], object)
+            fresh = clone(self.prepared).fit(columns_of([row for row, _ in chosen]), labels)
+            prepare = fresh.transform
         else:
             prepare = np.asarray
         features = prepare(columns_of(cells) if self.prepared else np.array(cells))
-        oracle = OPFSemiSupervised() if self.semi else OPFClassifier()
+        oracle = (OPFSemiSupervised if self.semi else OPFClassifier)(voters=self.voters)
         fitted = oracle.partial_fit(features, y if self.semi else y.astype(str))
         own = self.learner.session.replica.model
         assert own.forest_.ids.tolist() == [row.id for row in self.learner.session.store.rows()]
@@ -173,7 +185,7 @@ def test_a_learner_of_any_kind_is_always_the_model_of_its_table(tmp_path):
     with tempfile.TemporaryDirectory(dir=in_memory if in_memory.is_dir() else tmp_path) as folder:
         Machine.folder = Path(folder)
         case = Machine.TestCase
-        case.settings = settings(max_examples=20, stateful_step_count=10)
+        case.settings = settings(max_examples=40, stateful_step_count=10)
         case().runTest()
 
 
@@ -396,6 +408,110 @@ def test_a_fitted_pipeline_stays_as_it_is(tmp_path):
         assert learner.audit().ok
     with pytest.raises(StoreError, match=r"its preparation is \{\}, which cannot be changed"):
         Learner(tmp_path / "a.db", preparation=PREPARATION)
+
+
+# Preparations that depend on labels.
+
+SIZES = [[float(k + 10 * (k % 2)), float(k * 7 % 5)] for k in range(8)]
+
+
+@pytest.fixture(params=SUPERVISED)
+def label_scaled(request, tmp_path):
+    """A store of eight examples, of which the first six have labels."""
+    scale = Preparation(scale=request.param)
+    with Learner(tmp_path / "a.db", preparation=scale, semi_supervised=True) as learner:
+        learner.learn(SIZES, ["a", "b"] * 3 + [None] * 2, keys=list("stuvwxyz"))
+        yield learner
+
+
+def relevance_in(learner):
+    """Return the relevance of the features, or None if they are only standardized."""
+    step = learner.session.replica.rows.steps[0][1].transformer_.steps[-1][1]
+    return getattr(step, "relevance_", None)
+
+
+def test_labels_of_the_first_batch_scale_features(label_scaled):
+    labels = np.array(["a", "b"] * 3 + [None] * 2, object)
+    expected = Preparation(**label_scaled.settings.preparation).fit(SIZES, labels)
+    step = expected.transformer_.steps[-1][1]
+    assert np.array_equal(relevance_in(label_scaled), getattr(step, "relevance_", None))
+    assert label_scaled.audit().ok
+
+
+@pytest.mark.parametrize("label", [Learner.correct, lambda a, k, y: a.learn([SIZES[6]], [y], [k])])
+def test_a_late_label_changes_what_was_learned_from_labels(label_scaled, label):
+    founded = label_scaled.settings.founded
+    label_scaled.learn([[9.0, 9.0]], [None], keys=["later"])
+    change = label(label_scaled, "y", "c")
+    assert (change.labeled, change.learned, change.replaced) == (1, 0, 0)
+    assert label_scaled.settings.founded == founded + 1  # fitted on all examples
+    assert label_scaled.audit().ok
+    path = label_scaled.path
+    label_scaled.close()
+    with Learner(path) as again:
+        assert again.audit().ok
+        assert again.stats()["classes"] == {"a": 3, "b": 3, "c": 1}
+
+
+def test_labels_of_later_examples_change_no_scale(label_scaled):
+    before = label_scaled.settings
+    label_scaled.learn([[9.0, 9.0]], [None], keys=["later"])
+    label_scaled.correct("later", "a")
+    assert label_scaled.settings == before
+    assert label_scaled.audit().ok
+
+
+def test_a_first_batch_without_labels_is_standardized(tmp_path):
+    scale = Preparation(scale="relevance")
+    with Learner(tmp_path / "a.db", preparation=scale, semi_supervised=True) as learner:
+        learner.learn(SIZES, [None] * 8, keys=list("stuvwxyz"))
+        assert relevance_in(learner).tolist() == [1, 1]
+        for key, label in zip("stuvwxyz", "abababab", strict=True):
+            learner.correct(key, label)
+            assert learner.audit().ok
+        expected = RelevanceScaler().fit(SIZES, list("abababab"))
+        assert np.array_equal(relevance_in(learner), expected.relevance_)
+
+
+def test_minus_one_is_a_label_where_all_are_labeled(tmp_path):
+    with Learner(tmp_path / "a.db", preparation=Preparation(scale="relevance")) as learner:
+        learner.learn(SIZES, [-1, 1] * 4)
+        expected = RelevanceScaler().fit(SIZES, list("abababab"))
+        assert np.array_equal(relevance_in(learner), expected.relevance_)
+        assert learner.audit().ok
+
+
+@pytest.mark.parametrize("scale", ["standard", *SUPERVISED])
+def test_labels_and_replacements_in_one_batch(tmp_path, scale):
+    """The preparation is refitted because of one, and must not lose the other."""
+    preparation = Preparation(scale=scale)
+    with Learner(tmp_path / "a.db", preparation=preparation, semi_supervised=True) as learner:
+        learner.learn(SIZES, ["a", "b"] * 3 + [None] * 2, keys=list("stuvwxyz"))
+        batch = [SIZES[6], [3.0, 4.0]]
+        change = learner.learn(batch, ["c", "b"], keys=["y", "s"], replace=True)
+        assert (change.labeled, change.replaced) == (1, 1)
+        assert learner.audit().ok
+        assert learner.predict([SIZES[6]]).tolist() == ["c"]
+
+
+def test_readers_follow_a_new_scale(label_scaled):
+    with Learner(label_scaled.path, read_only=True) as reader:
+        reader.predict(SIZES)
+        label_scaled.correct("y", "c")
+        assert reader.predict([SIZES[6]]).tolist() == ["c"]
+        assert reader.settings == label_scaled.settings
+        assert reader.audit().ok
+
+
+def test_an_interrupted_label_of_the_first_batch_is_there(label_scaled, monkeypatch):
+    def die(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(label_scaled.session, "count_changes", die)
+    with pytest.raises(KeyboardInterrupt):
+        label_scaled.correct("y", "c")
+    assert label_scaled.predict([SIZES[6]]).tolist() == ["c"]
+    assert label_scaled.audit().ok
 
 
 def test_preparations_that_cannot_be(tmp_path):
