@@ -85,9 +85,9 @@ class Learner:
     are beyond a program's reach.
 
     A preparation forgets as well: when one of the examples on which it was fitted is forgotten or
-    corrected, it is refitted on all others, and so is the model. That takes as long as ``fit``. With
-    ``scale="relevance"`` or ``"auto"``, which depend on labels, this also happens when one of these
-    examples gets its first label.
+    corrected, it is refitted on all others, and so is the model. That takes as long as ``fit``.
+    With ``scale="relevance"`` or ``"auto"``, which depend on labels, this also happens when one of
+    these examples gets its first label.
 
     Examples
     --------
