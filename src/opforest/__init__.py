@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from opforest.estimators.pipeline import Pipeline as Pipeline
     from opforest.estimators.pipeline import make_pipeline as make_pipeline
     from opforest.estimators.preparation import Preparation as Preparation
+    from opforest.estimators.relevance import RelevanceScaler as RelevanceScaler
     from opforest.estimators.semi_supervised import OPFSemiSupervised as OPFSemiSupervised
     from opforest.forest.explanation import Explanation as Explanation
     from opforest.forest.explanation import Step as Step
@@ -39,6 +40,7 @@ __getattr__, __dir__, __all__ = attach(
         "estimators.outlier": ["OPFOutlier"],
         "estimators.pipeline": ["Pipeline", "make_pipeline"],
         "estimators.preparation": ["Preparation"],
+        "estimators.relevance": ["RelevanceScaler"],
         "estimators.semi_supervised": ["OPFSemiSupervised"],
         "forest.explanation": ["Explanation", "Step"],
         "forest.forest": ["Forest"],

@@ -44,6 +44,19 @@ def test_the_family(estimator, said):
     assert f"api/generated/opforest.{type(estimator).__name__}.html" in html
 
 
+@pytest.mark.parametrize("kind", [OPFClassifier, OPFSemiSupervised])
+@pytest.mark.parametrize("voters", [5, "auto"])
+def test_voters_are_shown_where_there_are_several(kind, voters):
+    X, y = squares()
+    assert "voters: " not in kind(voters=1).fit(X, y)._facts()
+    clf = kind(voters=voters).fit(X, y)
+    assert estimator_html_repr(clf).count(f", voters: {voters}<") == 1
+    if HAS_ATTRIBUTES:
+        assert "voters_" not in estimator_html_repr(clf)  # finding it takes time
+        clf.predict(X)
+        assert "voters_" in estimator_html_repr(clf)
+
+
 def test_pipelines_show_the_numbers_of_their_last_step():
     X, y = squares()
     for kind in (

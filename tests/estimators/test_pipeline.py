@@ -46,6 +46,8 @@ class TestGrowing:
         assert model.update_report_ == alone.update_report_
         assert str(model.explain(X[0])) == str(alone.explain(scaler.transform(X[:1])))
         assert model.conquerors(X)[0].tolist() == alone.conquerors(scaler.transform(X))[0].tolist()
+        found, expected = model.conquerors(X, 3), alone.conquerors(scaler.transform(X), 3)
+        assert [part.tolist() for part in found] == [part.tolist() for part in expected]
 
     def test_the_first_call_is_a_fit(self):
         whole = make(StandardScaler(), OPFClassifier()).fit(X, Y)

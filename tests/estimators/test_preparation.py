@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opforest import Preparation
-from opforest.estimators.preparation import ENCODE, MISSING, SCALES
+from opforest.estimators.preparation import ENCODE, MISSING, SCALES, SUPERVISED
 from opforest.persistence.preparation import dump_preparation, restore_preparation
 
 
@@ -43,7 +43,7 @@ tables = st.lists(
 
 
 @pytest.mark.parametrize("encode", ["onehot", "ordinal", "drop"])
-@pytest.mark.parametrize("scale", list(SCALES))
+@pytest.mark.parametrize("scale", [scale for scale in SCALES if scale not in SUPERVISED])
 @settings(max_examples=15)
 @given(rows=tables)
 def test_it_is_what_plain_numpy_gives(encode, scale, rows):
@@ -135,12 +135,13 @@ def places(data, path=()):
 
 @pytest.mark.parametrize("encode", ENCODE[1:])
 @pytest.mark.parametrize("missing", MISSING)
+@pytest.mark.parametrize("scale", ["standard", *SUPERVISED])
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @settings(max_examples=25)
 @given(choose=st.data())
-def test_forged_data_are_harmless(encode, missing, choose):
+def test_forged_data_are_harmless(encode, missing, scale, choose):
     table = np.array([[1.0, "x", 2.0], [2.0, "y", 5.0], [4.0, "x", 5.5]], object)
-    preparation = Preparation(encode, missing, "standard").fit(table)
+    preparation = Preparation(encode, missing, scale).fit(table, [0, 1, 0])
     data = json.loads(json.dumps(dump_preparation(preparation)))
     *path, last = choose.draw(st.sampled_from(places(data)))
     inside = data
@@ -155,11 +156,13 @@ def test_forged_data_are_harmless(encode, missing, choose):
 
 
 @pytest.mark.parametrize("encode", ENCODE[1:])
+@pytest.mark.parametrize("scale", ["standard", *SUPERVISED])
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-def test_data_of_which_anything_is_missing_are_refused(encode):
+def test_data_of_which_anything_is_missing_are_refused(encode, scale):
     """No part may be left out; what is made all the same must do what it says."""
     table = np.array([[1.0, "x", 2.0], [2.0, "y", 5.0], [4.0, "x", 5.5]], object)
-    whole = dump_preparation(Preparation(encode, "median", "standard").fit(table))
+    fitted = Preparation(encode, "median", scale).fit(table, [0, 1, 0])
+    whole = dump_preparation(fitted)
     ways = [way for way in places(whole) if isinstance(way[-1], str)]
     assert any(way[-1] == "names" for way in ways)
     for *path, last in ways:
@@ -176,5 +179,4 @@ def test_data_of_which_anything_is_missing_are_refused(encode):
             forged = restore_preparation(data)
         except ValueError:
             continue
-        assert forged.transform(table).tolist() == Preparation(encode, "median", "standard").fit(
-            table).transform(table).tolist()  # fmt: skip
+        assert forged.transform(table).tolist() == fitted.transform(table).tolist()

@@ -75,7 +75,7 @@ def positions(lines):
 def make(path, kind):
     options = {}
     if kind == "prepared":
-        options = {"preparation": Preparation(scale="standard"), "semi_supervised": True}
+        options = {"preparation": Preparation(scale="relevance"), "semi_supervised": True}
     with Learner(path, score=True, **options) as learner:
         y = [None if kind == "prepared" and i % 5 == 0 else label for i, label in enumerate(Y)]
         learner.learn(X[:40], y[:40], KEYS[:40])
@@ -150,7 +150,7 @@ def every_interrupt(original, folder, operation):
 
 @pytest.mark.parametrize(
     ("what", "original"),
-    [*((what, "plain") for what in CHANGES), ("forget", "prepared")],
+    [*((what, "plain") for what in CHANGES), ("forget", "prepared"), ("correct", "prepared")],
     indirect=["original"],
 )
 def test_ctrl_c_while_a_store_changes(original, folder, what):

@@ -448,3 +448,10 @@ def test_memory_keeps_nothing(learner):
         one.learn([[0.0]], [1])
         assert len(other) == 0
         assert one.forget("#1").forgotten == 1
+
+
+def test_the_missing_value_of_pandas_is_no_label():
+    pd = pytest.importorskip("pandas")
+    with Learner(":memory:", semi_supervised=True) as learner:
+        learner.learn([[0.0], [1], [5]], pd.Series([3, pd.NA, 5], dtype="Int64"))
+        assert learner.rows()[2].tolist() == [3, None, 5]

@@ -1,7 +1,9 @@
 """Saved and loaded models: equal array by array, and going on as if they had never been away."""
 
+import inspect
 import os
 import warnings
+from importlib import import_module
 
 import numba
 import numpy as np
@@ -13,6 +15,8 @@ from tests.support.strategies import learning_problems
 
 import opforest
 from opforest import ModelFileError, OPFClassifier
+from opforest.persistence.header import PARAMETERS
+from opforest.persistence.registry import SERIALIZERS
 
 UPDATES = ["exact", "opfi", "dift"]
 SHOWN = ("label", "cost", "predecessor", "root", "prototypes", "edges", "ids", "points")
@@ -318,3 +322,16 @@ def test_a_stream_with_labels_that_are_no_scalars_is_refused(path):
     model.learn_one({"a": 1.0}, ("a", "tuple"))
     with pytest.raises(ValueError, match="labels must be strings, numbers"):
         opforest.save(model, path)
+
+
+#: Parameters that are saved in a way of their own, and one that belongs to a session.
+OTHER_PARAMETERS = {"metric", "metric_params", "verbose"}
+
+
+@pytest.mark.parametrize("serializer", SERIALIZERS.values(), ids=list(SERIALIZERS))
+def test_every_parameter_is_saved_and_checked_when_it_is_read(serializer):
+    if serializer.module.startswith("opforest.river"):
+        pytest.importorskip("river")
+    kind = getattr(import_module(serializer.module), serializer.class_name)
+    assert set(serializer.parameters) <= set(PARAMETERS)
+    assert set(serializer.parameters) == set(inspect.signature(kind).parameters) - OTHER_PARAMETERS

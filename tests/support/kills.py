@@ -6,7 +6,8 @@ Each life is a fork of this process, so that nothing is imported or compiled ane
 its learner and write what they are about to do, and what has been acknowledged, to a pipe. A random
 moment after some changes have been acknowledged comes ``kill -9``. Then the store is opened again,
 and must have all that was acknowledged and nothing that was forgotten. The last third of the lives
-is that of a store that prepares its rows and learns without labels, too. Prints a JSON object.
+is that of a store that scales its rows by their labels and learns without labels, too. Prints a
+JSON object.
 """
 
 import json
@@ -130,7 +131,7 @@ def main():
     print(json.dumps({"kills": times, "acknowledged": acknowledged, "undecided": undecided}))
 
 
-OTHERS = {"semi_supervised": True, "preparation": opforest.Preparation(scale="standard")}
+OTHERS = {"semi_supervised": True, "preparation": opforest.Preparation(scale="relevance")}
 
 
 def warm_up_others():

@@ -231,7 +231,11 @@ class ForestEstimator(MetricEstimator):
         facts = [count(len(forest), "example"), count(len(classes), "class", "classes")]
         if not forest.metric.is_precomputed:
             facts.insert(1, count(forest.n_features, "feature"))
-        return ", ".join((*facts, count(len(forest.prototypes), forest.seed_name)))
+        facts.append(count(len(forest.prototypes), forest.seed_name))
+        voters = getattr(self, "voters", 1)
+        if voters != 1:
+            facts.append(f"voters: {voters}")
+        return ", ".join(facts)
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         """Return what scikit-learn shows as fitted attributes, without finding the calibration."""
@@ -240,6 +244,8 @@ class ForestEstimator(MetricEstimator):
         calibration = self.forest_.current_calibration()
         if calibration is not None:
             known["exponent_"] = calibration.exponent
+            if calibration.requested == getattr(self, "voters", 1) != 1:
+                known["voters_"] = calibration.voters
         shown = BaseEstimator._get_fitted_attr_html(SimpleNamespace(**known), doc_link)
         shown.estimator_class = type(self)
         return shown

@@ -101,9 +101,9 @@ class Pipeline(SklearnPipeline):
         return self.steps[-1][1].class_costs(self.prepare(X))
 
     @_if_last_has("conquerors")
-    def conquerors(self, X: Any) -> Any:
+    def conquerors(self, X: Any, k: int | None = None) -> Any:
         """Return the ids of conquerors and their costs; see ``OPFClassifier.conquerors``."""
-        return self.steps[-1][1].conquerors(self.prepare(X))
+        return self.steps[-1][1].conquerors(self.prepare(X), k)
 
     @property
     def forest_(self) -> Any:

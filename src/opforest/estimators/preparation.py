@@ -17,13 +17,19 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from opforest.estimators.relevance import RelevanceScaler, choose_scaler
+
 Array = npt.NDArray[Any]
 
 ENCODE = ("error", "onehot", "ordinal", "drop")
 MISSING = ("error", "drop", "median")
 SCALES: dict[str, Any] = {
     "none": None, "standard": StandardScaler, "robust": RobustScaler, "minmax": MinMaxScaler,
+    "relevance": RelevanceScaler,
 }  # fmt: skip
+
+#: The values of ``scale`` that learn from labels, and those that ``"auto"`` chooses from.
+SUPERVISED, CHOICES = ("relevance", "auto"), ("standard", "relevance")
 
 
 class Preparation(TransformerMixin, BaseEstimator):
@@ -39,9 +45,12 @@ class Preparation(TransformerMixin, BaseEstimator):
     missing : {"error", "drop", "median"}, default="error"
         How to handle missing cells. ``"median"`` fills in the median of the column, or the most
         frequent category. With ``"drop"``, the caller drops the rows that ``is_complete`` rejects.
-    scale : {"none", "standard", "robust", "minmax"}, default="none"
+    scale : {"none", "standard", "robust", "minmax", "relevance", "auto"}, default="none"
         How to scale columns of numbers: to mean 0 and deviation 1; to median 0 and quartile
-        distance 1; to the range from 0 to 1. Of categories, only ``"ordinal"`` ones are scaled.
+        distance 1; to the range from 0 to 1; by how much they tell about the label, as
+        ``RelevanceScaler`` does; as ``"standard"`` or ``"relevance"``, whichever makes the labels
+        more likely, each judged by the votes of the other examples. The last two need labels. Of
+        categories, only ``"ordinal"`` ones are scaled.
 
     Attributes
     ----------
@@ -51,8 +60,10 @@ class Preparation(TransformerMixin, BaseEstimator):
         Their number.
     categorical_ : list of int
         The columns of text.
+    scale_ : str
+        How columns of numbers are scaled: ``scale``, or what ``"auto"`` has chosen.
     transformer_ : transformer
-        The fitted transformers of scikit-learn.
+        The fitted transformers.
 
     Examples
     --------
@@ -66,6 +77,7 @@ class Preparation(TransformerMixin, BaseEstimator):
 
     columns_: list[str] | None
     categorical_: list[int]
+    scale_: str
     transformer_: Any
 
     def __init__(
@@ -80,6 +92,17 @@ class Preparation(TransformerMixin, BaseEstimator):
         """Whether it does anything."""
         return (self.encode, self.missing, self.scale) != ("error", "error", "none")
 
+    @property
+    def needs_labels(self) -> bool:
+        """Whether it learns from labels."""
+        return self.scale in SUPERVISED
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: labels are required if the scale depends on them."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self.needs_labels
+        return tags
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn categories, medians and scales.
 
@@ -87,10 +110,16 @@ class Preparation(TransformerMixin, BaseEstimator):
         ----------
         X : data frame (pandas, polars) or array-like of shape (n_samples, n_features)
             The table. Text makes a column one of categories; ``None`` and NaN are missing.
-        y : object
-            Ignored.
+        y : array-like of shape (n_samples,), default=None
+            The labels, ``None`` or NaN where there is none. Only ``scale="relevance"`` and
+            ``"auto"`` need and use them.
         """
         self.check_parameters()
+        if self.needs_labels and y is None:
+            raise ValueError(
+                f"scale={self.scale!r} learns from labels, but y is None: pass y, or choose "
+                "scale='standard', 'robust' or 'minmax'."
+            )
         names, cells = _columns_of(X)
         if not cells or not len(cells[0]):
             raise ValueError("a preparation needs a table that has rows and columns.")
@@ -105,11 +134,23 @@ class Preparation(TransformerMixin, BaseEstimator):
         empty = [called[k] for k, column in enumerate(cells) if bool(_is_missing(column).all())]
         if empty:
             raise ValueError(f"all cells are missing in {', '.join(empty)}: leave them out.")
-        transformer = self.make_transformer(len(cells), text)
-        transformer.fit(self._matrix(cells, text))
+        y = y if self.needs_labels else None
+        scale = self._choose_scale(cells, text, y) if self.scale == "auto" else self.scale
+        transformer = self.make_transformer(len(cells), text, scale)
+        transformer.fit(self._matrix(cells, text), y)
         self.columns_, self.categorical_, self.n_features_in_ = names, text, len(cells)
-        self.transformer_ = transformer
+        self.scale_, self.transformer_ = scale, transformer
         return self
+
+    def _choose_scale(self, cells: list[Array], text: list[int], y: Any) -> str:
+        """Return the better one of ``CHOICES`` for the columns that are scaled."""
+        plain = self.make_transformer(len(cells), text, "none")
+        matrix = plain.fit_transform(self._matrix(cells, text))
+        n_scaled = len(cells) if self.encode == "ordinal" else len(cells) - len(text)
+        if n_scaled == 0:
+            return CHOICES[0]
+        # Columns of numbers come first, then those of categories.
+        return choose_scaler(np.ascontiguousarray(matrix[:, :n_scaled], np.float64), y)
 
     def transform(self, X: Any) -> Array:
         """Return the features of a table, as float64.
@@ -160,36 +201,43 @@ class Preparation(TransformerMixin, BaseEstimator):
         """Return the encoded columns and their categories."""
         if self.encode == "drop" or not self.categorical_:
             return []
-        steps = self.transformer_.named_transformers_["categories"].steps
+        # A scaler for all columns may follow the transformer of single columns.
+        columns = getattr(self.transformer_, "steps", [("columns", self.transformer_)])[0][1]
+        steps = columns.named_transformers_["categories"].steps
         encoder = next(step for _, step in steps if hasattr(step, "categories_"))
         return list(zip(self.categorical_, encoder.categories_, strict=True))
 
     def check_parameters(self) -> None:
         """Raise a ``ValueError`` unless each parameter is one of its choices."""
-        for name, choices in (("encode", ENCODE), ("missing", MISSING), ("scale", tuple(SCALES))):
+        scales = *SCALES, "auto"
+        for name, choices in (("encode", ENCODE), ("missing", MISSING), ("scale", scales)):
             if getattr(self, name) not in choices:
                 raise ValueError(
                     f"{name} must be one of {list(choices)}, got {getattr(self, name)!r}."
                 )
 
-    def make_transformer(self, n: int, text: list[int]) -> Any:
-        """Return the unfitted transformer of n columns, given those of text."""
-        scaler = SCALES[self.scale]
+    def make_transformer(self, n: int, text: list[int], scale: str) -> Any:
+        """Return the unfitted transformer of n columns, given those of text and how to scale."""
+        scaler = SCALES[scale]
         fill = [SimpleImputer(strategy="median")] if self.missing == "median" else []
         plain = StandardScaler(with_mean=False, with_std=False)  # changes nothing
-        scalers = [scaler()] if scaler else [] if fill else [plain]
-        numbers = make_pipeline(*fill, *scalers)
-        if not text or self.encode == "drop":
+        has_columns = bool(text) and self.encode != "drop"
+        # The relevance of a column is relative to that of all others that are scaled.
+        is_last = has_columns and scale == "relevance" and self.encode == "ordinal"
+        inner = [scaler()] if scaler and not is_last else []
+        numbers = make_pipeline(*fill, *(inner or ([] if fill else [plain])))
+        if not has_columns:
             return numbers
         modes = [SimpleImputer(strategy="most_frequent")] if self.missing == "median" else []
         if self.encode == "onehot":
             encoders = [OneHotEncoder(sparse_output=False, handle_unknown="error")]
         else:
-            encoders = [OrdinalEncoder(), *([scaler()] if scaler else [])]
+            encoders = [OrdinalEncoder(), *([scaler()] if inner else [])]
         others = [k for k in range(n) if k not in set(text)]
         parts = [("numbers", numbers, others)] if others else []
-        return ColumnTransformer([*parts, ("categories", make_pipeline(*modes, *encoders), text)],
-                                 sparse_threshold=0)  # fmt: skip
+        parts.append(("categories", make_pipeline(*modes, *encoders), text))
+        columns = ColumnTransformer(parts, sparse_threshold=0)
+        return make_pipeline(columns, scaler()) if is_last else columns
 
     def _matrix(self, cells: list[Array], text: list[int]) -> Array:
         """Return the columns side by side."""

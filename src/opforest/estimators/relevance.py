@@ -7,10 +7,11 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from opforest.core.metrics.registry import resolve
 from opforest.core.metrics.types import Array
-from opforest.estimators.classifier import OPFClassifier
 from opforest.estimators.semi_supervised import split_labels
 from opforest.estimators.validation import PRECISIONS, check_labels
+from opforest.forest.forest import Forest
 
 #: The number of bins of a feature: the root of the number of examples per this many, in bounds.
 EXAMPLES_PER_SQUARE, MIN_BINS, MAX_BINS = 5, 4, 32
@@ -46,7 +47,12 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Notes
     -----
     The relevance of each feature is found by itself: two features that tell something only together
-    get the smallest one. ``Preparation(scale="auto")`` compares with plain standardization.
+    get the smallest one. ``Preparation(scale="auto")`` compares with plain standardization. Where
+    all features tell equally little, and where there is only one label, all have relevance 1.
+
+    See Also
+    --------
+    opforest.Preparation : Scales tables, with ``scale="relevance"`` or ``scale="auto"``.
 
     Examples
     --------
@@ -63,7 +69,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     scale_: Array
     relevance_: Array
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn means, deviations and relevance.
 
         Parameters
@@ -71,19 +77,21 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             The examples.
         y : array-like of shape (n_samples,)
-            Their labels. Examples whose label is missing, as for ``OPFSemiSupervised``, count for
-            means and deviations only.
+            Their labels, which are required. Examples whose label is ``None`` or NaN count for
+            means and deviations only. −1 is a label like any other.
         """
         if y is None:
             raise ValueError("RelevanceScaler requires y to be passed, but the target y is None.")
-        labels, is_missing = split_labels(y)
         X = validate_data(self, X, dtype=PRECISIONS)
-        if len(is_missing) != len(X):
+        labels, is_missing = _read_labels(y, len(X))
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaler = StandardScaler().fit(X)
+        is_finite = np.isfinite(scaler.mean_) & np.isfinite(scaler.var_)
+        if not is_finite.all():
             raise ValueError(
-                f"X and y must have the same length, got {len(X)} and {len(is_missing)}."
+                "means and deviations must be finite numbers, but those of feature "
+                f"{int(is_finite.argmin()) + 1} are too large. Divide it by a large number first."
             )
-        check_labels(labels)
-        scaler = StandardScaler().fit(X)
         self.mean_, self.scale_ = scaler.mean_, scaler.scale_
         self.relevance_ = find_relevance(X[~is_missing], labels)
         return self
@@ -103,6 +111,16 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
+def _read_labels(y: Any, n: int) -> tuple[Array, Array]:
+    """Return the labels of labeled examples, of n in all, and which examples have no label."""
+    labels, is_missing = split_labels(y, minus_one=False)
+    if len(is_missing) != n:
+        raise ValueError(f"X and y must have the same length, got {n} and {len(is_missing)}.")
+    if len(labels):
+        check_labels(labels)
+    return labels, is_missing
+
+
 def find_relevance(X: Array, labels: Array) -> Array:
     """Return the relevance of each feature for labels: from ``LEAST_RELEVANCE`` to 1."""
     if len(X) == 0:
@@ -120,11 +138,12 @@ def mutual_information(values: Array, code: Array) -> float:
     """Return the mutual information of a feature, in quantile bins, and a label; at least 0."""
     n = len(values)
     n_bins = min(max(round(np.sqrt(n / EXAMPLES_PER_SQUARE)), MIN_BINS), MAX_BINS)
-    ranked = np.sort(values)
-    edges = ranked[np.arange(1, n_bins) * n // n_bins]
+    ranks = np.arange(1, n_bins) * n // n_bins
+    edges = np.partition(values, ranks)[ranks]
     place = np.searchsorted(edges, values, side="right")
-    table = np.zeros((n_bins, code.max() + 1))
-    np.add.at(table, (place, code), 1)
+    n_classes = code.max() + 1
+    cells = np.bincount(place * n_classes + code, minlength=n_bins * n_classes)
+    table = cells.reshape(n_bins, n_classes)
     sums = [table.sum(axis=1), table.sum(axis=0), table.ravel()]
     one, other, both = (_entropy(counts[counts > 0], n) for counts in sums)
     return max(0.0, one + other - both)
@@ -139,18 +158,20 @@ def _entropy(counts: Array, n: int) -> float:
 def choose_scaler(X: Array, y: Any) -> str:
     """Return "standard" or "relevance": under which the known labels are more likely.
 
-    Labels are judged by the votes of the other examples, with Euclidean distances.
+    Labels are judged by the votes of the other examples, with Euclidean distances. Of many
+    examples, ``MAX_TO_CHOOSE`` choose. A tie goes to "standard".
     """
-    labels, is_missing = split_labels(y)
+    labels, is_missing = _read_labels(y, len(X))
     known = X[~is_missing]
     count = min(len(known), MAX_TO_CHOOSE)
     chosen = np.arange(count) * len(known) // max(count, 1)
     known, labels = known[chosen], labels[chosen]
-    if count == 0 or len(np.unique(labels)) < 2:
+    classes, code = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
         return "standard"
-    likelihood = []
-    for scaler in (StandardScaler(), RelevanceScaler()):
+    metric, likelihood = resolve("euclidean"), []
+    for scaler in (RelevanceScaler(), StandardScaler()):  # the first one rejects huge numbers
         scaled = scaler.fit(known, labels).transform(known)
-        clf = OPFClassifier(voters="auto").fit(scaled, labels)
-        likelihood.append(clf.forest_.log_likelihood(voters="auto"))
-    return "relevance" if likelihood[1] > likelihood[0] else "standard"
+        forest = Forest.train(metric.embed(scaled), code, metric)
+        likelihood.append(forest.log_likelihood(voters="auto"))
+    return "relevance" if likelihood[0] > likelihood[1] else "standard"

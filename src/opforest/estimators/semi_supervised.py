@@ -22,10 +22,10 @@ from opforest.forest.updates.report import no_counts
 SEEDS = ("labeled", "prototypes")
 
 
-def split_labels(y: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
+def split_labels(y: Any, minus_one: bool = True) -> tuple[Array, npt.NDArray[np.bool_]]:
     """Return the labels of the labeled examples, and which examples are unlabeled.
 
-    −1, NaN, ``None`` and pandas' ``NA`` mean unlabeled.
+    NaN, ``None`` and pandas' ``NA`` mean unlabeled; so does −1, unless ``minus_one`` is false.
     """
     labels = np.asarray(y)
     if labels.dtype.kind == "U" and not isinstance(y, np.ndarray):
@@ -33,13 +33,13 @@ def split_labels(y: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
     if labels.ndim != 1:
         labels = column_or_1d(labels, warn=True)
     if labels.dtype.kind in "iuf":
-        missing = labels == UNLABELED
+        missing = (labels == UNLABELED) & minus_one
         if labels.dtype.kind == "f":
             missing |= np.isnan(labels)
         return labels[~missing], missing
     if labels.dtype != object:
         return labels, np.zeros(len(labels), bool)
-    missing = np.array([_is_missing(label) for label in labels], bool)
+    missing = np.array([_is_missing(label, minus_one) for label in labels], bool)
     present = labels[~missing]
     if len({type(label) for label in present}) == 1:
         plain = np.array(present.tolist())
@@ -47,11 +47,11 @@ def split_labels(y: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
     return present, missing
 
 
-def _is_missing(label: Any) -> bool:
+def _is_missing(label: Any, minus_one: bool) -> bool:
     if label is None or type(label).__name__ == "NAType":
         return True
     is_number = isinstance(label, int | float | np.number) and not isinstance(label, bool)
-    return is_number and bool(label != label or label == UNLABELED)
+    return is_number and bool(label != label or (minus_one and label == UNLABELED))
 
 
 class OPFSemiSupervised(OPFClassifier):

@@ -72,7 +72,7 @@ def audit_store(session: Session) -> Audit:
         if settings.preparation and settings.prepared is not None:
             founders = [row for row in rows if row.id < settings.founded]
             try:
-                prepared = fit_preparation(settings, replica.decode(founders)[1])
+                prepared = fit_preparation(settings, *replica.decode(founders)[1:])
             except ValueError as error:
                 raise StoreError(f"{session.path}: {error}.") from error
             different = [] if prepared == settings.prepared else ["preparation"]

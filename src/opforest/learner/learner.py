@@ -86,6 +86,8 @@ class Learner:
 
     A preparation forgets as well: when one of the examples on which it was fitted is forgotten or
     corrected, it is refitted on all others, and so is the model. That takes as long as ``fit``.
+    With ``scale="relevance"`` or ``"auto"``, which depend on labels, this also happens when one of
+    these examples gets its first label.
 
     Examples
     --------

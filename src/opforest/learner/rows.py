@@ -147,11 +147,11 @@ def rows_of(settings: Settings) -> Rows:
     return PlainRows(settings) if settings.preparation is None else PreparedRows(settings)
 
 
-def fit_preparation(settings: Settings, rows: Array) -> Any:
-    """Return the data of a preparation fitted on rows."""
+def fit_preparation(settings: Settings, rows: Array, y: Array) -> Any:
+    """Return the data of a preparation fitted on rows and their labels."""
     preparation = Preparation(**(settings.preparation or {}))
     try:
-        preparation.fit(rows)
+        preparation.fit(rows, y)
     except ValueError as error:
         raise RowError(f"the rows cannot be prepared: {error}") from None
     names = settings.feature_names

@@ -48,6 +48,11 @@ class Settings:
         """The type of features."""
         return np.dtype(self.precision or PRECISIONS[0])
 
+    @property
+    def learns_from_labels(self) -> bool:
+        """Whether the preparation is fitted by the store, and depends on labels."""
+        return Preparation(**(self.preparation or {})).needs_labels
+
     def save(self, database: Database) -> None:
         """Write the settings to the table ``meta``, within ``Database.write``."""
         params = self.metric_params

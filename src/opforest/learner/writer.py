@@ -200,19 +200,20 @@ class Writer:
     def _prepare(self, batch: Batch, plan: Plan) -> _Additions:
         """Prepare new examples; the preparation is fitted on the first batch.
 
-        If examples are removed on which it was fitted, it is refitted on all others.
+        If examples are removed on which it was fitted, it is refitted on all others. If it depends
+        on labels, it is also refitted when one of these examples is labeled.
         """
         session, settings, new = self._session, batch.settings, plan.new
         rows = batch.rows if len(new) == len(batch.rows) else batch.rows[new]
         ids = np.arange(session.next_id, session.next_id + len(new))
         y = label_array([batch.y[i] for i in new], settings.labels)
-        if any(row.id < session.settings.founded for row in plan.removed):
-            refitted = self._refit(settings, plan.removed, ids, rows, y)
+        if self._needs_refit(plan):
+            refitted = self._refit(settings, plan, ids, rows, y)
             return _Additions(refitted.settings, ids, np.empty((len(ids), 0)), y, refitted)
         if not len(new):
             return _Additions(settings, ids, np.empty((0, 0)), y, None)
         if settings.preparation and settings.prepared is None:
-            settings = self._fit_preparation(settings, rows, len(new))
+            settings = self._fit_preparation(settings, rows, y, len(new))
         try:
             return _Additions(settings, ids, rows_of(settings).prepare(rows), y, None)
         except RowError as error:
@@ -221,26 +222,37 @@ class Writer:
             reason = str(error).replace(f"row {error.row}", f"row {new[error.row]}", 1)
             raise RowError(reason, new[error.row], error.column) from None
 
-    def _fit_preparation(self, settings: Settings, rows: Array, n_new: int) -> Settings:
-        prepared = fit_preparation(settings, rows)
-        return dataclasses.replace(
-            settings, prepared=prepared, founded=self._session.next_id + n_new
-        )
+    def _needs_refit(self, plan: Plan) -> bool:
+        """Return whether a change affects examples on which the preparation was fitted."""
+        known, changed = self._session.settings, [row.id for row in plan.removed]
+        if known.learns_from_labels:
+            changed += [row.id for row, _ in plan.labeled]
+        return any(id < known.founded for id in changed)
+
+    def _fit_preparation(
+        self, settings: Settings, rows: Array, y: Array, n_new: int
+    ) -> Settings:  # fmt: skip
+        """Return the settings with a preparation fitted on rows, up to the newest ones."""
+        prepared = fit_preparation(settings, rows, y)
+        founded = self._session.next_id + n_new
+        return dataclasses.replace(settings, prepared=prepared, founded=founded)
 
     def _refit(
-        self, settings: Settings, removed: list[Row], ids: Array, rows: Array, y: Array
+        self, settings: Settings, plan: Plan, ids: Array, rows: Array, y: Array
     ) -> ModelReplica:
-        """Return a model refitted without some examples and with others; change nothing."""
-        session, to_remove = self._session, {row.id for row in removed}
+        """Return a model refitted after a change of the table; change nothing."""
+        session, to_remove = self._session, {row.id for row in plan.removed}
+        new_label = {row.id: label for row, label in plan.labeled}
         rest = [row for row in session.store.rows() if row.id not in to_remove]
         old_ids, old_rows, _ = session.replica.decode(rest)
-        all_y = label_array([row.y for row in rest] + y.tolist(), settings.labels)
+        old_y = [new_label.get(row.id, row.y) for row in rest]
+        all_y = label_array(old_y + y.tolist(), settings.labels)
         all_rows = np.concatenate([old_rows, rows]) if len(rows) else old_rows
         if not len(all_rows):
             return ModelReplica(
                 dataclasses.replace(settings, prepared=None, founded=0), session.metric
             )
-        settings = self._fit_preparation(settings, all_rows, len(ids))
+        settings = self._fit_preparation(settings, all_rows, all_y, len(ids))
         replica = ModelReplica(settings, session.metric)
         X = replica.rows.prepare(all_rows)
         replica.learn(np.concatenate([old_ids, ids]), X, all_y)

@@ -26,9 +26,9 @@ def save(model: Any, path: str | os.PathLike[str] | IO[bytes]) -> None:
         A fitted estimator of opforest, an ``opforest.river.OPFClassifier``, or a ``Pipeline``.
         Its labels, and the feature names of a stream, must be strings, numbers or booleans. If
         the metric is your own function, only its name is saved. A scikit-learn ``Pipeline`` must
-        end with an estimator of opforest; the steps before it may be ``opforest.Preparation`` and
-        scikit-learn's scalers, ``SimpleImputer``, ``OneHotEncoder``, ``OrdinalEncoder`` and
-        ``ColumnTransformer``.
+        end with an estimator of opforest; the steps before it may be ``opforest.Preparation``,
+        ``opforest.RelevanceScaler`` and scikit-learn's scalers, ``SimpleImputer``,
+        ``OneHotEncoder``, ``OrdinalEncoder`` and ``ColumnTransformer``.
     path : path or binary stream
         The file.
 

@@ -5,7 +5,7 @@ from typing import Any
 from sklearn.compose import ColumnTransformer
 from sklearn.utils.validation import check_is_fitted
 
-from opforest.estimators.preparation import Preparation
+from opforest.estimators.preparation import CHOICES, Preparation
 from opforest.persistence.container import require
 from opforest.persistence.transformers import dump_transformer, restore_transformer
 
@@ -13,9 +13,11 @@ from opforest.persistence.transformers import dump_transformer, restore_transfor
 def dump_preparation(preparation: Preparation) -> dict[str, Any]:
     """Return a fitted preparation as data for JSON."""
     check_is_fitted(preparation, "transformer_")
+    chosen = {"chosen_scale": preparation.scale_} if preparation.scale == "auto" else {}
     return {
-        "kind": "Preparation", **preparation.get_params(), "columns": preparation.columns_,
-        "n_features": preparation.n_features_in_, "categorical": preparation.categorical_,
+        "kind": "Preparation", **preparation.get_params(), **chosen,
+        "columns": preparation.columns_, "n_features": preparation.n_features_in_,
+        "categorical": preparation.categorical_,
         "transformer": dump_transformer(preparation.transformer_),
     }  # fmt: skip
 
@@ -38,14 +40,17 @@ def restore_preparation(data: Any) -> Preparation:
     are_names = are_strings and len(names) == n == len(set(names))
     require(names is None or are_names, "the names of its columns are invalid.")
     transformer = restore_transformer(data.get("transformer"))
-    expected = preparation.make_transformer(n, text)
+    scale = data.get("chosen_scale") if preparation.scale == "auto" else preparation.scale
+    is_choice = preparation.scale != "auto" or scale in CHOICES
+    require(is_choice, f"the scale that it has chosen must be one of {list(CHOICES)}.")
+    expected = preparation.make_transformer(n, text, scale)
     is_same = not isinstance(transformer, str) and _shape(transformer) == _shape(expected)
     require(is_same, "its transformer does not match its parameters.")
     n_inside = n - len(text) if preparation.encode == "drop" or not text else n
     has_all = data["transformer"]["n_features"] == n_inside
     require(has_all, "its transformer has other columns.")
     preparation.columns_, preparation.categorical_, preparation.n_features_in_ = names, text, n
-    preparation.transformer_ = transformer
+    preparation.scale_, preparation.transformer_ = scale, transformer
     return preparation
 
 

@@ -1,4 +1,4 @@
-"""Serialize scikit-learn's transformers as numbers and names, without code.
+"""Serialize transformers as numbers and names, without code.
 
 A transformer is restored through its public interface: it is fitted to one suitable row, and then
 its learned attributes are set. So nothing private of scikit-learn is touched, and invalid data
@@ -25,6 +25,7 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import check_is_fitted
 
 from opforest.errors import ModelFileError
+from opforest.estimators.relevance import LEAST_RELEVANCE, RelevanceScaler
 from opforest.persistence.container import require
 from opforest.persistence.header import is_json_scalar
 
@@ -34,6 +35,7 @@ LEARNED: dict[type, tuple[str, ...]] = {
     RobustScaler: ("center_", "scale_"),
     MinMaxScaler: ("min_", "scale_", "data_min_", "data_max_", "data_range_"),
     MaxAbsScaler: ("scale_", "max_abs_"),
+    RelevanceScaler: ("mean_", "scale_", "relevance_"),
     SimpleImputer: ("statistics_",),
     OneHotEncoder: ("categories_",),
     OrdinalEncoder: ("categories_",),
@@ -160,7 +162,8 @@ def restore_transformer(data: Any) -> Any:
             return plan.transformer
         names = data["names"] if _needs_names(data) else None
         with np.errstate(all="ignore"):  # the row may have large numbers
-            fitted = plan.transformer.fit(_make_row(plan.cells, names))
+            row = _make_row(plan.cells, names)
+            fitted = plan.transformer.fit(row, [0])  # some of its parts may need a label
         plan.set_learned(fitted)
     except (MemoryError, ImportError):
         raise
@@ -283,6 +286,11 @@ def _restore_array(value: Any, n: int, kind: type, name: str) -> Any:
     array = np.array(value, np.float64)
     require(np.isfinite(array).all(), f"{name} is not finite.")
     require(name != "scale_" or array.all(), "a scale is 0.")
+    if kind is RelevanceScaler:
+        is_valid = name != "scale_" or (array > 0).all()
+        require(is_valid, "a deviation is negative.")
+        is_valid = name != "relevance_" or ((array >= LEAST_RELEVANCE) & (array <= 1)).all()
+        require(is_valid, f"a relevance is not from {LEAST_RELEVANCE} to 1.")
     return array
 
 

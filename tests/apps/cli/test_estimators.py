@@ -46,6 +46,11 @@ def test_cluster_prepares_its_data(folder):
 def test_cluster_rejects_invalid_options(folder):
     assert "needs --merge-by" in run("cluster", "train.csv", "--threshold", "0.2", code=2).stderr
     assert "k_max must be" in run("cluster", "train.csv", "--k-max", "0", code=2).stderr
+    for scale in ("relevance", "auto"):
+        told = run("cluster", "train.csv", "--scale", scale, "--model", "c.opforest", code=2).stderr
+        assert f"--scale {scale} learns from labels, and cluster ignores them" in told
+        assert "--scale standard" in told
+    assert not (folder / "c.opforest").exists()
 
 
 def test_train_with_unlabeled_examples(folder):

@@ -11,7 +11,7 @@ pytest.importorskip("typer")
 pytest.importorskip("pyarrow")
 from tests.support.commands import run, run_json
 
-from opforest.apps.cli.options import Format, Update
+from opforest.apps.cli.options import Format, Scale, Update
 
 COMMANDS = ("train", "update", "predict", "evaluate", "stream", "plot", "info", "convert", "split",
             "fold", "merge", "normalize", "distance", "metrics", "datasets", "demo",
@@ -28,10 +28,12 @@ class TestHelp:
         assert re.search(rf"Example: [^\n]*opforest {command}", run(command, "--help").stdout)
 
     def test_options_match_the_library(self):
+        from opforest.estimators.preparation import SCALES
         from opforest.forest.updates import UPDATES
 
         assert list(Format) == list(FORMATS)
         assert sorted(Update) == sorted(UPDATES)
+        assert list(Scale) == [*SCALES, "auto"]
 
     def test_version(self):
         assert run("--version").stdout == f"opforest {opforest.__version__}\n"

@@ -48,6 +48,9 @@ NUMBERS = ("--drop", "kind,small")
     ("--encode", "ordinal", "--missing", "drop", "--scale", "robust"),
     ("--encode", "drop", "--missing", "median", "--scale", "minmax", "--metric", "manhattan"),
     (*NUMBERS, "--scale", "standard", "--update", "opfi"),
+    ("--encode", "ordinal", "--missing", "median", "--scale", "relevance"),
+    ("--encode", "onehot", "--missing", "median", "--scale", "auto", "--voters", "auto"),
+    (*NUMBERS, "--voters", "7"),
     NUMBERS,
     (*NUMBERS, "--update", "dift"),
 ])  # fmt: skip

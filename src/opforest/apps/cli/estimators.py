@@ -47,6 +47,11 @@ def cluster(
     """
     require_distinct([data], [model, out])
     models.check_jobs(jobs)
+    if preparation.make().needs_labels:
+        raise ValueError(
+            f"--scale {preparation.scale} learns from labels, and cluster ignores them: choose "
+            "--scale standard, robust or minmax."
+        )
     if merge_by is None and threshold:
         raise ValueError("--threshold needs --merge-by: height, area or volume.")
     if model is not None:

@@ -91,6 +91,8 @@ def _list_losses(model: Any) -> list[str]:
         pairs = ", ".join(f"{label} is {k}" for k, label in enumerate(classes.tolist()[:5], 1))
         more = ", …" if len(classes) > 5 else ""
         notes.append(f"LibOPF numbers classes from 1: {pairs}{more}")
+    if model.voters != 1:
+        notes.append("LibOPF's models have one voter: the cheapest offer alone decides")
     return notes
 
 
@@ -133,6 +135,8 @@ def _describe_model(path: str, as_json: bool) -> None:
     facts["feature_names"] = list(map(str, names))
     if hasattr(last, "forest_"):
         labels = last.classes_.tolist()
+        if last.voters == "auto" and labels:
+            facts["chosen_voters"] = last.voters_
         counts = dict.fromkeys(labels, 0)
         for code in last.forest_.label.tolist() if labels else ():
             counts[labels[code]] += 1

@@ -25,6 +25,7 @@ def train(
     data: options.DataFile,
     model: Annotated[str, Argument(help="The model file to write.")],
     update: options.UpdateOption = None,
+    voters: options.VotersOption = None,
     distances: Annotated[
         str | None, Option(help="A file of distances, LibOPF's or a table, by ids or positions.")
     ] = None,
@@ -46,12 +47,15 @@ def train(
             raise ValueError("--distances does not go with --metric, --encode, --missing, --scale "
                              "or --unlabeled.")  # fmt: skip
         metric = metric._replace(metric="precomputed")
-    classifier = models.make_classifier(metric, update, jobs)
+    classifier = models.make_classifier(metric, update, jobs, voters)
     if unlabeled:
         if classifier.update != "exact":
             raise ValueError("--unlabeled does not go with --update.")
         classifier = opforest.OPFSemiSupervised(
-            classifier.metric, metric_params=classifier.metric_params, n_jobs=jobs
+            classifier.metric,
+            metric_params=classifier.metric_params,
+            voters=classifier.voters,
+            n_jobs=jobs,
         )
     estimator = models.add_preparation(classifier, preparation)
     job = Job(estimator, data, reading, needs_label=True)

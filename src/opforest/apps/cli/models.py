@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def make_classifier(
-    options: "MetricOptions", update: str | None, jobs: int | None = None
+    options: "MetricOptions",
+    update: str | None,
+    jobs: int | None = None,
+    voters: int | str | None = None,
 ) -> "opforest.OPFClassifier":
     """Return a new classifier, or raise a ValueError if an option is invalid."""
     from opforest.core.metrics.registry import resolve
@@ -24,7 +27,9 @@ def make_classifier(
     metric, params = options.metric or "euclidean", options.metric_params
     resolve(metric, params)
     update = str(update or "exact")
-    return opforest.OPFClassifier(metric, metric_params=params, update=update, n_jobs=jobs)
+    return opforest.OPFClassifier(
+        metric, metric_params=params, voters=voters or 1, update=update, n_jobs=jobs
+    )
 
 
 def add_preparation(estimator: Any, options: "PreparationOptions") -> Any:
@@ -148,10 +153,11 @@ def describe(model: Any) -> dict[str, Any]:
     last, preparation = classifier_of(model), preparation_of(model)
     has_forest = hasattr(last, "forest_")
     steps = [type(step).__name__ for _, step in getattr(model, "steps", ())[:-1]]
+    voters = getattr(last, "voters", 1)
     facts = {
         "estimator": None if has_forest else type(last).__name__,
         "examples": len(last.forest_ if has_forest else last.density_),
-        "preparation": (steps or None) if preparation is None else preparation.get_params(),
+        "preparation": (steps or None) if preparation is None else _parameters(preparation),
         "columns": getattr(preparation, "n_features_in_", None),
         "features": last.n_features_in_,
         "k": getattr(last, "k_", None),
@@ -160,9 +166,16 @@ def describe(model: Any) -> dict[str, Any]:
         "prototypes": len(last.forest_.prototypes) if has_forest else None,
         "metric": last.metric if isinstance(last.metric, str) else "a function",
         "metric_params": dict(last.metric_params or {}),
+        "voters": None if voters == 1 else voters,
         "update": getattr(last, "update", None),
     }
     return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def _parameters(preparation: "opforest.Preparation") -> dict[str, Any]:
+    """Return the parameters of a fitted preparation, and the scale that it has chosen."""
+    chosen = {"chosen_scale": preparation.scale_} if preparation.scale == "auto" else {}
+    return {**preparation.get_params(), **chosen}
 
 
 class ModelFile:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
-from typer import Argument, Option
+from typer import Argument, BadParameter, Option
 from typer.models import ArgumentInfo
 
 import opforest
@@ -27,7 +27,7 @@ Command = Callable[..., Facts]
 Format = StrEnum("Format", {name.upper().replace("-", "_"): name for name in FORMATS})  # type: ignore[misc]
 Encode = StrEnum("Encode", ["ONEHOT", "ORDINAL", "DROP"])
 Missing = StrEnum("Missing", ["ERROR", "DROP", "MEDIAN"])
-Scale = StrEnum("Scale", ["NONE", "STANDARD", "ROBUST", "MINMAX"])
+Scale = StrEnum("Scale", ["NONE", "STANDARD", "ROBUST", "MINMAX", "RELEVANCE", "AUTO"])
 Update = StrEnum("Update", ["EXACT", "OPFI", "DIFT"])
 
 
@@ -36,6 +36,15 @@ def complete_metric(incomplete: str) -> list[str]:
     from opforest.core.metrics.registry import METRIC_NAMES
 
     return [name for name in METRIC_NAMES if name.startswith(incomplete)]
+
+
+def parse_voters(text: str) -> int | str:
+    """Return a number of voters or "auto"; raise an error of the command line otherwise."""
+    if text == "auto":
+        return text
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) > 0):
+        raise BadParameter(f"it must be a whole number of at least 1, or auto, got {text!r}.")
+    return int(text)
 
 
 DataFile = Annotated[str, Argument(help="The data file; - is the standard input.")]
@@ -47,6 +56,16 @@ OutFormatOption = Annotated[
 ]
 UpdateOption = Annotated[
     Update | None, Option(help="How the model learns more examples later. Default: exact.")
+]
+VotersOption = Annotated[
+    Any,  # an int or a str, which Typer does not accept as a type
+    Option(
+        parser=parse_voters,
+        metavar="N|auto",
+        help="How many of the cheapest offers vote on a label; auto finds the number under which "
+        "the known labels are the most likely. More voters help where labels are noisy. Default: "
+        "1.",
+    ),
 ]
 JobsOption = Annotated[
     int | None, Option("--jobs", "-j", help="The number of threads; -1 uses all processors.")
@@ -129,8 +148,9 @@ GROUPS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         "missing": _option(Missing | None, "Handle missing cells: report an error (the default), "
                            "drop the row, or fill in the median."),
         "scale": _option(Scale | None, "Scale numeric columns to standard deviation 1, "
-                         "interquartile range 1, or the range 0 to 1. By default, they are not "
-                         "scaled."),
+                         "interquartile range 1, or the range 0 to 1. Relevance weights "
+                         "standardized columns by how much they tell about the label; auto "
+                         "chooses standard or relevance. By default, they are not scaled."),
     }),
     "reading": (parse_read_options, {
         "format": _option(Format | None, f"The format of the data: {', '.join(Format)}. Default: "

@@ -158,10 +158,13 @@ def evaluate(
     reading: options.ReadOptions,
     model: options.ModelPath,
     data: options.DataFile,
+    voters: options.VotersOption = None,
     jobs: options.JobsOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Compare the predictions of a model with the labels of a data file.
+
+    --voters tries another number of voters than that of the model, which is not changed.
 
     Example: opforest evaluate iris.opforest test.csv
     """
@@ -170,6 +173,10 @@ def evaluate(
     if not hasattr(last, "classes_"):
         name = type(last).__name__
         raise ModelFileError(f"{model}: it is an {name}, which does not predict labels.")
+    if voters is not None:
+        if not hasattr(last, "voters"):
+            raise ValueError(f"--voters needs a classifier made by train, and {model} is another.")
+        last.voters = voters
     truth: list[Any] = []
     predicted: list[Any] = []
     with count_examples("tested") as count:

@@ -88,6 +88,7 @@ def create(
     precision: Annotated[str | None, Option(help="float64 or float32. Default: detected.")] = None,
     score: Annotated[bool, Option(help="Test each example before it is learned.")] = False,
     semi_supervised: Annotated[bool, Option(help="Learn examples without labels, too.")] = False,
+    voters: options.VotersOption = None,
 ) -> options.Facts:
     """Create an empty store.
 
@@ -100,12 +101,14 @@ def create(
     names = None if features is None else [name.strip() for name in features.split(",")]
     with opforest.Learner(
         store, **metric._asdict(), feature_names=names, precision=precision, score=score,
-        semi_supervised=semi_supervised, preparation=preparation.make(),
+        semi_supervised=semi_supervised, preparation=preparation.make(), voters=voters,
     ) as learner:  # fmt: skip
         known = learner.settings
     facts = {"store": store, "metric": known.metric, "score": known.score}
     if semi_supervised:
         facts["semi_supervised"] = True
+    if known.voters != 1:
+        facts["voters"] = known.voters
     return {**facts, **(known.preparation or {})}
 
 

@@ -31,6 +31,7 @@ def stream(
     batch: Annotated[int, Option(min=1, help="Examples to test, then learn, together.")] = 1,
     resume: Annotated[bool, Option(help="Continue an earlier run that was stopped.")] = False,
     update: options.UpdateOption = None,
+    voters: options.VotersOption = None,
     window: Annotated[
         int | None, Option(min=1, help="Keep only this many recent examples.")
     ] = None,
@@ -41,6 +42,9 @@ def stream(
     With --encode, --missing or --scale, a new model learns categories, medians and scales from the
     first --every examples, which are learned together without a test.
 
+    With --voters other than 1, the weights of votes are found again before each test, which takes
+    as long as testing a thousand examples; a larger --batch does it less often.
+
     The model is saved after every report and at the end, together with a journal, MODEL.stream. A
     run that was stopped, or even killed, continues with --resume, and ends with exactly the model
     of a run that was not. Later, --resume learns the rows that the file has gained.
@@ -50,7 +54,7 @@ def stream(
     require_distinct([data], [model, model + SUFFIX])
     require_folder(model)
     saved = models.ModelFile(model)
-    estimator = _load_or_make(model, metric, preparation, update)
+    estimator = _load_or_make(model, metric, preparation, update, voters)
     job = Job(estimator, data, reading, needs_label=True)
     if window is not None and models.classifier_of(job.model).update != "exact":
         raise ValueError("--window needs --update exact: no other can forget.")
@@ -70,14 +74,15 @@ def _load_or_make(
     metric: options.MetricOptions,
     preparation: options.PreparationOptions,
     update: str | None,
+    voters: int | str | None,
 ) -> Any:
     """Load a model, which must agree with the options that are not None, or make a new one."""
     if not os.path.exists(path):
-        classifier = models.make_classifier(metric, update)
+        classifier = models.make_classifier(metric, update, voters=voters)
         return models.add_preparation(classifier, preparation)
     model = models.load_to_update(path)
     for wanted, known in (
-        ({**metric._asdict(), "update": update}, models.classifier_of(model)),
+        ({**metric._asdict(), "update": update, "voters": voters}, models.classifier_of(model)),
         (preparation._asdict(), models.preparation_of(model)),
     ):
         for name, value in wanted.items():
