@@ -52,7 +52,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     -----
     The relevance of each feature is found by itself: two features that tell something only together
     get the smallest one. ``Preparation(scale="auto")`` compares with plain standardization. Where
-    all features tell equally little, and where there is only one label, all have relevance 1.
+    no feature tells anything, and where there is only one label, all have relevance 1.
 
     Examples
     --------
