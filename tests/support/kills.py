@@ -6,8 +6,8 @@ Each life is a fork of this process, so that nothing is imported or compiled ane
 its learner and write what they are about to do, and what has been acknowledged, to a pipe. A random
 moment after some changes have been acknowledged comes ``kill -9``. Then the store is opened again,
 and must have all that was acknowledged and nothing that was forgotten. The last third of the lives
-is that of a store that scales its rows by their labels and learns without labels, too. Prints a
-JSON object.
+is that of two stores that scale their rows by labels and learn without labels, too. Prints a JSON
+object.
 """
 
 import json
@@ -121,21 +121,22 @@ def main():
         warm.forget("#3")
         warm.correct("#4", 2)
         warm.predict(np.eye(2))
-    warm_up_others()
-    plain = times - times // 3
-    parts = [
-        run(path, range(plain), rng, seed),
-        run(f"{path}-2", range(plain, times), rng, seed, **OTHERS),
-    ]
+    ends = [times - times // 3, times - times // 6, times]
+    parts = [run(path, range(ends[0]), rng, seed)]
+    for scale, begin, end in zip(SCALES, ends[:-1], ends[1:], strict=True):
+        options = {"semi_supervised": True, "preparation": opforest.Preparation(scale=scale)}
+        warm_up(options)
+        parts.append(run(f"{path}-{scale}", range(begin, end), rng, seed, **options))
     acknowledged, undecided = (sum(counts) for counts in zip(*parts, strict=True))
     print(json.dumps({"kills": times, "acknowledged": acknowledged, "undecided": undecided}))
 
 
-OTHERS = {"semi_supervised": True, "preparation": opforest.Preparation(scale="relevance")}
+SCALES = "relevance", "auto"
 
 
-def warm_up_others():
-    with opforest.Learner(":memory:", **OTHERS) as warm:
+def warm_up(options):
+    """Compile what a store with these options calls."""
+    with opforest.Learner(":memory:", **options) as warm:
         warm.learn(np.random.default_rng(0).random((30, 2)), [0, 1, None] * 10)
         warm.learn(np.ones((1, 2)), [2])
         warm.forget("#31")

@@ -44,15 +44,15 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     feature_names_in_ : array of shape (n_features,)
         Their names, where ``fit`` was given a data frame whose column names are all strings.
 
+    See Also
+    --------
+    opforest.Preparation : Scales tables, with ``scale="relevance"`` or ``scale="auto"``.
+
     Notes
     -----
     The relevance of each feature is found by itself: two features that tell something only together
     get the smallest one. ``Preparation(scale="auto")`` compares with plain standardization. Where
-    all features tell equally little, and where there is only one label, all have relevance 1.
-
-    See Also
-    --------
-    opforest.Preparation : Scales tables, with ``scale="relevance"`` or ``scale="auto"``.
+    no feature tells anything, and where there is only one label, all have relevance 1.
 
     Examples
     --------
