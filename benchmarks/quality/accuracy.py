@@ -96,8 +96,8 @@ def calibration_error(proba: np.ndarray, is_right: np.ndarray) -> float:
     """Return the mean difference of confidence and accuracy over bins of equal width."""
     confidence = proba.max(axis=1)
     bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
-    gaps = [abs((confidence - is_right)[bins == b].sum()) for b in range(BINS)]
-    return float(np.sum(gaps) / len(proba))
+    differences = [abs((confidence - is_right)[bins == b].sum()) for b in range(BINS)]
+    return float(np.sum(differences) / len(proba))
 
 
 def measure_set(X: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, float, float, float]]:
