@@ -89,6 +89,7 @@ def plot_issues(issues: LabelIssues, X: npt.ArrayLike | None, n: int) -> Any:
         _draw_plane(ax, shown, np.asarray(points, np.float64))
     else:
         _draw_bars(ax, shown)
+        figure.legend(frameon=False, ncols=2, loc="outside lower center")
     ax.set_title(describe_number(issues), fontsize="medium")
     return figure
 
@@ -113,7 +114,7 @@ def _draw_plane(ax: "Axes", issues: LabelIssues, points: Array) -> None:
     drawing.draw_dots(ax, points[named], size, 0.5 * color[known.codes[named]] + 0.5)
     place = np.searchsorted(known.ids, issues.ids)
     code = {label: k for k, label in enumerate(known.classes)}
-    ring = color[[code[one.suggested] for one in issues]]
+    ring: Any = color[[code[one.suggested] for one in issues]]
     x, y = points[place].T
     inside = color[known.codes[place]]
     ax.scatter(x, y, 70, inside, edgecolors=ring, linewidths=2.5, zorder=3)
@@ -131,8 +132,9 @@ def _add_legend(ax: "Axes", classes: list[Any], color: Array) -> None:
         Line2D([], [], ls="", marker="o", color=color[k], label=_shorten(name))
         for k, name in enumerate(classes[: drawing.MAX_NAMED_CLASSES])
     ]
-    ring = {"mfc": "w", "mec": drawing.INK, "mew": 2}
-    keys.append(Line2D([], [], ls="", marker="o", ms=8, label="ring: suggested", **ring))
+    ring = Line2D([], [], ls="", marker="o", ms=8, mfc="w", mec=drawing.INK, mew=2)
+    ring.set_label("ring: suggested")
+    keys.append(ring)
     ax.legend(handles=keys, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
 
 
@@ -152,7 +154,6 @@ def _draw_bars(ax: "Axes", issues: LabelIssues) -> None:
     ax.set(xlim=(-1, 1), xlabel="probability")
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    ax.legend(frameon=False, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.45 / BAR / 3))
 
 
 def _describe(one: LabelIssue) -> str:

@@ -167,13 +167,15 @@ class LabelIssues(Sequence[LabelIssue]):
 
         return issues_html(self)
 
-    def columns(self, X: Any = None) -> dict[str, list[Any]]:
+    def columns(self, X: Any = None, names: Sequence[str] | None = None) -> dict[str, list[Any]]:
         """Return the columns of ``to_frame`` as lists.
 
         Parameters
         ----------
         X : array-like of shape (n_known, n_features) or data frame, default=None
             As for ``to_frame``.
+        names : sequence of str, default=None
+            The names of the features; by default those of the data frame, or numbers from 0.
 
         Returns
         -------
@@ -188,8 +190,8 @@ class LabelIssues(Sequence[LabelIssue]):
         >>> find_label_issues(clf).columns()["suggested"]
         ['b']
         """
-        names = ("id", "label", "suggested", "probability", "given_probability")
-        found = {name: [getattr(one, name) for one in self._issues] for name in names}
+        fields = ("id", "label", "suggested", "probability", "given_probability")
+        found = {name: [getattr(one, name) for one in self._issues] for name in fields}
         beside: dict[str, list[int | None]] = {
             "agreeing": [None if v is None else v.id for v in (i.agreeing for i in self._issues)],
             "disagreeing": [one.disagreeing.id for one in self._issues],
@@ -198,7 +200,7 @@ class LabelIssues(Sequence[LabelIssue]):
         if X is not None:
             features, rows = self._rows_of(X)
             for prefix, ids in {"": found["id"], **beside}.items():
-                for k, feature in enumerate(features):
+                for k, feature in enumerate(features if names is None else names):
                     found[f"{prefix} {feature}".strip()] = [
                         None if id is None else rows[id][k] for id in ids
                     ]
@@ -321,7 +323,7 @@ def find_label_issues(clf: Any, *, exact: bool = False, n_jobs: int | None = Non
     >>> {3, 60} <= set(issues.ids.tolist())
     True
     >>> issues[0].label, issues[0].suggested
-    (0, 1)
+    (2, 0)
     """
     last = classifier_of(clf)
     voters = check_voters(last.voters)

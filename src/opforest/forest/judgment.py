@@ -75,12 +75,17 @@ def judge(
         yield _describe(forest, vertex, election, forest, n_classes, rules)
 
 
-def judge_exactly(forest: Forest, n_classes: int, rules: CostCalibration) -> Iterator[Judgment]:
+def judge_exactly(forest: BaseForest, n_classes: int, rules: CostCalibration) -> Iterator[Judgment]:
     """Yield the votes on each example with a given label in the forest refitted without it.
 
     Each takes a copy of the forest, so that ties are decided in the same order as by refitting.
     Callers hold a read lock until the last one.
     """
+    if not isinstance(forest, Forest):
+        raise ValueError(
+            "exact=True needs a forest that can forget, but this one was grown by "
+            f"update={forest.grown_by!r}. Use exact=False, or train with update='exact'."
+        )
     storage, state = forest.storage, forest.state()
     alive = storage.vertices()
     for vertex in _find_labeled(forest):
@@ -95,7 +100,8 @@ def judge_exactly(forest: Forest, n_classes: int, rules: CostCalibration) -> Ite
 
 def _find_labeled(forest: BaseForest) -> Array:
     """Return the vertices of the examples that were given a label."""
-    return forest.storage.vertices()[forest.given_labels() != UNLABELED]
+    labeled: Array = forest.storage.vertices()[forest.given_labels() != UNLABELED]
+    return labeled
 
 
 def _row_without(storage: ForestStorage, rest: ForestStorage, vertex: int, alive: Array) -> Array:
