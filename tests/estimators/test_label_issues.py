@@ -202,8 +202,8 @@ def test_most_flipped_labels_are_found():
     X, y, flipped = flipped_moons()
     issues = find_label_issues(OPFClassifier().fit(X, y))
     found = np.isin(np.arange(len(X)), issues.ids)
-    assert found[flipped].mean() > 0.85  # recall
-    assert flipped[found].mean() > 0.65  # precision; every tenth label was flipped
+    assert found[flipped].mean() > 0.6  # recall
+    assert flipped[found].mean() > 0.9  # precision; every tenth label was flipped
     assert issues.n_voters >= 10
 
 

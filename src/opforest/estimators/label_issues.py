@@ -303,8 +303,9 @@ def find_label_issues(clf: Any, *, exact: bool = False, n_jobs: int | None = Non
         the number of largest leave-one-out likelihood, but at least 10. Of an
         ``OPFSemiSupervised``, only given labels are judged, by the examples of other trees.
     exact : bool, default=False
-        Whether to judge each example by the forest refitted without it. That is slow: it takes
-        20 to 300 times as long, and rarely changes the result.
+        Whether to judge each example by the forest refitted without it. That is slow: it takes 10
+        to 60 times as long for up to a thousand examples, more for larger sets, and rarely changes
+        the result.
     n_jobs : int, default=None
         The number of threads; by default that of the classifier. The result does not depend on it.
 
