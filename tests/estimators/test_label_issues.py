@@ -1,6 +1,7 @@
 """Labels that are probably wrong, against votes counted in plain Python and against refitting."""
 
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from tests.support.tuning import tuned
 
 import opforest
 from opforest import OPFClassifier, OPFSemiSupervised, find_label_issues
+from opforest.forest import judgment
+from opforest.forest import votes as votes_of_forest
 from opforest.forest.judgment import find_judging_rules
 
 
@@ -216,6 +219,39 @@ def test_the_classifier_stays_as_it_was():
     assert clf.forest_.found_calibration is not None
     assert clf.calibration_ == calibration
     assert np.array_equal(clf.predict_proba(X), expected)
+
+
+def test_interrupts_leave_the_classifier_usable(monkeypatch):
+    X, y, _ = flipped_moons(100)
+    clf = OPFClassifier().fit(X, y)
+    calls = []
+
+    def interrupt(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return votes_of_forest.elect_among_others(*arguments)
+
+    monkeypatch.setattr(judgment, "elect_among_others", interrupt)
+    with tuned(judged_cells=300), pytest.raises(KeyboardInterrupt):
+        find_label_issues(clf)
+    monkeypatch.undo()
+    clf.partial_fit(X[:1] + 0.5, y[:1])  # waits for no reader
+    assert find_label_issues(clf).n_judged == 101
+
+
+def test_while_another_thread_learns():
+    X, y, _ = flipped_moons(400)
+    clf = OPFClassifier(voters=5).fit(X[:200], y[:200])
+    learner = threading.Thread(
+        target=lambda: [clf.partial_fit(X[i : i + 1], y[i : i + 1]) for i in range(200, 400)]
+    )
+    learner.start()
+    sizes = [find_label_issues(clf).n_judged for _ in range(30)]
+    learner.join()
+    assert sizes == sorted(sizes)
+    fresh = OPFClassifier(voters=5).fit(X, y)
+    assert list(find_label_issues(clf)) == list(find_label_issues(fresh))
 
 
 def test_ids_are_those_of_forget():
