@@ -60,6 +60,7 @@ EXAMPLES = [
     "plot_poisoned_batch.py",
     "plot_explain_a_digit.py",
     "plot_probabilities.py",
+    "plot_noisy_labels.py",
     "plot_pipeline_and_grid_search.py",
     "plot_histogram_metrics.py",
     "plot_edit_distance.py",

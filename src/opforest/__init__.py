@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from opforest.estimators.classifier import OPFClassifier as OPFClassifier
     from opforest.estimators.clustering import OPFClustering as OPFClustering
     from opforest.estimators.knn_classifier import OPFKNNClassifier as OPFKNNClassifier
+    from opforest.estimators.label_issues import LabelIssue as LabelIssue
+    from opforest.estimators.label_issues import LabelIssues as LabelIssues
+    from opforest.estimators.label_issues import find_label_issues as find_label_issues
     from opforest.estimators.model_selection import PruningStep as PruningStep
     from opforest.estimators.model_selection import learn_from_errors as learn_from_errors
     from opforest.estimators.model_selection import prune as prune
@@ -36,6 +39,7 @@ __getattr__, __dir__, __all__ = attach(
         "estimators.classifier": ["OPFClassifier"],
         "estimators.clustering": ["OPFClustering"],
         "estimators.knn_classifier": ["OPFKNNClassifier"],
+        "estimators.label_issues": ["LabelIssue", "LabelIssues", "find_label_issues"],
         "estimators.model_selection": ["PruningStep", "learn_from_errors", "prune"],
         "estimators.outlier": ["OPFOutlier"],
         "estimators.pipeline": ["Pipeline", "make_pipeline"],

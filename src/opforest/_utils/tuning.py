@@ -51,6 +51,9 @@ class Tuning:
     #: The number of known examples, evenly spread over the order of arrival, that calibrate.
     max_calibration_examples: int = 1000
 
+    #: Numbers in an array for a block of known examples that the others judge.
+    judged_cells: int = 2**22
+
     #: Above this number of points, the k-d tree of a loaded model is built during the checks.
     many_to_check: int = 10_000
 

@@ -2,13 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
-
 from opforest.core.metrics.types import Array
 from opforest.display.palette import PALETTE
 from opforest.display.plane import escape_math
-from opforest.estimators.classifier import OPFClassifier
 from opforest.forest.seeded import SeededForest
 
 if TYPE_CHECKING:
@@ -86,15 +82,3 @@ def draw_legend(display: Any, color: Array) -> Any:
     if display.cuts_.get_paths():
         keys.append(Line2D([], [], ls=DASHED, lw=0.9, color=INK, label="cut edge"))
     return display.ax_.legend(handles=keys, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
-
-
-def classifier_of(estimator: Any) -> OPFClassifier:
-    """Return a fitted classifier, or the last step of a pipeline if it is one."""
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    is_other = isinstance(estimator, Pipeline) and not isinstance(last, OPFClassifier)
-    name = f"a Pipeline that ends in {type(last).__name__}" if is_other else "%(name)s"
-    message = (
-        f"estimator must be a fitted OPFClassifier, or a pipeline that ends in one, got {name}."
-    )
-    check_is_fitted(last, "forest_", msg=message)
-    return last  # type: ignore[no-any-return]

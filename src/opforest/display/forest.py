@@ -12,6 +12,7 @@ from opforest.display import drawing
 from opforest.display.palette import colors_of
 from opforest.display.plane import Plane, check_points, choose_plane, make_title, predict_grid
 from opforest.estimators.classifier import OPFClassifier
+from opforest.estimators.pipeline import classifier_of
 from opforest.forest.forest import BaseForest
 from opforest.forest.seeded import SeededForest
 
@@ -167,7 +168,7 @@ class ForestDisplay:
 
 def _unwrap(estimator: Any, X: Any) -> tuple[OPFClassifier, Any, Any]:
     """Return the classifier, the estimator that predicts in the plane, and the examples to draw."""
-    classifier = drawing.classifier_of(estimator)
+    classifier = classifier_of(estimator)
     is_pairwise = get_tags(classifier).input_tags.pairwise
     if classifier is estimator or is_pairwise or _are_few_numbers(X):
         return classifier, estimator, X

@@ -11,6 +11,7 @@ from opforest.display import drawing
 from opforest.display.layout import make_layout
 from opforest.display.palette import colors_of
 from opforest.estimators.classifier import OPFClassifier
+from opforest.estimators.pipeline import classifier_of
 from opforest.forest.forest import BaseForest
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class TreeDisplay:
             As for ``ForestDisplay.from_estimator``.
         """
         drawing.require_matplotlib()
-        classifier = drawing.classifier_of(estimator)
+        classifier = classifier_of(estimator)
         forest = classifier.forest_
         with forest.storage.lock.read():
             length = forest.edge_lengths().astype(np.float64)

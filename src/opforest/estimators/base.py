@@ -138,6 +138,10 @@ class ForestEstimator(MetricEstimator):
         """Return the forest from which the whole model follows."""
         return self.forest_
 
+    def fitted_source(self) -> FittedForest:
+        """Return the forest from which the whole model follows, and its classes."""
+        return self.fitted_forest()
+
     def copy_unfitted(self) -> Self:
         """Return a copy that has learned nothing."""
         fresh = type(self)(**self.get_params(deep=False))

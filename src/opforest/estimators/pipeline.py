@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline as sklearn_make_pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from opforest.estimators.classifier import OPFClassifier
 from opforest.estimators.validation import as_one_row
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -156,3 +157,15 @@ def make_pipeline(
     """
     named = sklearn_make_pipeline(*steps).steps
     return Pipeline(named, transform_input=transform_input, memory=memory, verbose=verbose)
+
+
+def classifier_of(estimator: Any) -> OPFClassifier:
+    """Return a fitted classifier, or the last step of a pipeline if it is one."""
+    last = estimator.steps[-1][1] if isinstance(estimator, SklearnPipeline) else estimator
+    is_other = isinstance(estimator, SklearnPipeline) and not isinstance(last, OPFClassifier)
+    name = f"a Pipeline that ends in {type(last).__name__}" if is_other else "%(name)s"
+    message = (
+        f"estimator must be a fitted OPFClassifier, or a pipeline that ends in one, got {name}."
+    )
+    check_is_fitted(last, "forest_", msg=message)
+    return last  # type: ignore[no-any-return]

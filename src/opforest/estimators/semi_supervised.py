@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from opforest.core.label_spread.batch import UNLABELED, spread_labels
 from opforest.core.metrics.types import Array
 from opforest.core.tree_costs import as_tree
+from opforest.estimators.base import FittedForest
 from opforest.estimators.classifier import OPFClassifier
 from opforest.estimators.validation import check_ids, check_labels, encode
 from opforest.forest.forest import BaseForest, Forest
@@ -242,6 +243,12 @@ class OPFSemiSupervised(OPFClassifier):
         """Return the forest whose seeds are all labeled examples."""
         forest: SeededForest = vars(self).get("labeled_forest_", vars(self)["forest_"])
         return forest
+
+    def fitted_source(self) -> FittedForest:
+        """Return the forest whose seeds are all labeled examples, and its classes."""
+        attributes = vars(self)  # another thread may replace it
+        forest = attributes.get("labeled_forest_", attributes["forest_"])
+        return FittedForest(forest, attributes["classes_"])
 
     def set_forest(self, forest: BaseForest, classes: Array, counts: Array | None = None) -> None:
         """Replace the seeded forest, its classes and the counts of an update."""

@@ -249,7 +249,9 @@ def explain(
         if storage.n_features == 2 and forest.metric.keeps_points:
             points = storage.points
         paths = [_describe(path, classes, X, ids, points) for path in forest.trace(X, election)]
-        voters = () if election is None else _list_voters(election, classes, storage.fields.arrival)
+        voters: tuple[Voter, ...] = ()
+        if election is not None:
+            voters = list_voters(storage.fields.arrival[election.voter], election, classes)
         first, rival = paths[0], paths[1] if len(paths) > 1 else None
         view = cast(View, first.view)
         if points is not None:
@@ -260,13 +262,15 @@ def explain(
     return Explanation(first.steps, rival, voters, view)
 
 
-def _list_voters(election: Election, classes: Sequence[Any], arrival: Array) -> tuple[Voter, ...]:
-    """Return the voters of the one row of an election."""
-    columns = election.voter[0], election.label[0], election.offer[0], election.weight[0]
+def list_voters(
+    ids: Array, election: Election, classes: Sequence[Any], row: int = 0
+) -> tuple[Voter, ...]:
+    """Return the voters of one row of an election, given the ids of all."""
+    columns = ids[row], election.label[row], election.offer[row], election.weight[row]
     return tuple(
-        Voter(int(arrival[vertex]), classes[code], offer, weight)
-        for vertex, code, offer, weight in zip(*(c.tolist() for c in columns), strict=True)
-        if vertex >= 0
+        Voter(id, classes[code], offer, weight)
+        for id, code, offer, weight in zip(*(c.tolist() for c in columns), strict=True)
+        if code >= 0
     )
 
 

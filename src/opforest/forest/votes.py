@@ -86,6 +86,16 @@ def elect(queries: ForestQueries, voter: Array, offer: Array, rules: VotingRules
     return Election(voter, label, offer, *counted)
 
 
+def elect_among_others(
+    queries: ForestQueries, chosen: Array, rules: VotingRules, n_jobs: int | None = None
+) -> Election:
+    """Let the others vote on vertices; in a forest of seeds, examples of other trees.
+
+    Their costs are those of the whole forest.
+    """
+    return elect(queries, *_find_others(queries, chosen, rules.voters, n_jobs), rules)
+
+
 def find_vote_parameters(
     queries: ForestQueries,
     chosen: Array,
@@ -103,11 +113,9 @@ def find_vote_parameters(
     sizes = np.array(VOTERS if voters == "auto" else [voters])
     if len(chosen) == 0:  # nothing to judge by
         return VoteParameters(int(sizes[0]), EXPONENTS[0], SMOOTHING[0]), 0.0
-    storage = queries.storage
-    find = _voters_of_other_trees if storage.has_seeds else _other_voters
-    voter, offer = find(queries, chosen, int(sizes[-1]), n_jobs)
+    voter, offer = _find_others(queries, chosen, int(sizes[-1]), n_jobs)
     offer = queries.to_units(offer)
-    label, n_classes = _labels_of(queries, voter), len(storage.classes())
+    label, n_classes = _labels_of(queries, voter), len(queries.storage.classes())
     likelihood = vote_likelihoods(offer, label, own, n_classes, floor, sizes)
     best = int(likelihood.argmax())
     size, exponent, smoothing = np.unravel_index(best, likelihood.shape)
@@ -119,6 +127,14 @@ def _labels_of(queries: ForestQueries, voter: Array) -> Array:
     """Return the classes of voters; −1 where there is none."""
     label = queries.storage.labels_of(voter.ravel()).reshape(voter.shape)
     return np.where(voter >= 0, label, -1).astype(np.int64)
+
+
+def _find_others(
+    queries: ForestQueries, chosen: Array, k: int, n_jobs: int | None
+) -> tuple[Array, Array]:
+    """Return the k best offers that the others make to vertices."""
+    find = _voters_of_other_trees if queries.storage.has_seeds else _other_voters
+    return find(queries, chosen, k, n_jobs)
 
 
 def _other_voters(

@@ -7,6 +7,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from opforest.estimators.label_issues import LabelIssue
+from opforest.estimators.validation import require_count
 from opforest.forest.explanation import Explanation
 from opforest.learner.audit import Audit, audit_store
 from opforest.learner.changes import Change
@@ -309,6 +311,39 @@ class Learner:
         if len(rows) != 1:
             raise ValueError(f"explain takes one example at a time, got {len(rows)}.")
         return self.session.explain(replica, rows[0])[0]
+
+    def suspects(self, n: int = 20) -> list[LabelIssue]:
+        """Return the examples whose labels are probably wrong, the most suspicious first.
+
+        They are those of ``opforest.find_label_issues``, found again after each change, which takes
+        about as long as predicting all examples.
+
+        Parameters
+        ----------
+        n : int, default=20
+            The largest number to return.
+
+        Returns
+        -------
+        list of LabelIssue
+            The examples, with their keys for ``correct`` and ``forget``, the suggested labels, and
+            the examples that voted. In a semi-supervised store, only given labels are judged.
+
+        Examples
+        --------
+        >>> from opforest import Learner
+        >>> with Learner(":memory:", voters=3) as learner:
+        ...     X = [[0.0], [0.1], [0.2], [0.3], [5.0], [5.1], [5.2], [5.3]]
+        ...     change = learner.learn(X, ["a", "a", "a", "a", "b", "a", "b", "b"])
+        ...     worst = learner.suspects()[0]
+        ...     print(worst.key, worst.label, worst.suggested)
+        ...     change = learner.correct(worst.key, worst.suggested)
+        ...     print(learner.suspects())
+        #6 a b
+        []
+        """
+        require_count("n", n, 1)
+        return self.session.find_suspects(n)
 
     # Reading.
 

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from opforest._utils import tuning
 from opforest._utils.interrupts import defer_interrupts
+from opforest.estimators.label_issues import LabelIssue, find_label_issues
 from opforest.forest.explanation import Explanation
+from opforest.forest.probabilities import count_changes
 from opforest.learner.database import MEMORY, Database
 from opforest.learner.errors import StoreError, wrap_sqlite_errors
 from opforest.learner.replica import ModelReplica
@@ -56,6 +58,8 @@ class Session:
         self.is_closed = False
         self.unsaved = 0  #: changes since the last snapshot
         self._process = os.getpid()
+        #: Those found last, for which forest, and after how many changes of it.
+        self._suspects: tuple[Any, int, list[LabelIssue]] = (None, 0, [])
         try:
             self._open(read_only)
             with wrap_sqlite_errors(path):
@@ -228,6 +232,34 @@ class Session:
         if path.rival is not None:
             path = replace(path, rival=add_keys(path.rival))
         return path, points
+
+    def find_suspects(self, n: int) -> list[LabelIssue]:
+        """Return the n examples whose labels are most probably wrong, with keys.
+
+        They are found once after each change. Those that another thread forgets meanwhile are left
+        out.
+        """
+        replica = self.refresh()
+        if not replica.can_predict:
+            return []
+        forest = replica.model.source_forest()
+        known, changes, issues = self._suspects
+        if known is not forest or changes != count_changes(forest.storage):
+            changes = count_changes(forest.storage)  # before: at worst, they are found once more
+            issues = list(find_label_issues(replica.model))
+            self._suspects = forest, changes, issues
+        ids = {one.id for one in issues[:n]}
+        ids |= {voter.id for one in issues[:n] for voter in one.voters}
+        names = self.store.names_of(sorted(ids))
+        return [
+            replace(
+                one,
+                key=names[one.id],
+                voters=tuple(replace(voter, key=names.get(voter.id)) for voter in one.voters),
+            )
+            for one in issues[:n]
+            if one.id in names
+        ]
 
     # Changing.
 

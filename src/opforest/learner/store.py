@@ -134,6 +134,16 @@ class Store:
 
         return self.database.read(look)
 
+    def rows_of(self, ids: Sequence[int]) -> dict[int, Row]:
+        """Return existing examples by id; in any thread."""
+
+        def look(database: sqlite3.Connection) -> dict[int, Row]:
+            query = f"SELECT {COLUMNS} FROM example WHERE id = ?"
+            found = [database.execute(query, (id,)).fetchone() for id in ids]
+            return {row[0]: Row._make(row) for row in found if row}
+
+        return self.database.read(look)
+
     def last(self, count: int) -> list[Row]:
         """Return the newest examples, the newest first; in any thread."""
         query = f"SELECT {COLUMNS} FROM example ORDER BY id DESC LIMIT ?"

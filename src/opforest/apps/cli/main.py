@@ -46,6 +46,7 @@ def make_app() -> Any:
     import rich  # noqa: F401
     import typer
 
+    from opforest.apps.cli.audit import audit
     from opforest.apps.cli.catalog import accept_version, datasets, metrics
     from opforest.apps.cli.estimators import cluster, plot, prune
     from opforest.apps.cli.files import convert, info
@@ -62,7 +63,7 @@ def make_app() -> Any:
         pretty_exceptions_enable=False,
     )
     app.callback()(accept_version)
-    learning = (train, update, predict, evaluate, cluster, prune, stream, plot)
+    learning = (train, update, predict, evaluate, audit, cluster, prune, stream, plot)
     data = (info, convert, split, fold, merge, normalize, distance)
     for command in (*learning, *data, metrics, datasets, demo, reproduce, serve, play):
         app.command()(command)

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import (
     FileResponse,
@@ -35,11 +35,15 @@ from opforest.apps.serve.play import Play, describe_path
 from opforest.apps.serve.problems import ProblemError, on_error
 from opforest.apps.serve.requests import MANY_CELLS, BodyRoute, offload, read_table
 from opforest.apps.serve.security import HEADERS, SecurityMiddleware, Tokens
+from opforest.apps.serve.suspects import MAX_SUSPECTS, describe_suspects
 from opforest.apps.serve.view import Plane, draw_forest, find_plane
 from opforest.learner import Change, Learner
 from opforest.learner.validation import label_array
 
 STATIC = Path(__file__).parent / "static"
+
+#: Answers that /openapi.json describes, by path.
+ANSWERS = {"/v1/suspects": bodies.Suspects}
 
 #: Rows times examples times features up to which a prediction runs in the event loop: a scan of
 #: this size takes a millisecond or two.
@@ -210,6 +214,10 @@ class Service:
             step["at"] = found.project(rows[step["id"]].astype(float)).tolist()
         return as_json(answer)
 
+    def suspects(self, n: Annotated[int, Query(ge=1, le=MAX_SUSPECTS)] = 20) -> Response:
+        """Return the examples whose labels are probably wrong, at most n, with suggestions."""
+        return as_json({"suspects": describe_suspects(self.learner, n)})
+
     async def events(self) -> Response:
         """Stream changes as server-sent events."""
         if self.broker.is_full:
@@ -313,7 +321,8 @@ def make_app(
     )
     app.include_router(make_router("GET", {
         "/v1/stats": service.stats, "/v1/forest": service.forest,
-        "/v1/forest/path": service.path, "/v1/events": service.events,
+        "/v1/forest/path": service.path, "/v1/suspects": service.suspects,
+        "/v1/events": service.events,
         "/health": service.health, "/metrics": service.metrics,
     }))  # fmt: skip
     app.add_route("/docs", show_docs)
@@ -339,8 +348,10 @@ def make_router(method: str, endpoints: dict[str, Callable[..., Any]]) -> APIRou
     """Return the routes of endpoints by path; requests by POST have a body."""
     router = APIRouter(route_class=BodyRoute if method == "POST" else APIRoute)
     for path, endpoint in endpoints.items():
-        errors = openapi.describe_errors(path, method)
-        router.add_api_route(path, endpoint, methods=[method], responses=errors)
+        responses = openapi.describe_errors(path, method)
+        if path in ANSWERS:
+            responses[200] = {"model": ANSWERS[path], "description": ANSWERS[path].__doc__}
+        router.add_api_route(path, endpoint, methods=[method], responses=responses)
     return router
 
 

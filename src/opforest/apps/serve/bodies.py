@@ -1,4 +1,4 @@
-"""Bodies of requests.
+"""Bodies of requests, and of one answer.
 
 Elements of long lists are checked later, outside the event loop, where errors can name the row.
 """
@@ -61,6 +61,33 @@ class Correct(Body):
 
     key: str = Field(examples=["img-2"])
     label: str | int | float | bool = Field(examples=["cat"])
+
+
+class SuspectVoter(BaseModel):
+    """An example that votes on the label of another one."""
+
+    key: str | None
+    label: str | int | float | bool
+    offer: float | None
+    weight: float
+
+
+class Suspect(BaseModel):
+    """An example whose label is probably wrong."""
+
+    key: str
+    row: list[float | str | None] = Field(description="Its features, as they were learned.")
+    label: str | int | float | bool
+    suggested: str | int | float | bool
+    probability: float = Field(description="The probability of the suggested label.")
+    given_probability: float = Field(description="The probability of its label.")
+    voters: list[SuspectVoter] = Field(description="The reason, the cheapest offer first.")
+
+
+class Suspects(BaseModel):
+    """The examples whose labels are probably wrong, the most suspicious first."""
+
+    suspects: list[Suspect]
 
 
 class PlayStart(Body):

@@ -3,6 +3,7 @@
 import { call, follow, latest } from "./api.js";
 import { colors, fitToScreen, ForestCanvas } from "./draw.js";
 import { chooser, make, showPath, symbol } from "./parts.js";
+import { SuspectList } from "./suspects.js";
 
 const find = (id) => document.getElementById(id);
 const count = (value) => Number(value).toLocaleString("en");
@@ -57,6 +58,7 @@ export function openStore(first) {
     },
     hover: (x, y) => hover(x, y),
   });
+  const suspects = new SuspectList({ code: codeOf, canEdit, ask });
   const hover = latest(async (x, y) => {
     if (x === null || plane === null) { canvas.setPath(null); find("why").replaceChildren(); return; }
     const path = await call(`/v1/forest/path?plane=${plane}&x=${x}&y=${y}`);
@@ -134,9 +136,10 @@ export function openStore(first) {
     canvas.show(forest);
     showStats(); // the forest determines which classes a click can learn
     took = performance.now() - begin;
+    suspects.refresh();
   }
 
-  find("edit").addEventListener("change", showStats);
+  find("edit").addEventListener("change", () => { showStats(); suspects.show(); });
   find("store").hidden = false;
   follow(() => { // several events at once cause one refresh
     if (waiting) return;

@@ -1,0 +1,197 @@
+"""``opforest audit``."""
+
+import csv
+import io
+import json as json_format
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option
+
+import opforest
+from opforest.apps.cli import models, options
+from opforest.apps.cli.errors import locate_errors
+from opforest.apps.cli.job import Job, find_complete, labels_of, warn_of_scales
+from opforest.apps.cli.lazy_modules import np, table, tables
+from opforest.apps.cli.output import print_json, print_notes, print_table, show_phases
+from opforest.apps.cli.paths import require_distinct
+
+if TYPE_CHECKING:
+    from opforest.estimators.label_issues import LabelIssues
+
+#: Longer cells are cut in a printed table, which fits into 80 columns.
+WIDEST = 18
+
+
+@options.command()
+def audit(
+    metric: options.MetricOptions,
+    preparation: options.PreparationOptions,
+    reading: options.ReadOptions,
+    data: Annotated[str, Argument(help="The data file, or a model; - is the standard input.")],
+    voters: Annotated[
+        str | None, Option(metavar="N", help="How many others vote. Default: auto, 10 or more.")
+    ] = None,
+    exact: Annotated[bool, Option(help="Refit without each example, which is slow.")] = False,
+    top: Annotated[int, Option(min=1, help="The number of examples to print.")] = 20,
+    out: Annotated[
+        str | None, Option("--out", "-o", help="A file for all of them: .json, otherwise CSV.")
+    ] = None,
+    jobs: options.JobsOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Find labels that are probably wrong.
+
+    Each example is judged by the votes of the others that are nearest in the forest. The most
+    suspicious is printed first: its row, counted from 1, its id if the file has ids, its label, the
+    label that the others vote for, and the probability of that label. Of a model, the examples are
+    named by their ids, which count from 0 in the order of learning.
+
+    --out adds the features of each example, and beside them those of the nearest voters that agree
+    and disagree with its label.
+
+    Example: opforest audit iris.csv --label species --out suspects.csv
+    """
+    require_distinct([data], [out])
+    number = _parse_voters(voters)
+    if models.kind_of_model(data) is not None:
+        findings = _audit_model(data, number, exact, jobs)
+    else:
+        classifier = models.make_classifier(metric, None, jobs).set_params(voters=number)
+        model = models.add_preparation(classifier, preparation)
+        findings = _audit_data(Job(model, data, reading, needs_label=True), exact)
+    if out is not None:
+        with tables.open_output(out) as stream:
+            stream.write(findings.as_file(out).encode())
+    if json:
+        print_json(findings.as_json(data))
+    elif out != "-":
+        findings.print(top)
+
+
+def _parse_voters(voters: str | None) -> int | str:
+    """Return the number of voters, or "auto"."""
+    if voters is None or voters == "auto":
+        return "auto"
+    if not (voters.isascii() and voters.isdecimal() and int(voters) >= 1):
+        raise ValueError(f"--voters must be a whole number of at least 1, or auto, got {voters!r}.")
+    return int(voters)
+
+
+def _audit_model(path: str, voters: int | str, exact: bool, jobs: int | None) -> "Findings":
+    model = models.load_classifier(path)
+    last = models.classifier_of(model)
+    last.n_jobs = jobs
+    if voters != "auto":
+        last.voters = voters
+    return Findings(opforest.find_label_issues(model, exact=exact))
+
+
+def _audit_data(job: Job, exact: bool) -> "Findings":
+    with show_phases() as begin_phase:
+        begin_phase("reading")
+        everything = tables.read_table(job.path, job.reading)
+        complete = find_complete(job.model, everything)
+        examples = job.drop_incomplete(everything)
+        y = labels_of(examples, job.path)
+        begin_phase("preparing")
+        job.fit(examples, y)
+        warn_of_scales(job.model, examples, "--scale standard")
+        begin_phase("votes")
+        with locate_errors(job.path, examples):
+            issues = opforest.find_label_issues(job.model, exact=exact)
+    job.print_dropped()
+    row = np.arange(len(everything)) if complete is None else np.flatnonzero(complete)
+    return Findings(issues, row + 1, examples)
+
+
+class Findings:
+    """Label issues, and the rows of a data file that they are about, if there is one."""
+
+    def __init__(
+        self, issues: "LabelIssues", row: Any = None, examples: "table.Data | None" = None
+    ) -> None:
+        self.issues, self._row, self._examples = issues, row, examples
+
+    def _row_of(self, id: int | None) -> int | None:
+        """Return the row of an example, counted from 1; for a model, its id."""
+        return id if id is None or self._row is None else int(self._row[id])
+
+    def _names(self) -> dict[str, list[Any]]:
+        """Return the columns that name the examples."""
+        rows = [self._row_of(one.id) for one in self.issues]
+        if self._examples is None:
+            return {"id": rows}
+        ids = self._examples.ids
+        if ids is None:
+            return {"row": rows}
+        return {"row": rows, "id": [ids[one.id].item() for one in self.issues]}
+
+    def print(self, top: int) -> None:
+        """Print the most suspicious examples, and how many there are."""
+        columns = self._names() | {
+            "label": [str(one.label) for one in self.issues],
+            "suggested": [str(one.suggested) for one in self.issues],
+            "probability": [f"{one.probability:.3f}" for one in self.issues],
+        }
+        rows = [[_shorten(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
+        if rows:
+            print_table(list(columns), rows[:top])
+        more = f"; --top {len(rows)} prints all" if len(rows) > top else ""
+        verb = "is" if len(rows) == 1 else "are"
+        print_notes([
+            f"{len(rows)} of {self.issues.n_judged} labels {verb} probably wrong, by the votes of "
+            f"{self.issues.n_voters} others{more}"
+        ])  # fmt: skip
+
+    def as_json(self, path: str) -> dict[str, Any]:
+        """Return all examples, and their voters, as JSON has them."""
+        records = []
+        names = self._names()
+        for i, one in enumerate(self.issues):
+            record = {name: column[i] for name, column in names.items()}
+            record |= {
+                "label": one.label,
+                "suggested": one.suggested,
+                "probability": one.probability,
+                "given_probability": one.given_probability,
+            }
+            place = "id" if self._row is None else "row"
+            voters = [asdict(voter) for voter in one.voters]
+            record["voters"] = [
+                {place: self._row_of(voter["id"])}
+                | {name: voter[name] for name in ("label", "offer", "weight")}
+                for voter in voters
+            ]
+            records.append(record)
+        return {
+            "file": path,
+            "judged": self.issues.n_judged,
+            "voters": self.issues.n_voters,
+            "issues": records,
+        }
+
+    def as_file(self, path: str) -> str:
+        """Return all examples as JSON or CSV, depending on the name of a file."""
+        if path.lower().endswith(".json"):
+            return json_format.dumps(self.as_json(path)["issues"], ensure_ascii=False) + "\n"
+        examples = self._examples
+        if examples is None:
+            columns = self.issues.columns()
+        else:
+            features = examples.feature_names
+            columns = self.issues.columns(examples.X, features and list(features))
+        columns.pop("id")
+        for name in ("agreeing", "disagreeing"):
+            columns[name] = [self._row_of(id) for id in columns[name]]
+        columns = self._names() | columns
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+        return buffer.getvalue()
+
+
+def _shorten(cell: Any) -> Any:
+    is_long = isinstance(cell, str) and len(cell) > WIDEST
+    return f"{cell[: WIDEST - 1]}…" if is_long else cell
