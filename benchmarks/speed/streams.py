@@ -3,8 +3,8 @@
 import sys
 from collections.abc import Callable
 from functools import partial
-from itertools import islice
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 

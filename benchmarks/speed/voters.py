@@ -55,5 +55,5 @@ def race(n: int, d: int, bar: float) -> list[Row]:
 
 
 if __name__ == "__main__":
-    main("voters", __doc__, measure,
-         f"Processor time on one thread, {QUERIES} queries, best of {REPEATS} in turn.")  # fmt: skip
+    remark = f"Processor time on one thread, {QUERIES} queries, best of {REPEATS} in turn."
+    main("voters", __doc__, measure, remark)
