@@ -22,7 +22,7 @@ WINDOW, WINDOW_BAR = 10_000, 8  #: for Shuttle, and the speed relative to SWINN
 VOTERS_BAR = 5  #: the speed of voters relative to SWINN
 PART = 2000  #: examples of Shuttle after a full window, for models too slow for all of it
 
-LENGTH = 5000  #: of generated streams
+LENGTH, WRONG = 5000, 0.2  #: of generated streams: examples, and the fraction of wrong labels
 
 Stream = list[tuple[dict[str, float], Any]]
 Makes = dict[str, Callable[[], Any]]
@@ -55,11 +55,13 @@ def noisy_streams(streams: dict[str, Stream]) -> list[Row]:
     from opforest.river import OPFClassifier
 
     sea = list(islice(synth.SEA(noise=0.1, seed=1), LENGTH))
-    agrawal = list(
-        islice(synth.Agrawal(classification_function=2, perturbation=0.3, seed=1), LENGTH)
-    )
+    clusters = synth.RandomRBF(seed_model=1, seed_sample=1, n_features=8, n_centroids=30)
+    coin = np.random.default_rng(0).random(LENGTH) < WRONG
+    noisy = [
+        (x, y ^ bool(wrong)) for (x, y), wrong in zip(islice(clusters, LENGTH), coin, strict=True)
+    ]
     rows = []
-    for name, stream in {**streams, "SEA": sea, "noisy Agrawal": agrawal}.items():
+    for name, stream in {**streams, "SEA": sea, "clusters": noisy}.items():
         one, auto, peer = (
             100 * test_then_train(model, stream).mean()
             for model in (OPFClassifier(), OPFClassifier(voters="auto"), KNNClassifier())
