@@ -84,6 +84,10 @@ def test_models(noisy):
     assert told["voters"] == 9
     assert {3, 60, 140} <= {one["id"] for one in told["issues"]}
     assert run_json("audit", "noisy.opforest", "--voters", 11)["voters"] == 11
+    assert run_json("audit", "noisy.opforest", "--voters", "auto")["voters"] >= 10
+    error = run("audit", "noisy.opforest", "--scale", "standard", code=2).stderr
+    assert "noisy.opforest is a model" in error
+    assert "--jobs" in run("audit", "noisy.opforest", "--jobs", 0, code=2).stderr
     head, *_ = run("audit", "noisy.opforest").stdout.splitlines()
     assert head.split("\t") == ["id", "label", "suggested", "probability"]
     run("audit", "noisy.opforest", "--out", "suspects.csv")

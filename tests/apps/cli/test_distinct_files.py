@@ -24,6 +24,7 @@ COMMANDS = {
     "train": "train R1 W1 --distances R2 --unlabeled R3",
     "update": "update W1 R1 --refit R2 --refit R3",
     "predict": "predict R1 R2 --out W1",
+    "audit": "audit R1 --out W1",
     "cluster": "cluster R1 --model W1 --out W2",
     "prune": "prune R1 R2 W1",
     "stream": "stream W1 R1",
@@ -52,7 +53,7 @@ OTHERS = {
 WORDS = {
     "format", "label", "drop", "keep", "delimiter", "metric", "metric_param", "to", "update",
     "encode", "missing", "scale", "merge_by", "shares", "features", "precision", "keys", "key",
-    "host", "allow_host", "datasets", "methods", "data_home", "decimal", "na",
+    "host", "allow_host", "datasets", "methods", "data_home", "decimal", "na", "voters",
 }  # fmt: skip
 
 

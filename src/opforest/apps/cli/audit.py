@@ -19,9 +19,6 @@ from opforest.apps.cli.paths import require_distinct
 if TYPE_CHECKING:
     from opforest.estimators.label_issues import LabelIssues
 
-#: Longer cells are cut in a printed table, which fits into 80 columns.
-WIDEST = 18
-
 
 @options.command()
 def audit(
@@ -30,7 +27,10 @@ def audit(
     reading: options.ReadOptions,
     data: Annotated[str, Argument(help="The data file, or a model; - is the standard input.")],
     voters: Annotated[
-        str | None, Option(metavar="N", help="How many others vote. Default: auto, 10 or more.")
+        str | None,
+        Option(
+            metavar="N", help="How many others vote. Default: those of the model, or 10 or more."
+        ),
     ] = None,
     exact: Annotated[bool, Option(help="Refit without each example, which is slow.")] = False,
     top: Annotated[int, Option(min=1, help="The number of examples to print.")] = 20,
@@ -55,9 +55,14 @@ def audit(
     require_distinct([data], [out])
     number = _parse_voters(voters)
     if models.kind_of_model(data) is not None:
+        if any(metric) or any(preparation):
+            raise ValueError(
+                f"{data} is a model, which has a metric and a preparation of its own: leave out "
+                "--metric, --metric-param, --encode, --missing and --scale."
+            )
         findings = _audit_model(data, number, exact, jobs)
     else:
-        classifier = models.make_classifier(metric, None, jobs).set_params(voters=number)
+        classifier = models.make_classifier(metric, None, jobs).set_params(voters=number or "auto")
         model = models.add_preparation(classifier, preparation)
         findings = _audit_data(Job(model, data, reading, needs_label=True), exact)
     if out is not None:
@@ -69,20 +74,21 @@ def audit(
         findings.print(top)
 
 
-def _parse_voters(voters: str | None) -> int | str:
-    """Return the number of voters, or "auto"."""
+def _parse_voters(voters: str | None) -> int | str | None:
+    """Return the number of voters, "auto", or None if the option is not given."""
     if voters is None or voters == "auto":
-        return "auto"
+        return voters
     if not (voters.isascii() and voters.isdecimal() and int(voters) >= 1):
         raise ValueError(f"--voters must be a whole number of at least 1, or auto, got {voters!r}.")
     return int(voters)
 
 
-def _audit_model(path: str, voters: int | str, exact: bool, jobs: int | None) -> "Findings":
+def _audit_model(path: str, voters: int | str | None, exact: bool, jobs: int | None) -> "Findings":
     model = models.load_classifier(path)
     last = models.classifier_of(model)
+    models.check_jobs(jobs)
     last.n_jobs = jobs
-    if voters != "auto":
+    if voters is not None:
         last.voters = voters
     return Findings(opforest.find_label_issues(model, exact=exact))
 
@@ -134,7 +140,7 @@ class Findings:
             "suggested": [str(one.suggested) for one in self.issues],
             "probability": [f"{one.probability:.3f}" for one in self.issues],
         }
-        rows = [[_shorten(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
+        rows = list(zip(*columns.values(), strict=True))
         if rows:
             print_table(list(columns), rows[:top])
         more = f"; --top {len(rows)} prints all" if len(rows) > top else ""
@@ -190,8 +196,3 @@ class Findings:
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))
         return buffer.getvalue()
-
-
-def _shorten(cell: Any) -> Any:
-    is_long = isinstance(cell, str) and len(cell) > WIDEST
-    return f"{cell[: WIDEST - 1]}…" if is_long else cell
