@@ -82,8 +82,10 @@ def elect(queries: ForestQueries, voter: Array, offer: Array, rules: VotingRules
     """Let voters, given in order with their offers in reduced units, vote on queries."""
     label, offer = _labels_of(queries, voter), queries.to_units(offer)
     n_classes = int(label.max(initial=0)) + 1
-    counted = count_votes(offer, label, n_classes, rules.exponent, rules.floor)
-    return Election(voter, label, offer, *counted)
+    weight, votes = np.zeros(offer.shape), np.zeros((len(offer), n_classes))
+    winner = np.empty(len(offer), np.int64)
+    count_votes(offer, label, rules.exponent, rules.floor, weight, votes, winner)
+    return Election(voter, label, offer, weight, votes, winner)
 
 
 def elect_among_others(

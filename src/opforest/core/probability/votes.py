@@ -18,16 +18,13 @@ SMALL = 1e-200
 
 
 @kernel
-def count_votes(offer, label, n_classes, exponent, floor):
-    """Return the weight of each voter, the votes for each class, and the winner of each row.
+def count_votes(offer, label, exponent, floor, weight, votes, winner):
+    """Write the weight of each voter, the votes for each class, and the winner of each row.
 
     Offers are in order, by column; ``label`` holds the classes of the voters, −1 where there is
     none. Offers below the floor are raised to it. If classes tie, the one with the better voter
-    wins.
+    wins. Weights and votes are 0 before.
     """
-    weight = np.zeros(offer.shape)
-    votes = np.zeros((offer.shape[0], n_classes))
-    winner = np.empty(offer.shape[0], np.int64)
     for i in range(offer.shape[0]):
         least = max(np.float64(offer[i, 0]), floor)
         for j in range(offer.shape[1]):
@@ -38,7 +35,6 @@ def count_votes(offer, label, n_classes, exponent, floor):
         for j in range(1, offer.shape[1]):
             if label[i, j] >= 0 and votes[i, label[i, j]] > votes[i, winner[i]]:
                 winner[i] = label[i, j]
-    return weight, votes, winner
 
 
 @helper
