@@ -40,8 +40,7 @@ export function chooser(fieldset, names, codeOf, legend) {
 
 // Adds up the weights of all voters, or of those of one class.
 function votesFor(path, label) {
-  const voters = (path.voters ?? []).filter((voter) => label === undefined || voter.label === label);
-  return voters.reduce((sum, voter) => sum + voter.weight, 0);
+  return (path.voters ?? []).reduce((sum, voter) => sum + (label === undefined || voter.label === label ? voter.weight : 0), 0);
 }
 
 // Describes a path: prototype, steps with their lengths, the longest of which is the cost.
