@@ -1,6 +1,9 @@
 """Files of the repository agree with each other."""
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -90,3 +93,16 @@ def test_every_target_of_make_is_phony_and_its_folders_exist():
     for variable in ("QUICK", "UNTRACEABLE"):
         names = re.search(rf"^{variable} = (.*)$", makefile, re.MULTILINE)[1].split()
         assert [name for name in names if not (ROOT / name).exists()] == []
+
+
+def test_the_table_of_numbers_is_that_of_the_results():
+    """In another process: benchmarks turn the cache of kernels off."""
+    command = [
+        sys.executable,
+        "-c",
+        "import numbers_table; print(numbers_table.generate(), end='')",
+    ]
+    folder = ROOT / "benchmarks"
+    done = subprocess.run(command, cwd=folder, capture_output=True, check=True, encoding="utf-8",
+                          env={**os.environ, "PYTHONIOENCODING": "utf-8"})  # fmt: skip
+    assert done.stdout == read("benchmarks/NUMBERS.md")
