@@ -23,17 +23,21 @@ def build_forest(n, d, metric="euclidean"):
     return OPFClassifier(metric).fit(X, X[:, 0] > 0.6)
 
 
-def test_regions_are_what_the_model_predicts():
-    clf = build_forest(60, 2)
+@pytest.mark.parametrize("voters", [1, 7])
+def test_regions_are_what_the_model_predicts(voters):
+    """Of a model that has learned some wrong labels, so that voters and one conqueror differ."""
+    clf = build_forest(60, 2).set_params(voters=voters)
+    clf.fit(clf.forest_.points, (clf.forest_.label + (np.arange(60) % 7 == 0)) % 2)
     drawn = draw_forest(clf, find_plane(clf.forest_.points))
     columns, rows = drawn["grid"]
     assert (columns, rows) == view.GRID
     left, bottom, right, top = drawn["bounds"]
     code = np.frombuffer(base64.b64decode(drawn["regions"]), np.uint8).reshape(rows, columns)
-    for i, j in ((0, 0), (119, 159), (60, 80), (3, 150)):
-        x = left + (j + 0.5) / columns * (right - left)
-        y = top - (i + 0.5) / rows * (top - bottom)
-        assert clf.classes_[code[i, j]] == clf.predict([[x, y]])[0]
+    i, j = np.arange(0, rows, 7), np.arange(0, columns, 7)
+    x, y = np.meshgrid(left + (j + 0.5) / columns * (right - left),
+                       top - (i + 0.5) / rows * (top - bottom))  # fmt: skip
+    predicted = clf.predict(np.column_stack((x.ravel(), y.ravel())))
+    assert np.array_equal(clf.classes_[code[np.ix_(i, j)].ravel()], predicted)
 
 
 def test_regions_are_coarser_where_they_would_take_long():

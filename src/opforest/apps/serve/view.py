@@ -84,12 +84,16 @@ def choose_grid(forest: BaseForest) -> tuple[int, int]:
     return int(fraction * GRID[0]), int(fraction * GRID[1])
 
 
-def draw_regions(forest: BaseForest, plane: Plane, grid: tuple[int, int]) -> str:
+def draw_regions(
+    forest: BaseForest, plane: Plane, grid: tuple[int, int], voters: int | str = 1
+) -> str:
     """Return the class of each point of a grid as a byte in Base64; empty if not computed."""
     if 0 in grid:
         return ""
     try:
-        code = forest.classify(plane.lift(plane.grid(*grid)).astype(forest.dtype))
+        calibration = None if voters == 1 else forest.calibration(voters=voters)
+        points = plane.lift(plane.grid(*grid)).astype(forest.dtype)
+        code = forest.classify(points, calibration=calibration)
     except ValueError:  # the metric is not defined for some points of the plane
         return ""
     return base64.b64encode(np.minimum(code, 255).astype(np.uint8).tobytes()).decode()
@@ -106,7 +110,7 @@ def draw_forest(model: OPFClassifier, plane: Plane) -> dict[str, Any]:
         label, prototypes = forest.label, forest.prototypes
         predecessor, edges = forest.predecessor, forest.edges
         grid = choose_grid(forest)
-        ids, regions = forest.ids[chosen], draw_regions(forest, plane, grid)
+        ids, regions = forest.ids[chosen], draw_regions(forest, plane, grid, model.voters)
     place = np.full(n + 1, -1)
     place[chosen] = np.arange(len(chosen))
     cut = place[edges[label[edges[:, 0]] != label[edges[:, 1]]]]
