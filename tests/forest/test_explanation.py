@@ -2,6 +2,7 @@
 
 import re
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -202,3 +203,18 @@ def test_learners_name_the_rivals_by_key(tmp_path):
         path = learner.explain([4.0])
     assert path.rival.steps[-2].key == "b"
     assert str(path).endswith("nearest rival: 'low' at cost 3, from 'b'")
+
+
+@pytest.mark.parametrize("voters", [1, 3])
+def test_a_jitted_metric(voters):
+    """The search for a rival once looked for the compiled version of a Python function."""
+
+    @numba.njit
+    def city_blocks(x, y):
+        return np.abs(x - y).sum()
+
+    X, y = [[0.0], [1.0], [3.0], [4.5]], ["low", "low", "high", "high"]
+    why = OPFClassifier(city_blocks, voters=voters).fit(X, y).explain([5.0])
+    expected = OPFClassifier("manhattan", voters=voters).fit(X, y).explain([5.0])
+    assert str(why) == str(expected)
+    assert why.rival.steps == expected.rival.steps
