@@ -30,6 +30,11 @@ class View(NamedTuple):
     names: tuple[str, ...] = ()  #: of the two features
 
 
+def _name(id: int, key: str | None) -> str:
+    """Return how a sentence names a training example."""
+    return f"example {id}" if key is None else repr(key)
+
+
 @dataclass(frozen=True)
 class Step:
     """One vertex of a path.
@@ -67,9 +72,7 @@ class Step:
     @property
     def name(self) -> str:
         """Its name in a sentence."""
-        if self.id is None:
-            return "x"
-        return f"example {self.id}" if self.key is None else repr(self.key)
+        return "x" if self.id is None else _name(self.id, self.key)
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ class Voter:
     @property
     def name(self) -> str:
         """Its name in a sentence."""
-        return f"example {self.id}" if self.key is None else repr(self.key)
+        return _name(self.id, self.key)
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,11 @@ def audit(
     reading: options.ReadOptions,
     data: Annotated[str, Argument(help="The data file, or a model; - is the standard input.")],
     voters: Annotated[
-        str | None,
+        Any,  # as options.VotersOption, with another default
         Option(
-            metavar="N", help="How many others vote. Default: those of the model, or 10 or more."
+            parser=options.parse_voters,
+            metavar="N|auto",
+            help="How many others vote. Default: those of the model, or 10 or more.",
         ),
     ] = None,
     exact: Annotated[bool, Option(help="Refit without each example, which is slow.")] = False,
@@ -53,16 +55,15 @@ def audit(
     Example: opforest audit iris.csv --label species --out suspects.csv
     """
     require_distinct([data], [out])
-    number = _parse_voters(voters)
     if models.kind_of_model(data) is not None:
         if any(metric) or any(preparation):
             raise ValueError(
                 f"{data} is a model, which has a metric and a preparation of its own: leave out "
                 "--metric, --metric-param, --encode, --missing and --scale."
             )
-        findings = _audit_model(data, number, exact, jobs)
+        findings = _audit_model(data, voters, exact, jobs)
     else:
-        classifier = models.make_classifier(metric, None, jobs).set_params(voters=number or "auto")
+        classifier = models.make_classifier(metric, None, jobs).set_params(voters=voters or "auto")
         model = models.add_preparation(classifier, preparation)
         findings = _audit_data(Job(model, data, reading, needs_label=True), exact)
     if out is not None:
@@ -72,15 +73,6 @@ def audit(
         print_json(findings.as_json(data))
     elif out != "-":
         findings.print(top)
-
-
-def _parse_voters(voters: str | None) -> int | str | None:
-    """Return the number of voters, "auto", or None if the option is not given."""
-    if voters is None or voters == "auto":
-        return voters
-    if not (voters.isascii() and voters.isdecimal() and int(voters) >= 1):
-        raise ValueError(f"--voters must be a whole number of at least 1, or auto, got {voters!r}.")
-    return int(voters)
 
 
 def _audit_model(path: str, voters: int | str | None, exact: bool, jobs: int | None) -> "Findings":
