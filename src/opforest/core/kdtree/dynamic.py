@@ -86,12 +86,17 @@ def build_index(arrays, kdtree) -> DynamicKDTree:
         status=np.array([(pairs - (len(leaf) - 1), 0, 0, 0)], INDEX_STATUS),
     )
     index.box[: len(kdtree.box)] = kdtree.box
-    index.vertex[slot] = kdtree.vertex
+    _assign(index.vertex, slot, kdtree.vertex)
     index.points[slot] = kdtree.points
     index.leaf_of_bucket[: len(leaf)] = leaf
-    arrays.vertices["slot"][kdtree.vertex] = slot
+    _assign(arrays.vertices["slot"], kdtree.vertex, slot)
     _summarize_all(index.nodes[: len(kdtree.nodes)], kdtree, leaf, arrays)
     return index
+
+
+def _assign(field, where, values):
+    """Set some entries of an array; NumPy crashes without memory if it converts them itself."""
+    field[where] = values.astype(field.dtype)
 
 
 def _summarize_all(nodes, kdtree, leaf, arrays):
@@ -103,9 +108,9 @@ def _summarize_all(nodes, kdtree, leaf, arrays):
     cheapest = np.where(cost == np.repeat(least, count[leaf]), vertex, NO_VERTEX)
     bits = np.uint64(1) << (arrays.vertices["label"][vertex] & 63).astype(np.uint64)
     nodes["count"], nodes["parent"], nodes["child"] = count, -1, kdtree.nodes["child"]
-    nodes["child"][leaf] = -1 - np.arange(len(leaf))
-    nodes["oldest"][leaf] = np.minimum.reduceat(vertex, first_point)
-    nodes["first"][leaf] = np.minimum.reduceat(cheapest, first_point)
+    _assign(nodes["child"], leaf, -1 - np.arange(len(leaf)))
+    _assign(nodes["oldest"], leaf, np.minimum.reduceat(vertex, first_point))
+    _assign(nodes["first"], leaf, np.minimum.reduceat(cheapest, first_point))
     nodes["classes"][leaf] = np.bitwise_or.reduceat(bits, first_point)
     levels = []
     parent = np.flatnonzero(kdtree.nodes["child"][:1] >= 0)
@@ -123,8 +128,9 @@ def _summarize_children(nodes, box, parent, left, cost):
     axis = (box[parent, HIGH] - box[parent, LOW]).argmax(axis=1)
     a, b = nodes["first"][left], nodes["first"][right]
     is_right = (cost[b] < cost[a]) | ((cost[b] == cost[a]) & (b < a))
-    nodes["parent"][left] = nodes["parent"][right] = parent
-    nodes["axis"][parent] = axis
+    for below in (left, right):
+        _assign(nodes["parent"], below, parent)
+    _assign(nodes["axis"], parent, axis)
     nodes["split"][parent] = box[right, LOW, axis]
     nodes["oldest"][parent] = np.minimum(nodes["oldest"][left], nodes["oldest"][right])
     nodes["classes"][parent] = nodes["classes"][left] | nodes["classes"][right]
