@@ -210,14 +210,15 @@ folder, megabytes = sys.argv[1], [float(size) for size in sys.argv[2:]]
 rng = np.random.default_rng(0)
 X = rng.random((60_000, 2)); y = (4 * X[:, 0]).astype(int) % 2
 few, path = 20_000, folder + "/m.opforest"
+some, many = np.arange(0, 1000, 7), np.arange(0, few, 3)  # made before memory is short
 
 
 def operations():
     yield "load", lambda model: opforest.load(path)
     yield "learn", lambda model: model.partial_fit(X[few : few + 3000], y[few : few + 3000])
     yield "train", lambda model: model.partial_fit(X[few:], y[few:])
-    yield "forget", lambda model: model.forget(np.arange(0, 1000, 7))
-    yield "retrain", lambda model: model.forget(np.arange(0, few, 3))
+    yield "forget", lambda model: model.forget(some)
+    yield "retrain", lambda model: model.forget(many)
 
 
 def used():

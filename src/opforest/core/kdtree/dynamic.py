@@ -72,9 +72,6 @@ def build_index(arrays, kdtree) -> DynamicKDTree:
     leaf = leaf[np.argsort(begin[leaf])]
     size = kdtree.nodes["end"][leaf] - begin[leaf]
     slot = np.arange(n) + np.repeat(np.arange(len(leaf)) * BUCKET - begin[leaf], size)
-    free_list = np.empty((pairs, 2), np.int32)  # a broadcast sum crashes NumPy without memory
-    for side in (0, 1):
-        free_list[:, side] = np.arange(side, pairs + side)[::-1]
     index = DynamicKDTree(
         nodes=np.zeros(2 * pairs + 1, node_type(dtype)),
         components=np.zeros(2 * pairs + 1, COMPONENT),
@@ -82,7 +79,7 @@ def build_index(arrays, kdtree) -> DynamicKDTree:
         vertex=np.empty((pairs + 1) * BUCKET, np.int32),
         points=np.empty(((pairs + 1) * BUCKET, d), dtype),
         leaf_of_bucket=np.zeros(pairs + 1, np.int32),
-        free_list=free_list,
+        free_list=_list_pairs(0, pairs)[::-1].copy(),
         status=np.array([(pairs - (len(leaf) - 1), 0, 0, 0)], INDEX_STATUS),
     )
     index.box[: len(kdtree.box)] = kdtree.box
@@ -92,6 +89,14 @@ def build_index(arrays, kdtree) -> DynamicKDTree:
     _assign(arrays.vertices["slot"], kdtree.vertex, slot)
     _summarize_all(index.nodes[: len(kdtree.nodes)], kdtree, leaf, arrays)
     return index
+
+
+def _list_pairs(begin, end):
+    """Return free pairs of nodes, each beside the bucket that becomes free with it."""
+    pair = np.empty((end - begin, 2), np.int32)  # a broadcast sum crashes NumPy without memory
+    for side in (0, 1):
+        pair[:, side] = np.arange(begin + side, end + side)
+    return pair
 
 
 def _assign(field, where, values):
@@ -151,7 +156,7 @@ def enlarge_index(index) -> DynamicKDTree:
     larger = DynamicKDTree(
         *(resize_array(a, n, *a.shape[1:]) for a, n in zip(index, sizes, strict=True))
     )
-    larger.free_list[free : free + before] = np.arange(before, after)[:, None] + [0, 1]
+    larger.free_list[free : free + before] = _list_pairs(before, after)
     larger.status["n_free"], larger.status["is_short"] = free + before, 0
     return larger
 
