@@ -64,8 +64,8 @@ class Block(NamedTuple):
     """A few vertices by rising cost."""
 
     first: int  #: place of the first one in the ranking
-    vertex: np.ndarray
     cost: np.ndarray
+    rows: np.ndarray  #: a copy, which stays in the cache
     points: np.ndarray  #: centered
     norm: np.ndarray
 
@@ -89,15 +89,14 @@ def find_conquerors_by_matmul(queries, rows, ranking, metric, k=1):
             if not len(waiting):
                 break
             part = slice(first, first + block_size)
-            block = Block(
-                first, vertex[part], cost[part], *center_points(rows[vertex[part]], center)
-            )
-            product = np.empty((block_size, len(block.vertex)), rows.dtype)
+            near = rows[vertex[part]]
+            block = Block(first, cost[part], near, *center_points(near, center))
+            product = np.empty((block_size, len(near)), rows.dtype)
             bits = product.view(result.bits.dtype)
             for begin in range(0, len(waiting), block_size):
                 chosen = waiting[begin : begin + block_size]
                 np.matmul(batch.points[chosen], block.points.T, out=product[: len(chosen)])
-                _measure_promising(product, bits, block, chosen, batch, rows, result, metric)
+                _measure_promising(product, bits, block, chosen, batch, result, metric)
     place[:, 0] = np.maximum(place[:, 0], 0)  # even a conqueror at infinity is a vertex
     winner = np.where(place >= 0, vertex[place], -1)
     rough = np.flatnonzero(measured >= patience)
@@ -107,28 +106,29 @@ def find_conquerors_by_matmul(queries, rows, ranking, metric, k=1):
 
 
 @kernel
-def _measure_promising(product, bits, block, chosen, batch, rows, result, metric):
+def _measure_promising(product, bits, block, chosen, batch, result, metric):
     """Measure all pairs of a chosen query and a vertex of the block that might win."""
-    first, _, cost, _, _ = block
-    result = borrow(result)
+    block, batch, result = borrow(block), borrow(batch), borrow(result)
     last_one = result.offer.shape[1] - 1
     for k in range(chosen.shape[0]):
         i = chosen[k]
         least = product[k]  # a lower bound on each vertex's offer
-        _add_norms(least, batch.norm[i], block.norm, cost)
+        _add_norms(least, batch.norm[i], block.norm, block.cost)
+        limit = result.bits[i, last_one]
+        lowest = smallest(bits[k], limit + 1)
         # After the most promising ones are measured, most others need not be.
-        lowest = smallest(bits[k], result.bits[i, last_one])
-        while lowest < result.bits[i, last_one]:
+        while result.place[i, last_one] < 0 and lowest < limit:
             promising = 0
             while bits[k, promising] != lowest:
                 promising += 1
-            _measure(i, promising, block, batch.rows, rows, result, metric)
+            _measure(i, promising, block, batch.rows, result, metric)
             least[promising] = np.inf
-            lowest = smallest(bits[k], result.bits[i, last_one])
-        # Ties go to earlier vertices, which may be in this block.
-        for j in range(result.place[i, last_one] - first):
+            lowest = smallest(bits[k], limit)
+        if result.place[i, last_one] < 0 or lowest > limit:
+            continue
+        for j in range(least.shape[0]):  # ties go to earlier vertices
             if least[j] <= result.offer[i, last_one]:
-                _measure(i, j, block, batch.rows, rows, result, metric)
+                _measure(i, j, block, batch.rows, result, metric)
 
 
 @helper
@@ -139,11 +139,11 @@ def _add_norms(product, own_norm, norm, cost):
 
 
 @helper
-def _measure(i, j, block, queries, rows, result, metric):
+def _measure(i, j, block, queries, result, metric):
     """Measure query i and vertex j of the block, and keep the offer if it is good enough."""
     offers, places = result.offer[i], result.place[i]
     last_one = offers.shape[0] - 1
-    offer = max(block.cost[j], distance(queries[i], rows[block.vertex[j]], metric))
+    offer = max(block.cost[j], distance(queries[i], block.rows[j], metric))
     place, limit = block.first + j, offers[last_one]
     if offer < limit or (offer == limit and place < places[last_one]):
         insert_offer(offers, places, offer, place, result.cost)
