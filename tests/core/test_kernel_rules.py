@@ -7,11 +7,12 @@ import pkgutil
 import numpy as np
 import pytest
 from numba import types
+from numba.core.errors import TypingError
 
 from opforest import OPFClassifier
 from opforest import core as kernels
 from opforest.apps.compile import exercise
-from opforest.core.jit import OPTIONS, is_jitted
+from opforest.core.jit import OPTIONS, borrow, is_jitted, kernel
 
 MODULES = [
     importlib.import_module(module.name)
@@ -63,3 +64,12 @@ def test_kernels_return_nothing_numbers_or_one_array():
 def test_records_of_vertices_are_one_cache_line():
     forest = OPFClassifier().fit(np.eye(4), [0, 0, 1, 1]).forest_
     assert forest.storage.arrays.vertices.itemsize <= 64
+
+
+def test_arrays_of_inner_tuples_are_not_borrowed():
+    @kernel
+    def take(array):
+        return borrow(((array,),))[0][0][0]
+
+    with pytest.raises(TypingError, match="one tuple at a time"):
+        take(np.zeros(1))

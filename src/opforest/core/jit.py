@@ -21,6 +21,7 @@ from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import TypingError
 from numba.extending import intrinsic, register_jitable
 from numba.extending import overload as numba_overload
 
@@ -218,6 +219,8 @@ def borrow(typing_context, arrays):  # type: ignore[no-untyped-def]
     function with a hot loop borrows its arguments again, because even the calls that find nothing
     to count take time.
     """
+    if any(isinstance(kind, types.BaseTuple) for kind in arrays.types):
+        raise TypingError("borrow one tuple at a time; the arrays of inner tuples would be freed")
 
     def generate(context, builder, signature, values):  # type: ignore[no-untyped-def]
         borrowed = values[0]
