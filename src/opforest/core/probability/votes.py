@@ -25,11 +25,17 @@ def count_votes(offer, label, exponent, floor, weight, votes, winner):
     none. Offers below the floor are raised to it. If classes tie, the one with the better voter
     wins. Weights and votes are 0 before.
     """
+    powers, place = np.empty(len(EXPONENTS)), -1
+    for e in range(len(EXPONENTS)):
+        place = e if EXPONENTS[e] == exponent else place
     for i in range(offer.shape[0]):
         least = max(np.float64(offer[i, 0]), floor)
         for j in range(offer.shape[1]):
             if label[i, j] >= 0:
-                weight[i, j] = _ratio(least, offer[i, j]) ** exponent
+                ratio = _ratio(least, offer[i, j])
+                if place >= 0:
+                    _raise_to_exponents(ratio, powers)
+                weight[i, j] = powers[place] if place >= 0 else ratio**exponent
                 votes[i, label[i, j]] += weight[i, j]
         winner[i] = label[i, 0]
         for j in range(1, offer.shape[1]):
