@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 import pandas as pd
 from common import LETTER, Row, load, main, print_markdown
+from scipy.io.arff import loadarff
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_moons
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.metrics import log_loss
@@ -51,12 +52,16 @@ TABLES: dict[str, tuple[str, dict[str, Any], Any, list[Any]]] = {
     "Abalone sex": ("abalone.data", {"header": None}, 0, []),
     "Optdigits": ("optdigits.tra", {"header": None, "comment": "#"}, 64, []),
     "Letter": ("letter-recognition.data", {"header": None}, 0, []),
+    "Credit": ("credit-g.arff", {}, "class", []),
 }
 
 
 def read_table(name: str, options: dict[str, Any], label: Any, dropped: list[Any]) -> Any:
     """Return the examples of a file, with a column for each category, and their labels."""
-    table = pd.read_csv(WILD / name, **options).dropna()
+    if name.endswith(".arff"):
+        table = pd.DataFrame(loadarff(WILD / name)[0])
+    else:
+        table = pd.read_csv(WILD / name, **options).dropna()
     columns = pd.get_dummies(table.drop(columns=[label, *dropped]), dtype=float)
     return columns.to_numpy(float), table[label].astype(str).to_numpy()
 
