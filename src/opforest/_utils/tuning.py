@@ -33,13 +33,19 @@ class Tuning:
     search_block: int = 256
     search_patience: int = 64
 
-    #: Spanning by matrix products: worthwhile for this many bytes, which exceed the fast caches;
-    #: points in a block, and points that a block is compared with; the fraction of all pairs above
-    #: which estimates are too rough.
-    span_matmul_bytes: int = 12_000_000
-    span_block: int = 256
-    span_others: int = 2048
-    span_rough: float = 1 / 16
+    #: Spanning by the sieve: points in a block, and points that it is compared with at once; points
+    #: in the sample, and neighbors in memory that are spanned, for the first tree; room for edges
+    #: that one block finds; edges per point that a round finds before its other blocks are
+    #: postponed; pairs per point, and the fraction of all pairs, that may look promising before
+    #: estimates are too rough.
+    sieve_block: int = 1024
+    sieve_columns: int = 256
+    sieve_sample: int = 1024
+    sieve_neighbors: int = 256
+    sieve_room: int = 2**20
+    sieve_found: int = 16
+    sieve_patience: int = 64
+    sieve_rough: float = 1 / 32
 
     #: A batch of at least this fraction of the known examples is learned by refitting. So is
     #: forgetting more than this fraction of the rest: a removal takes longer than an insertion.

@@ -17,8 +17,8 @@ from opforest.core.jit import CACHE
 from opforest.core.metrics.registry import resolve
 from opforest.core.mst.bipartite import span_bipartite
 from opforest.core.mst.kruskal import list_edges, merge_forests
-from opforest.core.mst.matmul import span_by_matmul
 from opforest.core.mst.prim import span
+from opforest.core.mst.sieve import span_by_sieve
 from opforest.core.select.mst import FEW
 from opforest.estimators.classifier import OPFClassifier
 from opforest.estimators.clustering import OPFClustering
@@ -95,7 +95,7 @@ def _use_matmul(X: Any, kernel: Any) -> None:
     """Call the functions that estimators choose only for many features."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        span_by_matmul(X, kernel)
+        span_by_sieve(X, None, kernel)
     weight = span(X, kernel).weight
     find_conquerors_by_matmul(X, X, rank(X, np.arange(len(X)), weight, kernel), kernel)
 

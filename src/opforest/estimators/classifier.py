@@ -65,9 +65,9 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         manhattan, chebyshev, and minkowski with p ≥ 1. ``"auto"`` uses it for many examples if a
         probe shows that it is faster: in few dimensions or on clustered data.
     n_jobs : int, default=None
-        The number of threads for predictions and, except for Prim's algorithm, ``fit``. ``None``
-        means 1 unless in a ``joblib.parallel_config`` context, −1 means all processors. The result
-        does not depend on it.
+        The number of threads for predictions and, in the Euclidean family or with a k-d tree,
+        ``fit``. ``None`` means 1 unless in a ``joblib.parallel_config`` context, −1 means all
+        processors. The result does not depend on it.
     verbose : int, default=0
         Whether ``fit`` and ``partial_fit`` print their phases and times.
 

@@ -66,21 +66,39 @@ def span_sparse(rows, kdtree, metric, n_jobs=1) -> Tree | None:
     Duplicates are a star around the first of them, with edges of weight 0, so one point represents
     them all. If distinct points are at distance 0, too, that does not hold.
     """
-    bits = (rows + 0).view(f"u{rows.itemsize}")  # adding 0 makes −0.0 a 0.0
-    first = _first_of_duplicates(bits)
-    is_first = first == np.arange(len(rows))
-    if not is_first.all():
-        kdtree = build_kdtree(rows, np.flatnonzero(is_first))
+    kdtree, first = keep_distinct(rows, kdtree, n_jobs)
     u, v, weight = _span_distinct(kdtree, metric, n_jobs)
+    return _attach_duplicates(len(rows), first, u, v, weight)
+
+
+def keep_distinct(rows, kdtree, n_jobs):
+    """Return a k-d tree without duplicates, and the first row equal to each row, or None."""
+    first = _first_of_duplicates((rows + 0).view(f"u{rows.itemsize}"))  # −0.0 + 0 is 0.0
+    is_first = first == np.arange(len(rows))
+    if is_first.all():
+        return kdtree, None
+    return build_kdtree(rows, np.flatnonzero(is_first)), first
+
+
+def root_places(kdtree, edges, first) -> Tree | None:
+    """Return the tree with these edges between places of a k-d tree, rooted at vertex 0.
+
+    ``first`` is the first duplicate of each vertex, if there are duplicates. The result is None if
+    an edge between distinct points has weight 0.
+    """
+    u, v, weight = edges
+    n = len(kdtree.vertex) if first is None else len(first)
+    return _attach_duplicates(n, first, kdtree.vertex[u], kdtree.vertex[v], weight)
+
+
+def _attach_duplicates(n, first, u, v, weight):
     if len(weight) and weight.min() == 0:
         return None
-    duplicates = np.flatnonzero(~is_first)
-    return root_tree(
-        len(rows),
-        np.concatenate((u, first[duplicates])),
-        np.concatenate((v, duplicates)),
-        np.concatenate((weight, np.zeros(len(duplicates), rows.dtype))),
-    )
+    if first is not None:
+        duplicates = np.flatnonzero(first != np.arange(n))
+        u, v = np.append(u, first[duplicates]), np.append(v, duplicates)
+        weight = np.append(weight, np.zeros(len(duplicates), weight.dtype))
+    return root_tree(n, u, v, weight)
 
 
 @kernel

@@ -26,7 +26,11 @@ def list_edges(tree, name) -> Edges:
     """Return the edges of a tree; the names of its vertices are in rising order."""
     child = np.flatnonzero(tree.parent >= 0)
     ends = name[child], name[tree.parent[child]]
-    u, v, weight = np.minimum(*ends), np.maximum(*ends), tree.weight[child]
+    return sort_edges(np.minimum(*ends), np.maximum(*ends), tree.weight[child])
+
+
+def sort_edges(u, v, weight) -> Edges:
+    """Return edges, u < v, the smallest first."""
     order = np.argsort(weight)
     if (np.diff(weight[order]) == 0).any():  # ties are slower to sort
         order = np.lexsort((v, u, weight))

@@ -10,8 +10,8 @@ from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array, SquaredEuclidean
 from opforest.core.mst.bipartite import span_bipartite
 from opforest.core.mst.boruvka import span_sparse
-from opforest.core.mst.matmul import span_by_matmul
 from opforest.core.mst.prim import span
+from opforest.core.mst.sieve import span_by_sieve
 from opforest.core.records import Tree
 
 #: Below this number of examples, choosing an algorithm would take longer than any of them.
@@ -25,10 +25,6 @@ PROBES = 16
 #: is faster if all points fit into this many bytes of cache.
 SEARCH_FRACTION, SPANNING_FRACTION = 1 / 32, 1 / 100
 CACHED_BYTES, CACHED_SPANNING_FRACTION = 4_000_000, 1 / 150
-
-#: Prim's algorithm compares one point with all others, again and again. Matrix products are
-#: worthwhile from this many features, if the points do not fit into the fast caches.
-FEATURES_TO_SPAN = 128
 
 
 class Probe(NamedTuple):
@@ -55,12 +51,8 @@ def span_best(rows: Array, metric: Metric, probed: Probe, n_jobs: int) -> Tree:
     tree = None
     if _use_kdtree(rows, probed):
         tree = span_sparse(rows, probed.kdtree, metric.kernel, n_jobs)
-    elif (
-        have_estimates(rows, metric)
-        and rows.shape[1] >= FEATURES_TO_SPAN
-        and rows.nbytes >= tuning.values.span_matmul_bytes
-    ):
-        tree = span_by_matmul(rows, metric.kernel, n_jobs)
+    elif have_estimates(rows, metric) and len(rows) >= tuning.values.few_to_span:
+        tree = span_by_sieve(rows, probed.kdtree, metric.kernel, n_jobs)
     return span(rows, metric.kernel) if tree is None else tree
 
 
@@ -86,5 +78,5 @@ def _use_kdtree(rows: Array, probed: Probe) -> bool:
 
 def have_estimates(rows: Array, metric: Metric) -> bool:
     """Return whether matrix products can estimate distances within known error bounds."""
-    few = rows.shape[1] <= 0.25 / float(np.finfo(rows.dtype).eps)
+    few = rows.shape[1] <= 0.25 / float(np.finfo(np.float32).eps)
     return isinstance(metric.kernel, SquaredEuclidean) and few
