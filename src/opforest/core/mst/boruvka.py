@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opforest._utils.chunks import map_chunks, split_chunks
+from opforest._utils import tuning
+from opforest._utils.chunks import map_chunks, run_parallel, split_chunks
 from opforest._utils.progress import advance
 from opforest.core.disjoint_set import find_group
 from opforest.core.edge_order import precedes
@@ -66,47 +67,63 @@ def span_sparse(rows, kdtree, metric, n_jobs=1) -> Tree | None:
     Duplicates are a star around the first of them, with edges of weight 0, so one point represents
     them all. If distinct points are at distance 0, too, that does not hold.
     """
-    bits = (rows + 0).view(f"u{rows.itemsize}")  # adding 0 makes −0.0 a 0.0
-    first = _first_of_duplicates(bits)
-    is_first = first == np.arange(len(rows))
-    if not is_first.all():
-        kdtree = build_kdtree(rows, np.flatnonzero(is_first))
-    u, v, weight = _span_distinct(kdtree, metric, n_jobs)
-    if len(weight) and weight.min() == 0:
-        return None
-    duplicates = np.flatnonzero(~is_first)
-    return root_tree(
-        len(rows),
-        np.concatenate((u, first[duplicates])),
-        np.concatenate((v, duplicates)),
-        np.concatenate((weight, np.zeros(len(duplicates), rows.dtype))),
+    kdtree, first = keep_distinct(rows, kdtree, n_jobs)
+    edges = span_distinct(kdtree, metric, n_jobs)
+    return root_places(kdtree, edges, first)
+
+
+def keep_distinct(rows, kdtree, n_jobs):
+    """Return a k-d tree without duplicates, and the first row equal to each row, or None."""
+    first = np.arange(len(rows), dtype=np.int32)
+    bits = rows.view(f"u{rows.itemsize}")
+    n_parts = n_jobs if len(rows) >= tuning.values.few_to_share else 1
+    run_parallel(
+        *(partial(_find_first, rows, bits, first, part, n_parts) for part in range(n_parts)),
+        n_jobs=n_jobs,
     )
+    is_first = first == np.arange(len(rows), dtype=np.int32)
+    if is_first.all():
+        return kdtree, None
+    return build_kdtree(rows, np.flatnonzero(is_first), n_jobs), first
 
 
 @kernel
-def _first_of_duplicates(bits):
-    """Return, for each row, the index of the first row equal to it, by hashing."""
-    n, d = bits.shape
+def _find_first(rows, bits, first, part, n_parts):
+    """Write, for a part of the rows by hash, the index of the first row equal to each."""
+    n = np.int64(0)
+    for i in range(rows.shape[0]):
+        key = _hash(rows, bits, i)
+        n += (key >> np.uint64(40)) % np.uint64(n_parts) == np.uint64(part)
     size = 2
     while size < 2 * n:
         size *= 2
-    table = np.full(size, -1)
-    first = np.empty(n, np.int64)
-    for i in range(n):
-        key = np.uint64(0)
-        for k in range(d):
-            key = (key ^ np.uint64(bits[i, k])) * np.uint64(0x9E3779B97F4A7C15)
-            key ^= key >> np.uint64(29)
+    table = np.full(size, -1, np.int32)
+    for i in range(rows.shape[0]):
+        key = _hash(rows, bits, i)
+        if (key >> np.uint64(40)) % np.uint64(n_parts) != np.uint64(part):
+            continue
         slot = np.int64(key & np.uint64(size - 1))
-        while table[slot] >= 0 and not are_rows_equal(bits, table[slot], i):
+        while table[slot] >= 0 and not are_rows_equal(rows, np.int64(table[slot]), i):
             slot = (slot + 1) & (size - 1)
         if table[slot] < 0:
             table[slot] = i
         first[i] = table[slot]
-    return first
 
 
-def _span_distinct(kdtree, metric, n_jobs):
+@helper
+def _hash(rows, bits, i):
+    key = np.uint64(0)
+    for k in range(rows.shape[1]):
+        if rows[i, k] != 0:  # −0.0 equals 0.0
+            key ^= np.uint64(bits[i, k])
+        key *= np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    return key
+
+
+def span_distinct(kdtree, metric, n_jobs, report=advance):
+    """Return the ends, by place in the tree, and weights of the edges between distinct points."""
+
     def list_near(rounds, leaves):
         find_nearest(kdtree, columns, leaves, rounds.near, rounds.lower_bound, metric)
 
@@ -116,11 +133,12 @@ def _span_distinct(kdtree, metric, n_jobs):
     columns = transpose_points(kdtree)
     leaves = split_chunks(np.flatnonzero(kdtree.nodes["child"] < 0), LEAVES_PER_CALL)
     k = max(FEW_NEIGHBORS, min(MANY_NEIGHBORS, 12 - 2 * len(columns)))
-    return join_all(kdtree, Strategy(k, list_near, leaves, search, POINTS_PER_CALL), metric, n_jobs)
+    strategy = Strategy(k, list_near, leaves, search, POINTS_PER_CALL)
+    return join_all(kdtree, strategy, metric, n_jobs, report)
 
 
-def join_all(kdtree, strategy, metric, n_jobs):
-    """Return the ends and weights of the edges of the spanning tree of the points."""
+def join_all(kdtree, strategy, metric, n_jobs, report=advance):
+    """Return the ends, by place, and weights of the edges of the spanning tree of the points."""
     n, dtype = len(kdtree.vertex), kdtree.points.dtype
     rounds = Rounds(
         component=np.arange(n, dtype=np.int32),
@@ -134,7 +152,7 @@ def join_all(kdtree, strategy, metric, n_jobs):
     )
     group = np.arange(n, dtype=np.int32)
     size = max(n - 1, 0)
-    edges = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, dtype)
+    edges = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, dtype)
     m = 0
     map_chunks(partial(strategy.list_near, rounds), strategy.parts, n_jobs)
     while m < n - 1:
@@ -142,7 +160,7 @@ def join_all(kdtree, strategy, metric, n_jobs):
         parts = split_chunks(waiting, strategy.points_per_call)
         map_chunks(partial(strategy.search, rounds), parts, n_jobs)
         m = _join(kdtree, rounds, group, edges, m)
-        advance(m / (n - 1))
+        report(m / (n - 1))
     return edges
 
 
@@ -249,7 +267,7 @@ def _join(kdtree, rounds, group, edges, m):
         a, b = find_group(group, i), find_group(group, np.int64(foreign[i]))
         if a != b:
             group[max(a, b)] = min(a, b)
-            u[m], v[m], weights[m] = vertex[i], vertex[foreign[i]], weight[i]
+            u[m], v[m], weights[m] = i, foreign[i], weight[i]
             m += 1
     for i in range(n):
         component[i] = find_group(group, i)
@@ -270,33 +288,65 @@ def _join(kdtree, rounds, group, edges, m):
 def root_tree(n, u, v, weight) -> Tree:
     """Return the tree with these edges, rooted at vertex 0."""
     tree = Tree(np.full(n, -1), np.zeros(n, weight.dtype), np.zeros(n, np.int64))
-    _root(u, v, weight, tree)
+    _root(u, v, weight, np.arange(n), tree)
+    return tree
+
+
+def root_places(kdtree, edges, first) -> Tree | None:
+    """Return the tree with these edges between places of a k-d tree, rooted at vertex 0.
+
+    ``first`` is the first duplicate of each vertex, if there are duplicates. The result is None if
+    an edge between distinct points has weight 0. Neighbors in space are near each other in memory
+    as places, but not as vertices.
+    """
+    u, v, weight = edges
+    if len(weight) and weight.min() == 0:
+        return None
+    vertex = kdtree.vertex
+    if first is not None:
+        place = np.empty(len(first), np.int32)
+        place[vertex] = np.arange(len(vertex), dtype=np.int32)
+        duplicates = np.flatnonzero(first != np.arange(len(first), dtype=np.int32))
+        u = np.append(u, place[first[duplicates]])
+        v = np.append(v, np.arange(len(vertex), len(first), dtype=np.int32))
+        weight = np.append(weight, np.zeros(len(duplicates), weight.dtype))
+        vertex = np.append(vertex, duplicates)
+    n = len(vertex)
+    tree = Tree(np.empty(n, np.int64), np.empty(n, weight.dtype), np.empty(n, np.int64))
+    _root(u, v, weight, vertex, tree)
     return tree
 
 
 @kernel
-def _root(u, v, weight, tree):
+def _root(u, v, weight, vertex, tree):
+    """Fill in the tree with these edges between places, the vertices of which are given."""
     parent, length, order = borrow(tree)
-    n = parent.shape[0]
-    start = np.zeros(n + 2, np.int64)  # where each vertex's edges begin, one entry later
-    for i in range(n - 1):
-        start[u[i] + 2] += 1
-        start[v[i] + 2] += 1
+    n = vertex.shape[0]
+    start = np.zeros(n + 2, np.int32)  # where each place's edges begin, one entry later
+    for e in range(n - 1):
+        start[u[e] + 2] += 1
+        start[v[e] + 2] += 1
     for i in range(n):
         start[i + 2] += start[i + 1]
-    edge = np.empty(2 * (n - 1), np.int64)
-    for i in range(n - 1):
-        for end in (u[i], v[i]):
-            edge[start[end + 1]] = i
+    edge = np.empty(2 * (n - 1), np.int32)
+    for e in range(n - 1):
+        for end in (u[e], v[e]):
+            edge[start[end + 1]] = e
             start[end + 1] += 1
-    m = 1
+    stack, via = np.empty(n, np.int32), np.empty(n, np.int32)
     for i in range(n):
-        a = order[i]
+        if vertex[i] == 0:
+            stack[0], via[0], parent[0], length[0] = i, -1, -1, 0
+    n_stacked, m = 1, 0
+    while n_stacked > 0:
+        n_stacked -= 1
+        a, above = stack[n_stacked], via[n_stacked]
+        order[m] = vertex[a]
+        m += 1
         for slot in range(start[a], start[a + 1]):
             e = edge[slot]
-            b = u[e] + v[e] - a
-            if b != parent[a]:
-                parent[b] = a
-                length[b] = weight[e]
-                order[m] = b
-                m += 1
+            if e != above:
+                b = u[e] + v[e] - a
+                parent[vertex[b]], length[vertex[b]] = vertex[a], weight[e]
+                stack[n_stacked], via[n_stacked] = b, e
+                n_stacked += 1
