@@ -26,7 +26,7 @@ class Tuning:
     #: trees are found by cells from this number of points, with about this many in each.
     few_to_share: int = 50_000
     many_for_cells: int = 200_000
-    points_per_cell: int = 60_000
+    points_per_cell: int = 120_000
 
     #: Coordinates of this many bytes are fetched about as fast as they are measured.
     fast_cache: int = 2**20

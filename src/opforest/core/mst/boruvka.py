@@ -128,7 +128,7 @@ def span_distinct(kdtree, metric, n_jobs, report=advance):
         find_nearest(kdtree, columns, leaves, rounds.near, rounds.lower_bound, metric)
 
     def search(rounds, points):
-        _search(kdtree, rounds, points, metric)
+        search_foreign(kdtree, rounds, points, -1, metric)
 
     columns = transpose_points(kdtree)
     leaves = split_chunks(np.flatnonzero(kdtree.nodes["child"] < 0), LEAVES_PER_CALL)
@@ -194,7 +194,8 @@ def _list_waiting(points, rounds, metric):
 
 
 @kernel
-def _search(kdtree, rounds, waiting, metric):
+def search_foreign(kdtree, rounds, waiting, skipped, metric):
+    """Find the nearest foreign points within ``best``, and lower it; skip one node's points."""
     kdtree, rounds = borrow(kdtree), borrow(rounds)
     stack, bound = np.empty(STACK, np.int64), np.empty(STACK, kdtree.points.dtype)
     for i in waiting:
@@ -202,9 +203,7 @@ def _search(kdtree, rounds, waiting, metric):
         limit = rounds.best[c]
         if rounds.lower_bound[i] > limit:
             continue
-        j, weight = _nearest_foreign(
-            kdtree, rounds.component, rounds.component_of_node, i, limit, stack, bound, metric
-        )
+        j, weight = _nearest_foreign(kdtree, rounds, i, limit, skipped, stack, bound, metric)
         if j < 0:
             rounds.lower_bound[i] = max(rounds.lower_bound[i], limit)
             continue
@@ -215,9 +214,10 @@ def _search(kdtree, rounds, waiting, metric):
 
 
 @helper
-def _nearest_foreign(kdtree, component, component_of_node, i, limit, stack, bound, metric):
+def _nearest_foreign(kdtree, rounds, i, limit, skipped, stack, bound, metric):
     """Return the nearest foreign point within ``limit``, by (weight, indices), or −1."""
     nodes, box, vertex, points = kdtree
+    component, component_of_node = rounds.component, rounds.component_of_node
     x, c = points[i], component[i]
     best, best_weight = -1, limit
     stack[0], bound[0] = 0, 0
@@ -225,7 +225,7 @@ def _nearest_foreign(kdtree, component, component_of_node, i, limit, stack, boun
     while m > 0:
         m -= 1
         node = stack[m]
-        if bound[m] > best_weight or component_of_node[node] == c:
+        if bound[m] > best_weight or component_of_node[node] == c or node == skipped:
             continue
         if nodes[node].child >= 0:
             m = push_children(nodes[node].child, box, x, stack, bound, m, metric)
