@@ -22,6 +22,12 @@ class Tuning:
     few_to_span: int = 8000
     few_to_grow: int = 10_000
 
+    #: Below this number of points, threads do not pay for building a k-d tree. Minimum spanning
+    #: trees are found by cells from this number of points, with about this many in each.
+    few_to_share: int = 50_000
+    many_for_cells: int = 200_000
+    points_per_cell: int = 120_000
+
     #: Coordinates of this many bytes are fetched about as fast as they are measured.
     fast_cache: int = 2**20
 

@@ -11,7 +11,7 @@ from opforest._utils.progress import begin_phase
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.core.records import Tree
-from opforest.core.select.mst import probe, span_best
+from opforest.core.select.mst import Probe, probe, span_best
 from opforest.core.tree_costs import as_tree, conquer, count_cuts, trace_paths
 from opforest.forest import invariants
 from opforest.forest.probabilities import CostCalibration, find_calibration, find_log_likelihood
@@ -147,13 +147,13 @@ class BaseForest(ABC):
     @read_locked
     def edges(self) -> Array:
         """The tree: pairs of indices (u, v), u < v, in ascending order."""
-        return freeze(_sort_edges(self.storage.model().parent)[0])
+        return freeze(self.storage.model().sort_edges()[0])
 
     @read_locked
     def edge_lengths(self) -> Array:
         """Return the length of each of the ``edges``, in the metric's own units."""
         model = self.storage.model()
-        return freeze(self.to_units(model.weight[_sort_edges(model.parent)[1]]))
+        return freeze(self.to_units(model.weight[model.sort_edges()[1]]))
 
     @property
     @read_locked
@@ -331,7 +331,13 @@ class BaseForest(ABC):
     @classmethod
     def from_state(cls, state: ForestState) -> Self:
         """Return the forest of a state, which is not checked."""
-        forest = cls(ForestStorage.from_state(state), state.calibration)
+        return cls._of_storage(ForestStorage.from_state(state), state.calibration)
+
+    @classmethod
+    def _of_storage(
+        cls, storage: ForestStorage, calibration: CostCalibration | None = None
+    ) -> Self:
+        forest = cls(storage, calibration)
         forest.queries.warm_up()
         return forest
 
@@ -377,14 +383,6 @@ class BaseForest(ABC):
         self.check_tree(model)
         invariants.check_costs(model.cost, prototypes)
         invariants.check_paths(model, prototypes, *self.paths())
-
-
-def _sort_edges(parent: Array) -> tuple[Array, Array]:
-    """Return the edges (u, v), u < v, in ascending order, and the child of each."""
-    child = np.flatnonzero(parent >= 0)
-    ends = np.sort(np.column_stack((child, parent[child])), axis=1)
-    order = np.lexsort((ends[:, 1], ends[:, 0]))
-    return ends[order], child[order]
 
 
 class Forest(BaseForest):
@@ -449,23 +447,28 @@ class Forest(BaseForest):
     def retrain(cls, state: ForestState, tree: Tree | None = None) -> Self:
         """Learn the forest of a state whose model holds only labels."""
         state = state._replace(rows=np.ascontiguousarray(state.rows))
-        rows, metric, n = state.rows, state.metric, len(state.model.label)
-        probed = probe(rows, metric, state.algorithm)
-        if n:
-            if tree is None:
-                begin_phase("spanning tree", n)
-                tree = span_best(rows, metric, probed, effective_n_jobs(state.n_jobs))
-            metric.check_defined(
-                tree.weight,
-                lambda v: "the training examples {} and {}".format(
-                    *state.arrival[[tree.parent[v], v]]
-                ),
-            )
-            state = cls.complete(state, tree)
+        probed = probe(state.rows, state.metric, state.algorithm, effective_n_jobs(state.n_jobs))
+        state = cls._span(state, probed, tree)
+        storage, n = ForestStorage.without_index(state), len(state.rows)
+        del state, tree  # the storage has copies, and the index needs memory
         begin_phase("index", n)
-        return cls.from_state(
-            state._replace(visited_fraction=probed.visited_fraction, kdtree=probed.kdtree)
+        storage.add_index(*probed)
+        return cls._of_storage(storage)
+
+    @classmethod
+    def _span(cls, state: ForestState, probed: Probe, tree: Tree | None) -> ForestState:
+        rows, metric, n_jobs = state.rows, state.metric, effective_n_jobs(state.n_jobs)
+        if len(rows) == 0:
+            return state
+        if tree is None:
+            begin_phase("spanning tree", len(rows))
+            tree = span_best(rows, metric, probed, n_jobs)
+        parent, arrival = tree.parent, state.arrival
+        metric.check_defined(
+            tree.weight,
+            lambda v: "the training examples {} and {}".format(*arrival[[parent[v], v]]),
         )
+        return cls.complete(state, tree)
 
     @staticmethod
     def complete(state: ForestState, tree: Tree) -> ForestState:

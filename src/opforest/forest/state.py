@@ -1,14 +1,15 @@
 """Containers of a forest: its portable state, and the same arrays with room to grow."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from opforest.core.dynamic.bottleneck_bound import Bound
-from opforest.core.kdtree.dynamic import DynamicKDTree
-from opforest.core.kdtree.static import StaticKDTree
+from opforest.core.kdtree.dynamic import DynamicKDTree, build_index
+from opforest.core.kdtree.dynamic_updates import update_node_bounds
+from opforest.core.kdtree.static import StaticKDTree, build_kdtree
 from opforest.core.metrics.distances import TILE, count_tiles, fill_tiles
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
@@ -21,6 +22,7 @@ from opforest.core.records import (
     vertex_type,
 )
 from opforest.core.rooted_tree import link_children
+from opforest.core.select.mst import SEARCH_FRACTION
 
 
 def freeze(array: Array) -> Array:
@@ -43,6 +45,13 @@ class TreeModel(NamedTuple):
         """Return a model that holds only labels."""
         integers, floats = np.empty(0, np.int64), np.empty(0, dtype)
         return cls(label, integers, floats, integers, floats)
+
+    def sort_edges(self) -> tuple[Array, Array]:
+        """Return the edges (u, v), u < v, in ascending order, and the child of each."""
+        child = np.flatnonzero(self.parent >= 0)
+        ends = np.sort(np.column_stack((child, self.parent[child])), axis=1)
+        order = np.lexsort((ends[:, 1], ends[:, 0]))
+        return ends[order], child[order]
 
 
 class ForestState(NamedTuple):
@@ -170,3 +179,22 @@ def enlarge_arrays(arrays: ForestArrays, capacity: int, width: int) -> ForestArr
         counters=arrays.counters.copy(),
         seed_parent=resize_array(arrays.seed_parent, capacity if len(arrays.seed_parent) else 0),
     )
+
+
+def add_index(
+    fields: StorageFields,
+    visited_fraction: float,
+    kdtree: StaticKDTree | None = None,
+    n_jobs: int = 1,
+) -> StorageFields:
+    """Return fields without deleted vertices, with an index if its searches visit few points."""
+    n = int(fields.size[0])
+    index: DynamicKDTree | NoIndex = NoIndex()
+    if visited_fraction < SEARCH_FRACTION and n:
+        kdtree = kdtree or build_kdtree(fields.arrays.rows, np.arange(n), n_jobs)
+        index = build_index(fields.arrays, kdtree, n_jobs)
+    fields = replace(fields, index=index, visited_fraction=visited_fraction, probed=n)
+    bound = fields.index_bound()
+    if bound is not None and isinstance(index, DynamicKDTree):
+        update_node_bounds(index, bound)
+    return fields

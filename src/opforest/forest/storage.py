@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from opforest._utils import tuning
 from opforest._utils.rwlock import ReadWriteLock
@@ -18,13 +19,12 @@ from opforest.core.dynamic.bottleneck_bound import Bound, make_bound
 from opforest.core.jit import specialize
 from opforest.core.kdtree.dynamic import (
     DynamicKDTree,
-    build_index,
     enlarge_index,
     is_full,
     resize_index_features,
 )
 from opforest.core.kdtree.dynamic_updates import update_node_bounds
-from opforest.core.kdtree.static import StaticKDTree, build_kdtree
+from opforest.core.kdtree.static import StaticKDTree
 from opforest.core.metrics.distances import TILE, fill_tiles, find_undefined
 from opforest.core.metrics.metric import Metric, name_pair
 from opforest.core.metrics.types import Array
@@ -36,11 +36,12 @@ from opforest.core.records import (
     copy_array,
     resize_array,
 )
-from opforest.core.select.mst import SEARCH_FRACTION, probe
+from opforest.core.select.mst import probe
 from opforest.forest.state import (
     ForestState,
     StorageFields,
     TreeModel,
+    add_index,
     enlarge_arrays,
     freeze,
     make_arrays,
@@ -71,14 +72,25 @@ class ForestStorage:
     @classmethod
     def from_state(cls, state: ForestState) -> "ForestStorage":
         """Return the storage of a state, which is not checked."""
+        storage = cls.without_index(state)
+        storage.add_index(state.visited_fraction, state.kdtree)
+        return storage
+
+    @classmethod
+    def without_index(cls, state: ForestState) -> "ForestStorage":
+        """Return the storage of a state, which is not checked, before an index is added."""
         rows, *model = (np.require(a, requirements=("C", "W")) for a in (state.rows, *state.model))
         arrays = make_arrays(rows, TreeModel(*model), state.metric, seed_parent=state.seed_parent)
         has_spanning_tree = state.prototype_trees is None
         fields = StorageFields(
             arrays, state.arrival, state.removed, state.vectors, has_spanning_tree
         )
-        fields = _add_index(fields, state.visited_fraction, state.kdtree)
         return cls(state.metric, state.algorithm, state.n_jobs, fields)
+
+    def add_index(self, visited_fraction: float, kdtree: StaticKDTree | None) -> None:
+        """Add an index if its searches visit few points; no vertices are deleted."""
+        n_jobs = effective_n_jobs(self.n_jobs)
+        self.fields = add_index(self.fields, visited_fraction, kdtree, n_jobs)
 
     def relink(self, parent: Array, weight: Array, trees: PrototypeTrees) -> "ForestStorage":
         """Return the same examples in the trees of predecessors.
@@ -394,7 +406,7 @@ class ForestStorage:
         # Records point into the index, so readers of the old index need the old records.
         arrays = arrays._replace(vertices=copy_array(arrays.vertices))
         fields = replace(self.fields, arrays=arrays)
-        self._set_fields(_add_index(fields, found.visited_fraction, found.kdtree))
+        self._set_fields(add_index(fields, found.visited_fraction, found.kdtree))
 
     def compact(self) -> None:
         """Remove deleted vertices from the arrays."""
@@ -414,7 +426,7 @@ class ForestStorage:
             arrival=fields.arrival[chosen],
             removed=fields.removed + self.end - len(chosen),
         )
-        self._set_fields(_add_index(compacted, fields.visited_fraction))
+        self._set_fields(add_index(compacted, fields.visited_fraction))
 
     def set_width(self, n_features: int) -> None:
         """Add features that are 0 in all examples, or remove such features.
@@ -472,18 +484,3 @@ class ForestStorage:
             return self.fields.arrival[first]
         ids: Array = self.fields.arrival[self.alive()][:count]
         return ids
-
-
-def _add_index(
-    fields: StorageFields, visited_fraction: float, kdtree: StaticKDTree | None = None
-) -> StorageFields:
-    """Return fields without deleted vertices, with an index if its searches visit few points."""
-    n = int(fields.size[0])
-    index: DynamicKDTree | NoIndex = NoIndex()
-    if visited_fraction < SEARCH_FRACTION and n:
-        index = build_index(fields.arrays, kdtree or build_kdtree(fields.arrays.rows, np.arange(n)))
-    fields = replace(fields, index=index, visited_fraction=visited_fraction, probed=n)
-    bound = fields.index_bound()
-    if bound is not None and isinstance(index, DynamicKDTree):
-        update_node_bounds(index, bound)
-    return fields

@@ -5,14 +5,15 @@ of its points: the bounding box, the smallest vertex, the set of classes, and th
 smallest (cost, index). ``dynamic_updates`` changes the tree.
 """
 
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
-from opforest.core.jit import helper
-from opforest.core.kdtree.boxes import HIGH, LOW
-from opforest.core.kdtree.static import LEAF
+from opforest._utils.chunks import run_parallel
+from opforest.core.jit import borrow, helper, kernel
+from opforest.core.kdtree.boxes import LOW
+from opforest.core.kdtree.static import LEAF, STACK, SUBTREES_PER_JOB, count_nodes, widest_axis
 from opforest.core.records import resize_array
 
 #: Slots in a bucket.
@@ -61,17 +62,13 @@ def node_type(dtype):
     return np.dtype(fields, align=True)
 
 
-def build_index(arrays, kdtree) -> DynamicKDTree:
+def build_index(arrays, kdtree, n_jobs=1) -> DynamicKDTree:
     """Return the index of the vertices in a static k-d tree, and write their slots.
 
     Its nodes are those of the static tree, in the same order, without the summaries of a bound.
     """
-    (n, d), dtype, begin = kdtree.points.shape, kdtree.points.dtype, kdtree.nodes["begin"]
+    (n, d), dtype = kdtree.points.shape, kdtree.points.dtype
     pairs = n // (LEAF // 2) + 16  # leaves are at least half full; and room to grow
-    leaf = np.flatnonzero(kdtree.nodes["child"] < 0)
-    leaf = leaf[np.argsort(begin[leaf])]
-    size = kdtree.nodes["end"][leaf] - begin[leaf]
-    slot = np.arange(n) + np.repeat(np.arange(len(leaf)) * BUCKET - begin[leaf], size)
     index = DynamicKDTree(
         nodes=np.zeros(2 * pairs + 1, node_type(dtype)),
         components=np.zeros(2 * pairs + 1, COMPONENT),
@@ -80,14 +77,19 @@ def build_index(arrays, kdtree) -> DynamicKDTree:
         points=np.empty(((pairs + 1) * BUCKET, d), dtype),
         leaf_of_bucket=np.zeros(pairs + 1, np.int32),
         free_list=_list_pairs(0, pairs)[::-1].copy(),
-        status=np.array([(pairs - (len(leaf) - 1), 0, 0, 0)], INDEX_STATUS),
+        status=np.array([(pairs - len(kdtree.nodes) // 2, 0, 0, 0)], INDEX_STATUS),
     )
     index.box[: len(kdtree.box)] = kdtree.box
-    _assign(index.vertex, slot, kdtree.vertex)
-    index.points[slot] = kdtree.points
-    index.leaf_of_bucket[: len(leaf)] = leaf
-    _assign(arrays.vertices["slot"], kdtree.vertex, slot)
-    _summarize_all(index.nodes[: len(kdtree.nodes)], kdtree, leaf, arrays)
+    # The nodes of a level hold about as many points, so threads share them evenly.
+    nodes, buckets = _list_level(kdtree, 1 if n_jobs == 1 else SUBTREES_PER_JOB * n_jobs)
+    run_parallel(
+        *(
+            partial(_fill, index, kdtree, arrays.vertices, arrays.cost, *place)
+            for place in zip(nodes, buckets, strict=True)
+        ),
+        n_jobs=n_jobs,
+    )
+    _fill_top(index.nodes, kdtree, max(nodes), arrays.cost)
     return index
 
 
@@ -99,47 +101,91 @@ def _list_pairs(begin, end):
     return pair
 
 
-def _assign(field, where, values):
-    """Set some entries of an array; NumPy crashes without memory if it converts them itself."""
-    field[where] = values.astype(field.dtype)
+def _list_level(kdtree, count):
+    """Return the highest level of at least so many nodes, and their first buckets, in order."""
+    level = [0]
+    while len(level) < count and (kdtree.nodes["child"][level] >= 0).all():
+        level = [child + side for child in kdtree.nodes["child"][level] for side in (0, 1)]
+    sizes = kdtree.nodes["end"][level] - kdtree.nodes["begin"][level]
+    leaves = [(count_nodes(int(size)) + 1) // 2 for size in sizes]
+    return level, np.append(0, np.cumsum(leaves)[:-1])
 
 
-def _summarize_all(nodes, kdtree, leaf, arrays):
-    """Fill in the nodes of a new index; leaves are given in the order of their points."""
-    begin, count = kdtree.nodes["begin"], kdtree.nodes["end"] - kdtree.nodes["begin"]
-    first_point, vertex = begin[leaf], kdtree.vertex
-    cost = arrays.cost[vertex]
-    least = np.minimum.reduceat(cost, first_point)
-    cheapest = np.where(cost == np.repeat(least, count[leaf]), vertex, NO_VERTEX)
-    bits = np.uint64(1) << (arrays.vertices["label"][vertex] & 63).astype(np.uint64)
-    nodes["count"], nodes["parent"], nodes["child"] = count, -1, kdtree.nodes["child"]
-    _assign(nodes["child"], leaf, -1 - np.arange(len(leaf)))
-    _assign(nodes["oldest"], leaf, np.minimum.reduceat(vertex, first_point))
-    _assign(nodes["first"], leaf, np.minimum.reduceat(cheapest, first_point))
-    nodes["classes"][leaf] = np.bitwise_or.reduceat(bits, first_point)
-    levels = []
-    parent = np.flatnonzero(kdtree.nodes["child"][:1] >= 0)
-    while len(parent):
-        levels.append(parent)
-        below = np.concatenate((kdtree.nodes["child"][parent], kdtree.nodes["child"][parent] + 1))
-        parent = below[kdtree.nodes["child"][below] >= 0]
-    for parent in reversed(levels):
-        _summarize_children(nodes, kdtree.box, parent, kdtree.nodes["child"][parent], arrays.cost)
+@kernel
+def _fill(index, kdtree, vertices, cost, top, bucket):
+    """Fill in the subtree of a node, whose leaves are the buckets from this one on."""
+    nodes, _, _, vertex, points, leaf_of_bucket, _, _ = borrow(index)
+    static, box, chosen, rows = borrow(kdtree)
+    stack = np.empty(STACK, np.int64)
+    stack[0] = top
+    n_stacked, last = 1, top
+    while n_stacked > 0:
+        n_stacked -= 1
+        node = stack[n_stacked]
+        last = max(last, node)
+        begin, end, below = static[node].begin, static[node].end, static[node].child
+        own = nodes[node]
+        own.count = end - begin
+        if below >= 0:
+            _divide(nodes, box, node, below)
+            stack[n_stacked], stack[n_stacked + 1] = below + 1, below
+            n_stacked += 2
+            continue
+        own.child, leaf_of_bucket[bucket] = -1 - bucket, node
+        own.oldest = own.first = chosen[begin]
+        own.classes = 0
+        for i in range(begin, end):
+            v, slot = chosen[i], bucket * BUCKET + i - begin
+            vertex[slot], vertices[v].slot = v, slot
+            for k in range(rows.shape[1]):
+                points[slot, k] = rows[i, k]
+            own.oldest = min(own.oldest, np.int32(v))
+            own.first = _cheaper(own.first, np.int32(v), cost)
+            own.classes |= class_bit(vertices[v].label)
+        bucket += 1
+    if last == top:
+        return
+    for node in range(last, static[top].child - 1, -1):
+        if static[node].child >= 0:
+            _combine(nodes, node, static[node].child, cost)
+    _combine(nodes, top, static[top].child, cost)
 
 
-def _summarize_children(nodes, box, parent, left, cost):
-    """Fill in nodes whose children, ``left`` and the next one, have been filled in."""
-    right = left + 1
-    axis = (box[parent, HIGH] - box[parent, LOW]).argmax(axis=1)
-    a, b = nodes["first"][left], nodes["first"][right]
-    is_right = (cost[b] < cost[a]) | ((cost[b] == cost[a]) & (b < a))
-    for below in (left, right):
-        _assign(nodes["parent"], below, parent)
-    _assign(nodes["axis"], parent, axis)
-    nodes["split"][parent] = box[right, LOW, axis]
-    nodes["oldest"][parent] = np.minimum(nodes["oldest"][left], nodes["oldest"][right])
-    nodes["classes"][parent] = nodes["classes"][left] | nodes["classes"][right]
-    nodes["first"][parent] = np.where(is_right, b, a)
+@kernel
+def _fill_top(nodes, kdtree, end, cost):
+    """Fill in the other nodes, those above, which come before ``end``."""
+    static, box, _, _ = borrow(kdtree)
+    nodes[0].parent = -1
+    for node in range(end - 1, -1, -1):
+        below = static[node].child
+        if nodes[node].count == 0:
+            nodes[node].count = static[node].end - static[node].begin
+            _divide(nodes, box, node, below)
+            _combine(nodes, node, below, cost)
+
+
+@helper
+def _divide(nodes, box, node, below):
+    """Link a node with its children."""
+    axis = widest_axis(box, node)
+    nodes[node].child = below
+    nodes[node].axis = axis
+    nodes[node].split = box[below + 1, LOW, axis]
+    nodes[below].parent = nodes[below + 1].parent = node
+
+
+@helper
+def _combine(nodes, node, below, cost):
+    """Summarize a node whose children have been summarized."""
+    own, left, right = nodes[node], nodes[below], nodes[below + 1]
+    own.oldest = min(left.oldest, right.oldest)
+    own.first = _cheaper(left.first, right.first, cost)
+    own.classes = left.classes | right.classes
+
+
+@helper
+def _cheaper(u, v, cost):
+    return v if cost[v] < cost[u] or (cost[v] == cost[u] and v < u) else u
 
 
 def is_full(index) -> bool:

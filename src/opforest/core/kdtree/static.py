@@ -1,9 +1,12 @@
 """A k-d tree with bounding boxes over a fixed set of points."""
 
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
+from opforest._utils import tuning
+from opforest._utils.chunks import run_parallel
 from opforest.core.jit import borrow, helper, kernel
 from opforest.core.kdtree.boxes import HIGH, LOW, distance_to_box
 from opforest.core.metrics.distances import distance
@@ -13,6 +16,9 @@ LEAF = 12
 
 #: The size of a stack of nodes; no tree of halves is as deep.
 STACK = 128
+
+#: Subtrees that each thread builds: enough to share the work evenly.
+SUBTREES_PER_JOB = 4
 
 #: The record of a node: the range of its points, and the first of its two children, which are
 #: adjacent; −1 for a leaf.
@@ -34,14 +40,54 @@ def max_nodes(n):
     return 4 * (n // LEAF + 1)  # leaves of at least LEAF / 2 points
 
 
-def build_kdtree(rows, chosen) -> StaticKDTree:
-    """Return the tree of the chosen rows."""
+def build_kdtree(rows, chosen, n_jobs=1) -> StaticKDTree:
+    """Return the tree of the chosen rows, which is the same for any number of threads."""
     vertex = np.array(chosen, np.int64)
     points = np.ascontiguousarray(rows[vertex])
-    size = max_nodes.py_func(len(vertex))
+    size = count_nodes(len(vertex))
     nodes, box = np.empty(size, NODE), np.empty((size, 2, rows.shape[1]), rows.dtype)
-    m = split_all(points, vertex, nodes, box)
-    return StaticKDTree(nodes[:m], box[:m], vertex, points)
+    tree = StaticKDTree(nodes, box, vertex, points)
+    if n_jobs == 1 or len(vertex) < tuning.values.few_to_share:
+        split_all(points, vertex, nodes, box)
+    else:
+        _split_by_threads(tree, n_jobs)
+    return tree
+
+
+@lru_cache(maxsize=1024)
+def count_nodes(n):
+    """Return the number of nodes of a tree of n points, which depends on nothing else."""
+    return 1 if n <= LEAF else 1 + count_nodes(n // 2) + count_nodes(n - n // 2)
+
+
+def _split_by_threads(tree, n_jobs):
+    """Split the top level by level, and the subtrees below one by one."""
+    nodes, box, vertex, points = tree
+    nodes[0] = 0, len(vertex), -1
+    level = [(0, 1)]  # nodes, and the numbers of the first nodes below them
+    while 0 < len(level) < SUBTREES_PER_JOB * n_jobs:
+        calls = [partial(_split_node, points, vertex, nodes, box, *place) for place in level]
+        run_parallel(*calls, n_jobs=n_jobs)
+        below = []
+        for node, child in level:
+            if nodes["child"][node] >= 0:
+                size = nodes["end"][child] - nodes["begin"][child]
+                below += [(child, child + 2), (child + 1, child + 1 + count_nodes(size))]
+        level = below
+    calls = [partial(_split_below, points, vertex, nodes, box, *place) for place in level]
+    run_parallel(*calls, n_jobs=n_jobs)
+
+
+def take_subtree(tree, node) -> StaticKDTree:
+    """Return the subtree of a node; its points and vertices are views, its places begin at 0."""
+    begin, end, child = tree.nodes[node].tolist()
+    below = slice(child, child + count_nodes(end - begin) - 1) if child >= 0 else slice(0)
+    nodes = np.append(tree.nodes[node : node + 1], tree.nodes[below])
+    nodes["begin"] -= begin
+    nodes["end"] -= begin
+    nodes["child"][nodes["child"] >= 0] -= child - 1
+    box = np.concatenate((tree.box[node : node + 1], tree.box[below]))
+    return StaticKDTree(nodes, box, tree.vertex[begin:end], tree.points[begin:end])
 
 
 @helper
@@ -120,29 +166,41 @@ def _halve(points, vertex, begin, end, axis):
 @kernel
 def split_all(points, vertex, nodes, box):
     """Sort points and vertices into the order of the leaves; return the number of nodes."""
-    stack = np.empty(STACK, np.int64)
-    stack[0] = 0
-    n_stacked = 1
     nodes[0].begin = 0
     nodes[0].end = vertex.shape[0]
-    m = 1
+    return _split_below(points, vertex, nodes, box, 0, 1)
+
+
+@kernel
+def _split_below(points, vertex, nodes, box, node, m):
+    """Split a node and all below it, which are numbered from m; return the next number."""
+    stack = np.empty(STACK, np.int64)
+    stack[0] = node
+    n_stacked = 1
     while n_stacked > 0:
         n_stacked -= 1
         node = stack[n_stacked]
-        begin, end = nodes[node].begin, nodes[node].end
-        _bound(points, begin, end, box, node)
-        nodes[node].child = -1
-        if end - begin > LEAF:
-            middle = _halve(points, vertex, begin, end, widest_axis(box, node))
-            nodes[node].child = m
-            nodes[m].begin = begin
-            nodes[m].end = middle
-            nodes[m + 1].begin = middle
-            nodes[m + 1].end = end
+        _split_node(points, vertex, nodes, box, node, m)
+        if nodes[node].child >= 0:
             stack[n_stacked], stack[n_stacked + 1] = m + 1, m
             n_stacked += 2
             m += 2
     return m
+
+
+@kernel
+def _split_node(points, vertex, nodes, box, node, m):
+    """Fit the box of a node; if it is large, halve it into the nodes m and m + 1."""
+    begin, end = nodes[node].begin, nodes[node].end
+    _bound(points, begin, end, box, node)
+    nodes[node].child = -1
+    if end - begin > LEAF:
+        middle = _halve(points, vertex, begin, end, widest_axis(box, node))
+        nodes[node].child = m
+        nodes[m].begin = begin
+        nodes[m].end = middle
+        nodes[m + 1].begin = middle
+        nodes[m + 1].end = end
 
 
 @kernel

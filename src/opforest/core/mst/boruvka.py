@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opforest._utils.chunks import map_chunks, split_chunks
+from opforest._utils import tuning
+from opforest._utils.chunks import map_chunks, run_parallel, split_chunks
 from opforest._utils.progress import advance
 from opforest.core.disjoint_set import find_group
 from opforest.core.edge_order import precedes
@@ -67,78 +68,77 @@ def span_sparse(rows, kdtree, metric, n_jobs=1) -> Tree | None:
     them all. If distinct points are at distance 0, too, that does not hold.
     """
     kdtree, first = keep_distinct(rows, kdtree, n_jobs)
-    u, v, weight = _span_distinct(kdtree, metric, n_jobs)
-    return _attach_duplicates(len(rows), first, u, v, weight)
+    edges = span_distinct(kdtree, metric, n_jobs)
+    return root_places(kdtree, edges, first)
 
 
 def keep_distinct(rows, kdtree, n_jobs):
     """Return a k-d tree without duplicates, and the first row equal to each row, or None."""
-    first = _first_of_duplicates((rows + 0).view(f"u{rows.itemsize}"))  # −0.0 + 0 is 0.0
-    is_first = first == np.arange(len(rows))
+    first = np.arange(len(rows), dtype=np.int32)
+    bits = rows.view(f"u{rows.itemsize}")
+    n_parts = n_jobs if len(rows) >= tuning.values.few_to_share else 1
+    run_parallel(
+        *(partial(_find_first, rows, bits, first, part, n_parts) for part in range(n_parts)),
+        n_jobs=n_jobs,
+    )
+    is_first = first == np.arange(len(rows), dtype=np.int32)
     if is_first.all():
         return kdtree, None
-    return build_kdtree(rows, np.flatnonzero(is_first)), first
-
-
-def root_places(kdtree, edges, first) -> Tree | None:
-    """Return the tree with these edges between places of a k-d tree, rooted at vertex 0.
-
-    ``first`` is the first duplicate of each vertex, if there are duplicates. The result is None if
-    an edge between distinct points has weight 0.
-    """
-    u, v, weight = edges
-    n = len(kdtree.vertex) if first is None else len(first)
-    return _attach_duplicates(n, first, kdtree.vertex[u], kdtree.vertex[v], weight)
-
-
-def _attach_duplicates(n, first, u, v, weight):
-    if len(weight) and weight.min() == 0:
-        return None
-    if first is not None:
-        duplicates = np.flatnonzero(first != np.arange(n))
-        u, v = np.append(u, first[duplicates]), np.append(v, duplicates)
-        weight = np.append(weight, np.zeros(len(duplicates), weight.dtype))
-    return root_tree(n, u, v, weight)
+    return build_kdtree(rows, np.flatnonzero(is_first), n_jobs), first
 
 
 @kernel
-def _first_of_duplicates(bits):
-    """Return, for each row, the index of the first row equal to it, by hashing."""
-    n, d = bits.shape
+def _find_first(rows, bits, first, part, n_parts):
+    """Write, for a part of the rows by hash, the index of the first row equal to each."""
+    n = np.int64(0)
+    for i in range(rows.shape[0]):
+        key = _hash(rows, bits, i)
+        n += (key >> np.uint64(40)) % np.uint64(n_parts) == np.uint64(part)
     size = 2
     while size < 2 * n:
         size *= 2
-    table = np.full(size, -1)
-    first = np.empty(n, np.int64)
-    for i in range(n):
-        key = np.uint64(0)
-        for k in range(d):
-            key = (key ^ np.uint64(bits[i, k])) * np.uint64(0x9E3779B97F4A7C15)
-            key ^= key >> np.uint64(29)
+    table = np.full(size, -1, np.int32)
+    for i in range(rows.shape[0]):
+        key = _hash(rows, bits, i)
+        if (key >> np.uint64(40)) % np.uint64(n_parts) != np.uint64(part):
+            continue
         slot = np.int64(key & np.uint64(size - 1))
-        while table[slot] >= 0 and not are_rows_equal(bits, table[slot], i):
+        while table[slot] >= 0 and not are_rows_equal(rows, np.int64(table[slot]), i):
             slot = (slot + 1) & (size - 1)
         if table[slot] < 0:
             table[slot] = i
         first[i] = table[slot]
-    return first
 
 
-def _span_distinct(kdtree, metric, n_jobs):
+@helper
+def _hash(rows, bits, i):
+    key = np.uint64(0)
+    for k in range(rows.shape[1]):
+        if rows[i, k] != 0:  # −0.0 equals 0.0
+            key ^= np.uint64(bits[i, k])
+        key *= np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    return key
+
+
+def span_distinct(kdtree, metric, n_jobs, report=advance):
+    """Return the ends, by place in the tree, and weights of the edges between distinct points."""
+
     def list_near(rounds, leaves):
         find_nearest(kdtree, columns, leaves, rounds.near, rounds.lower_bound, metric)
 
     def search(rounds, points):
-        _search(kdtree, rounds, points, metric)
+        search_foreign(kdtree, rounds, points, -1, metric)
 
     columns = transpose_points(kdtree)
     leaves = split_chunks(np.flatnonzero(kdtree.nodes["child"] < 0), LEAVES_PER_CALL)
     k = max(FEW_NEIGHBORS, min(MANY_NEIGHBORS, 12 - 2 * len(columns)))
-    return join_all(kdtree, Strategy(k, list_near, leaves, search, POINTS_PER_CALL), metric, n_jobs)
+    strategy = Strategy(k, list_near, leaves, search, POINTS_PER_CALL)
+    return join_all(kdtree, strategy, metric, n_jobs, report)
 
 
-def join_all(kdtree, strategy, metric, n_jobs):
-    """Return the ends and weights of the edges of the spanning tree of the points."""
+def join_all(kdtree, strategy, metric, n_jobs, report=advance):
+    """Return the ends, by place, and weights of the edges of the spanning tree of the points."""
     n, dtype = len(kdtree.vertex), kdtree.points.dtype
     rounds = Rounds(
         component=np.arange(n, dtype=np.int32),
@@ -152,7 +152,7 @@ def join_all(kdtree, strategy, metric, n_jobs):
     )
     group = np.arange(n, dtype=np.int32)
     size = max(n - 1, 0)
-    edges = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, dtype)
+    edges = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, dtype)
     m = 0
     map_chunks(partial(strategy.list_near, rounds), strategy.parts, n_jobs)
     while m < n - 1:
@@ -160,7 +160,7 @@ def join_all(kdtree, strategy, metric, n_jobs):
         parts = split_chunks(waiting, strategy.points_per_call)
         map_chunks(partial(strategy.search, rounds), parts, n_jobs)
         m = _join(kdtree, rounds, group, edges, m)
-        advance(m / (n - 1))
+        report(m / (n - 1))
     return edges
 
 
@@ -194,7 +194,8 @@ def _list_waiting(points, rounds, metric):
 
 
 @kernel
-def _search(kdtree, rounds, waiting, metric):
+def search_foreign(kdtree, rounds, waiting, skipped, metric):
+    """Find the nearest foreign points within ``best``, and lower it; skip one node's points."""
     kdtree, rounds = borrow(kdtree), borrow(rounds)
     stack, bound = np.empty(STACK, np.int64), np.empty(STACK, kdtree.points.dtype)
     for i in waiting:
@@ -202,9 +203,7 @@ def _search(kdtree, rounds, waiting, metric):
         limit = rounds.best[c]
         if rounds.lower_bound[i] > limit:
             continue
-        j, weight = _nearest_foreign(
-            kdtree, rounds.component, rounds.component_of_node, i, limit, stack, bound, metric
-        )
+        j, weight = _nearest_foreign(kdtree, rounds, i, limit, skipped, stack, bound, metric)
         if j < 0:
             rounds.lower_bound[i] = max(rounds.lower_bound[i], limit)
             continue
@@ -215,9 +214,10 @@ def _search(kdtree, rounds, waiting, metric):
 
 
 @helper
-def _nearest_foreign(kdtree, component, component_of_node, i, limit, stack, bound, metric):
+def _nearest_foreign(kdtree, rounds, i, limit, skipped, stack, bound, metric):
     """Return the nearest foreign point within ``limit``, by (weight, indices), or −1."""
     nodes, box, vertex, points = kdtree
+    component, component_of_node = rounds.component, rounds.component_of_node
     x, c = points[i], component[i]
     best, best_weight = -1, limit
     stack[0], bound[0] = 0, 0
@@ -225,7 +225,7 @@ def _nearest_foreign(kdtree, component, component_of_node, i, limit, stack, boun
     while m > 0:
         m -= 1
         node = stack[m]
-        if bound[m] > best_weight or component_of_node[node] == c:
+        if bound[m] > best_weight or component_of_node[node] == c or node == skipped:
             continue
         if nodes[node].child >= 0:
             m = push_children(nodes[node].child, box, x, stack, bound, m, metric)
@@ -267,7 +267,7 @@ def _join(kdtree, rounds, group, edges, m):
         a, b = find_group(group, i), find_group(group, np.int64(foreign[i]))
         if a != b:
             group[max(a, b)] = min(a, b)
-            u[m], v[m], weights[m] = vertex[i], vertex[foreign[i]], weight[i]
+            u[m], v[m], weights[m] = i, foreign[i], weight[i]
             m += 1
     for i in range(n):
         component[i] = find_group(group, i)
@@ -288,33 +288,65 @@ def _join(kdtree, rounds, group, edges, m):
 def root_tree(n, u, v, weight) -> Tree:
     """Return the tree with these edges, rooted at vertex 0."""
     tree = Tree(np.full(n, -1), np.zeros(n, weight.dtype), np.zeros(n, np.int64))
-    _root(u, v, weight, tree)
+    _root(u, v, weight, np.arange(n), tree)
+    return tree
+
+
+def root_places(kdtree, edges, first) -> Tree | None:
+    """Return the tree with these edges between places of a k-d tree, rooted at vertex 0.
+
+    ``first`` is the first duplicate of each vertex, if there are duplicates. The result is None if
+    an edge between distinct points has weight 0. Neighbors in space are near each other in memory
+    as places, but not as vertices.
+    """
+    u, v, weight = edges
+    if len(weight) and weight.min() == 0:
+        return None
+    vertex = kdtree.vertex
+    if first is not None:
+        place = np.empty(len(first), np.int32)
+        place[vertex] = np.arange(len(vertex), dtype=np.int32)
+        duplicates = np.flatnonzero(first != np.arange(len(first), dtype=np.int32))
+        u = np.append(u, place[first[duplicates]])
+        v = np.append(v, np.arange(len(vertex), len(first), dtype=np.int32))
+        weight = np.append(weight, np.zeros(len(duplicates), weight.dtype))
+        vertex = np.append(vertex, duplicates)
+    n = len(vertex)
+    tree = Tree(np.empty(n, np.int64), np.empty(n, weight.dtype), np.empty(n, np.int64))
+    _root(u, v, weight, vertex, tree)
     return tree
 
 
 @kernel
-def _root(u, v, weight, tree):
+def _root(u, v, weight, vertex, tree):
+    """Fill in the tree with these edges between places, the vertices of which are given."""
     parent, length, order = borrow(tree)
-    n = parent.shape[0]
-    start = np.zeros(n + 2, np.int64)  # where each vertex's edges begin, one entry later
-    for i in range(n - 1):
-        start[u[i] + 2] += 1
-        start[v[i] + 2] += 1
+    n = vertex.shape[0]
+    start = np.zeros(n + 2, np.int32)  # where each place's edges begin, one entry later
+    for e in range(n - 1):
+        start[u[e] + 2] += 1
+        start[v[e] + 2] += 1
     for i in range(n):
         start[i + 2] += start[i + 1]
-    edge = np.empty(2 * (n - 1), np.int64)
-    for i in range(n - 1):
-        for end in (u[i], v[i]):
-            edge[start[end + 1]] = i
+    edge = np.empty(2 * (n - 1), np.int32)
+    for e in range(n - 1):
+        for end in (u[e], v[e]):
+            edge[start[end + 1]] = e
             start[end + 1] += 1
-    m = 1
+    stack, via = np.empty(n, np.int32), np.empty(n, np.int32)
     for i in range(n):
-        a = order[i]
+        if vertex[i] == 0:
+            stack[0], via[0], parent[0], length[0] = i, -1, -1, 0
+    n_stacked, m = 1, 0
+    while n_stacked > 0:
+        n_stacked -= 1
+        a, above = stack[n_stacked], via[n_stacked]
+        order[m] = vertex[a]
+        m += 1
         for slot in range(start[a], start[a + 1]):
             e = edge[slot]
-            b = u[e] + v[e] - a
-            if b != parent[a]:
-                parent[b] = a
-                length[b] = weight[e]
-                order[m] = b
-                m += 1
+            if e != above:
+                b = u[e] + v[e] - a
+                parent[vertex[b]], length[vertex[b]] = vertex[a], weight[e]
+                stack[n_stacked], via[n_stacked] = b, e
+                n_stacked += 1

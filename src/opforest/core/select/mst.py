@@ -10,6 +10,7 @@ from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array, SquaredEuclidean
 from opforest.core.mst.bipartite import span_bipartite
 from opforest.core.mst.boruvka import span_sparse
+from opforest.core.mst.cells import span_by_cells
 from opforest.core.mst.prim import span
 from opforest.core.mst.sieve import span_by_sieve
 from opforest.core.records import Tree
@@ -26,6 +27,10 @@ PROBES = 16
 SEARCH_FRACTION, SPANNING_FRACTION = 1 / 32, 1 / 100
 CACHED_BYTES, CACHED_SPANNING_FRACTION = 4_000_000, 1 / 150
 
+#: Cells need less memory, and share more work among threads, but the more features there are, the
+#: more points are near other cells. Up to so many features they pay, on one thread and on several.
+FEATURES_FOR_CELLS, SHARED_FEATURES_FOR_CELLS = 3, 6
+
 
 class Probe(NamedTuple):
     """How well searches in a k-d tree of all points work."""
@@ -34,12 +39,12 @@ class Probe(NamedTuple):
     kdtree: StaticKDTree | None = None  #: if one was built
 
 
-def probe(rows: Array, metric: Metric, algorithm: str) -> Probe:
+def probe(rows: Array, metric: Metric, algorithm: str, n_jobs: int = 1) -> Probe:
     """Find out whether a k-d tree is worthwhile."""
     n = len(rows)
     if algorithm == "brute" or not metric.is_indexable or (algorithm == "auto" and n < FEW):
         return Probe(1.0)
-    kdtree = build_kdtree(rows, np.arange(n)) if n else None
+    kdtree = build_kdtree(rows, np.arange(n), n_jobs) if n else None
     if algorithm == "kd_tree":
         return Probe(0.0, kdtree)
     sample = np.linspace(0, n - 1, PROBES).astype(np.int64)
@@ -50,7 +55,8 @@ def span_best(rows: Array, metric: Metric, probed: Probe, n_jobs: int) -> Tree:
     """Return the minimum spanning tree, by the fastest algorithm."""
     tree = None
     if _use_kdtree(rows, probed):
-        tree = span_sparse(rows, probed.kdtree, metric.kernel, n_jobs)
+        span_indexed = span_by_cells if _use_cells(rows, n_jobs) else span_sparse
+        tree = span_indexed(rows, probed.kdtree, metric.kernel, n_jobs)
     elif have_estimates(rows, metric) and len(rows) >= tuning.values.few_to_span:
         tree = span_by_sieve(rows, probed.kdtree, metric.kernel, n_jobs)
     return span(rows, metric.kernel) if tree is None else tree
@@ -74,6 +80,11 @@ def _use_kdtree(rows: Array, probed: Probe) -> bool:
     is_cached = rows.nbytes < CACHED_BYTES
     limit = CACHED_SPANNING_FRACTION if is_cached else SPANNING_FRACTION
     return probed.visited_fraction < limit
+
+
+def _use_cells(rows: Array, n_jobs: int) -> bool:
+    limit = FEATURES_FOR_CELLS if n_jobs == 1 else SHARED_FEATURES_FOR_CELLS
+    return len(rows) >= tuning.values.many_for_cells and rows.shape[1] <= limit
 
 
 def have_estimates(rows: Array, metric: Metric) -> bool:
