@@ -20,9 +20,6 @@ export function symbol(code, isPrototype) {
 
 export const number = (value, digits = 3) => (value === 0 ? "0" : Number(value).toPrecision(digits).replace(/\.?0+$/, ""));
 
-// A choice beside the classes, for screens without a cursor: a click explains.
-export const EXPLAIN = "explain";
-
 // Radio buttons, one for each class; returns a function that returns the choice.
 export function chooser(fieldset, names, codeOf, legend) {
   const before = fieldset.querySelector("input:checked")?.value;
@@ -31,9 +28,9 @@ export function chooser(fieldset, names, codeOf, legend) {
     const input = make("input", { type: "radio", name: fieldset.id, value: String(i) });
     input.checked = before === undefined ? i === 0 : before === String(i);
     const label = make("span", { className: `k${codeOf(name) % 8}` });
-    if (name !== EXPLAIN) label.innerHTML = glyph(codeOf(name));
+    label.innerHTML = glyph(codeOf(name));
     label.append(make("b", {}, String(name)));
-    fieldset.append(make("label", name === EXPLAIN ? { className: "pill touch" } : { className: "pill", title: `Class ${name}` }, input, label));
+    fieldset.append(make("label", { className: "pill", title: `Class ${name}` }, input, label));
   });
   return () => names[Number(fieldset.querySelector("input:checked")?.value ?? 0)];
 }
