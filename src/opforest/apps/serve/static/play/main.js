@@ -100,9 +100,10 @@ function openStream(name, seed) {
   stop();
   const { examples, begin, shown } = makeStream(name, seed);
   Object.assign(page, { stream: name, seed, total: examples, waiting: examples.slice(shown), drawing: new Drawing(examples.slice(0, shown), begin) });
-  page.change = { title: shown ? `Learned ${shown} examples` : "Nothing learned" };
+  page.change = { title: `Learned ${shown} examples` };
   showProblem("");
   refresh();
+  explain(STREAMS[name].at ?? null);
   history.replaceState(null, "", location.pathname + location.search);
 }
 
@@ -140,7 +141,7 @@ function addTools() {
     const input = make("input", { type: "radio", name: "tool", value: name, checked: k === 0 });
     const label = make("span", { className: k < CLASSES ? `k${k}` : "word" });
     if (k < CLASSES) label.innerHTML = glyph(k);
-    label.append(make("b", {}, k === 0 ? "learns 1" : k < CLASSES ? name : `${name}s`));
+    label.append(make("b", {}, name[0].toUpperCase() + name.slice(1)));
     find("tools").append(make("label", { className: "pill", title: titles[name] ?? `Learn an example of class ${name} (${name})` }, input, label));
   });
 }
@@ -175,7 +176,9 @@ function embed() {
   find("alone").hidden = false;
   find("alone").addEventListener("pointerdown", () => { find("alone").href = location.href; });
   find("alone").href = location.href;
-  new ResizeObserver(() => parent.postMessage({ playgroundHeight: document.body.scrollHeight }, "*")).observe(document.body);
+  const report = () => parent.postMessage({ playgroundHeight: Math.ceil(document.body.getBoundingClientRect().height) }, "*");
+  new ResizeObserver(report).observe(document.body);
+  report(); // nothing is observed before the frame is on the screen
 }
 
 addTools();
@@ -190,6 +193,6 @@ find("tabs").addEventListener("click", (event) => event.target.value && view(eve
 find("copy").addEventListener("click", copyLink);
 document.addEventListener("keydown", pressKey);
 addEventListener("hashchange", openLink);
-if (parent !== self) embed();
 view("one");
 if (!openLink()) openStream("moons", 1);
+if (parent !== self) embed();

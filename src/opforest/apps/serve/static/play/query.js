@@ -52,14 +52,23 @@ export function explainPoint(forest, point) {
 }
 
 // For each point of a grid, row by row from the top left: the forest's class and the nearest example's class,
-// counted from 0; 255 where there is no example.
-export function classifyGrid(forest, [columns, rows], [width, height]) {
-  const labels = new Uint8Array(columns * rows).fill(255), nearest = labels.slice();
-  if (!forest.examples.length) return { labels, nearest };
-  for (let i = 0; i < labels.length; i++) {
-    const point = { x: (((i % columns) + 0.5) / columns) * width, y: (1 - (Math.floor(i / columns) + 0.5) / rows) * height };
-    labels[i] = forest.examples[findConqueror(forest, point)].label - 1;
-    nearest[i] = forest.examples[findNearest(forest.examples, point)].label - 1;
+// counted from 0; 255 where there is no example. Examples are sorted by cost and index,
+// so the first one of equal offers wins.
+export function classifyGrid({ examples, cost }, [columns, rows], [width, height]) {
+  const order = [...examples.keys()].sort((i, j) => cost[i] - cost[j] || i - j);
+  const [x, y, costs] = [(i) => examples[i].x, (i) => examples[i].y, (i) => cost[i]].map((get) => Float64Array.from(order, get));
+  const code = Uint8Array.from([...order.map((i) => examples[i].label - 1), 255]), n = order.length;
+  const labels = new Uint8Array(columns * rows), nearest = new Uint8Array(columns * rows);
+  for (let cell = 0; cell < labels.length; cell++) {
+    const px = (((cell % columns) + 0.5) / columns) * width, py = (1 - (Math.floor(cell / columns) + 0.5) / rows) * height;
+    let best = Infinity, conqueror = n, least = Infinity, near = n;
+    for (let i = 0; i < n; i++) {
+      const distance = (x[i] - px) * (x[i] - px) + (y[i] - py) * (y[i] - py), offer = Math.max(costs[i], distance);
+      if (offer < best) { best = offer; conqueror = i; }
+      if (distance < least || (distance === least && order[i] < order[near])) { least = distance; near = i; }
+    }
+    labels[cell] = code[conqueror];
+    nearest[cell] = code[near];
   }
   return { labels, nearest };
 }

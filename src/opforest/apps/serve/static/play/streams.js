@@ -24,7 +24,7 @@ const ARCS = [[0.2, -0.3, 10.2, 0, 1.15], [-1.2, 0.2, 7.4, 0, 1.1], [4.5, 5.1, 9
 const SHAPES = {
   moons: (random, normal) => {
     const label = random() < 0.5 ? 1 : 2, angle = (TURN / 2) * random(), side = label === 1 ? 1 : -1;
-    return [0.31 * side * Math.cos(angle) - side * 0.15 + 0.045 * normal(), side * (0.33 * Math.sin(angle) - 0.1) + 0.045 * normal(), label];
+    return [0.38 * side * Math.cos(angle) - side * 0.19 + 0.055 * normal(), side * (0.46 * Math.sin(angle) - 0.12) + 0.055 * normal(), label];
   },
   circle: (random, normal) => {
     if (random() < 0.3) return [0.1 * normal(), 0.1 * normal(), 2];
@@ -32,34 +32,34 @@ const SHAPES = {
     return [radius * Math.cos(angle), radius * Math.sin(angle), 1];
   },
   saturn: (random, normal) => {
-    const angle = TURN * random(), label = random() < 0.5 ? 1 : 2, [a, b] = label === 1 ? [0.58, 0.22] : [0.35, 0.35];
+    const angle = TURN * random(), label = random() < 0.5 ? 1 : 2, [a, b] = label === 1 ? [0.62, 0.24] : [0.4, 0.4];
     return [a * Math.cos(angle) + 0.008 * normal(), b * Math.sin(angle) + 0.008 * normal(), label];
   },
   lithuanian: (random, normal) => {
     const k = Math.floor(4 * random()), [x, y, radius, middle, width] = ARCS[k];
     const angle = middle + width * (2 * random() - 1);
-    return [(x + radius * Math.cos(angle) + 1.2 * normal() - 3) / 34, (y + radius * Math.sin(angle) + 1.2 * normal() - 2.4) / 34, k + 1];
+    return [(x + radius * Math.cos(angle) + 1.2 * normal() - 3) / 28, (y + radius * Math.sin(angle) + 1.2 * normal() - 2.4) / 28, k + 1];
   },
   drift: (random, normal, part) => {
     const label = random() < 0.5 ? 1 : 2, angle = (TURN / 2) * (1.5 * part + label);
-    return [0.26 * Math.cos(angle) + 0.1 * normal(), 0.26 * Math.sin(angle) + 0.1 * normal(), label];
+    return [0.3 * Math.cos(angle) + 0.12 * normal(), 0.22 * Math.sin(angle) + 0.1 * normal(), label];
   },
 };
 
-// A row of small steps, and one example far from the others of its class.
+// A chain of class 2 that turns away from class 1 and then leaves a wide gap before its last example.
 const LONELY = [
-  ...Array.from({ length: 9 }, (_, i) => [90 + 40 * i, 150 + 6 * (i % 2), 1]),
-  [110, 200, 1], [150, 204, 1], [470, 170, 2], [505, 190, 2], [540, 172, 2], [575, 200, 2], [600, 240, 2], [570, 270, 2],
-  [590, 305, 2], [540, 300, 2], [300, 345, 2],
+  ...Array.from({ length: 9 }, (_, i) => [100 + 40 * i, 130 + 8 * (i % 2), 1]), [120, 88, 1], [160, 82, 1], [240, 92, 1],
+  [485, 150, 2], [525, 168, 2], [562, 190, 2], [590, 224, 2], [604, 262, 2], [600, 302, 2], [582, 338, 2], [560, 372, 2],
+  [610, 385, 2], [640, 350, 2], [350, 352, 2],
 ].map(([x, y, label]) => makeExample(x, y, label));
 
 export const STREAMS = {
   moons: { title: "Two moons" },
-  circle: { title: "A circle around a cloud" },
-  saturn: { title: "Saturn and its ring" },
+  circle: { title: "Circle and cloud" },
+  saturn: { title: "Saturn" },
   lithuanian: { title: "Four sickles" },
-  drift: { title: "Drift: the oldest are forgotten", window: 60 },
-  lonely: { title: "Far from its class", fixed: LONELY },
+  drift: { title: "Drift and a window", window: 60 },
+  lonely: { title: "Far from its class", fixed: LONELY, at: { x: 345, y: 300 } },
   empty: { title: "Draw it yourself", fixed: [] },
 };
 

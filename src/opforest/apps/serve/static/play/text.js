@@ -23,8 +23,8 @@ export function showProof(place, drawing, change) {
   const text = make("p", {});
   if (!n) text.append("No examples. Click on the plane to learn the first one.");
   else {
-    text.append(make("b", {}, change.title), `: the update measured ${plural(updated, "distance")}; the forest was then fitted again, `,
-      `from all ${count(fitted)}. `, make("b", {}, `${count(compared)} values`), ` compared (edges, costs, paths, prototypes): ${different ? "not all" : "all"} equal.`);
+    text.append(make("b", {}, change.title), `: the last update measured ${plural(updated, "distance")}. Then the forest was fitted again, `,
+      `from all ${count(fitted)}: `, make("b", {}, `${count(compared)} values`), ` (edges, costs, paths, prototypes), ${different ? "not all" : "all"} equal.`);
   }
   place.replaceChildren(make("h2", {}, mark, title), text);
 }
@@ -41,9 +41,9 @@ export function showExplanation(path, pathPlace, surprisePlace, names) {
   const { nearest, label, cost, rival } = path;
   if (nearest.label === label) return;
   surprisePlace.hidden = false;
-  const name = (code) => make("b", { className: `k${code - 1}` }, `class ${code}`);
+  const name = (code, word = "class") => make("b", { className: `k${code - 1}` }, `${word} ${code}`);
   surprisePlace.replaceChildren("The nearest example, at ", number(nearest.distance), ", is of ", name(nearest.label),
-    ", but no path of ", name(rival.label), " comes here without a step of ", number(rival.cost), ". ", name(label), " needs none longer than ",
+    ", but no path of ", name(rival.label), " comes here without a step of ", number(rival.cost), ". ", name(label, "Class"), " needs none longer than ",
     number(cost), ". ", make("strong", {}, "The longest step decides, not the nearest point."));
 }
 
