@@ -21,9 +21,10 @@ def launch():
 
 
 class Page:
-    """A page at an address, and what went wrong on it."""
+    """A page at an address, or at a port of this machine, and what went wrong on it."""
 
-    def __init__(self, browser, url, size=(1300, 850), **more):
+    def __init__(self, browser, where, size=(1300, 850), **more):
+        url = where if isinstance(where, str) else f"http://127.0.0.1:{where}/"
         viewport = dict(zip(("width", "height"), size, strict=True))
         self.context = browser.new_context(viewport=viewport, reduced_motion="reduce", **more)
         self.page = self.context.new_page()
@@ -35,7 +36,7 @@ class Page:
         self.page.goto(url)
 
     def _read(self, message):
-        if message.type == "error" and "favicon" not in message.text:
+        if "Content Security Policy" in message.text:
             self.errors.append(message.text)
 
     def _look(self, request):

@@ -60,7 +60,9 @@ def make_drawing(seed):
     """Return examples on a lattice, how many are learned together, whom to forget, and queries."""
     rng = np.random.default_rng(seed)
     side, n = rng.choice(SIDES), int(rng.choice([1, 2, 5, 12, 25, 60]))
-    examples = np.column_stack((rng.integers(0, side, (n, 2)), rng.integers(1, rng.choice([2, 3, 5]), n)))
+    examples = np.column_stack(
+        (rng.integers(0, side, (n, 2)), rng.integers(1, rng.choice([2, 3, 5]), n))
+    )
     count = int(rng.integers(0, n + 1))
     forgotten = [int(rng.integers(0, n - k)) for k in range(min(count, 10))]
     queries = np.vstack((rng.integers(-1, side + 1, (4, 2)), rng.uniform(0, side, (4, 2))))
@@ -117,16 +119,26 @@ def case_of(report):
 
 
 @pytest.fixture(scope="module")
-def run():
-    """Return a function that runs drawings in the browser."""
+def page():
     with playground() as url, launch() as browser, Page(browser, url) as page:
-        yield lambda drawings: page.evaluate(RUN, drawings)
+        yield page
+
+
+def compare(found, model, queries, update):
+    expected = describe(model, queries)
+    if update != "exact" and model.forest_.grown_by:
+        assert found["pair"] == model.forest_.pair.tolist()
+    elif update != "exact":  # nothing was learned alone yet: the library still has the exact tree
+        within = [(u, v) for u, v in expected["edges"] if found["predecessor"][u] == v
+                  or found["predecessor"][v] == u]  # fmt: skip
+        expected["edges"] = [list(edge) for edge in within]
+    assert {name: found[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize("block", range(8))
-def test_forests_of_random_drawings_are_those_of_the_library(run, block):
+def test_forests_of_random_drawings_are_those_of_the_library(page, block):
     drawings = [make_drawing(50 * block + i) for i in range(50)]
-    for drawing, found in zip(drawings, run(drawings), strict=True):
+    for drawing, found in zip(drawings, page.evaluate(RUN, drawings), strict=True):
         examples, begin, queries = (drawing[name] for name in ("examples", "begin", "queries"))
         left = list(range(len(examples)))
         for index in drawing["forgotten"]:
@@ -148,12 +160,50 @@ def test_forests_of_random_drawings_are_those_of_the_library(run, block):
             compare(found["left"][update], model, queries, update)
 
 
-def compare(found, model, queries, update):
-    expected = describe(model, queries)
-    if update != "exact" and model.forest_.grown_by:
-        assert found["pair"] == model.forest_.pair.tolist()
-    elif update != "exact":  # nothing was learned alone yet: the library still has the exact tree
-        within = [(u, v) for u, v in expected["edges"] if found["predecessor"][u] == v
-                  or found["predecessor"][v] == u]  # fmt: skip
-        expected["edges"] = [list(edge) for edge in within]
-    assert {name: found[name] for name in expected} == expected
+GRID = (16, 12)
+
+#: The classes of a grid: of the forest, and of the nearest examples.
+CLASSIFY = """async ([drawings, grid, size]) => {
+    const { fitForest } = await import("/play/forest.js");
+    const { classifyGrid } = await import("/play/query.js");
+    return drawings.map(({ examples }) => {
+        const forest = fitForest(examples.map(([x, y, label]) => ({ x, y, label })));
+        const { labels, nearest } = classifyGrid(forest, grid, size);
+        return [[...labels], [...nearest]];
+    });
+}"""
+
+
+def test_regions_are_the_predictions_of_the_library(page):
+    drawings = [make_drawing(1000 + seed) for seed in range(60)]
+    columns, rows = GRID
+    for size in (12, 800):
+        found = page.evaluate(CLASSIFY, [drawings, GRID, [size, size]])
+        x = (np.arange(columns) + 0.5) / columns * size
+        y = (1 - (np.arange(rows) + 0.5) / rows) * size
+        cells = np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
+        for drawing, (labels, nearest) in zip(drawings, found, strict=True):
+            table = np.array(drawing["examples"], float)
+            X, label = table[:, :2], table[:, 2].astype(int)
+            assert labels == (OPFClassifier().fit(X, label).predict(cells) - 1).tolist()
+            distances = ((cells[:, None] - X) ** 2).sum(axis=2)
+            assert nearest == (label[distances.argmin(axis=1)] - 1).tolist()
+
+
+def test_a_forest_that_differs_is_noticed(page):
+    found = page.evaluate("""async () => {
+        const { Drawing } = await import("/play/drawing.js");
+        const examples = [[0, 0, 1], [3, 4, 1], [9, 0, 2], [9, 9, 2]].map(([x, y, label]) => ({ x, y, label }));
+        const drawing = new Drawing(examples, 2), found = [drawing.proof.different];
+        const changes = [(forest) => { forest.cost[1] += 1; }, (forest) => { forest.predecessor[1] = 2; },
+            (forest) => { forest.edges.pop(); }, (forest) => { forest.prototypes.push(3); }];
+        for (const change of changes) {
+            const broken = new Drawing(examples, 2);
+            change(broken.forests.exact);
+            broken.prove();
+            found.push(broken.proof.different);
+        }
+        return found;
+    }""")  # noqa: E501
+    assert found[:3] == [0, 1, 1]
+    assert min(found[1:]) > 0

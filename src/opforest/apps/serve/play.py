@@ -6,7 +6,7 @@ It needs no extra: the standard library serves it. ``docs/playground.py`` copies
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from opforest.apps.serve.headers import HEADERS
 
@@ -20,7 +20,10 @@ class PlayRequestHandler(SimpleHTTPRequestHandler):
     """Answers with the page and the files that it loads."""
 
     # Windows may have registered another type for scripts, which browsers then refuse to run.
-    extensions_map = {**SimpleHTTPRequestHandler.extensions_map, ".js": "text/javascript"}
+    extensions_map: ClassVar[dict[str, str]] = {
+        **SimpleHTTPRequestHandler.extensions_map,
+        ".js": "text/javascript",
+    }
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments, directory=str(STATIC))

@@ -57,7 +57,8 @@ export class ExactForest {
   }
 
   learn(example) {
-    this.replace([...this.examples, example], insertLast(this.edges, [...this.examples, example]));
+    const examples = [...this.examples, example];
+    this.replace(examples, insertLast(this.edges, examples));
   }
 
   forget(index) {
@@ -65,8 +66,6 @@ export class ExactForest {
   }
 
   replace(examples, { edges, measured }) {
-    const before = new Map(this.examples.map((example, i) => [example, this.cost[i]]));
     Object.assign(this, conquer(examples, edges), { measured });
-    this.changed = examples.filter((example, i) => before.has(example) && before.get(example) !== this.cost[i]).length;
   }
 }

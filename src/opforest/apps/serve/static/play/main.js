@@ -182,6 +182,7 @@ function embed() {
 }
 
 addTools();
+find("help").open = matchMedia("(min-width: 1101px)").matches; // there is room beside the legend
 showLegend(find("legend"));
 find("panels").append(...panels.map((panel) => panel.element));
 find("stream").append(...Object.entries(STREAMS).map(([value, { title }]) => make("option", { value }, title)));
