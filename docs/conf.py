@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
+sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "docs"))
 
 from tests.support import compile_cache  # noqa: E402
 

@@ -10,6 +10,7 @@ import { makeStream, STREAMS } from "./streams.js";
 import { showExplanation, showLegend, showProof } from "./text.js";
 
 const PAUSE = 220; // milliseconds between two examples of a stream
+const REST = 400; // milliseconds after which a change is written into the address: browsers refuse frequent writes
 const find = (id) => document.getElementById(id);
 const page = { drawing: null, stream: "moons", seed: 1, waiting: [], timer: null, change: { title: "Loaded" } };
 
@@ -38,7 +39,12 @@ function change(title, action) {
   action();
   page.change = { title };
   refresh();
-  history.replaceState(null, "", writeLink(page.drawing));
+  writeAddress(writeLink(page.drawing));
+}
+
+function writeAddress(address) {
+  clearTimeout(page.writer);
+  page.writer = setTimeout(() => history.replaceState(null, "", address), REST);
 }
 
 const showProblem = (text) => { find("problem").textContent = text; find("problem").hidden = !text; };
@@ -104,10 +110,11 @@ function openStream(name, seed) {
   showProblem("");
   refresh();
   explain(STREAMS[name].at ?? null);
-  history.replaceState(null, "", location.pathname + location.search);
+  writeAddress(location.pathname + location.search);
 }
 
 function openLink() {
+  clearTimeout(page.writer);
   try {
     const found = readLink(location.hash);
     if (!found) return false;
@@ -146,8 +153,10 @@ function addTools() {
   });
 }
 
+const addressOf = (drawing) => new URL(writeLink(drawing), location.href).href;
+
 async function copyLink() {
-  const address = new URL(writeLink(page.drawing), location.href).href;
+  const address = addressOf(page.drawing);
   find("address").value = address;
   try {
     await navigator.clipboard.writeText(address);
@@ -174,8 +183,8 @@ function pressKey(event) {
 function embed() {
   document.body.classList.add("embedded");
   find("alone").hidden = false;
-  find("alone").addEventListener("pointerdown", () => { find("alone").href = location.href; });
   find("alone").href = location.href;
+  find("alone").addEventListener("click", () => { find("alone").href = addressOf(page.drawing); });
   const report = () => parent.postMessage({ playgroundHeight: Math.ceil(document.body.getBoundingClientRect().height) }, "*");
   new ResizeObserver(report).observe(document.body);
   report(); // nothing is observed before the frame is on the screen
