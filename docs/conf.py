@@ -9,6 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "docs"))
 
 from tests.support import compile_cache  # noqa: E402
 
@@ -16,6 +17,7 @@ from tests.support import compile_cache  # noqa: E402
 os.environ.setdefault("NUMBA_CACHE_DIR", str(compile_cache.FOLDER))
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+import playground  # noqa: E402
 from sphinx.pycode import ModuleAnalyzer  # noqa: E402
 
 import opforest  # noqa: E402
@@ -142,7 +144,14 @@ def describe_published(app, what, name, obj, options, lines):
         lines[:] = comments["", "PUBLISHED"]
 
 
+def add_playground(app, error):
+    """Add the playground, which the home page shows, to the finished site."""
+    if error is None and app.builder.format == "html":
+        playground.build(Path(app.outdir) / "playground")
+
+
 def setup(app):
     """Connect the events."""
+    app.connect("build-finished", add_playground)
     app.connect("autodoc-skip-member", skip_foreign_members)
     app.connect("autodoc-process-docstring", describe_published)

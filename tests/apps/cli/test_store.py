@@ -108,12 +108,10 @@ def test_public_addresses_need_tokens(store, folder):
 
 def test_the_missing_extra_is_named(store, folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "opforest.apps.serve", None)
-    for command in (("serve", store), ("play",)):
-        assert "pip install 'opforest[serve]'" in run(*command, code=2).stderr
+    assert "pip install 'opforest[serve]'" in run("serve", store, code=2).stderr
 
 
 def test_play_serves_a_page(folder):
-    pytest.importorskip("fastapi")
     import urllib.request
 
     process = subprocess.Popen(
@@ -124,10 +122,10 @@ def test_play_serves_a_page(folder):
     )
     try:
         line = process.stdout.readline()
-        assert line.startswith("play with OPFI, exact and DIFT, at http://127.0.0.1:")
+        assert line.startswith("the playground is at http://127.0.0.1:")
         url = line.split(" at ")[1].split()[0]
         with urllib.request.urlopen(url, timeout=10) as answer:
-            assert b"<title>opforest</title>" in answer.read()
+            assert b"<title>opforest playground</title>" in answer.read()
     finally:
         process.terminate()
         process.communicate(timeout=30)

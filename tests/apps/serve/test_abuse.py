@@ -29,12 +29,6 @@ def port(tmp_path_factory):
         yield port
 
 
-@pytest.fixture(scope="module")
-def play_port():
-    with running(Learner(":memory:", score=True), play=True) as port:
-        yield port
-
-
 def receive(connection):
     """Return an answer whose length is told."""
     content = b""
@@ -120,7 +114,7 @@ def test_no_path_is_another(port):
     assert (status, headers["content-type"]) == (422, "application/problem+json")
 
 
-def test_numbers_beyond_all_limits_are_refused(port, play_port):
+def test_numbers_beyond_all_limits_are_refused(port):
     huge = 10**400
     for path, body in (("/v1/learn", {"rows": [[huge, 1]], "labels": ["low"]}),
                        ("/v1/learn", {"rows": [[0, 1]], "labels": [huge]}),
@@ -128,21 +122,6 @@ def test_numbers_beyond_all_limits_are_refused(port, play_port):
                        ("/v1/predict", {"rows": [[-huge, 1]]}),
                        ("/v1/correct", {"key": "a", "label": huge})):  # fmt: skip
         Client(port).post(path, body, code=422)
-    client = Client(play_port)
-    for x in ([huge, 0], [0, -huge], [1e7, 0], ["0", 0], [True, 0], [0], [0, 0, 0], [None, 0]):
-        for path in ("/v1/play/learn", "/v1/play/explain"):
-            label = {"label": 1} if path.endswith("learn") else {}
-            client.post(path, {"x": x, **label}, code=422)
-    client.post("/v1/play/learn", {"x": [0, 0], "label": huge}, code=422)
-    client.post("/v1/play/start", {"set": "moons", "seed": huge})
-    client.post("/v1/play/step", {"count": -huge})
-
-
-def test_what_is_played_with_changes_only_together(play_port):
-    client = Client(play_port)
-    key = client.get("/v1/play")["forests"]["exact"]["keys"][0]
-    for path in ("/v1/forget", "/v1/learn", "/v1/correct"):
-        client.post(path, {"keys": [key]}, code=404)
 
 
 def test_a_bug_is_confessed_in_json(monkeypatch, capsys):

@@ -1,21 +1,19 @@
-"""The page in a real browser: Chromium without a head, driven by Playwright."""
+"""The page of a store, in a real browser."""
 
-import shutil
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytest.importorskip("fastapi")
-playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("playwright.sync_api")
 
+from tests.support.browser import CHROMIUM, Page, launch, wait
 from tests.support.service import Client, running
 
 from opforest import Learner, Preparation
 
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is here: apt-get install chromium"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -25,16 +23,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with launch() as browser:
         yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def play_port():
-    with running(Learner(":memory:", score=True), play=True) as port:
-        yield port
 
 
 @pytest.fixture
@@ -46,155 +36,6 @@ def store(tmp_path):
     learner.learn(X[:20], y[:20], [f"img-{i}" for i in range(20)])
     learner.learn(X[20:], y[20:], [f"img-{i}" for i in range(20, 40)])
     return learner
-
-
-class Page:
-    """A page, and what went wrong on it."""
-
-    def __init__(self, browser, port, size=(1300, 850), **more):
-        viewport = dict(zip(("width", "height"), size, strict=True))
-        self.context = browser.new_context(viewport=viewport, reduced_motion="reduce", **more)
-        self.page = self.context.new_page()
-        self.errors = []
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("request", self._look)
-        self.port = port
-        self.page.goto(f"http://127.0.0.1:{port}/")
-
-    def _look(self, request):
-        if not request.url.startswith((f"http://127.0.0.1:{self.port}/", "data:", "blob:")):
-            self.errors.append(f"asks elsewhere: {request.url}")
-
-    def __enter__(self):
-        return self.page
-
-    def __exit__(self, *_):
-        self.context.close()
-        assert self.errors == []
-
-
-NUMBERS = """forest => Object.fromEntries(
-    [...document.querySelectorAll(`#panel-${forest} .numbers div`)]
-    .map(part => [...part.children].map(child => child.textContent)))"""
-
-
-def number(page, forest, name):
-    return page.evaluate(NUMBERS, forest).get(name)
-
-
-def wait(page, expression, seconds=120):
-    """Wait for something to be true; the page's policy lets nobody else evaluate it."""
-    end = time.monotonic() + seconds
-    while not page.evaluate(expression):
-        assert time.monotonic() < end, expression
-        page.wait_for_timeout(40)
-
-
-def until(page, forest, name, value):
-    end = time.monotonic() + 120
-    while number(page, forest, name) != str(value):
-        assert time.monotonic() < end, number(page, forest, name)
-        page.wait_for_timeout(50)
-
-
-def start(page, name):
-    page.select_option("#set", name)
-    wait(page, f"document.getElementById('set').value === '{name}'")
-    page.wait_for_timeout(300)
-
-
-def test_clicks_learn_explain_and_forget(browser, play_port):
-    with Page(browser, play_port) as page:
-        start(page, "empty")
-        until(page, "exact", "Examples", 0)
-        canvas = page.locator("#panel-exact canvas")
-        places = [((80, 80), 0), ((120, 90), 0), ((250, 200), 1), ((290, 210), 1)]
-        for n, ((x, y), label) in enumerate(places, 1):
-            page.locator("#classes .pill").nth(label).click()
-            canvas.click(position={"x": x, "y": y})
-            for forest in ("opfi", "exact", "dift"):
-                until(page, forest, "Examples", n)
-        until(page, "exact", "Prototypes", 2)
-        until(page, "dift", "Prototypes", 4)
-        canvas.hover(position={"x": 140, "y": 100})
-        page.wait_for_selector("#path .chip")
-        assert page.inner_text("#path").startswith("Class 1")
-        assert page.locator("#path .chip").last.inner_text() == "here"
-        canvas.click(position={"x": 290, "y": 210})  # on the last one
-        until(page, "exact", "Examples", 3)
-        until(page, "opfi", "Examples", 3)
-        assert "Forgotten" in page.inner_text("#panel-exact .message")
-        assert "again" in page.inner_text("#panel-opfi .message")
-        page.reload()
-        until(page, "exact", "Examples", 3)
-
-
-def test_the_three_cases_are_named_as_they_happen(browser, play_port):
-    with Page(browser, play_port) as page:
-        start(page, "lithuanian")
-        until(page, "exact", "Examples", 12)
-        seen = set()
-        for n in range(13, 60):
-            page.click("#step")
-            until(page, "opfi", "Examples", n)
-            seen.add(page.inner_text("#panel-opfi .message b"))
-            if len(seen) == 3:
-                break
-        assert seen == {"Case 1", "Case 2", "Case 3"}
-        assert number(page, "exact", "Accuracy so far").endswith("%")
-
-
-def test_a_stream_is_played_and_paused_and_the_window_forgets(browser, play_port):
-    with Page(browser, play_port) as page:
-        start(page, "drift")
-        for _ in range(2):
-            Client(play_port).post("/v1/play/step", {"count": 20})
-        page.locator("#speed").fill("20")
-        page.click("#run")
-        wait(page, "document.querySelector('#panel-opfi dd').textContent > 66")
-        assert "Pause" in page.inner_text("#run")
-        page.click("#run")
-        count = None
-        while count != (count := number(page, "opfi", "Examples")):  # the last answers come in
-            page.wait_for_timeout(300)
-        assert number(page, "exact", "Examples") == "60"
-
-
-def test_forests_can_be_seen_alone_and_by_keyboard(browser, play_port):
-    with Page(browser, play_port) as page:
-        start(page, "moons")
-        page.click("#tabs button[value=exact]")
-        assert not page.is_visible("#panel-opfi")
-        assert page.is_visible("#panel-exact")
-        canvas = page.locator("#panel-exact canvas")
-        canvas.focus()
-        page.keyboard.press("2")
-        assert page.locator("#classes input").nth(1).is_checked()
-        for key in ("Shift+ArrowRight", "Shift+ArrowUp", "ArrowLeft"):
-            page.keyboard.press(key)
-        page.wait_for_selector("#path .chip")
-        page.keyboard.press("Enter")
-        until(page, "exact", "Examples", 13)
-        page.wait_for_timeout(200)
-        page.keyboard.press("Delete")
-        until(page, "exact", "Examples", 12)
-        page.keyboard.press("s")
-        until(page, "exact", "Examples", 13)
-        page.click("#tabs button[value=all]")
-        assert page.is_visible("#panel-dift")
-
-
-def test_a_phone_shows_one_forest_and_nothing_sticks_out(browser, play_port):
-    phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
-    context = browser.new_context(**phone)
-    page = context.new_page()
-    page.goto(f"http://127.0.0.1:{play_port}/")
-    page.wait_for_selector("#panel-exact canvas")
-    assert not page.is_visible("#panel-opfi")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert background == "rgb(15, 20, 27)"
-    context.close()
 
 
 def test_a_store_in_use_is_shown_and_changed_only_on_request(browser, store):
@@ -331,40 +172,12 @@ def test_odd_names_are_shown_as_they_are_and_nothing_sticks_out(browser, tmp_pat
         assert page.locator("main img, section img").count() == 0
 
 
-def test_no_click_is_lost_while_a_stream_is_played(browser, play_port):
-    with Page(browser, play_port) as page:
-        start(page, "moons")
-        page.locator("#speed").fill("20")
-        page.click("#run")
-        canvas = page.locator("#panel-exact canvas")
-        for k in range(8):
-            canvas.click(position={"x": 20 + 30 * k, "y": 12})
-        page.click("#run")
-        wait(page, "document.querySelector('#run').textContent.includes('Play')")
-        end, state = time.monotonic() + 120, None
-        while state is None or len(state["forests"]["exact"]["keys"]) != state["played"] + 8:
-            assert time.monotonic() < end, state and state["played"]
-            page.wait_for_timeout(100)  # answers may be under way
-            state = Client(play_port).get("/v1/play")
-
-
-def test_a_finger_explains_where_nothing_hovers(browser, play_port):
-    phone = {"is_mobile": True, "has_touch": True}
-    with Page(browser, play_port, size=(390, 844), **phone) as page:
-        page.wait_for_selector("#panel-exact canvas")
-        start(page, "moons")
-        page.locator("#classes .pill", has_text="explain").tap()
-        page.locator("#panel-exact canvas").tap(position={"x": 100, "y": 100})
-        page.wait_for_selector("#path .chip")
-        assert number(page, "exact", "Examples") == "12"
-
-
 def test_the_page_is_small_and_complete():
     from opforest.apps.serve.app import STATIC
 
     scripts = list(STATIC.glob("*.js"))
     assert sum(len(path.read_text("utf-8").splitlines()) for path in scripts) <= 780
-    for path in STATIC.iterdir():
+    for path in filter(Path.is_file, STATIC.rglob("*")):
         text = path.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
         assert "http:" not in text
         assert "https:" not in text

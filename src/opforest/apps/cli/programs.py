@@ -141,17 +141,21 @@ def play(
     port: Annotated[int, Option(help="The port; 0 is any free port.", min=0)] = 0,
     browser: Annotated[bool, Option(help="Whether to open the page.")] = True,
 ) -> None:
-    """Open a page on which three forests learn and forget as you click.
+    """Open a page on which a forest learns and forgets the points that you draw.
 
-    Nothing is saved: the store is in memory.
+    The page computes everything itself: nothing is saved, and nothing leaves the browser.
 
     Example: opforest play
     """
-    runner = _import_runner()
-    listener = runner.bind("127.0.0.1", port)
-    learner = opforest.Learner(":memory:", score=True)
-    title = "play with OPFI, exact and DIFT"
-    _run(runner, learner, listener, title, browser=browser, play=True)
+    import webbrowser
+
+    from opforest.apps.serve.play import PlayServer
+
+    with PlayServer(port) as server:
+        typer.echo(f"the playground is at {server.url} (Ctrl-C stops)")
+        if browser:
+            webbrowser.open(server.url)
+        server.serve_forever()
 
 
 def _import_runner() -> Any:
@@ -165,21 +169,13 @@ def _import_runner() -> Any:
     return server
 
 
-def _run(
-    runner: Any, learner: "Learner", listener: Any, title: str, *, browser: bool = False, **app: Any
-) -> None:
+def _run(runner: Any, learner: "Learner", listener: Any, title: str, **app: Any) -> None:
     """Serve until a signal comes; print the address first."""
     from opforest.apps.serve.app import make_app
 
     try:
         made = make_app(learner, **app)
-        url = runner.url_of(listener)
-        typer.echo(f"{title}, at {url} (Ctrl-C stops)")
-        if browser:
-            import threading
-            import webbrowser
-
-            threading.Timer(0.5, webbrowser.open, (url,)).start()
+        typer.echo(f"{title}, at {runner.url_of(listener)} (Ctrl-C stops)")
         runner.make_server(made, *listener.getsockname()[:2]).run(sockets=[listener])
     finally:
         learner.close()

@@ -29,14 +29,14 @@ from opforest._utils import tuning
 from opforest._utils.version import __version__
 from opforest.apps.serve import bodies, openapi
 from opforest.apps.serve.events import EventBroker
+from opforest.apps.serve.headers import HEADERS
 from opforest.apps.serve.limits import Limits
 from opforest.apps.serve.metrics import RequestMetrics
-from opforest.apps.serve.play import Play, describe_path
 from opforest.apps.serve.problems import ProblemError, on_error
 from opforest.apps.serve.requests import MANY_CELLS, BodyRoute, offload, read_table
-from opforest.apps.serve.security import HEADERS, SecurityMiddleware, Tokens
+from opforest.apps.serve.security import SecurityMiddleware, Tokens
 from opforest.apps.serve.suspects import MAX_SUSPECTS, describe_suspects
-from opforest.apps.serve.view import Plane, draw_forest, find_plane
+from opforest.apps.serve.view import Plane, describe_path, draw_forest, find_plane
 from opforest.learner import Change, Learner
 from opforest.learner.validation import label_array
 
@@ -58,8 +58,8 @@ def as_json(value: dict[str, Any]) -> Response:
 class Service:
     """Endpoints of a learner: queries are answered at once, changes wait in one queue."""
 
-    def __init__(self, learner: Learner, limits: Limits, is_play: bool) -> None:
-        self.learner, self.limits, self.is_play = learner, limits, is_play
+    def __init__(self, learner: Learner, limits: Limits) -> None:
+        self.learner, self.limits = learner, limits
         self.broker, self.request_metrics = EventBroker(limits.listeners), RequestMetrics()
         self.waiting = 0
         self._writer = ThreadPoolExecutor(1, "opforest-writer")
@@ -162,7 +162,6 @@ class Service:
             **stats,
             "version": __version__,
             "waiting": self.waiting,
-            "play": self.is_play,
             "history": self.learner.session.store.scores(200),
             "last": [
                 {"key": row.name, "label": label, "time": row.time}
@@ -246,58 +245,19 @@ class Service:
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
 
-class PlayService:
-    """Endpoints of the page of ``opforest play``, whose three forests change together."""
-
-    def __init__(self, service: Service) -> None:
-        self.change, self.play = service.change, Play(service.learner)
-
-    async def state(self) -> Response:
-        """Return what the page draws."""
-        return as_json(await self.change(self.play.state))
-
-    async def start(self, body: bodies.PlayStart) -> Response:
-        """Start a stream."""
-        return await self._apply(self.play.start, body.set, abs(body.seed or 0) % 2**31)
-
-    async def step(self, body: bodies.PlayStep) -> Response:
-        """Play a few examples of the stream."""
-        return await self._apply(self.play.step, 1 if body.count is None else body.count)
-
-    async def learn(self, body: bodies.PlayExample) -> Response:
-        """Learn a point that was clicked."""
-        return await self._apply(self.play.add, body.x, body.label)
-
-    async def forget(self, body: bodies.PlayKey) -> Response:
-        """Forget an example that was clicked."""
-        return await self._apply(self.play.forget, body.key)
-
-    async def explain(self, body: bodies.PlayPoint) -> Response:
-        """Explain the point under the cursor."""
-        return as_json(await self.change(self.play.explain, body.x))
-
-    async def _apply(self, action: Callable[..., None], *arguments: Any) -> Response:
-        def apply() -> dict[str, Any]:
-            action(*arguments)
-            return self.play.state()
-
-        return as_json(await self.change(apply))
-
-
 def make_app(
     learner: Learner,
     *,
     tokens: Tokens | None = None,
     hosts: tuple[str, ...] = (),
     limits: Limits | None = None,
-    play: bool = False,
 ) -> FastAPI:
     """Return the service of a learner as an ASGI application, which closes the learner at its end.
 
     Without ``tokens``, every client that can reach the service may use it. ``hosts`` are further
-    host names of this machine. ``play`` serves the page of ``opforest play``.
+    host names of this machine.
     """
-    service = Service(learner, limits or Limits(), play)
+    service = Service(learner, limits or Limits())
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -309,16 +269,10 @@ def make_app(
                   redoc_url=None, redirect_slashes=False,
                   description=openapi.DESCRIPTION)  # fmt: skip
     app.state.service = service
-    if play:
-        _include_play(app, PlayService(service))
-    else:
-        app.include_router(make_router("POST", {
-            "/v1/learn": service.learn, "/v1/forget": service.forget,
-            "/v1/correct": service.correct,
-        }))  # fmt: skip
-    app.include_router(
-        make_router("POST", {"/v1/predict": service.predict, "/v1/explain": service.explain})
-    )
+    app.include_router(make_router("POST", {
+        "/v1/learn": service.learn, "/v1/forget": service.forget, "/v1/correct": service.correct,
+        "/v1/predict": service.predict, "/v1/explain": service.explain,
+    }))  # fmt: skip
     app.include_router(make_router("GET", {
         "/v1/stats": service.stats, "/v1/forest": service.forest,
         "/v1/forest/path": service.path, "/v1/suspects": service.suspects,
@@ -353,16 +307,6 @@ def make_router(method: str, endpoints: dict[str, Callable[..., Any]]) -> APIRou
             responses[200] = {"model": ANSWERS[path], "description": ANSWERS[path].__doc__}
         router.add_api_route(path, endpoint, methods=[method], responses=responses)
     return router
-
-
-def _include_play(app: FastAPI, service: PlayService) -> None:
-    posts: dict[str, Callable[..., Any]] = {
-        "/v1/play/start": service.start, "/v1/play/step": service.step,
-        "/v1/play/learn": service.learn, "/v1/play/forget": service.forget,
-        "/v1/play/explain": service.explain,
-    }  # fmt: skip
-    app.include_router(make_router("GET", {"/v1/play": service.state}), include_in_schema=False)
-    app.include_router(make_router("POST", posts), include_in_schema=False)
 
 
 async def show_docs(request: Request) -> Response:

@@ -88,34 +88,3 @@ class Suspects(BaseModel):
     """The examples whose labels are probably wrong, the most suspicious first."""
 
     suspects: list[Suspect]
-
-
-class PlayStart(Body):
-    """A stream to begin."""
-
-    set: str
-    seed: int | None = None
-
-
-class PlayStep(Body):
-    """A number of examples to play."""
-
-    count: int | None = None
-
-
-class PlayPoint(Body):
-    """A point on the page."""
-
-    x: list[Any]
-
-
-class PlayExample(PlayPoint):
-    """A point on the page, with its class."""
-
-    label: int = Field(ge=1, le=8)
-
-
-class PlayKey(Body):
-    """The key of an example on the page."""
-
-    key: str

@@ -1,4 +1,4 @@
-"""Access to the service: hosts, origins, tokens, and headers of all answers."""
+"""Access to the service: hosts, origins and tokens."""
 
 import hmac
 import ipaddress
@@ -11,25 +11,14 @@ from typing import Self
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from opforest.apps.serve.headers import HEADERS
 from opforest.apps.serve.problems import ProblemError
-
-#: Browsers load and run only files of the service, and show it in no frame.
-HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
 
 #: Paths that need no token, because they contain no data.
 OPEN = ("/", "/health", "/docs", "/openapi.json", "/favicon.svg")
 
 #: Paths, or beginnings of paths, that change the store.
-WRITING = ("/v1/learn", "/v1/forget", "/v1/correct", "/v1/play")
+WRITING = ("/v1/learn", "/v1/forget", "/v1/correct")
 
 MIN_TOKEN_LENGTH = 16
 

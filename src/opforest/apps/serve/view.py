@@ -7,6 +7,7 @@ import numpy as np
 
 from opforest._utils import tuning
 from opforest.estimators.classifier import OPFClassifier
+from opforest.forest.explanation import Explanation
 from opforest.forest.forest import BaseForest
 from opforest.learner.validation import Array
 
@@ -127,3 +128,18 @@ def draw_forest(model: OPFClassifier, plane: Plane) -> dict[str, Any]:
         "regions": regions,
         "ids": ids.tolist(),
     }
+
+
+def describe_path(path: Explanation) -> dict[str, Any]:
+    """Return a path as JSON values; the last step is the example itself, without an id."""
+    names = ("id", "key", "label", "distance", "cost")
+    found: dict[str, Any] = {
+        "label": path.label,
+        "cost": path.cost,
+        "rival": None if path.rival is None else describe_path(path.rival),
+        "steps": [{name: getattr(step, name) for name in names} for step in path.steps],
+    }
+    if path.voters:
+        names = ("id", "key", "label", "offer", "weight")
+        found["voters"] = [{name: getattr(one, name) for name in names} for one in path.voters]
+    return found

@@ -76,16 +76,3 @@ export async function follow(onEvent, refresh) {
     await new Promise((done) => setTimeout(done, 1000));
   }
 }
-
-// Calls `refresh` when the service is back, for pages that do not follow events.
-export async function onReconnect(refresh) {
-  for (;;) {
-    await new Promise((done) => setTimeout(done, 1000));
-    if (offline.hidden) continue;
-    try {
-      await fetch("/health");
-      await refresh();
-      offline.hidden = true;
-    } catch { /* not yet */ }
-  }
-}

@@ -28,7 +28,7 @@ export function colors() {
   return {
     classes: Array.from({ length: 8 }, (_, k) => get(`--c${k}`)),
     ink: get("--ink"), soft: get("--soft"), line: get("--line"), cut: get("--cut"),
-    halo: get("--halo"), glow: get("--glow"), accent: get("--accent"), tint: Number(get("--tint")),
+    halo: get("--halo"), glow: get("--glow"), accent: get("--accent"), bad: get("--bad"), tint: Number(get("--tint")),
   };
 }
 
@@ -224,7 +224,8 @@ export class ForestCanvas {
     if (!this.data.regions) return;
     if (!this.regions) {
       const [columns, rows] = this.data.grid;
-      const bytes = Uint8Array.from(atob(this.data.regions), (c) => c.charCodeAt(0));
+      const { regions } = this.data; // in Base64, or computed here
+      const bytes = typeof regions === "string" ? Uint8Array.from(atob(regions), (c) => c.charCodeAt(0)) : regions;
       const small = new OffscreenCanvas(columns, rows);
       const brush = small.getContext("2d");
       const image = brush.createImageData(columns, rows);

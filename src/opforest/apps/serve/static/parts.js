@@ -20,9 +20,6 @@ export function symbol(code, isPrototype) {
 
 export const number = (value, digits = 3) => (value === 0 ? "0" : Number(value).toPrecision(digits).replace(/\.?0+$/, ""));
 
-// A choice beside the classes, for screens without a cursor: a click explains.
-export const EXPLAIN = "explain";
-
 // Radio buttons, one for each class; returns a function that returns the choice.
 export function chooser(fieldset, names, codeOf, legend) {
   const before = fieldset.querySelector("input:checked")?.value;
@@ -31,9 +28,9 @@ export function chooser(fieldset, names, codeOf, legend) {
     const input = make("input", { type: "radio", name: fieldset.id, value: String(i) });
     input.checked = before === undefined ? i === 0 : before === String(i);
     const label = make("span", { className: `k${codeOf(name) % 8}` });
-    if (name !== EXPLAIN) label.innerHTML = glyph(codeOf(name));
+    label.innerHTML = glyph(codeOf(name));
     label.append(make("b", {}, String(name)));
-    fieldset.append(make("label", name === EXPLAIN ? { className: "pill touch" } : { className: "pill", title: `Class ${name}` }, input, label));
+    fieldset.append(make("label", { className: "pill", title: `Class ${name}` }, input, label));
   });
   return () => names[Number(fieldset.querySelector("input:checked")?.value ?? 0)];
 }
@@ -48,19 +45,23 @@ export function showPath(place, path, codeOf) {
   place.replaceChildren();
   if (!path) return;
   const steps = path.steps;
-  const middle = steps.length > 9 ? [...steps.slice(0, 4), null, ...steps.slice(-4)] : steps;
+  const longest = steps.findIndex((step) => step.distance > 0 && step.distance === path.cost);
+  const isShown = (i) => steps.length <= 9 || i < 3 || i >= steps.length - 3 || i === longest - 1 || i === longest;
   const code = codeOf(path.label);
   const rival = path.rival ? ` (class ${path.rival.label} at ${number(path.rival.cost)})` : "";
   const won = votesFor(path, path.label), all = votesFor(path);
   const result = path.voters ? `by ${number(won)} of ${number(all)} votes of ${path.voters.length} examples` : `at cost ${number(path.cost)}${rival}`;
   place.append(make("strong", { className: `k${code % 8}` }, `Class ${path.label}`), ` ${result}: `);
-  middle.forEach((step, i) => {
-    if (!step) { place.append(`→ … ${steps.length - 8} more steps … `); return; }
-    if (i) place.append(`→ ${number(step.distance)} →`);
-    const isLongest = step.distance === path.cost && step.distance > 0;
+  let hidden = 0;
+  steps.forEach((step, i) => {
+    if (!isShown(i)) { hidden += 1; return; }
+    if (hidden) place.append(`→ … ${hidden} more … `);
+    hidden = 0;
+    const length = number(step.distance);
+    if (i) place.append("→ ", i === longest ? make("b", {}, length) : length, " →");
     const name = step.id === null ? "here" : step.key ?? `example ${step.id}`;
-    const chip = make("span", { className: isLongest ? "chip longest" : "chip" }, symbol(code, i === 0), name);
-    if (isLongest) chip.title = "The longest step: its length is the cost of the path";
+    const chip = make("span", { className: i === longest ? "chip longest" : "chip" }, symbol(code, i === 0), name);
+    if (i === longest) chip.title = "The longest step: its length is the cost of the path";
     place.append(chip);
   });
 }

@@ -1,0 +1,63 @@
+// Sentences and lists beside the forests.
+
+import { make, number, showPath, symbol } from "../parts.js";
+
+const count = (value) => value.toLocaleString("en");
+const plural = (value, noun) => `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+
+export const OUTCOMES = {
+  "case 1": ["Case 1", "An example of its own class conquers it: it joins that tree."],
+  "case 2": ["Case 2", "A prototype of its own class conquers it: it joins that tree."],
+  takeover: ["Case 2", "A prototype of its own class conquers it, and it takes the prototype’s place."],
+  "case 3": ["Case 3", "Another class conquers it: the two become prototypes."],
+  "new prototype": ["", "It becomes a prototype, as every new example does."],
+  "learned again": ["", "It cannot forget, so it has learned all examples again."],
+};
+
+// Says what the last change was, and how the updated forest compares with one fitted again.
+export function showProof(place, drawing, change) {
+  const { compared, different, updated, fitted } = drawing.proof, n = drawing.examples.length;
+  place.classList.toggle("failed", different > 0);
+  const title = different ? `Differs from refitting in ${plural(different, "value")}` : "Identical to refitting";
+  const mark = make("span", { className: "mark" }, different ? "✗" : "✓");
+  const text = make("p", {});
+  if (!n) text.append("No examples. Click on the plane to learn the first one.");
+  else {
+    text.append(make("b", {}, change.title), `: the last update measured ${plural(updated, "distance")}. Then the forest was fitted again, `,
+      `from all ${count(fitted)}: `, make("b", {}, `${count(compared)} values`), ` (edges, costs, paths, prototypes), ${different ? "not all" : "all"} equal.`);
+  }
+  place.replaceChildren(make("h2", {}, mark, title), text);
+}
+
+// Explains a point: its path, and why the nearest example did not win.
+export function showExplanation(path, pathPlace, surprisePlace, names) {
+  surprisePlace.hidden = true;
+  if (!path) {
+    pathPlace.textContent = "Point anywhere to see the path that decides.";
+    return;
+  }
+  const steps = path.steps.map((step) => ({ ...step, key: step.id === null ? null : String(names[step.id]) }));
+  showPath(pathPlace, { ...path, steps }, (label) => label - 1);
+  const { nearest, label, cost, rival } = path;
+  if (nearest.label === label) return;
+  surprisePlace.hidden = false;
+  const name = (code, word = "class") => make("b", { className: `k${code - 1}` }, `${word} ${code}`);
+  surprisePlace.replaceChildren("The nearest example, at ", number(nearest.distance), ", is of ", name(nearest.label),
+    ", but no path of ", name(rival.label), " comes here without a step of ", number(rival.cost), ". ", name(label, "Class"), " needs none longer than ",
+    number(cost), ". ", make("strong", {}, "The longest step decides, not the nearest point."));
+}
+
+export function showLegend(place) {
+  const sample = (...parts) => make("span", { className: "sample" }, ...parts);
+  const box = (name) => make("span", { className: name });
+  const rows = [
+    [sample(symbol(0), symbol(1)), "example; shape and color are its class"],
+    [sample(symbol(0, true), symbol(1, true)), "prototype: where the tree meets another class; paths begin here"],
+    [sample(box("line")), "step of a path"],
+    [sample(box("line cut")), "edge of the tree between two classes, which is cut"],
+    [sample(box("line longest")), "longest step of the path to your pointer: its cost"],
+    [sample(box("region")), "class that a new point would get"],
+    [sample(box("dots")), "the nearest example is of another class"],
+  ];
+  place.replaceChildren(...rows.map(([left, text]) => make("li", {}, left, make("span", {}, text))));
+}
