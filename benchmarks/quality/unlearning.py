@@ -126,7 +126,7 @@ def choose_deleted(y: np.ndarray) -> np.ndarray:
 def measure_model(make: Callable[[], Any], train: Data, test: Data, deleted: Any) -> Result:
     """Train a model, delete examples one by one, and compare it with a retrained one."""
     (X, y), (queries, truth) = train, test
-    rehearsal = make()  # compiles, and allocates what the library keeps
+    rehearsal = make()  # so that compilation and first allocations are not timed
     rehearsal.train(X[:300], y[:300])
     rehearsal.delete(int(deleted[deleted < 300][0]))
     model = make()
