@@ -245,7 +245,7 @@ def measure() -> list[Row]:
     summary = summarize(results)
     print(f"{summary}\n")
     RESULTS.mkdir(exist_ok=True)
-    text = "\n\n".join([summary, *tables])
+    text = "\n\n".join([summary, "<!-- each set -->", *tables])
     (RESULTS / "unlearning.md").write_text(f"{text}\n", encoding="utf-8")
     ours = [found["opforest"] for found in results.values()]
     slower = [found["random forest, retrained"].median / found["opforest"].median
