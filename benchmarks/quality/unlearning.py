@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from accuracy import sets as all_sets
-from common import RESULTS, Row, main, wall_seconds
+from common import RESULTS, Row, main, cpu_seconds
 from sklearn.datasets import (
     make_circles,
     make_classification,
@@ -136,12 +136,12 @@ def measure_model(make: Callable[[], Any], train: Data, test: Data, deleted: Any
     rehearsal.train(X[:300], y[:300])
     rehearsal.delete(int(deleted[deleted < 300][0]))
     model = make()
-    train_seconds = wall_seconds(lambda: model.train(X, y))
+    train_seconds = cpu_seconds(lambda: model.train(X, y))
     before = fraction_left(model.saved(), X[deleted], np.delete(X, deleted, axis=0))
     seconds: list[float] = []
     begin = time.perf_counter()
     for i in deleted.tolist():
-        seconds.append(wall_seconds(lambda i=i: model.delete(i)))
+        seconds.append(cpu_seconds(lambda i=i: model.delete(i)))
         if time.perf_counter() - begin > BUDGET:
             break
     done = deleted[: len(seconds)]
@@ -262,5 +262,5 @@ def measure() -> list[Row]:
 
 
 if __name__ == "__main__":
-    remark = "One thread, wall time; medians over the sets of the median time of one deletion."
+    remark = "One thread, processor time; medians over the sets of the median time of one deletion."
     main("unlearning", "Deletion of training examples.", measure, remark)
