@@ -54,7 +54,7 @@ export class SearchList {
   row(one) {
     const disabled = !this.canEdit();
     const { short, whole } = describeRow(one.row);
-    const input = make("input", { disabled, autocomplete: "off", placeholder: "another label", ariaLabel: `New label of ${one.key}` });
+    const input = make("input", { disabled, autocomplete: "off", placeholder: "new label", ariaLabel: `New label of ${one.key}` });
     input.setAttribute("list", "search-classes");
     const correct = make("button", { type: "submit", disabled }, "Correct");
     const forget = make("button", { type: "button", disabled, title: `Forget ${one.key}` }, "Forget");
