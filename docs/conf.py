@@ -189,7 +189,9 @@ def shorten_inherited(app, what, name, obj, options, lines):
     """Remove links to pages of scikit-learn, which this site cannot resolve, from docstrings."""
     if name.rpartition(".")[2] in INHERITED:
         text = "\n".join(lines)
-        lines[:] = re.sub(r"(See )?(:ref:|:term:|:class:)`~?([^`<]*?)( <[^`]*>)?`", r"\3", text).split("\n")
+        lines[:] = re.sub(
+            r"(See )?(:ref:|:term:|:class:)`~?([^`<]*?)( <[^`]*>)?`", r"\3", text
+        ).split("\n")
 
 
 def typeset_inline(self, node):

@@ -1,6 +1,6 @@
-"""Take the screenshots of ``opforest serve`` in docs/learner.md: ``python docs/photograph_store.py``.
+"""Take the screenshots of ``opforest serve``: ``python docs/photograph_store.py``.
 
-This needs Chromium and the dependency group ``test``. The pictures are committed in ``docs/images``.
+This needs Chromium and the dependency group ``test``. They are committed in ``docs/images``.
 """
 
 import shutil
