@@ -217,7 +217,9 @@ def _three_digits(value: float) -> str:
 
 def _versions() -> dict[str, str]:
     packages = ["opforest", "numpy", "numba", "scikit-learn"]
-    packages += [name for name in ("river", "quitefastmst", "distributed") if find_spec(name)]
+    packages += [
+        name for name in ("river", "quitefastmst", "distributed", "hnswlib") if find_spec(name)
+    ]
     return {"python": platform.python_version()} | {name: version(name) for name in packages}
 
 

@@ -4,6 +4,7 @@ The build downloads nothing, and no page loads anything from other sites.
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -18,6 +19,8 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(compile_cache.FOLDER))
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 import playground  # noqa: E402
+from docutils import nodes  # noqa: E402
+from docutils.utils.math.latex2mathml import tex2mathml  # noqa: E402
 from sphinx.pycode import ModuleAnalyzer  # noqa: E402
 
 import opforest  # noqa: E402
@@ -32,6 +35,8 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
@@ -41,8 +46,18 @@ default_role = "code"
 nitpicky = True
 
 # Headings of Markdown pages get the same anchors as on GitHub.
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+
+# Formulas are MathML, which browsers typeset without scripts or fonts of other sites.
+html_math_renderer = "mathml"
+
+# A copied command has no prompt; output is not copied with it.
+copybutton_selector = "div.highlight-python pre, div.highlight-console pre, div.highlight-bash pre"
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+copybutton_exclude = ".linenos, .go"
+
 suppress_warnings = ["config.cache"]  # the order of the gallery is a function
 
 # The API reference is generated from docstrings.
@@ -104,17 +119,48 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_logo = "_static/logo.svg"
 html_favicon = "_static/logo.svg"
-html_show_sourcelink = False
-html_copy_source = False
+html_show_sourcelink = True
+html_copy_source = True
+html_sourcelink_suffix = ""
+
+
+def repository_path(file_name):
+    """Return where GitHub shows or edits the source of a page."""
+    name, _, suffix = file_name.rpartition(".")
+    if name.startswith("gallery/"):
+        example = name.removeprefix("gallery/")
+        return "tree/main/examples" if example == "index" else f"edit/main/examples/{example}.py"
+    if name.startswith("api/generated/") or not suffix:  # from docstrings, or without a source
+        return "tree/main/src/opforest"
+    if name in ("changelog", "contributing"):
+        return f"edit/main/{name.upper()}.md"
+    return f"edit/main/docs/{file_name}"
+
+
+html_context = {
+    "repository_path": repository_path,
+    "edit_page_provider_name": "GitHub",
+    "edit_page_url_template": (
+        "https://github.com/opforest/opforest/{{ repository_path(file_name) }}"
+    ),
+}
 html_theme_options = {
-    "logo": {"text": "opforest"},
+    "logo": {"text": f"opforest {release}"},
+    "use_edit_page_button": True,
     "show_prev_next": True,
     "navigation_with_keys": False,
     "header_links_before_dropdown": 5,
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": ["page-toc", "edit-this-page", "sourcelink"],
+    "icon_links": [
+        {
+            "name": "Source",
+            "url": "https://github.com/opforest/opforest",
+            "icon": "fa-brands fa-github",
+        }
+    ],
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
@@ -129,12 +175,37 @@ html_sidebars = {
 }
 
 
+#: Inherited methods that the reference lists, because every user of scikit-learn calls them.
+INHERITED = {"score", "get_params", "set_params", "set_output", "fit_transform", "fit_predict"}
+
+
 def skip_foreign_members(app, what, name, member, skip, options):
-    """Skip members that classes inherit from other libraries."""
+    """Skip most members that classes inherit from other libraries."""
     function = getattr(member, "fget", member)
     module = getattr(function, "__module__", None) or ""
     is_foreign = callable(function) and not module.startswith("opforest")
-    return True if is_foreign else skip
+    return True if is_foreign and name not in INHERITED else skip
+
+
+def shorten_inherited(app, what, name, obj, options, lines):
+    """Remove links to pages of scikit-learn, which this site cannot resolve, from docstrings."""
+    if name.rpartition(".")[2] in INHERITED:
+        text = "\n".join(lines)
+        lines[:] = re.sub(
+            r"(See )?(:ref:|:term:|:class:)`~?([^`<]*?)( <[^`]*>)?`", r"\3", text
+        ).split("\n")
+
+
+def typeset_inline(self, node):
+    """Write an inline formula."""
+    self.body.append(tex2mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def typeset_block(self, node):
+    """Write a formula of its own line."""
+    self.body.append(f'<div class="formula">{tex2mathml(node.astext(), as_block=True)}</div>')
+    raise nodes.SkipNode
 
 
 def describe_published(app, what, name, obj, options, lines):
@@ -155,3 +226,5 @@ def setup(app):
     app.connect("build-finished", add_playground)
     app.connect("autodoc-skip-member", skip_foreign_members)
     app.connect("autodoc-process-docstring", describe_published)
+    app.connect("autodoc-process-docstring", shorten_inherited)
+    app.add_html_math_renderer("mathml", (typeset_inline, None), (typeset_block, None))

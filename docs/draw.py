@@ -1,93 +1,213 @@
-"""Draw the pictures of the home page, README, guide and theory: ``python docs/draw.py``.
+"""Draw the pictures of the home page, guide and theory: ``python docs/draw.py [NAME …]``.
 
-The library computes them; they are committed in ``docs/images`` because the README shows them, too.
+The library computes them. They are committed in ``docs/images``: each panel is a file of its own,
+so that phones show panels below each other, and has a twin for dark mode, ``NAME-dark.png``.
 """
 
+import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.lines import Line2D
 from sklearn.datasets import make_moons
 
 from opforest import OPFClassifier
 from opforest.plotting import ForestDisplay
 
 IMAGES = Path(__file__).parent / "images"
-BLUE, YELLOW, RED, PURPLE, GRAY, INK = (
-    "#3f90da", "#ffa90e", "#bd1f01", "#832db6", "#b5babd", "#222222",
-)  # fmt: skip
-COLORS = np.array([BLUE, YELLOW])
+BLUE, YELLOW, RED, PURPLE = "#3f90da", "#ffa90e", "#bd1f01", "#832db6"
+DASHED = (0, (3, 2))
 
 
-def finish(axes, titles):
-    """Set the titles of all panels; remove ticks and legends."""
-    for ax, title in zip(axes, titles, strict=True):
-        ax.set_title(title, fontsize=12)
-        ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
-        ax.spines[:].set_color("#c8ccd0")
-        if ax.get_legend():
-            ax.get_legend().remove()
+class Theme(NamedTuple):
+    """The colors of a picture besides those of classes."""
+
+    suffix: str
+    paper: str
+    ink: str
+    gray: str
+    red: str
+    purple: str
+    soft: float  #: how much of the color of a class its region has
+
+    @property
+    def classes(self):
+        """Return the colors of two classes."""
+        return np.array([BLUE, YELLOW])
 
 
-def draw_home():
+LIGHT = Theme("", "#ffffff", "#222222", "#b5babd", RED, PURPLE, 0.3)
+DARK = Theme("-dark", "#14181e", "#e6e9ee", "#5c636e", "#ff7b6b", "#c77df3", 0.32)
+
+
+class Panel:
+    """One picture: axes without ticks, a title, and a legend below."""
+
+    def __init__(self, theme, title, size=(4.6, 4.3)):
+        plt.rcParams.update({
+            "figure.facecolor": theme.paper, "axes.facecolor": theme.paper,
+            "text.color": theme.ink, "axes.titlecolor": theme.ink, "legend.labelcolor": theme.ink,
+        })  # fmt: skip
+        self.theme, self.title, self.keys = theme, title, []
+        self.figure, self.ax = plt.subplots(figsize=size, layout="constrained")
+
+    def draw_forest(self, clf, X):
+        """Draw a forest in the colors of the theme."""
+        display = ForestDisplay.from_estimator(clf, X, ax=self.ax, legend=False)
+        paper = np.array(plt.matplotlib.colors.to_rgb(self.theme.paper))
+        colors = np.array([plt.matplotlib.colors.to_rgb(c) for c in self.theme.classes])
+        regions = paper + self.theme.soft * (colors - paper)
+        display.regions_.set_data(regions[display.regions])
+        display.cuts_.set_color(self.theme.ink)
+        display.prototypes_.set_edgecolors(self.theme.ink)
+        self.explain(marker="*", ms=11, mfc="none", mec=self.theme.ink, ls="", label="prototype")
+        self.explain(ls=DASHED, color=self.theme.ink, lw=1, label="cut edge")
+        return display
+
+    def explain(self, **style):
+        """Add an entry to the legend."""
+        self.keys.append(Line2D([], [], **style))
+
+    def save(self, name):
+        """Write the picture."""
+        self.ax.set_title(self.title, fontsize=11.5)
+        self.ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
+        self.ax.spines[:].set_color(self.theme.gray)
+        if self.keys:
+            self.figure.legend(handles=self.keys, loc="outside lower center", frameon=False,
+                               ncols=3, fontsize=9.5, columnspacing=1.2)  # fmt: skip
+        self.figure.savefig(IMAGES / f"{name}{self.theme.suffix}.png", dpi=150)
+        plt.close(self.figure)
+
+
+def draw_home(theme):
     """Learn, forget, explain."""
     X, y = make_moons(150, noise=0.17, random_state=5)
-    (left, lower), (right, upper) = X[:110].min(0) - 0.09, X[:110].max(0) + 0.09
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    low, high = X[:110].min(0) - 0.09, X[:110].max(0) + 0.09
+    limits = {"xlim": (low[0], high[0]), "ylim": (low[1], high[1])}
     clf = OPFClassifier().fit(X[:110], y[:110]).partial_fit(X[110:], y[110:])
-    ForestDisplay.from_estimator(clf, X, ax=axes[0])
-    axes[0].scatter(*X[110:].T, s=95, facecolors="none", edgecolors=INK, linewidths=1)
+    panel = Panel(theme, "Learn: 40 more examples,\nexactly as if refitted on all")
+    panel.draw_forest(clf, X)
+    panel.ax.scatter(*X[110:].T, s=95, facecolors="none", edgecolors=theme.ink, linewidths=1)
+    panel.explain(ls="", marker="o", ms=9, mfc="none", mec=theme.ink, label="learned")
+    panel.ax.set(**limits)
+    panel.save("home-learn")
+
     gone = np.arange(110, 150)
     clf.forget(gone)
-    ForestDisplay.from_estimator(clf, X[:110], ax=axes[1])
-    axes[1].scatter(*X[gone].T, s=26, color="#8a8f98", marker="x", linewidths=1)
-    ForestDisplay.from_estimator(clf, X[:110], ax=axes[2])
+    panel = Panel(theme, "Forget: the same 40,\nexactly as if never learned")
+    panel.draw_forest(clf, X[:110])
+    cross = {"marker": "x", "color": "#8a8f98"}
+    panel.ax.scatter(*X[gone].T, s=26, linewidths=1, **cross)
+    panel.explain(ls="", ms=6, label="forgotten", **cross)
+    panel.ax.set(**limits)
+    panel.save("home-forget")
+
     x = np.array([-0.78, -0.05])
     why = clf.explain(x)
     path = np.array([X[step.id] for step in why.steps[:-1]] + [x])
-    axes[2].plot(*path.T, "-o", color=INK, lw=2.4, ms=4.5, zorder=5)
-    axes[2].plot(*x, "D", color="white", mec=INK, mew=2, ms=10, zorder=6)
-    for ax in axes:
-        ax.set(xlim=(left, right), ylim=(lower, upper))
-    titles = (
-        "Learn: 40 more examples (circled),\nexactly as if refitted on all",
-        "Forget: the same 40 (crosses),\nexactly as if never learned",
-        "Explain: the path that labeled the diamond,\n"
-        f"{len(path)} points; the longest step is its cost",
-    )
-    finish(axes, titles)
-    figure.savefig(IMAGES / "home.png", dpi=110)
+    panel = Panel(theme, f"Explain: the path to the diamond, {len(path)} points;\n"
+                         "its longest step is its cost")  # fmt: skip
+    panel.draw_forest(clf, X[:110])
+    panel.ax.plot(*path.T, "-o", color=theme.ink, lw=2.4, ms=4.5, zorder=5)
+    panel.ax.plot(*x, "D", color=theme.paper, mec=theme.ink, mew=2, ms=10, zorder=6)
+    panel.explain(color=theme.ink, lw=2.4, label="path")
+    panel.ax.set(**limits)
+    panel.save("home-explain")
 
 
-def draw_model():
+def draw_model(theme):
     """From examples to regions, in four steps."""
     X, y = make_moons(70, noise=0.2, random_state=3)
     clf = OPFClassifier().fit(X, y)
     forest = clf.forest_
-    figure, axes = plt.subplots(1, 4, figsize=(15, 3.9), layout="constrained")
-    for ax in axes[:3]:
-        ax.scatter(*X.T, s=26, color=COLORS[y], zorder=3)
-    for u, v in forest.edges:
-        axes[1].plot(*X[[u, v]].T, color="#717581", lw=1)
-        if y[u] != y[v]:
-            axes[2].plot(*X[[u, v]].T, color=INK, lw=1.2, ls=(0, (3, 2)))
-        else:
-            axes[2].plot(*X[[u, v]].T, color=GRAY, lw=1)
-    stars = forest.prototypes
-    axes[2].scatter(
-        *X[stars].T, s=150, marker="*", color=COLORS[y[stars]], edgecolors=INK, zorder=4
-    )
-    ForestDisplay.from_estimator(clf, X, ax=axes[3])
-    for ax in axes[:3]:
-        ax.set(xlim=axes[3].get_xlim(), ylim=axes[3].get_ylim())
     titles = (
         "1. Examples of two classes",
         "2. Their minimum spanning tree",
         "3. Cut between classes: the ends\nof cut edges are prototypes",
         "4. Prototypes conquer the rest,\nand then every new point",
     )
-    finish(axes, titles)
-    figure.savefig(IMAGES / "model.png", dpi=110)
+    panels = [Panel(theme, title) for title in titles]
+    panels[3].draw_forest(clf, X)
+    for panel in panels[:3]:
+        panel.ax.scatter(*X.T, s=30, color=theme.classes[y], zorder=3)
+        panel.ax.set(xlim=panels[3].ax.get_xlim(), ylim=panels[3].ax.get_ylim())
+    cut_style = {"color": theme.ink, "lw": 1.2, "ls": DASHED}
+    for u, v in forest.edges:
+        panels[1].ax.plot(*X[[u, v]].T, color=theme.gray, lw=1.2)
+        is_cut = y[u] != y[v]
+        panels[2].ax.plot(
+            *X[[u, v]].T, **(cut_style if is_cut else {"color": theme.gray, "lw": 1.2})
+        )
+    stars, style = forest.prototypes, {"marker": "*", "edgecolors": theme.ink, "zorder": 4}
+    panels[2].ax.scatter(*X[stars].T, s=150, color=theme.classes[y[stars]], **style)
+    for k, panel in enumerate(panels):
+        if k < 3:
+            for color, name in zip(theme.classes, ("one class", "the other"), strict=True):
+                panel.explain(ls="", marker="o", color=color, label=name)
+        if k == 1:
+            panel.explain(color=theme.gray, label="edge of the tree")
+        if k == 2:
+            panel.explain(label="cut edge", **cut_style)
+        panel.save(f"model-{k + 1}")
+
+
+def draw_explanation(theme):
+    """Draw the path behind one prediction, the nearest rival's, and the longest steps."""
+    X, y = make_moons(80, noise=0.19, random_state=8)
+    clf = OPFClassifier().fit(X, y)
+    x = np.array([0.42, 0.30])
+    why = clf.explain(x)
+    panel = Panel(theme, f"{why.cost:.2f} is less than {why.rival.cost:.2f}: the solid path wins",
+                  (7.4, 4.8))  # fmt: skip
+    panel.draw_forest(clf, X)
+    for one, style in ((why.rival, ":"), (why, "-")):
+        path = np.array([X[step.id] for step in one.steps[:-1]] + [x])
+        panel.ax.plot(*path.T, style, color=theme.ink, lw=2.4, zorder=5)
+        lengths = [step.distance for step in one.steps[1:]]
+        longest = int(np.argmax(lengths))
+        panel.ax.plot(*path[longest : longest + 2].T, style, color=theme.red, lw=3.6, zorder=6)
+        middle = path[longest : longest + 2].mean(0)
+        panel.ax.annotate(
+            f"{max(lengths):.2f}", middle, (7, 7), textcoords="offset points", color=theme.red,
+            weight="bold", zorder=8, bbox={"fc": theme.paper, "ec": "none", "alpha": 0.8, "pad": 1},
+        )  # fmt: skip
+    panel.ax.plot(*x, "D", color=theme.paper, mec=theme.ink, mew=2, ms=11, zorder=7)
+    panel.explain(color=theme.ink, lw=2.4, label="path that labels the diamond")
+    panel.explain(color=theme.ink, lw=2.4, ls=":", label="path of the nearest rival")
+    panel.explain(color=theme.red, lw=3.6, label="longest step: the cost")
+    panel.save("explanation")
+
+
+def draw_request(theme):
+    """Draw a forest before and after an example is forgotten, and the examples that changed."""
+    X, y = make_moons(90, noise=0.2, random_state=2)
+    clf = OPFClassifier().fit(X, y)
+    before = dict(zip(clf.forest_.ids, clf.forest_.cost, strict=True))
+    gone = int(clf.forest_.prototypes[np.argmax(X[clf.forest_.prototypes, 0] > 0.8)])
+    limits = X.min(0) - 0.12, X.max(0) + 0.12
+    panel = Panel(theme, "Before: the example to forget\nis circled")
+    panel.draw_forest(clf, X)
+    panel.ax.plot(*X[gone], "o", ms=17, mfc="none", mec=theme.red, mew=2, zorder=6)
+    panel.explain(ls="", marker="o", ms=10, mfc="none", mec=theme.red, mew=2, label="to forget")
+    panel.ax.set(xlim=(limits[0][0], limits[1][0]), ylim=(limits[0][1], limits[1][1]))
+    panel.save("request-before")
+    clf.forget([gone])
+    stay = clf.forest_.ids
+    refitted = OPFClassifier().fit(X[stay], y[stay])
+    assert np.array_equal(clf.forest_.cost, refitted.forest_.cost)
+    changed = [i for i, cost in zip(stay, clf.forest_.cost, strict=True) if cost != before[i]]
+    panel = Panel(theme, f"After: {len(changed)} costs have changed;\n"
+                         "identical to refitting without it")  # fmt: skip
+    panel.draw_forest(clf, X[stay])
+    panel.ax.plot(*X[gone], "x", ms=10, color=theme.red, mew=2, zorder=6)
+    panel.ax.scatter(*X[changed].T, s=110, facecolors="none", edgecolors=theme.ink, zorder=5)
+    panel.explain(ls="", marker="x", ms=8, color=theme.red, mew=2, label="forgotten")
+    panel.explain(ls="", marker="o", ms=9, mfc="none", mec=theme.ink, label="cost changed")
+    panel.ax.set(xlim=(limits[0][0], limits[1][0]), ylim=(limits[0][1], limits[1][1]))
+    panel.save("request-after")
 
 
 def longest_edges(edges, weight, n, start):
@@ -111,7 +231,7 @@ def tree_of(X):
     return OPFClassifier().fit(X, np.zeros(len(X), int)).forest_.edges
 
 
-def draw_bound():
+def draw_bound(theme):
     """Show which examples a new one can be linked to, and the tree before and after."""
     rng = np.random.default_rng(11)
     X, z = rng.normal(size=(60, 2)) * [1.5, 1], np.array([1.25, 0.2])
@@ -121,36 +241,35 @@ def draw_bound():
     t = distance.argmin()
     can = distance <= longest_edges(edges, weight, n, t)
     can[t] = True
-    after = {frozenset(edge) for edge in tree_of(np.vstack((X, z))).tolist()}
-    before = {frozenset(edge) for edge in edges.tolist()}
-    figure, axes = plt.subplots(1, 2, figsize=(11.5, 4.4), layout="constrained")
     points = np.vstack((X, z))
-    for ax in axes:
-        for edge in before & after:
-            ax.plot(*points[list(edge)].T, color=GRAY, lw=1.2, zorder=1)
+    after = {frozenset(edge) for edge in tree_of(points).tolist()}
+    before = {frozenset(edge) for edge in edges.tolist()}
+    left = Panel(theme, f"{can.sum()} of {n} examples are near enough\nto be linked to the new one")
+    right = Panel(theme, f"{len(after - before)} new edges enter the tree,\n"
+                         f"{len(before - after)} old ones leave it")  # fmt: skip
+    for panel, common in ((left, before), (right, before & after)):
+        for edge in common:
+            panel.ax.plot(*points[list(edge)].T, color=theme.gray, lw=1.2, zorder=1)
+        panel.ax.scatter(*X[~can].T, s=22, color="#9aa0a6", zorder=3)
+        panel.ax.scatter(*X[can].T, s=40, color=BLUE, zorder=3)
+        panel.ax.plot(*z, "D", color=YELLOW, mec=theme.ink, ms=10, zorder=4)
+        panel.explain(ls="", marker="D", color=YELLOW, mec=theme.ink, label="new: z")
     for edge in before - after:
-        axes[0].plot(*points[list(edge)].T, color=GRAY, lw=1.2, zorder=1)
-        axes[1].plot(*points[list(edge)].T, color=RED, lw=1.6, ls=(0, (3, 2)), zorder=2)
+        right.ax.plot(*points[list(edge)].T, color=theme.red, lw=1.6, ls=DASHED, zorder=2)
     for edge in after - before:
-        axes[1].plot(*points[list(edge)].T, color=BLUE, lw=2.6, zorder=2)
+        right.ax.plot(*points[list(edge)].T, color=BLUE, lw=2.6, zorder=2)
     for v in np.flatnonzero(can):
-        axes[0].plot(*np.array([z, X[v]]).T, color=BLUE, lw=0.9, ls=":", zorder=1)
-    for ax in axes:
-        ax.scatter(*X[~can].T, s=22, color="#9aa0a6", zorder=3)
-        ax.scatter(*X[can].T, s=40, color=BLUE, zorder=3)
-        ax.plot(*z, "D", color=YELLOW, mec=INK, ms=10, zorder=4)
-    axes[0].annotate("t", X[t], (-9, 7), textcoords="offset points", color=BLUE, weight="bold")
-    axes[0].annotate("z", z, (9, 5), textcoords="offset points", weight="bold")
-    titles = (
-        f"{can.sum()} of {n} examples (blue) are near enough\nto be linked to the new one, z",
-        f"{len(after - before)} new edges (blue) enter the tree,\n"
-        f"{len(before - after)} old ones (red) leave it",
-    )
-    finish(axes, titles)
-    figure.savefig(IMAGES / "bound.png", dpi=110)
+        left.ax.plot(*np.array([z, X[v]]).T, color=BLUE, lw=0.9, ls=":", zorder=1)
+    nearest = {"textcoords": "offset points", "color": BLUE, "weight": "bold"}
+    left.ax.annotate("t", X[t], (-9, 7), **nearest)
+    left.explain(ls="", marker="o", color=BLUE, label="near enough; t is nearest")
+    right.explain(color=BLUE, lw=2.6, label="enters")
+    right.explain(color=theme.red, lw=1.6, ls=DASHED, label="leaves")
+    left.save("bound-candidates")
+    right.save("bound-tree")
 
 
-def draw_forgetting():
+def draw_forgetting(theme):
     """Show the components left by a removed vertex, and the edges that reconnect them."""
     rng = np.random.default_rng(11)
     X = rng.normal(size=(60, 2)) * [1.5, 1]
@@ -161,30 +280,35 @@ def draw_forgetting():
     component = np.arange(len(X))
     for u, v in kept:
         component[component == component[u]] = component[v]
-    shades = dict(
-        zip(np.unique(component[stay]), (BLUE, YELLOW, PURPLE, RED, "#a96b59"), strict=False)
-    )
+    colors = (BLUE, YELLOW, theme.purple, theme.red, "#a96b59")
+    shades = dict(zip(np.unique(component[stay]), colors, strict=False))
     after = {frozenset(edge) for edge in stay[tree_of(X[stay])].tolist()}
-    figure, axes = plt.subplots(1, 2, figsize=(11.5, 4.4), layout="constrained")
-    for ax in axes:
+    joins = after - {frozenset(edge) for edge in kept}
+    left = Panel(theme, f"Without z the tree splits\ninto {len(shades)} components")
+    right = Panel(theme, f"{len(joins)} edges, the smallest between\ncomponents, reconnect them")
+    for panel in (left, right):
         for u, v in kept:
-            ax.plot(*X[[u, v]].T, color=shades[component[u]], lw=1.2, zorder=1)
-        ax.scatter(*X[stay].T, s=28, color=[shades[p] for p in component[stay]], zorder=3)
-        ax.plot(*X[z], "X", color="white", mec=INK, ms=12, zorder=4)
+            panel.ax.plot(*X[[u, v]].T, color=shades[component[u]], lw=1.2, zorder=1)
+        panel.ax.scatter(*X[stay].T, s=28, color=[shades[p] for p in component[stay]], zorder=3)
+        panel.ax.plot(*X[z], "X", color=theme.paper, mec=theme.ink, ms=12, zorder=4)
+        panel.explain(ls="", marker="X", ms=9, mfc=theme.paper, mec=theme.ink, label="removed: z")
     for u, v in edges:
         if z in (u, v):
-            axes[0].plot(*X[[u, v]].T, color=INK, lw=1.2, ls=":", zorder=2)
-    joins = [edge for edge in after if tuple(sorted(edge)) not in {tuple(sorted(e)) for e in kept}]
+            left.ax.plot(*X[[u, v]].T, color=theme.ink, lw=1.2, ls=":", zorder=2)
     for edge in joins:
-        axes[1].plot(*X[list(edge)].T, color=INK, lw=2.6, zorder=2)
-    titles = (
-        f"Without z (the cross) the tree\nsplits into {len(shades)} components",
-        f"{len(joins)} edges, the smallest between components,\nreconnect them; all others stay",
-    )
-    finish(axes, titles)
-    figure.savefig(IMAGES / "forgetting.png", dpi=110)
+        right.ax.plot(*X[list(edge)].T, color=theme.ink, lw=2.6, zorder=2)
+    left.explain(color=theme.ink, ls=":", label="its edges")
+    right.explain(color=theme.ink, lw=2.6, label="new edge")
+    left.save("forgetting-split")
+    right.save("forgetting-joined")
 
+
+DRAWINGS = {
+    "home": draw_home, "model": draw_model, "explanation": draw_explanation,
+    "request": draw_request, "bound": draw_bound, "forgetting": draw_forgetting,
+}  # fmt: skip
 
 if __name__ == "__main__":
-    for draw in (draw_home, draw_model, draw_bound, draw_forgetting):
-        draw()
+    for name in sys.argv[1:] or DRAWINGS:
+        for theme in (LIGHT, DARK):
+            DRAWINGS[name](theme)

@@ -16,6 +16,7 @@ from tests.support.streams import (
     updates,
 )
 
+from opforest._utils.extras import install_command
 from opforest.river import OPFClassifier
 
 # Errors.
@@ -142,7 +143,7 @@ def test_an_update_may_change_only_where_the_model_allows_it():
 def test_without_river_the_error_says_what_to_install():
     code = "import sys; sys.modules['river'] = None; import opforest.river.classifier"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "ImportError: opforest.river needs river: pip install 'opforest[river]'" in run.stderr
+    assert f"ImportError: opforest.river needs river: {install_command('river')}" in run.stderr
 
 
 def test_a_stream_that_fails_after_its_update_was_changed_is_as_before():

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import opforest
 from opforest import OPFClassifier
+from opforest._utils.extras import install_command
 from opforest.display.drawing import require_matplotlib
 from opforest.display.forest import ForestDisplay
 
@@ -37,7 +38,7 @@ UPDATES = {"OPFI": "opfi", "exact": "exact", "DIFT": "dift"}
 #: The arrays of a forest, which must all be identical.
 ARRAYS = ("ids", "label", "edges", "cost", "predecessor", "root", "prototypes")
 
-NEXT = """\
+NEXT = f"""\
 What to try next:
   opforest play                   click to learn, point to see why ([serve])
   opforest train table.csv m.opforest --scale standard
@@ -45,7 +46,7 @@ What to try next:
   opforest.river.OPFClassifier    streams, with a window for drift ([river])
   opforest.Learner("model.db")    on disk: survives kill -9, forgets for good
   https://opforest.readthedocs.io
-Names in brackets are extras: pip install "opforest[serve,cli,river]"."""
+Names in brackets are extras: {install_command("serve,cli,river")}"""
 
 
 class Stream(NamedTuple):

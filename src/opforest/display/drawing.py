@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from opforest._utils.extras import install_command
 from opforest.core.metrics.types import Array
 from opforest.display.palette import PALETTE
 from opforest.display.plane import escape_math
@@ -23,7 +24,7 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise ImportError("Plots need matplotlib: pip install 'opforest[plot]'") from error
+        raise ImportError(f"Plots need matplotlib: {install_command('plot')}") from error
 
 
 def new_axes(ax: "Axes | None") -> "Axes":

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_array
 
+from opforest._utils.extras import install_command
 from opforest._utils.text import count
 from opforest.core.metrics.types import Array
 from opforest.display import drawing, html
@@ -38,7 +39,7 @@ def make_frame(columns: dict[str, list[Any]]) -> Any:
         import polars as pl
     except ImportError as error:
         raise ImportError(
-            "Data frames need pandas or polars: pip install pandas, or pip install 'opforest[cli]'"
+            f"Data frames need pandas or polars: pip install pandas, or {install_command('cli')}"
         ) from error
     return pl.DataFrame(columns, strict=False)
 

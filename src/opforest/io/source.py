@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from opforest._utils import tuning
 from opforest._utils.atomic import open_atomic
+from opforest._utils.extras import install_command
 from opforest.errors import DataFileError
 
 #: The name of the standard input and output.
@@ -35,7 +36,7 @@ def _make_zstandard() -> Any:
     try:
         import zstandard
     except ImportError as error:
-        raise ImportError(".zst files need zstandard: pip install 'opforest[cli]'") from error
+        raise ImportError(f".zst files need zstandard: {install_command('cli')}") from error
     return zstandard.ZstdDecompressor().decompressobj()
 
 

@@ -9,10 +9,12 @@ from itertools import chain
 
 import numpy as np
 
+from opforest._utils.extras import install_command
+
 try:
     import polars as pl
 except ImportError as error:
-    raise ImportError("data files need polars: pip install 'opforest[cli]'") from error
+    raise ImportError(f"data files need polars: {install_command('cli')}") from error
 
 from opforest.errors import DataFileError
 from opforest.io.columns.convert import to_data

@@ -1,6 +1,7 @@
 """The tables of a store: examples, snapshots and scores."""
 
 import sqlite3
+import sys
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -143,6 +144,25 @@ class Store:
             return {row[0]: Row._make(row) for row in found if row}
 
         return self.database.read(look)
+
+    def search(self, text: str, count: int) -> list[Row]:
+        """Return the first examples, by key, whose key begins with a text; in any thread.
+
+        A generated key must be complete.
+        """
+        generated = text.removeprefix(GENERATED)
+        id = int(generated) if generated != text and _is_id(generated) else -1
+
+        def look(database: sqlite3.Connection) -> list[Any]:
+            exact = f"SELECT {COLUMNS} FROM example WHERE id = ? AND key IS NULL"
+            begins = (
+                f"SELECT {COLUMNS} FROM example WHERE key >= ? AND key < ? ORDER BY key LIMIT ?"
+            )
+            ends = text + chr(sys.maxunicode)
+            found = database.execute(exact, (id,)).fetchall()
+            return found + database.execute(begins, (text, ends, count)).fetchall()
+
+        return [Row._make(row) for row in self.database.read(look)][:count]
 
     def last(self, count: int) -> list[Row]:
         """Return the newest examples, the newest first; in any thread."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from opforest._utils.extras import install_command
 from opforest._utils.rwlock import LockToken, ReadWriteLock
 from opforest.core.label_spread.batch import UNLABELED
 from opforest.core.metrics.types import Array
@@ -40,7 +41,7 @@ try:
     from river.base import MiniBatchClassifier
     from river.base.typing import ClfTarget, FeatureName
 except ImportError as error:
-    raise ImportError("opforest.river needs river: pip install 'opforest[river]'.") from error
+    raise ImportError(f"opforest.river needs river: {install_command('river')}.") from error
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,6 +8,7 @@ import pytest
 from tests.support.commands import run, run_json
 
 import opforest
+from opforest._utils.extras import install_command
 from opforest.io.tables import read_table
 
 COMMAND = (sys.executable, "-c", "from opforest.apps.cli.main import main; main()")
@@ -108,7 +109,7 @@ def test_public_addresses_need_tokens(store, folder):
 
 def test_the_missing_extra_is_named(store, folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "opforest.apps.serve", None)
-    assert "pip install 'opforest[serve]'" in run("serve", store, code=2).stderr
+    assert install_command("serve") in run("serve", store, code=2).stderr
 
 
 def test_play_serves_a_page(folder):

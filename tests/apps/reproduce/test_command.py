@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from opforest._utils.extras import install_command
+
 pytest.importorskip("matplotlib")
 
 
@@ -88,4 +90,4 @@ class TestCommand:
             [sys.executable, "-c", code], capture_output=True, text=True, check=False
         )
         assert result.returncode != 0
-        assert "pip install 'opforest[cli]'" in result.stderr
+        assert install_command("cli") in result.stderr

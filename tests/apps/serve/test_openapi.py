@@ -41,6 +41,9 @@ REQUESTS = [
     ("POST", "/v1/predict", "{}", {"Host": "elsewhere.example"}),
     ("POST", "/v1/forget", '{"keys": ["nobody"]}', {}),
     ("POST", "/v1/correct", '{"key": "nobody", "label": "low"}', {}),
+    ("POST", "/v1/search", '{"key": "a", "n": 0}', {}),
+    ("POST", "/v1/search", '{"key": "\\ud800"}', {}),
+    ("POST", "/v1/search", "{}", {"Authorization": "Bearer nobody"}),
     ("GET", "/v1/stats", None, {"Authorization": "no"}),
     ("GET", "/v1/stats", None, {"Origin": "http://elsewhere.example"}),
     ("GET", "/health", None, {"Host": "elsewhere.example"}),
@@ -72,7 +75,7 @@ def test_every_error_is_described(port, described, method, path, body, headers):
 
 def test_no_error_is_described_as_anything_else(described):
     schemas = set(described["components"]["schemas"])
-    answers = {"Suspects", "Suspect", "SuspectVoter"}
+    answers = {"Suspects", "Suspect", "SuspectVoter", "Search", "SearchResult", "Example"}
     assert schemas == {"Problem", "Learn", "Predict", "Explain", "Forget", "Correct"} | answers
     for methods in described["paths"].values():
         for operation in methods.values():

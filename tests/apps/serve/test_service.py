@@ -360,7 +360,9 @@ def test_answers_have_strict_headers_and_nothing_from_elsewhere(client):
 def test_openapi_describes_every_endpoint(client):
     whole = client.get("/openapi.json")
     described = whole["paths"]
-    posts = {"/v1/learn", "/v1/predict", "/v1/explain", "/v1/forget", "/v1/correct"}
+    posts = {
+        f"/v1/{name}" for name in ("learn", "predict", "explain", "forget", "correct", "search")
+    }
     gets = {"/v1/stats", "/v1/forest", "/v1/forest/path", "/v1/suspects", "/v1/events"}
     assert posts | gets | {"/health", "/metrics"} == set(described)
     for path in posts:

@@ -5,6 +5,7 @@ import os
 import sys
 from typing import Any
 
+from opforest._utils.extras import install_command
 from opforest.io.library_errors import hide_panics
 
 
@@ -13,7 +14,7 @@ def main() -> None:
     try:
         app = make_app()
     except ImportError:
-        sys.exit("The command line needs typer and rich: pip install 'opforest[cli]'")
+        sys.exit(f"The command line needs typer and rich: {install_command('cli')}")
     hide_panics()
     # Names of files may contain bytes that the terminal cannot show.
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":

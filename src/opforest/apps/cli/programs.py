@@ -9,6 +9,7 @@ import typer
 from typer import Option
 
 import opforest
+from opforest._utils.extras import install_command
 from opforest.apps.cli import options
 from opforest.apps.cli.paths import require_distinct
 from opforest.apps.cli.store import StorePath, files_of, require_store
@@ -164,7 +165,7 @@ def _import_runner() -> Any:
         from opforest.apps.serve import server
     except ImportError as error:
         raise ImportError(
-            f"serving needs FastAPI and uvicorn: pip install 'opforest[serve]' ({error})."
+            f"serving needs FastAPI and uvicorn: {install_command('serve')} ({error})."
         ) from error
     return server
 

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import os
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,7 @@ from starlette.staticfiles import StaticFiles
 from opforest._utils import tuning
 from opforest._utils.version import __version__
 from opforest.apps.serve import bodies, openapi
+from opforest.apps.serve.cells import search_examples
 from opforest.apps.serve.events import EventBroker
 from opforest.apps.serve.headers import HEADERS
 from opforest.apps.serve.limits import Limits
@@ -43,7 +45,10 @@ from opforest.learner.validation import label_array
 STATIC = Path(__file__).parent / "static"
 
 #: Answers that /openapi.json describes, by path.
-ANSWERS = {"/v1/suspects": bodies.Suspects}
+ANSWERS: dict[str, type[bodies.BaseModel]] = {
+    "/v1/suspects": bodies.Suspects,
+    "/v1/search": bodies.SearchResult,
+}
 
 #: Rows times examples times features up to which a prediction runs in the event loop: a scan of
 #: this size takes a millisecond or two.
@@ -154,12 +159,19 @@ class Service:
         (row,) = await self._read_rows([body.row])
         return as_json(describe_path(await asyncio.to_thread(self.learner.explain, row)))
 
+    async def search(self, body: bodies.Search) -> Response:
+        """Find examples by the beginning of their keys."""
+        # Not by GET: keys may name people, and addresses are written to logs.
+        found = await asyncio.to_thread(search_examples, self.learner, body.key, body.n)
+        return as_json({"examples": found})
+
     def stats(self) -> Response:
         """Return facts about the store."""
         stats, last = self.learner.stats(), self.learner.session.store.last(8)
         labels = label_array([row.y for row in last], stats["labels"]).tolist()
         return as_json({
             **stats,
+            "store": os.path.basename(stats["store"]),  # not where it is on this machine
             "version": __version__,
             "waiting": self.waiting,
             "history": self.learner.session.store.scores(200),
@@ -271,7 +283,8 @@ def make_app(
     app.state.service = service
     app.include_router(make_router("POST", {
         "/v1/learn": service.learn, "/v1/forget": service.forget, "/v1/correct": service.correct,
-        "/v1/predict": service.predict, "/v1/explain": service.explain,
+        "/v1/search": service.search, "/v1/predict": service.predict,
+        "/v1/explain": service.explain,
     }))  # fmt: skip
     app.include_router(make_router("GET", {
         "/v1/stats": service.stats, "/v1/forest": service.forest,

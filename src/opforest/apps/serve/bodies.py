@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
+from opforest.apps.serve.cells import MAX_FOUND
+
 #: Text and null are allowed only in a store that prepares its rows.
 CELL = {"type": ["number", "string", "null"]}
 ROW = {"oneOf": [{"type": "array", "items": CELL},
@@ -61,6 +63,28 @@ class Correct(Body):
 
     key: str = Field(examples=["img-2"])
     label: str | int | float | bool = Field(examples=["cat"])
+
+
+class Search(Body):
+    """The beginning of the keys of examples to find."""
+
+    key: str = Field(examples=["img-"])
+    n: int = Field(20, ge=1, le=MAX_FOUND, examples=[20])
+
+
+class Example(BaseModel):
+    """An example of the store."""
+
+    key: str
+    row: list[float | str | None] = Field(description="Its features, as they were learned.")
+    label: str | int | float | bool | None
+    time: int = Field(description="When it was learned, in microseconds since 1970.")
+
+
+class SearchResult(BaseModel):
+    """The examples found, by key."""
+
+    examples: list[Example]
 
 
 class SuspectVoter(BaseModel):

@@ -10,6 +10,7 @@ from typing import IO, Any
 import numpy as np
 import polars as pl
 
+from opforest._utils.extras import install_command
 from opforest.errors import DataFileError
 from opforest.io.columns.label import LABEL_NAMES
 from opforest.io.columns.roles import ID_NAME
@@ -104,7 +105,7 @@ def read_excel(path: str, name: str) -> Table:
     try:
         import fastexcel  # noqa: F401
     except ImportError as error:
-        raise ImportError("Excel files need fastexcel: pip install 'opforest[cli]'") from error
+        raise ImportError(f"Excel files need fastexcel: {install_command('cli')}") from error
     with unpack_workbook(path, name) as workbook:
         sheets = pl.read_excel(workbook, sheet_id=0, engine="calamine", raise_if_empty=False)
     full = {title: sheet for title, sheet in sheets.items() if len(sheet)}

@@ -20,6 +20,14 @@ export function symbol(code, isPrototype) {
 
 export const number = (value, digits = 3) => (value === 0 ? "0" : Number(value).toPrecision(digits).replace(/\.?0+$/, ""));
 
+export const percent = (value) => `${(100 * value).toFixed(1)} %`;
+
+// Describes the features of an example: the first few, and all.
+export function describeRow(row, shown = 6) {
+  const texts = row.map((cell) => (cell === null ? "–" : typeof cell === "number" ? number(cell, 4) : cell));
+  return { short: texts.slice(0, shown).join(", ") + (texts.length > shown ? ", …" : ""), whole: texts.join(", ") };
+}
+
 // Radio buttons, one for each class; returns a function that returns the choice.
 export function chooser(fieldset, names, codeOf, legend) {
   const before = fieldset.querySelector("input:checked")?.value;

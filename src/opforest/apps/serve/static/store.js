@@ -1,8 +1,10 @@
 // A store: its forest, size, accuracy, classes, latest examples and recent changes.
 
 import { call, follow, latest } from "./api.js";
+import { AskForm } from "./ask.js";
 import { colors, fitToScreen, ForestCanvas } from "./draw.js";
 import { chooser, make, showPath, symbol } from "./parts.js";
+import { SearchList } from "./search.js";
 import { SuspectList } from "./suspects.js";
 
 const find = (id) => document.getElementById(id);
@@ -59,6 +61,8 @@ export function openStore(first) {
     hover: (x, y) => hover(x, y),
   });
   const suspects = new SuspectList({ code: codeOf, canEdit, ask });
+  const search = new SearchList({ code: codeOf, canEdit, ask });
+  const form = new AskForm({ code: codeOf });
   const hover = latest(async (x, y) => {
     if (x === null || plane === null) { canvas.setPath(null); find("why").replaceChildren(); return; }
     const path = await call(`/v1/forest/path?plane=${plane}&x=${x}&y=${y}`);
@@ -93,6 +97,8 @@ export function openStore(first) {
     find("labels").hidden = !canvas.data?.is_plain || !canEdit();
     chosen = chooser(find("labels"), names.slice(0, 8), codeOf, "A click learns");
     showAccuracy();
+    form.show(stats);
+    search.setClasses(stats);
   }
 
   function showAccuracy() {
@@ -137,9 +143,10 @@ export function openStore(first) {
     showStats(); // the forest determines which classes a click can learn
     took = performance.now() - begin;
     suspects.refresh();
+    search.refresh();
   }
 
-  find("edit").addEventListener("change", () => { showStats(); suspects.show(); });
+  find("edit").addEventListener("change", () => { showStats(); suspects.show(); search.show(); });
   find("store").hidden = false;
   follow(() => { // several events at once cause one refresh
     if (waiting) return;

@@ -1,13 +1,9 @@
 // Examples whose labels are probably wrong, with buttons that correct or forget them.
 
 import { call } from "./api.js";
-import { make, number } from "./parts.js";
+import { describeRow, make, percent } from "./parts.js";
 
-const SHOWN = 8, FEATURES = 6;
-
-function describe(cell) {
-  return cell === null ? "–" : typeof cell === "number" ? number(cell, 4) : cell;
-}
+const SHOWN = 8;
 
 export class SuspectList {
   // `code` returns the number of a class; `ask` sends a change and shows its error.
@@ -49,8 +45,7 @@ export class SuspectList {
 
   row(one) {
     const label = (value) => make("b", { className: `k${this.code(value) % 8}` }, String(value));
-    const more = one.row.length > FEATURES ? ", …" : "";
-    const features = one.row.slice(0, FEATURES).map(describe).join(", ") + more;
+    const { short, whole } = describeRow(one.row);
     const agreeing = one.voters.filter((voter) => voter.label === one.suggested).length;
     const reason = `${agreeing} of ${one.voters.length} nearest examples have the label ${one.suggested}`;
     const button = (text, title, path, body) => {
@@ -63,9 +58,9 @@ export class SuspectList {
       return element;
     };
     return make("li", {},
-      make("span", {}, make("code", {}, one.key), make("small", { className: "soft features", title: one.row.map(describe).join(", ") }, features)),
+      make("span", {}, make("code", {}, one.key), make("small", { className: "soft features", title: whole }, short)),
       make("span", { className: "change", title: reason }, label(one.label), "→", label(one.suggested)),
-      make("span", { className: "probability", title: "The probability of the suggested label" }, `${(100 * one.probability).toFixed(1)} %`),
+      make("span", { className: "probability", title: "The probability of the suggested label" }, percent(one.probability)),
       make("span", { className: "group" },
         button("Correct", `Change the label of ${one.key} to ${one.suggested}`, "/v1/correct", { key: one.key, label: one.suggested }),
         button("Forget", `Forget ${one.key}`, "/v1/forget", { keys: [one.key] })));
