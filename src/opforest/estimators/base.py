@@ -134,7 +134,14 @@ class ForestEstimator(MetricEstimator):
         learned.setdefault("_learned_with", (self.metric, self.metric_params))
         if forest.metric.is_precomputed and counts is not None:
             learned.pop("feature_names_in_", None)  # the new columns have no names
+        forest.class_names = classes
         self.__dict__ = learned
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled estimator; the pickle of a forest does not have the labels."""
+        super().__setstate__(state)
+        if "forest_" in vars(self):
+            self.forest_.class_names = self.classes_
 
     def source_forest(self) -> BaseForest:
         """Return the forest from which the whole model follows."""

@@ -213,7 +213,8 @@ class Preparation(TransformerMixin, BaseEstimator):
         """
         sources, features = self.list_sources(), np.asarray(X, np.float64)
         n_numbers = self.n_features_in_ - len(self.categorical_)
-        numbers, categories = self.transformer_, None
+        numbers: Any = self.transformer_
+        categories: Any = None
         encoded = self._categories()
         if encoded:
             steps = getattr(self.transformer_, "steps", [("columns", self.transformer_)])
@@ -229,12 +230,12 @@ class Preparation(TransformerMixin, BaseEstimator):
             scalers = [step for _, step in categories.steps if not hasattr(step, "categories_")]
             rest = undo_steps(scalers, rest)
         for k, known in encoded:
-            if self.encode == "ordinal":
-                code, rest = np.rint(rest[:, 0]).astype(int), rest[:, 1:]
-                is_known = (code >= 0) & (code < len(known))
-            else:
-                code, is_known = rest[:, : len(known)].argmax(axis=1), rest[:, : len(known)].any(1)
-                rest = rest[:, len(known) :]
+            width = 1 if self.encode == "ordinal" else len(known)
+            part, rest = rest[:, :width], rest[:, width:]
+            code = np.rint(part[:, 0]).astype(int) if self.encode == "ordinal" else part.argmax(1)
+            is_known = (code >= 0) & (code < len(known))
+            if self.encode == "onehot":
+                is_known &= part.any(axis=1)  # all are 0 if the category was not known
             table[is_known, k] = known[code[is_known]]
         return table
 

@@ -344,6 +344,23 @@ def _compare_features(
     return FeatureTable.build(roles, titles, values, differences.tolist(), bool(len(names)))
 
 
+def describe_features(why: Explanation, most: int | None = None) -> dict[str, Any] | None:
+    """Return the table of features as JSON values: names, and a row for each example.
+
+    At most the given number of features are in it; ``more`` counts the others.
+    """
+    if why.table is None:
+        return None
+    rows = []
+    for role, values in zip(why.table.roles, why.table.values, strict=True):
+        step = why.find_step(role)
+        rows.append({"role": role, "id": step.id, "key": step.key, "label": step.label,
+                     "values": list(values[:most])})  # fmt: skip
+    names = list(why.table.names[:most])
+    more = len(why.table.names) - len(names)
+    return {"names": names, "has_names": why.table.has_names, "more": more, "rows": rows}
+
+
 def _align(cells: Sequence[str], right: bool = False) -> list[str]:
     """Return cells of equal width."""
     width = max(map(len, cells))

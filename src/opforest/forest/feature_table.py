@@ -75,20 +75,15 @@ class FeatureTable:
 
     def unsorted(self) -> tuple[Array, Array]:
         """Return values and differences of all features in their own order, NaN if unknown."""
-        values, differences = (
-            np.empty((len(self.roles), len(self.order))),
-            np.empty(len(self.order)),
-        )
-        values[:, list(self.order)] = np.array(self.values, np.float64)
-        differences[list(self.order)] = self.differences
-        return values, differences
+        place = np.argsort(self.order)
+        return np.array(self.values, np.float64)[:, place], np.array(self.differences)[place]
 
 
 def measure_differences(points: Array, is_equality: bool) -> Array:
     """Return the largest difference of two rows in each column, or whether they differ at all."""
     with np.errstate(over="ignore"):
         spread = points.max(axis=0) - points.min(axis=0)
-    return (spread > 0).astype(np.float64) if is_equality else spread.astype(np.float64)
+    return np.asarray(spread > 0 if is_equality else spread, np.float64)
 
 
 def round_cell(value: Any, digits: int = 12) -> Any:

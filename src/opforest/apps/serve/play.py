@@ -10,7 +10,7 @@ import sklearn.datasets
 from opforest.apps.serve.view import Plane, bounds_of, draw_forest
 from opforest.datasets import synthetic
 from opforest.estimators.classifier import OPFClassifier
-from opforest.forest.explanation import Explanation
+from opforest.forest.explanation import Explanation, describe_features
 from opforest.learner import Learner, RowError
 from opforest.learner.validation import Array
 
@@ -19,6 +19,9 @@ STREAM, BEGIN, MAX_EXAMPLES = 240, 12, 600
 
 #: Examples that the exact forest remembers of a drifting stream.
 WINDOW = 60
+
+#: Features of an explanation in an answer; those in which examples differ least are only counted.
+MAX_FEATURES = 20
 
 Data = tuple[Array, Array]
 
@@ -246,6 +249,7 @@ def _explain(forest: PlayForest, point: Array) -> dict[str, Any] | None:
     if not forest.rows:
         return None
     path = describe_path(forest.model.explain(point))
+    path.pop("features", None)  # the page draws both
     ids, rows = forest.model.forest_.ids.tolist(), list(forest.rows.items())
     for step in path["steps"][:-1]:
         key, (x, _) = rows[ids.index(step["id"])]
@@ -262,6 +266,8 @@ def describe_path(path: Explanation) -> dict[str, Any]:
         "rival": None if path.rival is None else describe_path(path.rival),
         "steps": [{name: getattr(step, name) for name in names} for step in path.steps],
     }
+    if path.table is not None:
+        found["features"] = describe_features(path, MAX_FEATURES)
     if path.voters:
         names = ("id", "key", "label", "offer", "weight")
         found["voters"] = [{name: getattr(one, name) for name in names} for one in path.voters]
