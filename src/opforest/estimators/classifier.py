@@ -36,7 +36,8 @@ class OPFClassifier(ClassifierMixin, QueryMixin):
     ----------
     metric : str or callable, default="euclidean"
         ``"euclidean"``, ``"sqeuclidean"``, ``"log_squared_euclidean"``, ``"gaussian"``,
-        ``"manhattan"``, ``"chebyshev"``, ``"minkowski"``, ``"canberra"``, ``"braycurtis"``,
+        ``"manhattan"``, ``"chebyshev"``, ``"minkowski"``, ``"seuclidean"``, ``"mahalanobis"``,
+        ``"haversine"``, ``"canberra"``, ``"braycurtis"``,
         ``"cosine"``, ``"correlation"``, ``"hamming"``, ``"chi_squared"``,
         ``"squared_chi_squared"``, ``"squared_chord"``; ``"precomputed"``, for which X holds
         distances to the training examples; scikit-learn's and SciPy's other names for these, such
@@ -44,8 +45,10 @@ class OPFClassifier(ClassifierMixin, QueryMixin):
         or any Python callable, which is slow. A function must be symmetric and return a finite,
         non-negative number; the triangle inequality is not needed.
     metric_params : dict, default=None
-        ``{"p": …}`` for ``"minkowski"`` (default 2), ``{"gamma": …}`` for ``"gaussian"``
-        (default 1), keyword arguments for a Python callable.
+        ``{"p": …, "w": weights}`` for ``"minkowski"`` (default 2, weights 1), ``{"gamma": …}``
+        for ``"gaussian"`` (default 1), ``{"V": variances}`` for ``"seuclidean"``, ``{"V": …}``, the
+        covariance matrix, or ``{"VI": …}``, its inverse, for ``"mahalanobis"``, keyword arguments
+        for a Python callable.
     voters : int or "auto", default=1
         How many of the cheapest offers vote on the label. 1 is the optimum-path forest of the
         literature. More voters are more accurate where labels are noisy or classes overlap; votes
@@ -58,7 +61,8 @@ class OPFClassifier(ClassifierMixin, QueryMixin):
         linear in the number of known ones.
     algorithm : {"auto", "kd_tree", "brute"}, default="auto"
         How to search when learning, forgetting and predicting; the forest is identical either
-        way. ``"kd_tree"`` supports the Euclidean family, cosine, correlation, squared_chord,
+        way. ``"kd_tree"`` supports the Euclidean family, those that are Euclidean distances of
+        transformed points (seuclidean, mahalanobis, haversine, cosine, correlation, squared_chord),
         manhattan, chebyshev, and minkowski with p ≥ 1. ``"auto"`` uses it for many examples if a
         probe shows that it is faster: in few dimensions or on clustered data.
     n_jobs : int, default=None
