@@ -32,6 +32,8 @@ def blobs(n, seed=0):
 def measured(metric, X, known=None):
     """The examples, or a table of distances in their stead."""
     known = X if known is None else known
+    if metric == "haversine":
+        return X[:, :2]
     return np.abs(X[:, None] - known).sum(axis=2) if metric == "precomputed" else X
 
 

@@ -26,7 +26,11 @@ COMMON = (
 )  # fmt: skip
 
 #: What some of them need.
-PARAMS = {"minkowski": {"p": 3}}
+PARAMS = {
+    "minkowski": {"p": 3},
+    "seuclidean": {"V": [1.0, 2.0, 0.5]},
+    "mahalanobis": {"V": [[2.0, 0.5, 0.0], [0.5, 1.0, 0.25], [0.0, 0.25, 0.5]]},
+}
 
 
 @numba.njit

@@ -69,6 +69,9 @@ class Tuning:
     #: Above this number of points, the k-d tree of a loaded model is built during the checks.
     many_to_check: int = 10_000
 
+    #: Bytes of a dense block of rows of a sparse matrix.
+    sparse_block: int = 1 << 26
+
     #: A snapshot of a store is taken after this many changes, or when it is closed after this many.
     snapshot_every: int = 1000
     snapshot_at_end: int = 100

@@ -146,28 +146,30 @@ class DaskOPFClassifier(OPFClassifier):
         self._model_task = None
         return super().forget(ids)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, priors: Any = None) -> Any:
         """Return predicted labels; see :meth:`opforest.OPFClassifier.predict`.
 
         For a Dask collection, the result is a lazy Dask array, with a block for each block of X.
         """
         if not is_dask_collection(X):
-            return super().predict(X)
+            return super().predict(X, priors)
         check_is_fitted(self, "forest_")
         learned = self.fitted_forest()
         with learned.read():
-            calibration = None if self.voters == 1 else self._find_calibration(learned.forest)
-            return self._map_blocks("_labels", X, learned.classes.dtype, None, calibration)
+            is_plain = self.voters == 1 and priors is None
+            calibration = None if is_plain else self._find_calibration(learned.forest)
+            dtype = learned.classes.dtype
+            return self._map_blocks("_labels", X, dtype, None, calibration, priors)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any, priors: Any = None) -> Any:
         """Return class probabilities; see :meth:`opforest.OPFClassifier.predict_proba`.
 
         For a Dask collection, the result is a lazy Dask array. The calibration is computed on this
         machine, when this method is called, and once for each change of the model.
         """
         if not is_dask_collection(X):
-            return super().predict_proba(X)
-        return self._map_probabilities(X, log=False)
+            return super().predict_proba(X, priors)
+        return self._map_probabilities(X, log=False, priors=priors)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Return logarithms of probabilities, lazily for a Dask collection.
@@ -212,14 +214,14 @@ class DaskOPFClassifier(OPFClassifier):
         names = OPFClassifier._get_param_names()
         return OPFClassifier(**{name: getattr(self, name) for name in names})
 
-    def _map_probabilities(self, X: Collection, log: bool) -> da.Array:
+    def _map_probabilities(self, X: Collection, log: bool, priors: Any = None) -> da.Array:
         check_is_fitted(self, "forest_")
         learned = self.fitted_forest()
         with learned.read():
             calibration = self._find_calibration(learned.forest)  # here, not on each worker
             n_classes = len(learned.classes)
             return self._map_blocks(
-                "_probabilities", X, np.dtype(np.float64), n_classes, log, calibration
+                "_probabilities", X, np.dtype(np.float64), n_classes, log, calibration, priors
             )
 
     def _map_blocks(

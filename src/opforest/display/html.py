@@ -54,7 +54,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> 
 
 def frame(title: str, *parts: str) -> str:
     """Return a title above parts side by side, which wrap on a narrow page."""
-    inside = "".join(f"<div>{part}</div>" for part in parts if part)
+    inside = "".join(f'<div style="max-width:100%">{part}</div>' for part in parts if part)
     return (
         f'<div style="{FONT}"><div style="margin:0 0 6px">{title}</div>'
         f'<div style="display:flex;flex-wrap:wrap;gap:20px;align-items:flex-start">{inside}</div>'

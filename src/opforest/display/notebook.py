@@ -9,12 +9,16 @@ from opforest.display import html
 from opforest.display.layout import make_layout
 from opforest.display.palette import hex_of
 from opforest.forest.explanation import PRINTED_STEPS, Explanation
+from opforest.forest.feature_table import print_cell
 
 #: Larger trees are not drawn: a notebook stores the image.
 MAX_DRAWN = 1000
 
 #: Further classes are only counted.
 MAX_CLASSES = 10
+
+#: Further features of the examples that explain a label are only counted.
+MAX_FEATURES = 6
 
 SIZE, MARGIN = 260, 12
 
@@ -60,9 +64,10 @@ def _classes(forest: Any, label: Any, prototypes: Any) -> str:
     examples = np.bincount(label, minlength=n)
     seeds = np.bincount(label[prototypes], minlength=n)
     mean = np.bincount(label, forest.cost, minlength=n) / np.maximum(examples, 1)
+    names = range(n) if forest.class_names is None else forest.class_names.tolist()
     shown, rest = np.split(np.flatnonzero(examples), [MAX_CLASSES])
     rows = [
-        (html.chip(k, hex_of(k)), f"{examples[k]:,}", f"{seeds[k]:,}", f"{mean[k]:.4g}")
+        (html.chip(names[k], hex_of(k)), f"{examples[k]:,}", f"{seeds[k]:,}", f"{mean[k]:.4g}")
         for k in shown.tolist()
     ]
     if len(rest):
@@ -107,7 +112,27 @@ def explanation_html(why: Explanation) -> str:
         rows[half:-half] = [["", f"… {len(rows) - 2 * half} more steps …", "", "", ""]]
     head = ("", "example", "class", "distance", "cost")
     body = html.table(head, rows, left=3) + _rival(why) + _voters(why)
-    return html.frame(title, body, _path_svg(why))
+    return html.frame(title, body, _path_svg(why), _features(why))
+
+
+def _features(why: Explanation) -> str:
+    """Return the table of features that differ most; "" if they have no names."""
+    table = why.table
+    if table is None or not table.has_names:
+        return ""
+    rows = []
+    for role, values in zip(table.roles, table.values, strict=True):
+        step = why.find_step(role)
+        path = why.rival if role == "rival" and why.rival is not None else why
+        name = "" if step.id is None else html.text(step.name)
+        cells = [html.text(print_cell(value)) for value in values[:MAX_FEATURES]]
+        rows.append([role, name, html.chip(repr(step.label), _color(path)), *cells])
+    head = ["", "example", "class", *map(html.text, table.names[:MAX_FEATURES])]
+    more = len(table.names) - MAX_FEATURES
+    rest = f"<div>and {count(more, 'more feature')}</div>" if more > 0 else ""
+    title = '<div style="margin:6px 0">Features, those that differ most first:</div>'
+    shown = html.table(head, rows, left=3)
+    return f'{title}<div style="overflow-x:auto;white-space:nowrap">{shown}</div>{rest}'
 
 
 def _voters(why: Explanation) -> str:

@@ -14,14 +14,15 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags, check_X_y
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from opforest._utils.rwlock import LockToken
 from opforest._utils.text import count
 from opforest.core.metrics.metric import Metric
-from opforest.core.metrics.registry import ALIASES, NON_NEGATIVE, resolve
+from opforest.core.metrics.registry import ALIASES, NON_NEGATIVE, are_params_equal, resolve
 from opforest.core.metrics.types import Array
+from opforest.estimators.inputs import read_examples
 from opforest.estimators.notebook import NotebookMixin
 from opforest.estimators.validation import PRECISIONS, check_algorithm, check_labels
 from opforest.forest.forest import BaseForest
@@ -84,6 +85,7 @@ class MetricEstimator(NotebookMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         name = ALIASES.get(self.metric, self.metric) if isinstance(self.metric, str) else ""
         tags.input_tags.pairwise = name == "precomputed"
+        tags.input_tags.sparse = name != "precomputed"
         tags.input_tags.positive_only = name in NON_NEGATIVE
         return tags
 
@@ -132,7 +134,14 @@ class ForestEstimator(MetricEstimator):
         learned.setdefault("_learned_with", (self.metric, self.metric_params))
         if forest.metric.is_precomputed and counts is not None:
             learned.pop("feature_names_in_", None)  # the new columns have no names
+        forest.class_names = classes
         self.__dict__ = learned
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled estimator; the pickle of a forest does not have the labels."""
+        super().__setstate__(state)
+        if "forest_" in vars(self):
+            self.forest_.class_names = self.classes_
 
     def source_forest(self) -> BaseForest:
         """Return the forest from which the whole model follows."""
@@ -184,7 +193,7 @@ class ForestEstimator(MetricEstimator):
 
     def _check_examples(self, X: Any, y: Any) -> tuple[Array, Array]:
         """Validate and return the first examples to learn, and their labels."""
-        X, y = validate_data(self, X, y, dtype=PRECISIONS)
+        X, y = read_examples(self, X, y, dtype=PRECISIONS)
         check_labels(y)
         return X, y
 
@@ -193,9 +202,9 @@ class ForestEstimator(MetricEstimator):
         self._check_metric()
         dtype = self.forest_.dtype
         if self.forest_.metric.is_precomputed:  # the number of columns grows
-            X, y = check_X_y(X, y, dtype=dtype, estimator=self)
+            X, y = read_examples(self, X, y, dtype=dtype, grows=True)
         else:
-            X, y = validate_data(self, X, y, dtype=dtype, reset=False)
+            X, y = read_examples(self, X, y, dtype=dtype, reset=False)
         # Few examples of many classes look like regression to scikit-learn.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
@@ -203,7 +212,8 @@ class ForestEstimator(MetricEstimator):
         return X, y
 
     def _check_metric(self) -> None:
-        if self._learned_with != (self.metric, self.metric_params):
+        metric, params = self._learned_with
+        if metric != self.metric or not are_params_equal(params, self.metric_params):
             raise ValueError(
                 f"the model was learned with metric {self._learned_with[0]!r}, metric_params="
                 f"{self._learned_with[1]!r}, which have been changed since. Call fit first."
@@ -222,7 +232,7 @@ class ForestEstimator(MetricEstimator):
             and np.isfinite(X).all()
         ):
             return X
-        queries: Array = validate_data(self, X, dtype=dtype, reset=False)
+        queries: Array = read_examples(self, X, dtype=dtype, reset=False)
         return queries
 
     # Notebooks.

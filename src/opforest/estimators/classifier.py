@@ -10,24 +10,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from opforest._utils.progress import begin_phase, print_progress
 from opforest.core.metrics.types import Array
-from opforest.estimators.base import ForestEstimator, explain_memory_errors
+from opforest.estimators.base import explain_memory_errors
+from opforest.estimators.queries import QueryMixin
 from opforest.estimators.validation import (
-    as_one_row,
     check_ids,
     check_voters,
     encode,
-    require_count,
     scaling_code,
     warn_about_scales,
 )
-from opforest.forest.explanation import Explanation, explain
-from opforest.forest.forest import BaseForest, Forest
-from opforest.forest.probabilities import CostCalibration
+from opforest.forest.forest import Forest
 from opforest.forest.updates import Update, find_update
 from opforest.forest.updates.report import UpdateReport, no_counts
 
 
-class OPFClassifier(ClassifierMixin, ForestEstimator):
+class OPFClassifier(ClassifierMixin, QueryMixin):
     """Optimum-path forest classifier.
 
     The minimum spanning tree of the training examples is cut between classes. The ends of the
@@ -39,7 +36,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
     ----------
     metric : str or callable, default="euclidean"
         ``"euclidean"``, ``"sqeuclidean"``, ``"log_squared_euclidean"``, ``"gaussian"``,
-        ``"manhattan"``, ``"chebyshev"``, ``"minkowski"``, ``"canberra"``, ``"braycurtis"``,
+        ``"manhattan"``, ``"chebyshev"``, ``"minkowski"``, ``"seuclidean"``, ``"mahalanobis"``,
+        ``"haversine"``, ``"canberra"``, ``"braycurtis"``,
         ``"cosine"``, ``"correlation"``, ``"hamming"``, ``"chi_squared"``,
         ``"squared_chi_squared"``, ``"squared_chord"``; ``"precomputed"``, for which X holds
         distances to the training examples; scikit-learn's and SciPy's other names for these, such
@@ -47,8 +45,10 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         or any Python callable, which is slow. A function must be symmetric and return a finite,
         non-negative number; the triangle inequality is not needed.
     metric_params : dict, default=None
-        ``{"p": …}`` for ``"minkowski"`` (default 2), ``{"gamma": …}`` for ``"gaussian"``
-        (default 1), keyword arguments for a Python callable.
+        ``{"p": …, "w": weights}`` for ``"minkowski"`` (default 2, weights 1), ``{"gamma": …}``
+        for ``"gaussian"`` (default 1), ``{"V": variances}`` for ``"seuclidean"``, ``{"V": …}``, the
+        covariance matrix, or ``{"VI": …}``, its inverse, for ``"mahalanobis"``, keyword arguments
+        for a Python callable.
     voters : int or "auto", default=1
         How many of the cheapest offers vote on the label. 1 is the optimum-path forest of the
         literature. More voters are more accurate where labels are noisy or classes overlap; votes
@@ -61,7 +61,8 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         linear in the number of known ones.
     algorithm : {"auto", "kd_tree", "brute"}, default="auto"
         How to search when learning, forgetting and predicting; the forest is identical either
-        way. ``"kd_tree"`` supports the Euclidean family, cosine, correlation, squared_chord,
+        way. ``"kd_tree"`` supports the Euclidean family, those that are Euclidean distances of
+        transformed points (seuclidean, mahalanobis, haversine, cosine, correlation, squared_chord),
         manhattan, chebyshev, and minkowski with p ≥ 1. ``"auto"`` uses it for many examples if a
         probe shows that it is faster: in few dimensions or on clustered data.
     n_jobs : int, default=None
@@ -240,161 +241,6 @@ class OPFClassifier(ClassifierMixin, ForestEstimator):
         ids = check_ids(ids, forest)
         steps = update.shrink(forest, ids, counts)
         return self._apply(steps, self.classes_, counts, ("forget", "forgotten", len(ids)))
-
-    def predict(self, X: npt.ArrayLike) -> Array:
-        """Return the label of each example's conqueror, or the one most voters have.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_training_samples)
-            The examples, or their distances to the known examples, in the order of
-            ``forest_.ids``, if ``metric="precomputed"``.
-        """
-        return self._labels(X)
-
-    def predict_proba(self, X: npt.ArrayLike) -> Array:
-        """Return the probability of each class, by the formula in the notes of the class.
-
-        The largest in each row is that of the label ``predict`` returns. The first call after a
-        change finds the calibration, which takes about as long as the probabilities of 1000
-        examples.
-
-        Examples
-        --------
-        >>> from opforest import OPFClassifier
-        >>> clf = OPFClassifier().fit([[0.0], [1.0], [3.0], [4.5]], ["a", "a", "b", "b"])
-        >>> clf.predict_proba([[0.5], [1.9], [5.0]]).round(3)
-        array([[0.989, 0.011],
-               [0.638, 0.362],
-               [0.059, 0.941]])
-        >>> round(clf.exponent_, 3)
-        2.822
-        """
-        return self._probabilities(X)
-
-    def predict_log_proba(self, X: npt.ArrayLike) -> Array:
-        """Return the logarithms of ``predict_proba``.
-
-        They distinguish classes even where probabilities underflow to 0; a class without examples
-        has −inf.
-        """
-        return self._probabilities(X, log=True)
-
-    @property
-    def exponent_(self) -> float:
-        """The exponent e of probabilities, found when it is first needed after a change."""
-        return self._find_calibration(self.fitted_forest("exponent_").forest).exponent
-
-    @property
-    def voters_(self) -> int:
-        """The number of voters, found when it is first needed after a change."""
-        return self._find_calibration(self.fitted_forest("voters_").forest).voters
-
-    @property
-    def calibration_(self) -> CostCalibration:
-        """The numbers of voters, exponent, smoothing and floor that probabilities follow from."""
-        return self._find_calibration(self.fitted_forest("calibration_").forest)
-
-    def _find_calibration(self, forest: BaseForest) -> CostCalibration:
-        return forest.calibration(self.n_jobs, check_voters(self.voters))
-
-    def class_costs(self, X: npt.ArrayLike) -> Array:
-        """Return the cheapest offer of each class.
-
-        It is the smallest max(cost of t, distance to t) over all training examples t of the class,
-        in the metric's own units; infinity for a class without examples. X is as for ``predict``.
-        """
-        X = self._check_queries(X)
-        forest, classes = self.fitted_forest()
-        return forest.class_costs(X, len(classes), self.n_jobs)[0]
-
-    def conquerors(self, X: npt.ArrayLike, k: int | None = None) -> tuple[Array, Array]:
-        """Return which training example conquers each example, and at what cost.
-
-        Parameters
-        ----------
-        X : array-like
-            As for ``predict``.
-        k : int, default=None
-            Return the k cheapest offers instead, the conqueror's first: both results have k
-            columns. Where fewer than k examples are known, −1 and infinity follow.
-
-        Returns
-        -------
-        ids : array of shape (n_samples,) or (n_samples, k)
-            The ids of the conquerors, as in ``forget`` and ``explain``; ``forest_.index_of(ids)``
-            returns their indices in the arrays of ``forest_``. Ties go to the one with the smaller
-            cost of its own, then to the smaller id.
-        cost : array of shape (n_samples,) or (n_samples, k)
-            Their offers, in the metric's own units.
-
-        Examples
-        --------
-        >>> from opforest import OPFClassifier
-        >>> X = [[0.0], [1.0], [3.0], [4.5]]
-        >>> clf = OPFClassifier().fit(X, ["low", "low", "high", "high"]).forget([1])
-        >>> ids, cost = clf.conquerors([[0.5], [5.0]])
-        >>> ids, cost
-        (array([0, 3]), array([0.5, 1.5]))
-        >>> clf.forest_.cost[clf.forest_.index_of(ids)]
-        array([0. , 1.5])
-        >>> clf.conquerors([[5.0]], k=2)
-        (array([[3, 2]]), array([[1.5, 2. ]]))
-        """
-        if k is not None:
-            require_count("k", k, 1)
-        X = self._check_queries(X)
-        return self.forest_.conquerors(X, self.n_jobs, k)
-
-    def explain(self, x: npt.ArrayLike) -> Explanation:
-        """Return the path that gave one example its label.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,) or (1, n_features)
-            The example, or its distances to the known examples, in the order of
-            ``forest_.ids``, if ``metric="precomputed"``.
-
-        Returns
-        -------
-        Explanation
-            The path prototype → … → conqueror → x, and the nearest rival: the cheapest path of
-            any other class. Training examples are named by their ids, so ``conqueror`` can be
-            passed to ``forget``. With several voters, it lists all of them, and the path is that
-            of the best one of the class that won. It prints as a table; notebooks show a picture,
-            too, where examples have two features.
-        """
-        X = self._check_queries(as_one_row(x))
-        if len(X) != 1:
-            raise ValueError(f"explain takes one example at a time, got {len(X)}.")
-        fitted = self.fitted_forest()
-        with fitted.read():
-            forest, classes = fitted
-            calibration = None if self.voters == 1 else self._find_calibration(forest)
-            names = getattr(self, "feature_names_in_", ())
-            return explain(forest, classes.tolist(), X, names, calibration)
-
-    def _labels(self, X: npt.ArrayLike, calibration: CostCalibration | None = None) -> Array:
-        """Return labels; the calibration is found unless it is given or not needed."""
-        X = self._check_queries(X)
-        fitted = self.fitted_forest()
-        with fitted.read():  # offers and calibration of the same forest
-            forest, classes = fitted
-            if calibration is None and self.voters != 1:
-                calibration = self._find_calibration(forest)
-            labels: Array = classes[forest.classify(X, self.n_jobs, calibration)]
-            return labels
-
-    def _probabilities(
-        self, X: npt.ArrayLike, log: bool = False, calibration: CostCalibration | None = None
-    ) -> Array:
-        """Return probabilities or their logarithms; the calibration is found unless given."""
-        X = self._check_queries(X)
-        fitted = self.fitted_forest()
-        with fitted.read():  # offers and calibration of the same forest
-            forest, classes = fitted
-            calibration = calibration or self._find_calibration(forest)
-            return forest.probabilities(X, len(classes), calibration, self.n_jobs, log)[0]
 
     def _begin(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> Self:
         """Learn the first examples, and report it as ``partial_fit`` does."""

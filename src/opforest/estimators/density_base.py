@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from opforest._utils.progress import begin_phase
 from opforest._utils.text import count
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.estimators.base import MetricEstimator
+from opforest.estimators.inputs import read_examples
 from opforest.estimators.validation import PRECISIONS, require_count
 from opforest.forest.density import DensityForest, DensityForestState, NeighborGraph
 
@@ -64,7 +65,7 @@ class DensityEstimator(MetricEstimator):
     def _check_training(self, X: Any, *y: Any, **options: Any) -> Any:
         """Return the examples to learn, in their own precision, and their labels if given."""
         require_count("k_max", self.k_max, 1)
-        return validate_data(self, X, *y, dtype=PRECISIONS, **options)
+        return read_examples(self, X, *y, dtype=PRECISIONS, **options)
 
     def _build_graph(self, X: Array, metric: Metric) -> NeighborGraph:
         """Return the ``k_max`` nearest neighbors of all examples, or all if there are fewer."""
@@ -74,7 +75,7 @@ class DensityEstimator(MetricEstimator):
 
     def _check_queries(self, X: npt.ArrayLike) -> Array:
         check_is_fitted(self, "density_forest_")
-        queries: Array = validate_data(self, X, dtype=self.density_forest_.dtype, reset=False)
+        queries: Array = read_examples(self, X, dtype=self.density_forest_.dtype, reset=False)
         return queries
 
     def _facts(self) -> str:

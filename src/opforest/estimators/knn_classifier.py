@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from opforest._utils.progress import begin_phase, print_progress
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.estimators.density_base import DensityEstimator, require_fraction
+from opforest.estimators.inputs import read_examples
 from opforest.estimators.validation import check_labels, encode, encode_known
 from opforest.forest.density import DensityForest, NeighborGraph, grow
 from opforest.scores import opf_accuracy
@@ -115,7 +115,7 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         if evaluation is not None:
             if not isinstance(evaluation, tuple | list) or len(evaluation) != 2:
                 raise ValueError("evaluation must be a pair (X, y): examples and their labels.")
-            other, truth = validate_data(self, *evaluation, dtype=X.dtype, reset=False)
+            other, truth = read_examples(self, *evaluation, dtype=X.dtype, reset=False)
             truth = encode_known(truth, classes)
         with print_progress(type(self).__name__, self.verbose):
             graph = self._build_graph(X, metric)

@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from opforest.estimators.classifier import OPFClassifier
+from opforest.estimators.original_units import list_rows, show_original_units
 from opforest.estimators.validation import as_one_row
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -26,8 +27,8 @@ def _if_last_has(name: str) -> Callable[[Method], Method]:
 class Pipeline(SklearnPipeline):
     """scikit-learn's ``Pipeline``, with the methods of opforest's estimators.
 
-    ``partial_fit``, ``forget``, ``label``, ``explain``, ``class_costs`` and ``conquerors`` reach
-    through to the last step, if it has them.
+    ``partial_fit``, ``forget``, ``label``, ``explain``, ``class_costs``, ``conquerors`` and
+    ``kneighbors`` reach through to the last step, if it has them.
 
     ``fit``, or the first ``partial_fit``, fits the steps before the last one; later calls do not
     change their means and categories, because all examples must be measured on one scale. So after
@@ -93,8 +94,16 @@ class Pipeline(SklearnPipeline):
 
     @_if_last_has("explain")
     def explain(self, x: Any) -> Any:
-        """Return the path that gave one example its label; see ``OPFClassifier.explain``."""
-        return self.steps[-1][1].explain(self.prepare(as_one_row(x)))
+        """Return the path that gave an example its label; see ``OPFClassifier.explain``.
+
+        The table of features shows them as they are before scalers and a ``Preparation``.
+        """
+        X, steps = as_one_row(x), self._transformers()
+        found = self.steps[-1][1].explain(self.prepare(X))
+        if not isinstance(found, list):
+            return show_original_units(found, steps, list_rows(X, steps)[0])
+        return [show_original_units(why, steps, row)
+                for why, row in zip(found, list_rows(X, steps), strict=True)]  # fmt: skip
 
     @_if_last_has("class_costs")
     def class_costs(self, X: Any) -> Any:
@@ -105,6 +114,11 @@ class Pipeline(SklearnPipeline):
     def conquerors(self, X: Any, k: int | None = None) -> Any:
         """Return the ids of conquerors and their costs; see ``OPFClassifier.conquerors``."""
         return self.steps[-1][1].conquerors(self.prepare(X), k)
+
+    @_if_last_has("kneighbors")
+    def kneighbors(self, X: Any, k: int = 5) -> Any:
+        """Return distances and ids of nearest examples; see ``OPFClassifier.kneighbors``."""
+        return self.steps[-1][1].kneighbors(self.prepare(X), k)
 
     @property
     def forest_(self) -> Any:

@@ -197,6 +197,48 @@ class Preparation(TransformerMixin, BaseEstimator):
                 out += [f"{names[k]}={category}" for category in categories]
         return np.array(out, object)
 
+    def list_sources(self) -> list[int]:
+        """Return, for each feature that ``transform`` returns, the column that it comes from."""
+        check_is_fitted(self, "transformer_")
+        sources = [k for k in range(self.n_features_in_) if k not in self.categorical_]
+        for k, categories in self._categories():
+            sources += [k] * (len(categories) if self.encode == "onehot" else 1)
+        return sources
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Return the table of features that ``transform`` returned, up to rounding.
+
+        Cells of columns that it dropped, and categories that it did not know, are ``None``; a
+        missing cell is what was filled in.
+        """
+        sources, features = self.list_sources(), np.asarray(X, np.float64)
+        n_numbers = self.n_features_in_ - len(self.categorical_)
+        numbers: Any = self.transformer_
+        categories: Any = None
+        encoded = self._categories()
+        if encoded:
+            steps = getattr(self.transformer_, "steps", [("columns", self.transformer_)])
+            features = undo_steps([step for _, step in steps[1:]], features)
+            parts = steps[0][1].named_transformers_
+            numbers, categories = parts.get("numbers"), parts["categories"]
+        table = np.full((len(features), self.n_features_in_), None, object)
+        if n_numbers:
+            steps = [step for _, step in numbers.steps]
+            table[:, sources[:n_numbers]] = undo_steps(steps, features[:, :n_numbers])
+        rest = features[:, n_numbers:]
+        if encoded and self.encode == "ordinal":
+            scalers = [step for _, step in categories.steps if not hasattr(step, "categories_")]
+            rest = undo_steps(scalers, rest)
+        for k, known in encoded:
+            width = 1 if self.encode == "ordinal" else len(known)
+            part, rest = rest[:, :width], rest[:, width:]
+            code = np.rint(part[:, 0]).astype(int) if self.encode == "ordinal" else part.argmax(1)
+            is_known = (code >= 0) & (code < len(known))
+            if self.encode == "onehot":
+                is_known &= part.any(axis=1)  # all are 0 if the category was not known
+            table[is_known, k] = known[code[is_known]]
+        return table
+
     def _categories(self) -> list[tuple[int, Array]]:
         """Return the encoded columns and their categories."""
         if self.encode == "drop" or not self.categorical_:
@@ -294,6 +336,13 @@ class UnknownCategoryError(ValueError):
     def __init__(self, reason: str, row: int, column: int) -> None:
         super().__init__(reason)
         self.row, self.column = row, column
+
+
+def undo_steps(steps: list[Any], X: Array) -> Array:
+    """Return what fitted scalers were given for X; steps that fill in cells change nothing."""
+    for step in reversed(steps):
+        X = step.inverse_transform(X) if not isinstance(step, SimpleImputer) else X
+    return X
 
 
 def _call_columns(names: list[str] | None, n: int) -> list[str]:

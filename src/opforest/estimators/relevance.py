@@ -103,6 +103,11 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         scaled: Array = (X - self.mean_) / self.scale_ * np.sqrt(self.relevance_)
         return scaled.astype(X.dtype, copy=False)
 
+    def inverse_transform(self, X: Any) -> Array:
+        """Return scaled features as they were before, up to rounding."""
+        check_is_fitted(self, "relevance_")
+        return np.asarray(np.asarray(X) / np.sqrt(self.relevance_) * self.scale_ + self.mean_)
+
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: labels are required."""
         tags = super().__sklearn_tags__()

@@ -204,7 +204,7 @@ class DensityForest:
     @property
     def n_features(self) -> int:
         """The number of features, or of distances in a row of a table."""
-        return int(self.points.shape[1])
+        return self.metric.count_features(int(self.points.shape[1]))
 
     @property
     def dtype(self) -> np.dtype[np.floating]:

@@ -7,6 +7,13 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from opforest.forest.feature_table import (
+    ROLES,
+    FeatureTable,
+    measure_differences,
+    print_cell,
+    round_cell,
+)
 from opforest.forest.forest import BaseForest, Path
 from opforest.forest.probabilities import CostCalibration
 from opforest.forest.votes import Election
@@ -15,6 +22,9 @@ Array = npt.NDArray[Any]
 
 #: Longer paths are printed without their middle.
 PRINTED_STEPS = 12
+
+#: The width that the printed table of features may take, if one column fits.
+PRINTED_WIDTH = 80
 
 #: The most examples that a picture shows beside the path.
 MOST_AROUND = 400
@@ -129,6 +139,11 @@ class Explanation:
     voters : tuple of Voter
         All voters, the cheapest offer first, if there are several. The path is then that of the
         best voter of the class that won.
+    table : FeatureTable or None
+        The features of prototype, conqueror, rival and x, those that differ most first. An
+        ``opforest.Pipeline`` shows them before its scalers and its ``Preparation``. It is printed
+        if the features have names; ``None`` for metrics that do not keep them: precomputed ones,
+        cosine and correlation.
 
     Examples
     --------
@@ -151,6 +166,7 @@ class Explanation:
     steps: tuple[Step, ...]
     rival: "Explanation | None" = None
     voters: tuple[Voter, ...] = ()
+    table: FeatureTable | None = field(default=None, repr=False, compare=False)
     view: View | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -181,8 +197,14 @@ class Explanation:
             votes[voter.label] = votes.get(voter.label, 0.0) + voter.weight
         return dict(sorted(votes.items(), key=lambda item: -item[1]))
 
+    def find_step(self, role: str) -> Step:
+        """Return the step that a row of ``table`` is about."""
+        path, rival = self.steps, () if self.rival is None else self.rival.steps
+        return (*path, *rival)[{"prototype": 0, "conqueror": len(path) - 2, "x": len(path) - 1,
+                                "rival": -2}[role]]  # fmt: skip
+
     def __str__(self) -> str:
-        """Return the path as a small table."""
+        """Return the path as a small table, and the features if they have names."""
         title = (
             f"{self.label!r} at cost {self.cost:.6g}: conquered by {self.steps[-2].name}, "
             f"on the path of prototype {self.steps[0].name.removeprefix('example ')}"
@@ -202,7 +224,29 @@ class Explanation:
         if (rival := self.rival) is not None:
             rows.append(f"nearest rival: {rival.label!r} at cost {rival.cost:.6g}, "
                         f"from {rival.steps[-2].name}")  # fmt: skip
-        return "\n".join([title, *rows, *self._describe_voters()])
+        return "\n".join([title, *rows, *self._describe_voters(), *self._describe_features()])
+
+    def _describe_features(self) -> list[str]:
+        """Return the table of features in lines, with as many columns as fit."""
+        table = self.table
+        if table is None or not table.has_names:
+            return []
+        steps = [self.find_step(role) for role in table.roles]
+        names = ["" if step.id is None else step.name for step in steps]
+        labels = [repr(step.label) for step in steps]
+        columns = [["", *column] for column in (table.roles, names, labels)]
+        lines = ["  ".join(cells) for cells in zip(*map(_align, columns), strict=True)]
+        shown = 0
+        for k, name in enumerate(table.names):
+            cells = _align([name, *(print_cell(row[k]) for row in table.values)], right=True)
+            if k and len(lines[0]) + len(cells[0]) + 4 > PRINTED_WIDTH:
+                break
+            lines = [f"{line}  {cell}" for line, cell in zip(lines, cells, strict=True)]
+            shown += 1
+        more = len(table.names) - shown
+        rest = [f"  and {more} more {'feature' if more == 1 else 'features'}"] if more else []
+        title = "features, those that differ most first:"
+        return [title, *(f"  {line}".rstrip() for line in lines), *rest]
 
     def _describe_voters(self) -> list[str]:
         """Return a line for each voter, and one for those that are too many to print."""
@@ -256,13 +300,71 @@ def explain(
         if election is not None:
             voters = list_voters(storage.fields.arrival[election.voter], election, classes)
         first, rival = paths[0], paths[1] if len(paths) > 1 else None
+        table = _compare_features(forest, X, first, rival, names)
         view = cast(View, first.view)
         if points is not None:
             drawn = np.concatenate([cast(View, path.view).places for path in paths])
             view = _add_surroundings(view, drawn, points, storage.field("label"))
     if view.around is not None:
         view = view._replace(names=tuple(map(str, names)) or ("feature 0", "feature 1"))
-    return Explanation(first.steps, rival, voters, view)
+    return Explanation(first.steps, rival, voters, table, view)
+
+
+def _compare_features(
+    forest: BaseForest,
+    X: Array,
+    first: Explanation,
+    rival: Explanation | None,
+    names: Sequence[object],
+) -> FeatureTable | None:
+    """Return the features of the examples that decide the label of the one row of ``X``."""
+    ids = {"prototype": first.prototype, "conqueror": first.conqueror}
+    if first.prototype == first.conqueror:
+        del ids["prototype"]
+    if rival is not None:
+        ids["rival"] = rival.conqueror
+    metric, storage = forest.metric, forest.storage
+    if metric.is_precomputed:
+        return None
+    vertex = forest.find_vertices(np.array([*ids.values()]))
+    is_table = metric.is_table  # a Python function's: points are kept beside it
+    known = storage.points[storage.indices_of(vertex)] if is_table else storage.arrays.rows[vertex]
+    features = metric.restore(known)
+    if features is None:
+        return None
+    width = min(X.shape[1], len(names)) if len(names) else X.shape[1]  # a stream has spare columns
+    points = np.concatenate((known, metric.embed(X)))
+    if points.shape[1] != X.shape[1]:
+        points = np.concatenate((features, X))
+    differences = measure_differences(points[:, :width], metric.name == "hamming")
+    digits = 12 if X.dtype == np.float64 else 7
+    values = [[round_cell(cell, digits) for cell in row[:width]] for row in (*features, *X)]
+    titles = names if len(names) else [f"feature {k}" for k in range(width)]
+    roles = [role for role in ROLES if role in ids or role == "x"]
+    return FeatureTable.build(roles, titles, values, differences.tolist(), bool(len(names)))
+
+
+def describe_features(why: Explanation, most: int | None = None) -> dict[str, Any] | None:
+    """Return the table of features as JSON values: names, and a row for each example.
+
+    At most the given number of features are in it; ``more`` counts the others.
+    """
+    if why.table is None:
+        return None
+    rows = []
+    for role, values in zip(why.table.roles, why.table.values, strict=True):
+        step = why.find_step(role)
+        rows.append({"role": role, "id": step.id, "key": step.key, "label": step.label,
+                     "values": list(values[:most])})  # fmt: skip
+    names = list(why.table.names[:most])
+    more = len(why.table.names) - len(names)
+    return {"names": names, "has_names": why.table.has_names, "more": more, "rows": rows}
+
+
+def _align(cells: Sequence[str], right: bool = False) -> list[str]:
+    """Return cells of equal width."""
+    width = max(map(len, cells))
+    return [cell.rjust(width) if right else cell.ljust(width) for cell in cells]
 
 
 def list_voters(

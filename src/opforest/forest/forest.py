@@ -43,6 +43,9 @@ class BaseForest(ABC):
     #: What an example that conquers others is called.
     seed_name = "prototype"
 
+    #: The labels of an estimator's classes, for notebooks; None if there is no estimator.
+    class_names: Array | None = None
+
     def __init__(self, storage: ForestStorage, calibration: CostCalibration | None = None) -> None:
         self.storage = storage
         self.queries = ForestQueries(storage)

@@ -129,6 +129,37 @@ class ForestQueries:
         self._check_offers(np.where(is_missing, 0, offer) if k > 1 else offer)
         return winner, offer
 
+    @read_locked
+    def find_nearest(self, X: Array, k: int, n_jobs: int | None = None) -> tuple[Array, Array]:
+        """Return the distances to the k nearest examples, in the metric's units, and their ids.
+
+        Ties go to the smaller id. If there are fewer than k examples, infinity and −1 follow.
+        """
+        queries = self.prepare(X)
+        vertex, distance = find_in_parts(
+            self._choose_distance_searcher(len(queries)), queries, effective_n_jobs(n_jobs), k
+        )
+        self._check_offers(np.where(vertex < 0, 0, distance))
+        ids = self.storage.fields.arrival[vertex]
+        return self.to_units(distance), np.where(vertex < 0, -1, ids)
+
+    def _choose_distance_searcher(self, n_queries: int) -> Searcher:
+        """Return a searcher of a forest whose costs are all 0, so that distances are its offers."""
+        storage, metric = self.storage, self.storage.metric
+        is_deleted = np.isinf(storage.arrays.cost)
+        arrays = storage.arrays._replace(
+            cost=np.where(is_deleted, storage.arrays.cost, storage.arrays.cost.dtype.type(0))
+        )
+        if n_queries < WORTH_RANKING:
+            ranking = rank_by_index(arrays, storage.end)
+        elif metric.is_indexable and storage.fields.visited_fraction < SEARCH_FRACTION:
+            own = arrays._replace(vertices=copy_array(arrays.vertices))  # an index writes into them
+            tree = build_kdtree(arrays.rows, storage.vertices())
+            return KDTreeSearch(own, metric, build_index(own, tree))
+        else:
+            ranking = rank(arrays.rows, storage.vertices(), arrays.cost, metric.kernel)
+        return search_ranking(n_queries, arrays, ranking, metric)
+
     def find_by_class(
         self, queries: Array, n_classes: int, n_jobs: int | None = None
     ) -> tuple[Array, Array]:

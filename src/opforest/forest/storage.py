@@ -174,7 +174,7 @@ class ForestStorage:
         """The number of features of the examples, or of distances in a row of a table."""
         if self.fields.vectors is not None:
             return int(self.fields.vectors.shape[1])
-        return self._width(len(self))
+        return self.metric.count_features(self._width(len(self)))
 
     @property
     def n_bytes(self) -> int:

@@ -310,7 +310,8 @@ class Learner:
         replica, rows = self.session.prepare_queries(one)
         if len(rows) != 1:
             raise ValueError(f"explain takes one example at a time, got {len(rows)}.")
-        return self.session.explain(replica, rows[0])[0]
+        path, _ = self.session.explain(replica, rows[0])
+        return replica.rows.show_units(path, replica.rows.read(one)[0])
 
     def suspects(self, n: int = 20) -> list[LabelIssue]:
         """Return the examples whose labels are probably wrong, the most suspicious first.

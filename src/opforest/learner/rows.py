@@ -6,11 +6,14 @@ they were given, and its model learns the output of the preparation.
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from opforest.estimators.original_units import show_original_units
 from opforest.estimators.preparation import Preparation, UnknownCategoryError
+from opforest.forest.explanation import Explanation
 from opforest.learner.errors import RowError
 from opforest.learner.settings import Settings
 from opforest.learner.validation import Array, read_cells, read_rows
@@ -40,6 +43,14 @@ class PlainRows:
     def prepare(self, rows: Array) -> Array:
         """Return the features that a model learns."""
         return rows
+
+    def show_units(self, why: Explanation, x: Array | None = None) -> Explanation:
+        """Return an explanation with the names of features."""
+        names, table = self._known.feature_names, why.table
+        if names is None or table is None:
+            return why
+        named = replace(table, names=tuple(names[k] for k in table.order), has_names=True)
+        return replace(why, table=named)
 
     def pack(self, rows: Array) -> list[bytes]:
         """Return rows as bytes for the table."""
@@ -105,6 +116,11 @@ class PreparedRows:
             raise RowError(f"row {i} has a cell that is missing or too large.", i)
         features += features.dtype.type(0)  # −0 becomes 0
         return features
+
+    def show_units(self, why: Explanation, x: Array | None = None) -> Explanation:
+        """Return an explanation with the cells before the preparation; ``x`` are those given."""
+        given = None if x is None else x.tolist()
+        return show_original_units(why, [step for _, step in self.steps], given)
 
     def pack(self, rows: Array) -> list[bytes]:
         """Return rows as JSON for the table; numbers keep all their digits."""

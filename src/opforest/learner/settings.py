@@ -14,7 +14,7 @@ from opforest.estimators.validation import check_voters
 from opforest.learner.database import Database
 from opforest.learner.errors import StoreError
 from opforest.learner.validation import KINDS
-from opforest.persistence.header import from_json, to_json
+from opforest.persistence.header import dump_metric_params, restore_metric_params
 from opforest.persistence.pipelines import dump_steps
 
 PRECISIONS = ("float64", "float32")
@@ -57,7 +57,7 @@ class Settings:
         """Write the settings to the table ``meta``, within ``Database.write``."""
         params = self.metric_params
         if params is not None:
-            params = {str(name): to_json(value, "metric_params") for name, value in params.items()}
+            params = dump_metric_params(params)
         database.put(**{**asdict(self), "metric_params": params})
 
     @classmethod
@@ -70,7 +70,7 @@ class Settings:
             raise database.damage(f"its settings are invalid: {found}")
         names, params = found["feature_names"], found["metric_params"]
         if params is not None:
-            found["metric_params"] = {name: from_json(value) for name, value in params.items()}
+            found["metric_params"] = restore_metric_params(params)
         if names is not None:
             found["feature_names"] = tuple(names)
         return cls(**found)

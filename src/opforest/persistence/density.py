@@ -44,7 +44,8 @@ def _restore(model: Any, file: Reader) -> DensityForest:
     require(n, "it has no examples.")
     arrays, scale = DensityArrays(*map(file.pop, ARRAYS)), file.pop("scale")
     check_density_arrays(arrays, scale, n, k)
-    model.n_features_in_ = (rows if vectors is None else vectors).shape[1]
+    width = (rows if vectors is None else vectors).shape[1]
+    model.n_features_in_ = metric.count_features(width)
     file.restore_feature_names(model)
     rows, *own = (np.require(array, requirements=("C", "W")) for array in (rows, *arrays))
     state = DensityForestState(k, DensityArrays(*own), scale)

@@ -129,6 +129,30 @@ def from_json(value: Any) -> Any:
     return value
 
 
+def dump_metric_params(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a metric for JSON; arrays become lists."""
+
+    def dump(value: Any) -> Any:
+        value = value.tolist() if isinstance(value, np.ndarray) else value
+        if isinstance(value, list | tuple):
+            return [dump(one) for one in value]
+        return to_json(value, "metric_params")
+
+    return {str(name): dump(value) for name, value in params.items()}
+
+
+def restore_metric_params(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Restore the argument of ``dump_metric_params``; arrays are lists."""
+
+    def restore(value: Any, depth: int) -> Any:
+        if isinstance(value, list):
+            require(depth < 2, "a parameter of its metric has more than two dimensions.")
+            return [restore(one, depth + 1) for one in value]
+        return from_json(value)
+
+    return {name: restore(value, 0) for name, value in params.items()}
+
+
 def is_json_scalar(value: Any) -> bool:
     """Return whether a value is None or exactly a bool, int, float or str."""
     return value is None or type(value) in (bool, int, float, str)
@@ -167,7 +191,7 @@ def dump_parameters(model: Any, names: tuple[str, ...]) -> dict[str, Any]:
     plain["metric"] = metric if isinstance(metric, str) else {"function": name}
     plain["metric_params"] = None
     if params is not None:
-        plain["metric_params"] = {str(key): to_json(params[key], "metric_params") for key in params}
+        plain["metric_params"] = dump_metric_params(params)
     return plain
 
 
@@ -175,7 +199,7 @@ def restore_parameters(entries: Reader, names: tuple[str, ...], metric: Any) -> 
     """Return the parameters; ``metric`` is the user's if it was a function."""
     params = entries.get("metric_params", dict, NONE)
     if params is not None:
-        params = {name: from_json(value) for name, value in params.items()}
+        params = restore_metric_params(params)
     own = {}
     for name in names:
         allowed: Any = PARAMETERS[name]

@@ -63,8 +63,9 @@ class OPFClassifier(MiniBatchClassifier):
     ----------
     metric
         A name or a function of two vectors, as for ``opforest.OPFClassifier``, except
-        ``"precomputed"``, because a stream has no table, and ``"correlation"``, which changes with
-        a feature that is 0 everywhere. A function must ignore features that are 0 in both vectors,
+        ``"precomputed"``, because a stream has no table, ``"correlation"``, which changes with a
+        feature that is 0 everywhere, and those for certain features: ``"haversine"``,
+        ``"seuclidean"``, ``"mahalanobis"``, ``"minkowski"`` with weights. A function must ignore features that are 0 in both vectors,
         and gets them in no particular order.
     metric_params
         ``{"p": …}`` for ``"minkowski"`` (default 2), ``{"gamma": …}`` for ``"gaussian"``
@@ -329,6 +330,12 @@ class OPFClassifier(MiniBatchClassifier):
                      example 3  'high'  distance 1.5  cost 1.5
                  ->  x          'high'  distance 0.5  cost 1.5
         nearest rival: 'low' at cost 4, from example 1
+        features, those that differ most first:
+                                        size
+          prototype  example 2  'high'     3
+          conqueror  example 3  'high'   4.5
+          rival      example 1  'low'      1
+          x                     'high'     5
         """
         if not can_predict(self._forest):
             return None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from opforest.core.label_spread.batch import UNLABELED
+from opforest.core.metrics.embeddings import LinearEmbedding
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.registry import resolve
 from opforest.core.metrics.types import Array
@@ -85,7 +86,10 @@ def resolve_for_streams(metric: object, params: Mapping[str, Any] | None) -> Met
     reason = {
         "correlation": "a feature that is new, and 0 in all earlier examples, changes it",
         "precomputed": "it needs the distances to all earlier examples",
+        "haversine": "it has two features, and those of a stream may be more",
     }.get(found.name)
+    if isinstance(found.embedding, LinearEmbedding):
+        reason = "its parameters are for certain features, and a stream may have others"
     if reason is not None:
         raise ValueError(
             f"metric {metric!r} cannot learn from a stream: {reason}. Choose a metric such as "

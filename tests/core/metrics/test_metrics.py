@@ -13,6 +13,9 @@ from opforest import OPFClassifier
 from opforest.core.metrics.registry import ALIASES, METRIC_NAMES
 from opforest.metrics import resolve
 
+#: Parameters without a default.
+NEEDED = {"seuclidean": {"V": [1.0]}, "mahalanobis": {"V": [[1.0]]}}
+
 
 def own_units(name, X, Y):
     """The metric's definition, by SciPy where it has one."""
@@ -73,13 +76,15 @@ def test_a_pair_has_one_value_in_every_code_path(name, problem):
 
 def test_monotone_relatives_share_one_kernel():
     kernels = {
-        name: type(resolve(name).kernel).__name__ for name in METRIC_NAMES if name != "precomputed"
+        name: type(resolve(name, NEEDED.get(name)).kernel).__name__
+        for name in METRIC_NAMES
+        if name != "precomputed"
     }
     shared = {name for name, kernel in kernels.items() if kernel == "SquaredEuclidean"}
     assert shared == {
         "euclidean", "sqeuclidean", "log_squared_euclidean", "gaussian", "cosine", "correlation",
         "squared_chord", "minkowski", "log_euclidean", "average_euclidean", "chord", "matusita",
-        "hellinger", "bhattacharyya",
+        "hellinger", "bhattacharyya", "haversine", "mahalanobis", "seuclidean",
     }  # fmt: skip
     assert kernels["chi_squared"] == kernels["squared_chi_squared"]
     for p, name in ((1, "manhattan"), (2, "euclidean"), (np.inf, "chebyshev")):
@@ -102,11 +107,13 @@ def test_an_embedded_row_does_not_depend_on_the_rows_beside_it():
         ("manhatan", "Did you mean 'manhattan'?"),
         ("chi_square", "Did you mean 'chi_squared'?"),
         ("mahattan", "Did you mean 'manhattan'?"),
+        ("Euclidean", "Did you mean 'euclidean'?"),
+        ("cityblok", "Did you mean 'cityblock'?"),
     ],
 )
 def test_unknown_names_get_a_suggestion(name, hint):
     with pytest.raises(
-        ValueError, match=r"metric must be one of \['additive_symmetric'.*"
+        ValueError, match=r"metric must be one of \['additive_symmetric'.*or a callable"
     ) as error:
         OPFClassifier(name).fit([[0.0], [1.0]], [0, 1])
     assert hint in str(error.value)
@@ -124,10 +131,10 @@ def test_other_names_mean_the_same_metrics(alias, name):
 @pytest.mark.parametrize(
     ("metric", "params", "message"),
     [
-        ("zzzzzzz", None, "got 'zzzzzzz'.$"),
+        ("zzzzzzz", None, "no metric 'zzzzzzz'. metric must be one of"),
         (3, None, "got 3"),
         ("euclidean", {"p": 3}, "takes no parameters in metric_params, got \\['p'\\]"),
-        ("minkowski", {"q": 3}, "takes only 'p'"),
+        ("minkowski", {"q": 3}, "takes only 'p' and 'w'"),
         ("minkowski", {"p": 0}, "p > 0, got 0"),
         ("gaussian", {"gamma": -1}, "gamma > 0, got -1"),
     ],

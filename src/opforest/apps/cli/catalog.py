@@ -14,14 +14,22 @@ def metrics() -> options.Facts:
 
     Example: opforest metrics --json
     """
-    from opforest.core.metrics.registry import METRIC_NAMES, NON_NEGATIVE, PARAMETERS, resolve
+    from opforest.core.metrics.registry import (
+        METRIC_NAMES,
+        NEEDS_PARAMETERS,
+        NON_NEGATIVE,
+        PARAMETERS,
+        resolve,
+    )
 
     rows = [
         {
             "metric": name,
-            "parameter": PARAMETERS.get(name),
+            "parameter": " or ".join(PARAMETERS.get(name, ())) or None,
             "features": "any" if name not in NON_NEGATIVE else "non-negative",
-            "search": "k-d tree" if resolve(name).is_indexable else "scan",
+            "search": "k-d tree"
+            if name in NEEDS_PARAMETERS or resolve(name).is_indexable
+            else "scan",
         }
         for name in METRIC_NAMES
     ]

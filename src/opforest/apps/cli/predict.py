@@ -131,6 +131,8 @@ def write_json(predictions: Iterator[Predictions], model: Any) -> Iterator[str]:
     """Yield one JSON object in pieces."""
     from dataclasses import asdict
 
+    from opforest.forest.explanation import describe_features
+
     classes = json_format.dumps(_possible_labels(models.classifier_of(model)), ensure_ascii=False)
     yield f'{{"classes": {classes}, "predictions": ['
     separator = ""
@@ -138,6 +140,8 @@ def write_json(predictions: Iterator[Predictions], model: Any) -> Iterator[str]:
         if "path" in found:
             paths = found["path"]
             found["path"] = [[asdict(step) for step in path.steps] for path in paths]
+            if any(path.table is not None for path in paths):
+                found["features"] = [describe_features(path) for path in paths]
             if any(path.voters for path in paths):
                 found["voters"] = [[asdict(voter) for voter in path.voters] for path in paths]
         for row in zip(*found.values(), strict=True):

@@ -220,7 +220,7 @@ class Service:
         if not np.isfinite(point).all():
             raise ProblemError(422, "'x' and 'y' must be finite and not too large.")
         path, rows = self.learner.session.explain(memory, point)
-        answer = describe_path(path)
+        answer = describe_path(memory.rows.show_units(path))
         for step in answer["steps"][:-1]:
             step["at"] = found.project(rows[step["id"]].astype(float)).tolist()
         return as_json(answer)

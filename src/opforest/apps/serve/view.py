@@ -7,12 +7,15 @@ import numpy as np
 
 from opforest._utils import tuning
 from opforest.estimators.classifier import OPFClassifier
-from opforest.forest.explanation import Explanation
+from opforest.forest.explanation import Explanation, describe_features
 from opforest.forest.forest import BaseForest
 from opforest.learner.validation import Array
 
 #: Examples that the page draws, and columns and rows of the grid of regions.
 MAX_POINTS, GRID = 2000, (160, 120)
+
+#: Features of an explanation in an answer; those in which examples differ least are only counted.
+MAX_FEATURES = 20
 
 #: Features up to which a k-d tree makes regions cheap; how many times slower a Python function is.
 FEW_FEATURES, SLOWER = 8, 1000
@@ -139,6 +142,8 @@ def describe_path(path: Explanation) -> dict[str, Any]:
         "rival": None if path.rival is None else describe_path(path.rival),
         "steps": [{name: getattr(step, name) for name in names} for step in path.steps],
     }
+    if path.table is not None:
+        found["features"] = describe_features(path, MAX_FEATURES)
     if path.voters:
         names = ("id", "key", "label", "offer", "weight")
         found["voters"] = [{name: getattr(one, name) for name in names} for one in path.voters]

@@ -91,7 +91,23 @@ class Metric:
     def embed(self, X: Array) -> Array:
         """Return the points that represent the examples ``X``; never a view of them."""
         self.check_features(X)
-        return np.array(self.embedding(X), dtype=X.dtype, order="C", copy=True)
+        points = self.embedding(X)
+        if points is not X:  # an embedding with parameters may enlarge features
+            self._check_size(points, X.dtype)
+        return np.array(points, dtype=X.dtype, order="C", copy=True)
+
+    def restore(self, points: Array) -> Array | None:
+        """Return the examples that points represent, up to rounding; None where they are lost."""
+        if self.is_precomputed:
+            return None
+        if self.embedding is np.sqrt:
+            return points * points
+        invert = getattr(self.embedding, "invert", None)
+        return points if self.keeps_points else None if invert is None else invert(points)
+
+    def count_features(self, n_coordinates: int) -> int:
+        """Return the number of features of an example whose point has this many coordinates."""
+        return getattr(self.embedding, "n_features", n_coordinates)
 
     def training_rows(self, points: Array) -> Array:
         """Return the rows that kernels read to measure training points."""
@@ -173,10 +189,14 @@ class Metric:
                 f"only, got {X[row, column]!r} in row {row}, column {column}. Shift the features, "
                 "or choose a metric such as 'squared_chi_squared'."
             )
-        largest, limit = max(X.max(), -X.min()), _largest_feature(X.dtype, X.shape[1], self.power)
-        if largest > limit:
+        self._check_size(X, X.dtype)
+
+    def _check_size(self, X: Array, dtype: np.dtype[Any]) -> None:
+        """Raise a ``ValueError`` if distances of rows would overflow in a precision."""
+        largest, limit = max(X.max(), -X.min()), _largest_feature(dtype, X.shape[1], self.power)
+        if not largest <= limit:
             raise ValueError(
-                f"Features are too large: metric {self.name!r} on {X.dtype} data needs values of "
+                f"Features are too large: metric {self.name!r} on {dtype} data needs values of "
                 f"magnitude at most {limit:.3g}, got {largest:.3g}; distances would overflow. "
                 "Rescale the features first."
             )

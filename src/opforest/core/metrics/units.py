@@ -25,5 +25,6 @@ CONVERSIONS: dict[str, Callable[..., Any]] = {
     "kulczynski": lambda r, d, _: 2 * r / (1 - r),  # infinite if no feature is shared
     "bhattacharyya": lambda r, d, _: -np.log1p(-np.minimum(r / 2, 1)),  # from the squared chord
     "minkowski": lambda r, d, params: r ** (1 / params["p"]) if params["p"] < np.inf else r,
+    "arc": lambda r, d, _: 2 * np.arcsin(np.minimum(np.sqrt(r) / 2, 1)),  # from the squared chord
     "gaussian": lambda r, d, params: -np.expm1(-params["gamma"] * r),
 }

@@ -72,4 +72,22 @@ export function showPath(place, path, codeOf) {
     if (i === longest) chip.title = "The longest step: its length is the cost of the path";
     place.append(chip);
   });
+  if (path.features?.has_names) place.append(featureTable(path, codeOf));
+}
+
+// The features of the examples that decide, and of the point itself, those that differ most first.
+const SHOWN_FEATURES = 5;
+function featureTable(path, codeOf) {
+  const { names, rows, more } = path.features;
+  const hidden = more + Math.max(0, names.length - SHOWN_FEATURES);
+  const table = make("table", { className: "features" }, make("caption", {}, `Features, those that differ most first${hidden ? `, and ${hidden} more` : ""}`));
+  const head = (name, i) => make("th", { scope: "col", className: typeof rows[0].values[i] === "number" ? "number" : "" }, name);
+  table.append(make("tr", {}, head("", -1), head("example", -1), head("class", -1), ...names.slice(0, SHOWN_FEATURES).map(head)));
+  const cell = (value) => make("td", typeof value === "number" ? { className: "number" } : {}, value === null ? "?" : typeof value === "number" ? number(value, 6) : String(value));
+  for (const row of rows) {
+    const name = row.id === null ? "" : row.key ?? `example ${row.id}`;
+    table.append(make("tr", {}, make("th", { scope: "row" }, row.role === "x" ? "here" : row.role), make("td", {}, name),
+      make("td", { className: `k${codeOf(row.label) % 8}` }, String(row.label)), ...row.values.slice(0, SHOWN_FEATURES).map(cell)));
+  }
+  return make("div", { className: "wide" }, table);
 }

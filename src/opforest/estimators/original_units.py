@@ -1,0 +1,78 @@
+"""Explanations in the units of the table that a pipeline was given."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin
+from sklearn.impute import SimpleImputer
+
+from opforest.core.metrics.types import Array
+from opforest.estimators.preparation import Preparation
+from opforest.forest.explanation import Explanation
+from opforest.forest.feature_table import FeatureTable, round_cell
+
+
+def show_original_units(
+    why: Explanation, steps: Sequence[Any], x: Sequence[Any] | None = None
+) -> Explanation:
+    """Return an explanation whose table has the features before the transformers of a pipeline.
+
+    Scalers and a ``Preparation`` are undone, from the last step on, up to the first other step.
+    ``x`` is the row that was given to the pipeline; without it, it is restored, too.
+    """
+    table = why.table
+    if table is None or not steps:
+        return why
+    features, differences = table.unsorted()
+    cells, sources, names, n_undone = _undo(steps, features)
+    if n_undone == 0:
+        return why
+    by_column = np.full(cells.shape[1], -1.0)
+    np.maximum.at(by_column, sources, differences)
+    used = np.flatnonzero(by_column >= 0).tolist()  # others were dropped
+    rows = cells.tolist()
+    if n_undone == len(steps) and x is not None:
+        rows[-1] = list(x)
+    shown = [f"feature {k}" for k in range(cells.shape[1])] if names is None else names
+    restored = FeatureTable.build(
+        table.roles,
+        [shown[k] for k in used],
+        [[round_cell(row[k]) for k in used] for row in rows],
+        by_column[used].tolist(),
+        names is not None,
+    )
+    return replace(why, table=restored)
+
+
+def _undo(steps: Sequence[Any], X: Array) -> tuple[Array, Array, Sequence[Any] | None, int]:
+    """Return the cells before the last steps, and how many steps were undone.
+
+    Return also the column that each feature comes from, and the names of the columns, if any.
+    """
+    sources, names, n_undone = np.arange(X.shape[1]), None, 0
+    for step in reversed(steps):
+        if isinstance(step, Preparation):
+            sources = np.array(step.list_sources())[sources]
+            return step.inverse_transform(X), sources, step.columns_, n_undone + 1
+        is_filled = isinstance(step, SimpleImputer) and step.n_features_in_ == X.shape[1]
+        if isinstance(step, OneToOneFeatureMixin) and hasattr(step, "inverse_transform"):
+            X = step.inverse_transform(X)
+        elif not is_filled:
+            break
+        names = getattr(step, "feature_names_in_", None)
+        n_undone += 1
+    return X, sources, names, n_undone
+
+
+def list_rows(X: Any, steps: Sequence[Any]) -> list[list[Any]]:
+    """Return the rows of a table as lists of the cells that the first step uses, in its order."""
+    if hasattr(X, "columns"):
+        names = getattr(steps[0], "columns_", None) if steps else None
+        columns = [X[name].to_numpy().tolist() for name in X.columns]
+        place = {str(name): k for k, name in enumerate(X.columns)}
+        chosen = range(len(columns)) if names is None else [place[name] for name in names]
+        return [[columns[k][i] for k in chosen] for i in range(len(X))]
+    cells: list[list[Any]] = (X.toarray() if hasattr(X, "toarray") else np.asarray(X)).tolist()
+    return cells

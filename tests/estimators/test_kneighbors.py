@@ -1,0 +1,86 @@
+"""``kneighbors``, compared by equality with sorting all distances."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.preprocessing import StandardScaler
+from tests.oracles import forest as oracle
+from tests.support.measurement import PARAMS, REDUCED, jitted_manhattan
+from tests.support.strategies import learning_problems
+
+from opforest import OPFClassifier, OPFSemiSupervised, make_pipeline
+
+
+def nearest(D, ids, k):
+    """The k smallest entries of each row, ties by the smaller id, and which they are."""
+    order = np.array([sorted(range(len(ids)), key=lambda j: (row[j], ids[j]))[:k] for row in D])
+    short = k - order.shape[1]
+    distances = np.take_along_axis(D, order, axis=1)
+    return (
+        np.pad(distances, ((0, 0), (0, max(0, short))), constant_values=np.inf),
+        np.pad(np.asarray(ids)[order], ((0, 0), (0, max(0, short))), constant_values=-1),
+    )
+
+
+@pytest.mark.parametrize("name", ["sqeuclidean", "manhattan", "chebyshev", "squared_chi_squared"])
+@settings(max_examples=30)
+@given(problem=learning_problems(max_n=20, non_negative=True), k=st.integers(1, 30),
+       data=st.data())  # fmt: skip
+def test_neighbors_are_those_of_sorting_all_distances(name, problem, k, data):
+    X, y, Q = problem
+    clf = OPFClassifier(name, metric_params=PARAMS.get(name)).fit(X, y)
+    lost = data.draw(st.sets(st.integers(0, len(X) - 1), max_size=len(X) - 1))
+    ids = [i for i in range(len(X)) if i not in lost]
+    clf.forget(sorted(lost))
+    D = oracle.table(X[ids], REDUCED[name], Q)
+    D = clf.forest_.to_units(D)
+    for copies in (1, 100):  # many queries are searched in another way
+        expected = nearest(np.tile(D, (copies, 1)), ids, k)
+        found = clf.kneighbors(np.tile(Q, (copies, 1)), k)
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize(("n", "d", "algorithm"), [(3000, 2, "kd_tree"), (2500, 40, "auto")])
+def test_indexes_and_matrix_products_agree_with_a_scan(n, d, algorithm):
+    rng = np.random.default_rng(0)
+    X, Q = rng.integers(0, 9, (n, d)) / 4, rng.integers(0, 9, (600, d)) / 4
+    clf = OPFClassifier(algorithm=algorithm).fit(X, np.arange(n) % 2).forget(range(0, n, 7))
+    many = clf.kneighbors(Q, 9)
+    few = [clf.kneighbors(part, 9) for part in np.array_split(Q, 60)]
+    for one, parts in zip(many, zip(*few, strict=True), strict=True):
+        np.testing.assert_array_equal(one, np.concatenate(parts))
+
+
+def test_neighbors_by_functions_and_tables():
+    X, y = np.random.default_rng(0).integers(0, 5, (30, 2)).astype(float), np.arange(30) % 3
+    D = np.abs(X[:, None] - X).sum(axis=2)
+    ids = list(range(1, 20))
+    expected = nearest(D[20:, 1:20], ids, 4)
+    for metric, train, queries in (
+        (jitted_manhattan, X[:20], X[20:]),
+        ("precomputed", D[:20, :20], D[20:, 1:20]),
+    ):
+        found = OPFClassifier(metric).fit(train, y[:20]).forget([0]).kneighbors(queries, 4)
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])
+
+
+def test_neighbors_in_a_pipeline_and_without_labels():
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 3
+    model = make_pipeline(StandardScaler(), OPFClassifier()).fit(X, y)
+    scaled = StandardScaler().fit_transform(X)
+    plain = OPFSemiSupervised().fit(scaled, np.where(np.arange(30) < 9, y, -1))
+    for one, other in zip(model.kneighbors(X[:4], 3), plain.kneighbors(scaled[:4], 3), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert model.kneighbors(X[:4])[1][:, 0].tolist() == [0, 1, 2, 3]
+
+
+def test_bad_numbers_of_neighbors():
+    clf = OPFClassifier().fit([[0.0], [1.0]], [0, 1])
+    for k in (0, -1, 1.5, True, "2"):
+        with pytest.raises(ValueError, match="k must be an integer of at least 1"):
+            clf.kneighbors([[0.0]], k)
+    with pytest.raises(ValueError, match="features"):
+        clf.kneighbors([[0.0, 1.0]], 1)

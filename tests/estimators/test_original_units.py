@@ -1,0 +1,161 @@
+"""Explanations of pipelines show the cells of the table that was given."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+
+import opforest
+from opforest import Learner, OPFClassifier, Preparation, RelevanceScaler, make_pipeline
+
+
+def make_table(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({
+        "color": rng.choice(["red", "green", "blue"], n),
+        "price": rng.integers(100, 900, n).astype(float),
+        "kind": rng.choice(["old", "new"], n),
+        "weight": rng.random(n).round(3),
+    }), np.arange(n) % 3  # fmt: skip
+
+
+def assert_original(why, table, x):
+    """Each cell of the explanation is that of the table, or of x."""
+    assert why.table.has_names
+    for role, values in zip(why.table.roles, why.table.values, strict=True):
+        row = x if role == "x" else table.iloc[why.find_step(role).id]
+        for name, value in zip(why.table.names, values, strict=True):
+            if isinstance(row[name], str):
+                assert value == row[name]
+            else:
+                assert value == pytest.approx(row[name], rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", ["none", "standard", "robust", "minmax", "relevance", "auto"])
+@pytest.mark.parametrize("encode", ["onehot", "ordinal", "drop"])
+@pytest.mark.parametrize("missing", ["error", "median"])
+def test_preparations_are_undone(encode, missing, scale, tmp_path):
+    table, y = make_table()
+    model = make_pipeline(Preparation(encode, missing, scale), OPFClassifier())
+    model.fit(table[:30], y[:30]).forget([0, 7])
+    path = str(tmp_path / "model")
+    opforest.save(model, path)
+    names = ["price", "weight"] if encode == "drop" else list(table)
+    for one, i in itertools.product((model, opforest.load(path)), (30, 33)):
+        why = one.explain(table.iloc[[i]][table.columns[::-1]])  # columns in another order
+        assert sorted(why.table.names) == sorted(names)
+        assert_original(why, table, table.iloc[i])
+    several = model.explain(table[30:33])
+    for i, why in enumerate(several):
+        assert_original(why, table, table.iloc[30 + i])
+
+
+@pytest.mark.parametrize("kind", ["text", "numbers"])
+@pytest.mark.parametrize("encode", ["onehot", "ordinal"])
+def test_tables_of_one_kind(kind, encode):
+    table, y = make_table()
+    table = table[["color", "kind"]] if kind == "text" else table[["price", "weight"]]
+    model = make_pipeline(Preparation(encode, scale="standard"), OPFClassifier()).fit(table, y)
+    assert_original(model.explain(table.iloc[[5]]), table, table.iloc[5])
+    cells = model[0].inverse_transform(model[0].transform(table))
+    assert (cells[:, 0] == table.iloc[:, 0]).all() or kind == "numbers"
+    if kind == "numbers":
+        np.testing.assert_allclose(cells.astype(float), table.to_numpy())
+
+
+def test_columns_are_sorted_by_what_the_metric_measures():
+    """A category counts once, by the largest of its features; a large unit counts for nothing."""
+    table = pd.DataFrame({"grams": [1000.0, 1010, 990, 1005], "color": ["a", "a", "b", "b"]})
+    model = make_pipeline(Preparation("onehot", scale="none"), OPFClassifier())
+    why = model.fit(table, [0, 0, 1, 1]).explain(table.iloc[[0]])
+    assert why.table.names == ("grams", "color")
+    scaled = make_pipeline(Preparation("onehot", scale="minmax"), OPFClassifier())
+    why = scaled.fit(table, [0, 0, 1, 1]).explain(table.iloc[[0]])
+    assert why.table.names == ("color", "grams")
+    assert why.table.differences[0] == 1
+
+
+@pytest.mark.parametrize(
+    "scalers",
+    [
+        [StandardScaler()],
+        [MinMaxScaler()],
+        [RobustScaler()],
+        [RelevanceScaler()],
+        [SimpleImputer(), StandardScaler()],
+        [QuantileTransformer(n_quantiles=10)],
+        [PowerTransformer()],
+    ],
+)
+def test_scalers_are_undone(scalers):
+    table, y = make_table()
+    table = table[["price", "weight"]]
+    model = make_pipeline(*scalers, OPFClassifier()).fit(table, y)
+    why = model.explain(table.iloc[4])
+    assert_original(why, table, table.iloc[4])
+    plain = make_pipeline(*scalers, OPFClassifier()).fit(table.to_numpy(), y)
+    why = plain.explain(table.to_numpy()[4])
+    assert not why.table.has_names
+    assert why.table.values[-1] == tuple(table.iloc[4].to_numpy()[list(why.table.order)].tolist())
+
+
+def test_steps_that_cannot_be_undone_end_it():
+    table, y = make_table()
+    X = table[["price", "weight"]]
+    for first in (PCA(2), FunctionTransformer(np.log1p)):
+        model = make_pipeline(first, StandardScaler(), OPFClassifier()).fit(X, y)
+        why = model.explain(X.iloc[4])
+        expected = np.asarray(model[0].transform(X.iloc[[4]]))[0]
+        found, _ = why.table.unsorted()
+        np.testing.assert_allclose(found[-1], expected)
+    model = make_pipeline(PCA(2), OPFClassifier()).fit(X, y)
+    assert not model.explain(X.iloc[4]).table.has_names
+
+
+def test_missing_cells_of_x_are_shown_as_missing():
+    table, y = make_table()
+    model = make_pipeline(Preparation("onehot", "median", "standard"), OPFClassifier())
+    row = table.iloc[[3]].assign(price=np.nan)
+    why = model.fit(table, y).explain(row)
+    assert dict(zip(why.table.names, why.table.values[-1], strict=True))["price"] is None
+    assert " ?" in str(why)
+
+
+@pytest.mark.parametrize("is_prepared", [False, True])
+def test_stores_show_names_keys_and_cells(is_prepared, tmp_path):
+    table, y = make_table()
+    table = table if is_prepared else table[["price", "weight"]]
+    preparation = Preparation("onehot", scale="standard") if is_prepared else None
+    with Learner(str(tmp_path / "store"), preparation=preparation) as learner:
+        learner.learn(table[:30], y[:30].tolist(), keys=[f"row {i}" for i in range(30)])
+        why = learner.explain(table.iloc[[33]])
+        for role, values in zip(why.table.roles, why.table.values, strict=True):
+            key = why.find_step(role).key
+            row = table.iloc[33 if role == "x" else int(key.split()[1])]
+            for name, value in zip(why.table.names, values, strict=True):
+                is_text = isinstance(row[name], str)
+                assert value == (row[name] if is_text else pytest.approx(row[name]))
+        assert "'row " in str(why).split("features, those")[1]
+
+
+def test_notebooks_name_the_classes():
+    import copy
+    import pickle
+
+    table, _ = make_table()
+    clf = OPFClassifier().fit(table[["weight"]], table["color"])
+    for one in (clf, copy.deepcopy(clf), pickle.loads(pickle.dumps(clf))):
+        assert all(name in one.forest_._repr_html_() for name in ("red", "green", "blue"))
+    clf.partial_fit(table[["weight"]][:1], ["<b>amber</b>"])
+    assert "&lt;b&gt;amber&lt;/b&gt;" in clf.forest_._repr_html_()
