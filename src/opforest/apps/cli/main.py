@@ -44,12 +44,12 @@ def _run(app: Any, arguments: list[str]) -> int:
 def make_app() -> Any:
     """Return the application, a ``typer.Typer``."""
     import rich  # noqa: F401
-    import typer
 
     from opforest.apps.cli.audit import audit
     from opforest.apps.cli.catalog import accept_version, datasets, metrics
     from opforest.apps.cli.estimators import cluster, plot, prune
     from opforest.apps.cli.files import convert, info
+    from opforest.apps.cli.groups import make_group
     from opforest.apps.cli.learn import train, update
     from opforest.apps.cli.predict import evaluate, predict
     from opforest.apps.cli.programs import compile_, demo, play, reproduce, serve
@@ -57,16 +57,19 @@ def make_app() -> Any:
     from opforest.apps.cli.stream import stream
     from opforest.apps.cli.tools import distance, fold, merge, normalize, split
 
-    app = typer.Typer(
-        no_args_is_help=True,
-        rich_markup_mode=None,  # help in boxes takes half as long again
-        pretty_exceptions_enable=False,
-    )
-    app.callback()(accept_version)
-    learning = (train, update, predict, evaluate, audit, cluster, prune, stream, plot)
-    data = (info, convert, split, fold, merge, normalize, distance)
-    for command in (*learning, *data, metrics, datasets, demo, reproduce, serve, play):
-        app.command()(command)
-    app.add_typer(make_store_app(), name="store")
-    app.command("compile")(compile_)
-    return app
+    groups = {
+        "Learn and predict": (train, evaluate, predict, update, audit, cluster, plot, prune),
+        "Streams and stores": (stream,),
+        "Data files": (info, convert, split, merge),
+        "LibOPF tools": (fold, normalize, distance),
+        "Service": (serve, play),
+        "About opforest": (metrics, datasets, demo, reproduce),
+    }
+    commands: dict[str, dict[str, Any]] = {
+        heading: {command.__name__: command for command in members}
+        for heading, members in groups.items()
+    }
+    commands["Streams and stores"]["store"] = make_store_app()
+    commands["About opforest"]["compile"] = compile_
+    about = "Optimum-path forests: a parameter-free, multi-class, explainable classifier."
+    return make_group(commands, about, accept_version)

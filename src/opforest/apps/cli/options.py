@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable
 from enum import StrEnum
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 from typer import Argument, BadParameter, Option
@@ -198,6 +199,8 @@ def command(stopped: str = "Stopped; nothing was changed.") -> Callable[[Command
                 if facts := function(**values):
                     print_facts(facts, as_json)
 
+        # \b keeps an example on its line, so that it can be copied.
+        run.__doc__ = (function.__doc__ or "").replace("    Example: ", "    \b\n    Example: ")
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in parameters}
         return run
@@ -221,4 +224,13 @@ def _expand(signature: inspect.Signature, groups: list[str]) -> list[inspect.Par
             info.param_decls = (f"--{one.name.replace('_', '-')}",)
         elif isinstance(info, ArgumentInfo):
             info.metavar = info.metavar or one.name.upper()
+        else:
+            info.metavar = info.metavar or _placeholder(one.annotation.__origin__)
     return sorted(parameters, key=lambda one: one.name == "json")  # last in the help
+
+
+def _placeholder(kind: Any) -> str | None:
+    """Return what stands for the value of an option in the help; None if the type says more."""
+    kinds = {one for one in getattr(kind, "__args__", (kind,)) if one is not type(None)}
+    names = {str: "TEXT", list[str]: "TEXT", int: "N", float: "NUMBER", Path: "FILE"}
+    return names.get(kinds.pop()) if len(kinds) == 1 else None

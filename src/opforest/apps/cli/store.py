@@ -16,6 +16,7 @@ import opforest
 from opforest._utils.numerals import Cells
 from opforest.apps.cli import job, options
 from opforest.apps.cli.errors import BAD_MODEL, locate_errors
+from opforest.apps.cli.groups import make_group
 from opforest.apps.cli.lazy_modules import table, tables
 from opforest.apps.cli.output import count_examples, print_json, print_notes
 from opforest.apps.cli.paths import require_distinct, require_folder
@@ -290,8 +291,6 @@ def export(
 
 def make_store_app() -> Any:
     """Return the group of commands."""
-    text = "Keep a learner on disk: create, learn, predict, forget, correct, audit, export."
-    app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=text)
-    for command in (create, learn, predict, forget, correct, audit, export):
-        app.command()(command)
-    return app
+    commands = (create, learn, predict, forget, correct, audit, export)
+    named = {command.__name__: command for command in commands}
+    return make_group({"Commands": named}, "Keep a learner on disk, which learns and forgets.")
