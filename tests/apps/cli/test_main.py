@@ -13,9 +13,9 @@ from tests.support.commands import run, run_json
 
 from opforest.apps.cli.options import Format, Scale, Update
 
-COMMANDS = ("train", "update", "predict", "evaluate", "audit", "stream", "plot", "info", "convert",
-            "split", "fold", "merge", "normalize", "distance", "metrics", "datasets", "demo",
-            "reproduce")  # fmt: skip
+COMMANDS = ("train", "update", "forget", "predict", "evaluate", "audit", "stream", "plot", "info",
+            "convert", "split", "fold", "merge", "normalize", "distance", "metrics", "datasets",
+            "demo", "reproduce")  # fmt: skip
 
 
 class TestHelp:

@@ -1,4 +1,4 @@
-"""``predict`` and ``evaluate``."""
+"""``predict``."""
 
 import csv
 
@@ -82,22 +82,6 @@ class TestPredict:
         (folder / "bad.csv").write_text("5,3,1,0\n5,x,1,0\n")
         run("predict", "iris.opforest", "bad.csv", "--out", "labels.txt", code=3)
         assert not [path for path in folder.iterdir() if "labels" in path.name]
-
-    def test_evaluate(self, folder, iris):
-        model = load_bare("iris.opforest")
-        told = run_json("evaluate", "iris.opforest", "test.csv")
-        assert told["accuracy"] == model.score(iris.X[75:], iris.y[75:])
-        predicted = model.predict(iris.X[75:])
-        assert told["opf_accuracy"] == opforest.scores.opf_accuracy(iris.y[75:], predicted)
-        matrix = np.array(told["confusion"]["matrix"])
-        assert matrix.sum() == 75
-        for k, row in enumerate(told["classes"]):
-            assert row["recall"] == matrix[k, k] / matrix[k].sum()
-            assert row["precision"] == matrix[k, k] / matrix[:, k].sum()
-        shown = run("evaluate", "iris.opforest", "test.csv").stdout
-        assert "opf accuracy" in shown
-        (folder / "new.csv").write_text("5,3,1,0\n")
-        run("evaluate", "iris.opforest", "new.csv", code=3)
 
     def test_output_to_devices(self, folder):
         run("predict", "iris.opforest", "test.csv", "--out", "/dev/null")

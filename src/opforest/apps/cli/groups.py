@@ -18,8 +18,9 @@ class Command(TyperCommand):
     def get_help(self, ctx: Any) -> str:
         """Return the help."""
         usage, _, rest = super().get_help(ctx).partition("\n\n")
-        rest = re.sub(r" {2}\[required\](?=\n)", "", rest)
+        rest = re.sub(r"\s+\[required\](?=\n)", "", rest)
         rest = re.sub(r"<(str|list\[str\])>", lambda found: " " * len(found[0]), rest)
+        usage = re.sub(r"{([^}]* [^}]*)}\.\.\.", r"\1", usage)  # [MODEL] DATA is not repeated
         return re.sub(r"{(.+?)}", r"\1", usage) + "\n\n" + rest
 
 

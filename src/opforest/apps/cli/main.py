@@ -48,17 +48,29 @@ def make_app() -> Any:
     from opforest.apps.cli.audit import audit
     from opforest.apps.cli.catalog import accept_version, datasets, metrics
     from opforest.apps.cli.estimators import cluster, plot, prune
+    from opforest.apps.cli.evaluation import evaluate
     from opforest.apps.cli.files import convert, info
+    from opforest.apps.cli.forget import forget
     from opforest.apps.cli.groups import make_group
     from opforest.apps.cli.learn import train, update
-    from opforest.apps.cli.predict import evaluate, predict
+    from opforest.apps.cli.predict import predict
     from opforest.apps.cli.programs import compile_, demo, play, reproduce, serve
     from opforest.apps.cli.store import make_store_app
     from opforest.apps.cli.stream import stream
     from opforest.apps.cli.tools import distance, fold, merge, normalize, split
 
     groups = {
-        "Learn and predict": (train, evaluate, predict, update, audit, cluster, plot, prune),
+        "Learn and predict": (
+            train,
+            evaluate,
+            predict,
+            update,
+            forget,
+            audit,
+            cluster,
+            plot,
+            prune,
+        ),
         "Streams and stores": (stream,),
         "Data files": (info, convert, split, merge),
         "LibOPF tools": (fold, normalize, distance),

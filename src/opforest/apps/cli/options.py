@@ -200,7 +200,9 @@ def command(stopped: str = "Stopped; nothing was changed.") -> Callable[[Command
                     print_facts(facts, as_json)
 
         # \b keeps an example on its line, so that it can be copied.
-        run.__doc__ = (function.__doc__ or "").replace("    Example: ", "    \b\n    Example: ")
+        run.__doc__ = (function.__doc__ or "").replace(
+            "\n\n    Example: ", "\n\n    \b\n    Example: "
+        )
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in parameters}
         return run

@@ -1,6 +1,7 @@
 """Output of commands: tables for people, JSON and plain lines for programs."""
 
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,6 +39,12 @@ def print_table(
     Console().print(table)
 
 
+def fits(headings: Sequence[str]) -> bool:
+    """Return whether a table with these headings fits on the terminal; elsewhere, each does."""
+    width = sum(len(heading) + 3 for heading in headings) + 1
+    return not sys.stdout.isatty() or width <= shutil.get_terminal_size().columns
+
+
 def print_facts(facts: Mapping[str, Any], as_json: bool) -> None:
     """Print the result of a command as JSON, or as a table of names and values.
 
@@ -50,7 +57,7 @@ def print_facts(facts: Mapping[str, Any], as_json: bool) -> None:
         print_table(list(first[0]), [list(record.values()) for record in first])
     else:
         rows = [(name.replace("_", " "), show(fact)) for name, fact in facts.items()]
-        print_table(("name", "value"), rows)
+        print_table(("name", "value"), [row for row in rows if row[1]])
 
 
 def show(cell: Any) -> str:

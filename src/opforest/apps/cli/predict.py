@@ -1,10 +1,9 @@
-"""``opforest predict`` and ``opforest evaluate``."""
+"""``opforest predict``."""
 
 import csv
 import io
 import json as json_format
 import sys
-import warnings
 from collections.abc import Collection, Iterable, Iterator
 from typing import Annotated, Any
 
@@ -12,11 +11,10 @@ from typer import Option
 
 from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import locate_errors
-from opforest.apps.cli.job import Job, labels_of, require_complete
+from opforest.apps.cli.job import Job, require_complete
 from opforest.apps.cli.lazy_modules import table, tables
-from opforest.apps.cli.output import count_examples, print_json, print_table
+from opforest.apps.cli.output import count_examples
 from opforest.apps.cli.paths import require_distinct
-from opforest.errors import ModelFileError
 from opforest.io.source import STANDARD
 
 #: Predictions of some examples: lists of equal length, by name.
@@ -151,80 +149,3 @@ def _possible_labels(estimator: Any) -> list[Any]:
     if hasattr(estimator, "classes_"):
         return list(estimator.classes_.tolist())
     return list(range(len(estimator.roots_))) if hasattr(estimator, "roots_") else [-1, 1]
-
-
-@options.command()
-def evaluate(
-    reading: options.ReadOptions,
-    model: options.ModelPath,
-    data: options.DataFile,
-    voters: options.VotersOption = None,
-    jobs: options.JobsOption = None,
-    json: options.JsonOption = False,
-) -> None:
-    """Compare the predictions of a model with the labels of a data file.
-
-    --voters tries another number of voters than that of the model, which is not changed.
-
-    Example: opforest evaluate iris.opforest test.csv
-    """
-    job = Job(models.load_model(model, jobs), data, reading, needs_label=True)
-    last = models.classifier_of(job.model)
-    if not hasattr(last, "classes_"):
-        name = type(last).__name__
-        raise ModelFileError(f"{model}: it is an {name}, which does not predict labels.")
-    if voters is not None:
-        if not hasattr(last, "voters"):
-            raise ValueError(f"--voters needs a classifier made by train, and {model} is another.")
-        last.voters = voters
-    truth: list[Any] = []
-    predicted: list[Any] = []
-    with count_examples("tested") as count:
-        for chunk in job.complete_chunks():
-            truth += labels_of(chunk, data).tolist()
-            with locate_errors(data, chunk):
-                predicted += job.model.predict(chunk.X).tolist()
-            count(len(chunk))
-    job.print_dropped()
-    if not truth:
-        raise ValueError(f"{data}: no row is complete, so there is nothing to compare.")
-    scores = _score(truth, predicted)
-    if json:
-        print_json(scores)
-    else:
-        _print_scores(scores)
-
-
-def _score(truth: list[Any], predicted: list[Any]) -> dict[str, Any]:
-    from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
-    from sklearn.utils.multiclass import unique_labels
-
-    from opforest.scores import opf_accuracy
-
-    labels = unique_labels(truth, predicted)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "A single label was found")  # the matrix is 1 × 1
-        matrix = confusion_matrix(truth, predicted, labels=labels).tolist()
-    precision, recall, _, count = precision_recall_fscore_support(
-        truth, predicted, labels=labels, zero_division=float("nan")
-    )
-    rows = zip(labels, count, recall, precision, strict=True)
-    names = ("label", "examples", "recall", "precision")
-    return {
-        "examples": len(truth),
-        "accuracy": float(accuracy_score(truth, predicted)),
-        "opf_accuracy": opf_accuracy(truth, predicted),
-        "classes": [dict(zip(names, (cell.item() for cell in row), strict=True)) for row in rows],
-        "confusion": {"labels": labels.tolist(), "matrix": matrix},
-    }
-
-
-def _print_scores(scores: dict[str, Any]) -> None:
-    names = ("examples", "accuracy", "opf_accuracy")
-    print_table(("score", "value"), [(name.replace("_", " "), scores[name]) for name in names])
-    rows = [list(row.values()) for row in scores["classes"]]
-    print_table(("class", "examples", "recall", "precision"), rows, "By class")
-    labels = [str(label) for label in scores["confusion"]["labels"]]
-    counts = [[label, *row] for label, row in zip(labels, scores["confusion"]["matrix"],
-                                                  strict=True)]  # fmt: skip
-    print_table(("true \\ predicted", *labels), counts, "Confusion")
