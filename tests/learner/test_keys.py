@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from opforest import Learner, OPFClassifier, Preparation
 from opforest.learner import RowError
 
-values = st.sampled_from([0.0, -0.0, 1.0, 1e-300, 1e300])
+values = st.sampled_from([0.0, -0.0, 1.0, 1e-100, 1e100])
 examples = st.lists(st.tuples(values, st.sampled_from("ab")), min_size=1, max_size=12)
 
 
