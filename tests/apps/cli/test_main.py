@@ -86,7 +86,7 @@ class TestOptions:
         assert run_json("merge", "train.csv", "test.csv", "--out", "a.csv")["examples"] == 150
         assert run_json("normalize", "train.csv", "b.csv")["features"] == 4
         assert run_json("distance", "train.csv", "c.dat")["examples"] == 75
-        assert run_json("plot", "iris.opforest", "train.csv", "d.png")["examples"] == 75
+        assert run_json("plot", "iris.opforest", "d.png")["examples"] == 75
         assert run_json("convert", "iris.opforest", "e.opf")["classes"] == 3
         (folder / "f.csv").write_text("a,label\ninf,x\n1,y\n")
         assert run_json("info", "f.csv")["columns"][0]["max"] is None

@@ -11,7 +11,14 @@ from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, labels_of, warn_of_scales
 from opforest.apps.cli.known import KnownExamples
 from opforest.apps.cli.lazy_modules import np
-from opforest.apps.cli.output import count_examples, fits, print_json, print_notes, print_table
+from opforest.apps.cli.output import (
+    FACTS,
+    count_examples,
+    fits,
+    print_json,
+    print_notes,
+    print_table,
+)
 from opforest.errors import ModelFileError
 
 FOLDS = 5
@@ -209,7 +216,7 @@ def _print_scores(scores: dict[str, Any]) -> None:
         shown = [name for name in names if scores.get(name) is not None]
         if not scores.get("in_model"):
             shown = shown[:3]
-        print_table(("name", "value"), [(name.replace("_", " "), scores[name]) for name in shown])
+        print_table(FACTS, [(name.replace("_", " "), scores[name]) for name in shown])
     rows = [list(row.values()) for row in scores["classes"]]
     print_table(("label", "examples", "recall", "precision"), rows, "By class")
     _print_confusion(**scores["confusion"])

@@ -1,6 +1,7 @@
 """The command ``opforest``."""
 
 import io
+import logging
 import os
 import sys
 from typing import Any
@@ -15,6 +16,7 @@ def main() -> None:
     except ImportError:
         sys.exit("The command line needs typer and rich: pip install 'opforest[cli]'")
     hide_panics()
+    logging.lastResort = None  # libraries such as matplotlib log what is of no use here
     # Names of files may contain bytes that the terminal cannot show.
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
