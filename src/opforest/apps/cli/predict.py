@@ -5,6 +5,7 @@ import io
 import json as json_format
 import sys
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from typing import Annotated, Any
 
 from typer import Option
@@ -29,11 +30,12 @@ def predict(
     proba: options.ProbaOption = False,
     costs: Annotated[bool, Option(help="Add the cheapest offer of each class.")] = False,
     explain: Annotated[bool, Option(help="Print the path that gave each label.")] = False,
+    keep: options.CopyOption = None,
     out: options.OutOption = "-",
     jobs: options.JobsOption = None,
     json: options.JsonOption = False,
 ) -> None:
-    """Print the label of each example, one per line; with --proba or --costs, CSV.
+    """Print the label of each example, one per line; with --keep, --proba or --costs, CSV.
 
     The columns must be those that the model was trained on, in the same order; a label, an id and
     other columns are ignored. The file may be larger than memory.
@@ -44,7 +46,9 @@ def predict(
     Example: opforest predict iris.opforest new.csv --proba > labels.csv
     """
     require_distinct([model, data], [out])
-    job = Job(models.load_model(model, jobs), data, reading)
+    if keep and explain and not json:
+        raise ValueError("--keep does not go with --explain, whose output is no table: add --json.")
+    job = Job(models.load_model(model, jobs), data, replace(reading, copied=reading.keep))
     if (proba or costs or explain) and not hasattr(models.classifier_of(job.model), "forest_"):
         raise ValueError("--proba, --costs and --explain need a classifier made by train.")
     write = write_json if json else _write_paths if explain else write_lines
@@ -76,6 +80,8 @@ def predict_chunks(
             found: Predictions = {"label": model.predict(chunk.X).tolist()}
             if chunk.ids is not None:
                 found["id"] = chunk.ids.tolist()
+            if chunk.copied is not None:
+                found["kept"] = chunk.copied.to_dicts()
             if "proba" in details:
                 found["proba"] = model.predict_proba(chunk.X).tolist()
             if "costs" in details:
@@ -90,20 +96,31 @@ def write_lines(predictions: Iterator[Predictions], model: Any) -> Iterator[str]
     is_first = True
     for found in predictions:
         details = [name for name in ("proba", "costs") if name in found]
-        if not details:
+        if not details and "kept" not in found:
             yield "".join(f"{label}\n" for label in found["label"])
             continue
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
-        columns = ["id", "label"] if "id" in found else ["label"]
+        columns = _list_columns(found, details, model)
         if is_first:
-            classes = model.classes_.tolist()
-            writer.writerow(columns + [f"{name} {k}" for name in details for k in classes])
+            writer.writerow(columns)
         is_first = False
-        n = len(columns)
-        rows = zip(*(found[name] for name in (*columns, *details)), strict=True)
-        writer.writerows([*row[:n], *(cell for part in row[n:] for cell in part)] for row in rows)
+        writer.writerows(zip(*columns.values(), strict=True))
         yield buffer.getvalue()
+
+
+def _list_columns(found: Predictions, details: list[str], model: Any) -> Predictions:
+    """Return the columns of CSV: ids and kept columns, the label, and details by class."""
+    kept = found.get("kept", [{}])
+    columns = {name: [row[name] for row in kept] for name in kept[0]} if found["label"] else {}
+    if "id" in found:
+        columns = {"id": found["id"]} | columns  # as it is written, if it is kept
+    columns["predicted label" if "label" in columns else "label"] = found["label"]
+    for name in details:
+        cells = zip(*found[name], strict=True)
+        for label, cell in zip(model.classes_.tolist(), cells, strict=True):
+            columns[f"{name} {label}"] = list(cell)
+    return columns
 
 
 def _write_paths(predictions: Iterator[Predictions], model: Any) -> Iterator[str]:

@@ -232,6 +232,7 @@ def predict(
     store: StorePath,
     data: options.DataFile,
     proba: options.ProbaOption = False,
+    keep: options.CopyOption = None,
     out: options.OutOption = "-",
     json: options.JsonOption = False,
 ) -> None:
@@ -245,7 +246,8 @@ def predict(
     with _open(store, read_only=True) as learner:
         if len(learner) == 0:
             raise ValueError(f"{store} has no examples yet: learn some first.")
-        model, chunks = learner.model, tables.read_chunks(data, _adapt(reading, learner))
+        reading = change_fields(_adapt(reading, learner), copied=reading.keep)
+        model, chunks = learner.model, tables.read_chunks(data, reading)
         found = predict_chunks(model, chunks, data, ["proba"] if proba else [])
         write_output(out, (write_json if json else write_lines)(found, model))
 
