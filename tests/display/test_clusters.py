@@ -20,6 +20,15 @@ def test_clusters_have_roots_and_paths():
     assert f"{len(model.roots_)} clusters" in display.ax_.get_title()
 
 
+def test_own_points():
+    model = OPFClustering(20).fit(X)
+    display = ClusterDisplay.from_estimator(model)
+    assert np.array_equal(display.plane.points, X)
+    distances = np.abs(X[:, :1] - X[:, :1].T)
+    with pytest.raises(ValueError, match="holds no points to draw: pass X"):
+        ClusterDisplay.from_estimator(OPFClustering(20, metric="precomputed").fit(distances))
+
+
 def test_many_features_one_feature_and_wrong_ones():
     rng = np.random.default_rng(0)
     wide = rng.normal(size=(40, 5))

@@ -3,6 +3,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import make_moons
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
@@ -14,6 +15,7 @@ from tests.support.plots import blobs, legend_texts
 from tests.support.tuning import tune
 
 from opforest import OPFClassifier, Pipeline, Preparation
+from opforest import make_pipeline as make_own_pipeline
 from opforest.display.drawing import MARKERS
 from opforest.display.palette import colors_of
 from opforest.plotting import ForestDisplay
@@ -371,3 +373,44 @@ def test_dollars_are_no_formulas():
     display = ForestDisplay.from_estimator(clf, frame, grid_resolution=10)
     display.figure_.canvas.draw()
     plt.close(display.figure_)
+
+
+class TestOwnPoints:
+    """Without X, the points that the classifier holds are drawn."""
+
+    def test_they_are_the_examples(self):
+        X, y = make_moons(40, noise=0.2, random_state=0)
+        clf = OPFClassifier().fit(X, y)
+        own, given = ForestDisplay.from_estimator(clf), ForestDisplay.from_estimator(clf, X)
+        assert np.array_equal(own.plane.points, given.plane.points)
+        assert np.array_equal(own.regions, given.regions)
+        assert own.title == given.title
+        clf.partial_fit([[9.0, 9.0]], [0]).forget([3, 7])
+        own = ForestDisplay.from_estimator(clf)
+        assert np.array_equal(own.plane.points, np.vstack((np.delete(X, [3, 7], 0), [9, 9])))
+
+    def test_a_pipeline_shows_what_its_last_step_gets(self):
+        X, y = make_moons(40, noise=0.2, random_state=0)
+        pipeline = make_own_pipeline(StandardScaler(), OPFClassifier()).fit(X, y)
+        display = ForestDisplay.from_estimator(pipeline)
+        assert np.array_equal(display.plane.points, pipeline.prepare(X))
+        assert display.ax_.get_xlabel() == "x0"
+        assert display.regions is not None
+
+    @pytest.mark.parametrize(
+        ("metric", "has_regions"),
+        [("cosine", True), ("correlation", True), ("bhattacharyya", False), ("manhattan", True)],
+    )
+    def test_metrics_that_compare_other_points(self, metric, has_regions):
+        X = np.random.default_rng(0).random((20, 3)) + 0.1
+        X /= X.sum(axis=1)[:, None]
+        clf = OPFClassifier(metric).fit(X, np.arange(20) % 2)
+        display = ForestDisplay.from_estimator(clf, grid_resolution=10)
+        assert (display.regions is not None) == has_regions
+        assert ("points that the metric compares" in " ".join(display.title.split())) != has_regions
+
+    def test_distances_are_no_points(self):
+        distances = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
+        clf = OPFClassifier("precomputed").fit(distances, [0, 0, 1, 1])
+        with pytest.raises(ValueError, match="holds no points to draw: pass X"):
+            ForestDisplay.from_estimator(clf)

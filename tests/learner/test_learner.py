@@ -161,9 +161,9 @@ def test_snapshots_of_older_versions_keep_the_ids_of_the_table(tmp_path):
         learner.learn([[8.0]], ["b"])
     with Learner(tmp_path / "a.db") as again:
         assert again.model.forest_.ids.tolist() == [*ids.tolist(), 9]
-        assert again.learn([[9.0]], ["a"]).keys == ("#10",)
+        assert again.learn([[9.0]], ["a"]).keys == (":10",)
         path = again.explain([6.1])
-        assert (path.conqueror, path.steps[-2].key) == (7, "#7")
+        assert (path.conqueror, path.steps[-2].key) == (7, ":7")
         again.forget(path.steps[-2].key)
         assert again.rows()[1].ravel().tolist() == [1, 2, 4, 5, 7, 8, 9]
         assert again.model.forest_.ids.tolist() == [2, 3, 5, 6, 8, 9, 10]
@@ -211,12 +211,14 @@ def test_a_batch_sent_again_changes_nothing(learner):
 
 def test_examples_without_keys_are_called_by_their_number(learner):
     change = learner.learn([[4.0, 0], [5, 0]], ["high", "high"])
-    assert change.keys == ("#4", "#5")
-    assert learner.correct("#4", "low").keys == ("#4",)
-    assert learner.forget(["#4", "#5"]).forgotten == 2
-    assert learner.learn([[4.0, 0]], ["high"]).keys == ("#7",)  # no number is given twice
+    assert change.keys == (":4", ":5")
+    assert learner.correct("#4", "low").keys == (":4",)
+    assert learner.forget([":4", "#5"]).forgotten == 2
+    assert learner.learn([[4.0, 0]], ["high"]).keys == (":7",)  # no number is given twice
     with pytest.raises(RowError, match="must not begin with '#'"):
         learner.learn([[4.0, 0]], ["high"], keys=["#99"])
+    with pytest.raises(RowError, match="generated"):
+        learner.learn([[4.0, 0]], ["high"], keys=[":99"])
 
 
 def test_explanations_name_keys(learner):

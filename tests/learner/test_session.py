@@ -100,7 +100,7 @@ def test_a_fork_must_open_the_store_itself(path):
             Learner(path)  # it is still ours
         assert learner.audit().ok
     with Learner(path) as learner:
-        assert learner.rows()[0] == ["a", "b", "#3"]
+        assert learner.rows()[0] == ["a", "b", ":3"]
 
 
 def test_a_store_that_is_not_made_yet_cannot_be_read(tmp_path):

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from opforest.display import drawing
@@ -46,7 +47,7 @@ class ClusterDisplay:
     >>> from opforest import OPFClustering
     >>> from opforest.cluster_plotting import ClusterDisplay
     >>> X, _ = make_moons(200, noise=0.05, random_state=0)
-    >>> display = ClusterDisplay.from_estimator(OPFClustering(60).fit(X), X)
+    >>> display = ClusterDisplay.from_estimator(OPFClustering(60).fit(X))
     >>> display.ax_.get_title().split(":")[0]
     'Optimum-path clusters'
     """
@@ -58,7 +59,7 @@ class ClusterDisplay:
     def from_estimator(
         cls,
         estimator: OPFClustering,
-        X: npt.ArrayLike,
+        X: npt.ArrayLike | None = None,
         *,
         eps: float = 0.05,
         ax: "Axes | None" = None,
@@ -69,9 +70,10 @@ class ClusterDisplay:
         ----------
         estimator : OPFClustering
             A fitted estimator.
-        X : array-like of shape (n_samples, n_features)
-            The examples it was fitted on, in the same order. More than two features are reduced
-            to two principal components. If the metric is ``"precomputed"``, any coordinates.
+        X : array-like of shape (n_samples, n_features), default=None
+            The examples it was fitted on, in the same order; by default, as the estimator holds
+            them. More than two features are reduced to two principal components. If the metric is
+            ``"precomputed"``, any coordinates, which the estimator does not hold.
         eps, ax
             As for ``ForestDisplay.from_estimator``.
         """
@@ -80,6 +82,13 @@ class ClusterDisplay:
             name = type(estimator).__name__
             raise ValueError(f"estimator must be an OPFClustering, got {name}.")
         check_is_fitted(estimator, "density_forest_")
+        if X is None:
+            if get_tags(estimator).input_tags.pairwise:
+                raise ValueError(
+                    "the estimator was fitted on distances, so it holds no points to draw: pass X, "
+                    "with coordinates of the examples."
+                )
+            X = estimator.density_forest_.points
         n, n_clusters = len(estimator.labels_), len(estimator.roots_)
         points = check_points(estimator, X, n, "of the clustering, in the same order")
         plane = choose_plane(estimator, points, eps)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, get_tags
 
@@ -59,7 +60,7 @@ class ForestDisplay:
     >>> from opforest import OPFClassifier
     >>> from opforest.plotting import ForestDisplay
     >>> X, y = make_moons(60, noise=0.2, random_state=0)
-    >>> display = ForestDisplay.from_estimator(OPFClassifier().fit(X, y), X)
+    >>> display = ForestDisplay.from_estimator(OPFClassifier().fit(X, y))
     >>> display.ax_.get_title()
     'Optimum-path forest: 60 examples, 6 prototypes'
     """
@@ -74,7 +75,7 @@ class ForestDisplay:
     def from_estimator(
         cls,
         estimator: OPFClassifier | Pipeline,
-        X: npt.ArrayLike,
+        X: npt.ArrayLike | None = None,
         *,
         grid_resolution: int = 200,
         eps: float = 0.05,
@@ -87,14 +88,14 @@ class ForestDisplay:
         ----------
         estimator : OPFClassifier or Pipeline
             A fitted classifier, or a fitted scikit-learn pipeline that ends in one.
-        X : array-like of shape (n_samples, n_features)
-            The known examples, in the order of ``forest_.ids``: ``X_all[forest_.ids]`` if X_all has
-            all examples ever learned. More than two features are reduced to two principal
-            components; the background is that of their plane. It is empty where the metric is
-            undefined; if the metric needs non-negative features, negative ones are set to 0. If it
-            is ``"precomputed"``, X may be any coordinates, without a background. For a pipeline, X
-            are the examples before its first step: one or two columns of numbers are drawn as they
-            are, anything else as the classifier receives it.
+        X : array-like of shape (n_samples, n_features), default=None
+            The known examples, in the order of ``forest_.ids``; by default, as the classifier holds
+            them. More than two features are reduced to two principal components; the background is
+            that of their plane. It is empty where the metric is undefined; if the metric needs
+            non-negative features, negative ones are set to 0. If it is ``"precomputed"``, the
+            classifier holds distances only: X may be any coordinates, without a background. For a
+            pipeline, X are the examples before its first step: one or two columns of numbers are
+            drawn as they are, anything else as the classifier receives it.
         grid_resolution : int, default=200
             Predictions along each axis; 0 for no background. Choose few for a metric in Python.
         eps : float, default=0.05
@@ -107,12 +108,17 @@ class ForestDisplay:
         drawing.require_matplotlib()
         if grid_resolution < 0 or not eps >= 0:
             raise ValueError(f"grid_resolution and eps must be >= 0, got {grid_resolution}, {eps}.")
+        is_own = X is None
         classifier, predictor, X = _unwrap(estimator, X)
         forest, predicted, note = classifier.forest_, None, ""
+        names = None if predictor is estimator else _names_out(estimator)
         order = "of the forest, in the order of forest_.ids (X[forest_.ids] if some were forgotten)"
-        plane = choose_plane(predictor, check_points(predictor, X, len(forest), order), eps)
+        points = check_points(predictor, X, len(forest), order)
+        plane = choose_plane(predictor, points, eps, names)
         if grid_resolution and get_tags(predictor).input_tags.pairwise:
             note = "no regions: distances are precomputed"
+        elif grid_resolution and is_own and not _are_features(forest, points):
+            note = "no regions: these are not features, but the points that the metric compares"
         elif grid_resolution:
             predicted = predict_grid(predictor, plane, grid_resolution)
             note = plane.note if predicted.max() >= 0 else "no regions: the metric is undefined"
@@ -170,6 +176,13 @@ def _unwrap(estimator: Any, X: Any) -> tuple[OPFClassifier, Any, Any]:
     """Return the classifier, the estimator that predicts in the plane, and the examples to draw."""
     classifier = classifier_of(estimator)
     is_pairwise = get_tags(classifier).input_tags.pairwise
+    if X is None:
+        if is_pairwise:
+            raise ValueError(
+                "the classifier was trained on distances, so it holds no points to draw: pass X, "
+                "with coordinates of the examples."
+            )
+        return classifier, classifier, classifier.forest_.points
     if classifier is estimator or is_pairwise or _are_few_numbers(X):
         return classifier, estimator, X
     for _, step in estimator.steps[:-1]:
@@ -183,3 +196,21 @@ def _are_few_numbers(X: Any) -> bool:
         return bool(check_array(X, dtype=np.float64).shape[1] <= 2)
     except (TypeError, ValueError):  # text, or missing cells
         return False
+
+
+def _are_features(forest: BaseForest, points: Array) -> bool:
+    """Return whether a metric takes the points that it compares for examples, as they are."""
+    if forest.metric.keeps_points:
+        return True
+    try:
+        return bool(np.allclose(forest.metric.embed(points), points))
+    except ValueError:
+        return False
+
+
+def _names_out(pipeline: Pipeline) -> list[str] | None:
+    """Return the names of the features that the last step of a pipeline gets, if it knows them."""
+    try:
+        return [str(name) for name in pipeline[:-1].get_feature_names_out()]
+    except (AttributeError, ValueError, NotFittedError):
+        return None

@@ -59,15 +59,20 @@ def check_points(estimator: Any, X: npt.ArrayLike, n: int, order: str) -> Array:
     return points
 
 
-def choose_plane(estimator: Any, X: Array, eps: float) -> Plane:
-    """Return the plane of one or two features, or of the principal components of more."""
+def choose_plane(
+    estimator: Any, X: Array, eps: float, feature_names: list[str] | None = None
+) -> Plane:  # fmt: skip
+    """Return the plane of one or two features, or of the principal components of more.
+
+    Features have these names, or those that the estimator knows.
+    """
     d, tags = X.shape[1], get_tags(estimator).input_tags
     least = 0.0 if tags.positive_only else -np.inf
     if d > 2:
         return _principal_plane(X, eps, least)
     points = X if d == 2 else np.column_stack((X, np.zeros(len(X))))
     extent = _surround(points, eps, np.array([least, least if d == 2 else -np.inf]))
-    names = [f"feature {k}" for k in range(d)]
+    names = feature_names or [f"feature {k}" for k in range(d)]
     if not tags.pairwise:
         names = [str(name) or " " for name in getattr(estimator, "feature_names_in_", names)]
     return Plane(points, extent, (names[0], "".join(names[1:])), lambda plane: plane[:, :d])

@@ -88,10 +88,12 @@ def read_chunks(
             only_label = replace(roles, features=[], id=None)
             labels = to_data(table, sample, only_label, replace(options, categories=True)).y
             text = labels is not None and labels.dtype.kind == "U"
+        copies = _Copies(table, roles)
         for first, frame in split_chunks(chain([sample], table.frames), rows, skip):
             begins = range(0, len(frame), rows)
             try:
                 data = to_data(table, frame, roles, options, first, text)
+                data = replace(data, copied=copies.take(frame, first))
             except DataFileError:
                 for begin in begins:  # yield the chunks before the error
                     chunk = frame[begin : begin + rows]
@@ -101,6 +103,36 @@ def read_chunks(
                 yield data
             else:
                 yield from (data.take(slice(begin, begin + rows)) for begin in begins)
+
+
+class _Copies:
+    """The cells of some columns as they are written, or as the file format holds them."""
+
+    def __init__(self, table: Table, roles: Roles) -> None:
+        self._path, self._columns = table.path, roles.copied
+        self._names = [roles.columns[k].name or f"column {k + 1}" for k in roles.copied]
+        can_read = bool(roles.copied) and table.as_text is not None
+        self._written = table.as_text(roles.copied) if can_read and table.as_text else None
+
+    def take(self, frame: pl.DataFrame, first: int) -> pl.DataFrame | None:
+        """Return the cells in the rows of a data frame, of which ``first`` is the first."""
+        if not self._columns:
+            return None
+        part = frame[:, self._columns]
+        if self._written is not None:
+            part = self._written[first : first + len(frame)]
+        if len(part) != len(frame):
+            raise DataFileError("the file has changed while it was read", self._path)
+        return pl.DataFrame([_as_text(cells).alias(name)
+                             for cells, name in zip(part, self._names, strict=True)])  # fmt: skip
+
+
+def _as_text(cells: pl.Series) -> pl.Series:
+    if cells.dtype == pl.String or cells.dtype.is_numeric():
+        return cells.cast(pl.String).fill_null("")
+    return pl.Series(
+        ["" if cell is None else str(cell) for cell in cells.to_list()], dtype=pl.String
+    )
 
 
 def _has_text_labels(options: ReadOptions) -> bool | None:
@@ -164,7 +196,7 @@ def _open(stack: ExitStack, path: Path, options: ReadOptions, chunked: bool) -> 
         arguments = (stack.enter_context(source.as_file()), source.name)
     else:
         knows_width = kind.name != "libsvm" or options.expected is not None
-        if source.is_live and not (chunked and knows_width):
+        if source.is_live and (options.copied or not (chunked and knows_width)):
             copy = stack.enter_context(source.as_file())
             source = stack.enter_context(open_source(copy, source.name))
         arguments = (source, replace(options, format=kind.name))

@@ -81,9 +81,6 @@ def make_plan(batch: Batch, known: Mapping[str, Row], replace: bool) -> Plan:
             if key in known:
                 removed[key] = known[key]
         else:
-            raise KeyConflictError(
-                f"row {i}: there is another example with the key {key!r}. Pass replace=True to "
-                "replace it, or choose another key."
-            )
+            raise KeyConflictError(i, key)
         latest[key] = x, y
     return Plan(sorted(place.values()), list(removed.values()), list(labeled.values()), unchanged)

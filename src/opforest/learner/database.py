@@ -14,7 +14,6 @@ import os
 import sqlite3
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import closing, nullcontext, suppress
 from functools import partial
@@ -25,6 +24,7 @@ from urllib.parse import quote
 from opforest._utils import tuning
 from opforest._utils.chunks import run_parallel
 from opforest._utils.interrupts import defer_interrupts
+from opforest._utils.warn import warn
 from opforest.learner import schema
 from opforest.learner.commit_counter import CommitCounter, read_count
 from opforest.learner.errors import StoreError, wrap_sqlite_errors
@@ -388,12 +388,11 @@ class Database:
         """Write the log to the file and truncate it, unless another connection reads from it."""
         (busy, *_) = self.writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy and not self._log_is_due:
-            warnings.warn(
+            warn(
                 f"{self.path}: another program is reading, so the write-ahead log could not be "
                 "emptied. Forgotten examples may still be in it; the next change, or closing the "
                 "store, tries again.",
                 RuntimeWarning,
-                stacklevel=4,
             )
         self._log_is_due = bool(busy)
 

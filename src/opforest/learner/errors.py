@@ -4,6 +4,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from opforest.errors import StoreError as StoreError
 
@@ -13,7 +14,25 @@ class UnknownKeyError(ValueError):
 
 
 class KeyConflictError(ValueError):
-    """Another example already has this key."""
+    """Another example already has this key.
+
+    Attributes
+    ----------
+    row : int
+        The index of the row.
+    key : str
+        The key.
+    """
+
+    def __init__(self, row: int, key: str) -> None:
+        self.row, self.key = row, key
+        super().__init__(
+            f"row {row}: there is another example with the key {key!r}. Pass replace=True to "
+            "replace it, or choose another key."
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.row, self.key)
 
 
 class RowError(ValueError):

@@ -85,7 +85,7 @@ class FileLock:
     def _busy(self) -> StoreError:
         return StoreError(
             f"{self.path}: another process is learning into this store, and there is only one "
-            "writer at a time. Open it with read_only=True to follow, or end the other process."
+            "writer at a time. Open it for reading only, or end the other process."
         )
 
     def _lock_file(self) -> None:

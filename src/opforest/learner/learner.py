@@ -16,7 +16,7 @@ from opforest.learner.errors import StoreError
 from opforest.learner.rows import PreparedRows
 from opforest.learner.session import Session
 from opforest.learner.settings import Settings, check_new, name_of
-from opforest.learner.validation import Array, as_text
+from opforest.learner.validation import Array, as_text, read_labels
 from opforest.learner.writer import Writer
 
 #: Settings in ``Learner.stats``, beside those of the features.
@@ -51,7 +51,9 @@ class Learner:
     precision : {"float64", "float32"}, default=None
         For a new store, the type of stored features; by default that of the first examples.
     score : bool, default=False
-        For a new store, whether to predict each example just before it is learned, and to count.
+        For a new store, whether to predict each example before it is learned, and to count. A
+        batch is predicted before any of it is learned; of the first batch, each example is
+        predicted by at least half of those before it. Replaced and corrected examples do not count.
     semi_supervised : bool, default=False
         For a new store, whether examples may have no label, as for ``OPFSemiSupervised``.
         ``correct``, or ``learn`` with the same key and content, gives them one.
@@ -304,7 +306,7 @@ class Learner:
         Explanation
             The path, which prints as a table. ``forget`` and ``correct`` take the ``key`` of a
             step; its ``id`` counts the examples of the store from 1, as in the generated keys
-            ``#1``, ``#2``.
+            ``:1``, ``:2``.
         """
         one = x if hasattr(x, "columns") or np.ndim(x) == 2 else [x]
         replica, rows = self.session.prepare_queries(one)
@@ -340,7 +342,7 @@ class Learner:
         ...     print(worst.key, worst.label, worst.suggested)
         ...     change = learner.correct(worst.key, worst.suggested)
         ...     print(learner.suspects())
-        #6 a b
+        :6 a b
         []
         """
         require_count("n", n, 1)
@@ -364,6 +366,45 @@ class Learner:
             except ValueError as error:
                 raise StoreError(f"{self.path}: {error}.") from error
         return [row.name for row in rows], X, y
+
+    def contains(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Array:
+        """Return which examples the store holds already, under any key.
+
+        Parameters
+        ----------
+        X, y : array-likes
+            The examples and their labels, as for ``learn``.
+
+        Returns
+        -------
+        array of bool of shape (n_samples,)
+            Whether an example with the same features and the same label is in the table.
+
+        Examples
+        --------
+        >>> from opforest import Learner
+        >>> with Learner(":memory:") as learner:
+        ...     change = learner.learn([[0.0], [1.0]], ["low", "high"])
+        ...     learner.contains([[0.0], [0.0]], ["low", "high"])
+        array([ True, False])
+        """
+        session = self.session
+        session.check_open()
+        with session.lock:
+            replica = session.refresh()
+            known = session.settings
+            if replica.is_empty:
+                return np.zeros(len(list(y)), bool)
+            rows = replica.rows.read(X)
+            labels, _ = read_labels(y, known.labels, known.semi_supervised)
+            wanted = list(zip(replica.rows.pack(rows), labels, strict=True))
+            asked = set(wanted)
+            found = session.database.read(
+                lambda _: {
+                    (row.x, row.y) for row in session.store.rows() if (row.x, row.y) in asked
+                }
+            )
+        return np.array([one in found for one in wanted], bool)
 
     def stats(self) -> dict[str, Any]:
         """Return numbers and settings of the store, in types that JSON has."""

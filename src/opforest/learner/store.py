@@ -10,7 +10,10 @@ from typing import Any, NamedTuple
 from opforest.learner.database import Database
 from opforest.learner.errors import wrap_sqlite_errors
 from opforest.learner.schema import checksum, matches_examples
-from opforest.learner.validation import GENERATED
+from opforest.learner.validation import GENERATED, OLD_GENERATED, id_of
+
+#: From one prefix of generated keys to the other.
+OTHER_SPELLING = str.maketrans(GENERATED + OLD_GENERATED, OLD_GENERATED + GENERATED)
 
 #: Keys looked up in one statement.
 KEYS_AT_ONCE = 500
@@ -103,15 +106,26 @@ class Store:
         self.database.put(removals=self.database.get("removals", 0) + 1, **entries)
 
     def find(self, keys: Sequence[str]) -> dict[str, Row]:
-        """Return the examples with these keys, by key."""
-        ids = [int(key[1:]) for key in keys if key.startswith(GENERATED) and _is_id(key[1:])]
+        """Return the examples with these keys, by the key that was asked for.
+
+        Generated keys have two spellings, ``:3`` and ``#3``; an example that was corrected has one
+        of them in the table.
+        """
+        ids = {key: id for key in keys if (id := id_of(key)) is not None}
+        spellings = [prefix + key[1:] for key in ids for prefix in (GENERATED, OLD_GENERATED)]
         with wrap_sqlite_errors(self.database.path):
-            rows = [*self._select("key", keys), *self._select("key IS NULL AND id", ids)]
-        for row in rows:
+            named = {row.key: row for row in self._select("key", [*keys, *spellings])}
+            plain = {row.id: row for row in self._select("key IS NULL AND id", [*ids.values()])}
+        found: dict[str, Row] = {}
+        for key in keys:
+            other = key.translate(OTHER_SPELLING) if key in ids else key
+            row = named.get(key) or plain.get(ids.get(key, -1)) or named.get(other)
+            if row is None:
+                continue
             if not row.is_intact():
                 raise self.database.damage(f"its example {row.id} is not as it was written")
-        wanted = set(keys)
-        return {row.name: row for row in rows if row.name in wanted}
+            found[key] = row
+        return found
 
     def _select(self, column: str, values: Sequence[Any]) -> Iterator[Row]:
         for begin in range(0, len(values), KEYS_AT_ONCE):
@@ -231,7 +245,3 @@ class Store:
         if self.database.format > 1 and any(crc != checksum(*score) for *score, crc in rows):
             raise self.database.damage("a score is not as it was written")
         return [(time, correct, total) for time, correct, total, _ in rows]
-
-
-def _is_id(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 19

@@ -24,8 +24,12 @@ NUMBERS = {"integer": int, "real": float}
 #: Longest label and key: an array of labels has room for the longest one in each element.
 LONGEST = 256
 
-#: Prefix of the keys generated for examples without one; the id follows.
-GENERATED = "#"
+#: Prefix of the keys generated for examples without one; the id follows: ``:3``, which shells take
+#: as it is.
+GENERATED = ":"
+
+#: Their prefix in versions up to 0.2, which is still understood: shells begin a comment with it.
+OLD_GENERATED = "#"
 
 
 def read_labels(y: Any, kind: str | None, may_lack: bool = False) -> tuple[list[Any], str | None]:
@@ -166,9 +170,20 @@ def read_keys(keys: Any, n: int | None = None) -> list[str]:
 def check_new_keys(keys: Sequence[str], known: Container[str]) -> None:
     """Raise a ``RowError`` if an unknown key looks like a generated one."""
     for i, key in enumerate(keys):
-        if key.startswith(GENERATED) and key not in known:
-            reason = f"must not begin with {GENERATED!r}, as generated keys do, got {key!r}."
-            raise RowError(f"the key of row {i} {reason}", i)
+        if key in known:
+            continue
+        if key.startswith(OLD_GENERATED) or id_of(key) is not None:
+            reason = "must not begin with '#', or be ':' and a number, as generated keys are"
+            raise RowError(f"the key of row {i} {reason}, got {key!r}.", i)
+
+
+def id_of(key: str) -> int | None:
+    """Return the id in a key that looks like a generated one, or None."""
+    prefix, digits = key[:1], key[1:]
+    is_id = digits.isascii() and digits.isdecimal() and len(digits) < 19
+    if prefix not in (GENERATED, OLD_GENERATED) or not is_id or digits != str(int(digits)):
+        return None
+    return int(digits)
 
 
 def read_rows(X: Any, names: tuple[str, ...] | None, n_features: int | None, dtype: Any) -> Array:

@@ -57,14 +57,14 @@ class Writer:
             if len(rows):
                 settings = dataclasses.replace(settings, n_features=rows.shape[1], labels=kind)
             batch = Batch(settings, rows, conversion.pack(rows), labels, own)
-            return self._apply_batch(batch, replace)
+            return self._apply_batch(batch, {} if own is None else session.store.find(own), replace)
 
     def correct(self, key: Any, label: Any) -> Change:
         """Relabel examples, as ``Learner.correct`` does."""
         session = self._session
         with session.lock:
             session.prepare_change()
-            rows = self._find_all(read_keys(key))
+            rows = [*self._find_all(read_keys(key)).values()]
             labels = [label] if isinstance(key, str) else label
             y, kind = read_labels(labels, session.settings.labels)
             if len(y) != len(rows):
@@ -75,7 +75,8 @@ class Writer:
             _, cells, _ = session.replica.decode(rows)
             names = [row.name for row in rows]
             batch = Batch(settings, cells, [row.x for row in rows], y, names)
-            return self._apply_batch(batch, replace=True)
+            known = dict(zip(names, rows, strict=True))
+            return self._apply_batch(batch, known, replace=True)
 
     def forget(self, keys: Any, missing_ok: bool) -> Change:
         """Forget examples, as ``Learner.forget`` does."""
@@ -83,7 +84,8 @@ class Writer:
         with session.lock:
             session.prepare_change()
             names = list(dict.fromkeys(read_keys(keys)))
-            rows = [*session.store.find(names).values()] if missing_ok else self._find_all(names)
+            found = session.store.find(names) if missing_ok else self._find_all(names)
+            rows = [*{row.id: row for row in found.values()}.values()]
             if not rows:
                 return Change()
             nothing = Batch(session.settings, np.empty(0, np.int64), [], [], None)
@@ -91,12 +93,13 @@ class Writer:
             forgotten = tuple(row.name for row in rows)
             return Change(forgotten=len(rows), keys=forgotten, report=report, seconds=seconds)
 
-    def _find_all(self, keys: list[str]) -> list[Row]:
+    def _find_all(self, keys: list[str]) -> dict[str, Row]:
         """Return the examples with these keys; raise an error if a key is unknown or repeated."""
-        if len(set(keys)) < len(keys):
-            repeated = next(key for key in keys if keys.count(key) > 1)
-            raise ValueError(f"keys must be named once each, got {repeated!r} repeatedly.")
         found = self._session.store.find(keys)
+        names = [found[key].name if key in found else key for key in keys]
+        if len(set(names)) < len(keys):
+            repeated = next(key for key in names if names.count(key) > 1)
+            raise ValueError(f"keys must be named once each, got {repeated!r} repeatedly.")
         missing = [key for key in keys if key not in found]
         if missing:
             raise UnknownKeyError(
@@ -104,12 +107,14 @@ class Writer:
                 f"{f', nor with {len(missing) - 1} others of those given' if missing[1:] else ''}. "
                 "Nothing was changed."
             )
-        return [found[key] for key in keys]
+        return found
 
-    def _apply_batch(self, batch: Batch, replace: bool) -> Change:
-        """Add examples, replace others, and label unlabeled ones."""
-        known = {} if batch.keys is None else self._session.store.find(batch.keys)
-        plan = make_plan(batch, known, replace)
+    def _apply_batch(self, batch: Batch, known: dict[str, Row], replace: bool) -> Change:
+        """Add examples, replace known ones, which are given by key, and label unlabeled ones."""
+        if batch.keys is not None:  # in one spelling
+            names = [known[key].name if key in known else key for key in batch.keys]
+            batch = batch._replace(keys=names)
+        plan = make_plan(batch, {row.name: row for row in known.values()}, replace)
         if not (plan.new or plan.labeled):
             return Change(unchanged=plan.unchanged, keys=tuple(batch.keys or ()))
         ids, report, seconds = self._apply(batch, plan)
@@ -133,7 +138,9 @@ class Writer:
         trained, score = None, session.score
         if n and additions.refitted is None:
             trained = session.replica.check(additions.X, additions.y)
-            score = self._score(additions.X, additions.y)
+            removed = {row.name for row in plan.removed}
+            is_new = [batch.keys is None or batch.keys[i] not in removed for i in plan.new]
+            score = self._score(additions, np.array(is_new))
         keys = [None] * n if batch.keys is None else [batch.keys[i] for i in plan.new]
         content, labels = [batch.content[i] for i in plan.new], [batch.y[i] for i in plan.new]
         ids: list[int] = additions.ids.tolist()
@@ -160,14 +167,30 @@ class Writer:
         session.count_changes(n + len(plan.removed) + len(plan.labeled))
         return ids, report, seconds + refit_seconds
 
-    def _score(self, X: Array, y: Array) -> tuple[int, int]:
-        """Return the score after predicting new examples."""
-        session = self._session
+    def _score(self, additions: _Additions, is_new: Array) -> tuple[int, int]:
+        """Return the score after predicting examples that replace no others.
+
+        All are predicted before any is learned. If nothing is known, the first one is learned, then
+        as many as are known are predicted and learned, until none is left.
+        """
+        session, settings = self._session, additions.settings
+        X, y, ids = additions.X[is_new], additions.y[is_new], additions.ids[is_new]
+        if not settings.score or not len(X):
+            return session.score
+        if session.replica.can_predict:
+            parts, replica = [slice(None)], session.replica
+        else:
+            ends = [2**k for k in range(len(X).bit_length())]
+            parts = [slice(*pair) for pair in zip([0, *ends], [*ends, len(X)], strict=True)]
+            replica = ModelReplica(settings, session.metric)
         correct, total = session.score
-        labeled = [i for i, label in enumerate(y) if label is not None]
-        if session.settings.score and session.replica.can_predict and labeled:
-            correct += int((session.replica.predict(X[labeled]) == y[labeled]).sum())
-            total += len(labeled)
+        for part in parts:
+            labeled = [i for i in range(len(X))[part] if y[i] is not None]
+            if replica.can_predict and labeled:
+                correct += int((replica.predict(X[labeled]) == y[labeled]).sum())
+                total += len(labeled)
+            if replica is not session.replica and len(y[part]):
+                replica.learn(ids[part], X[part], y[part])
         return correct, total
 
     def _update_model(

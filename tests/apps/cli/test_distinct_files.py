@@ -28,7 +28,8 @@ COMMANDS = {
     "cluster": "cluster R1 --model W1 --out W2",
     "prune": "prune R1 R2 W1",
     "stream": "stream W1 R1",
-    "plot": "plot R1 R2 W1",
+    "plot": "plot R1 W1 --coordinates R2",
+    "forget": "forget R1 --rows-in R2 --out W1",
     "convert": "convert R1 W1",
     "split": "split R1 W1 W2 W3",
     "fold": "fold R1 W{}",
@@ -44,7 +45,7 @@ COMMANDS = {
 
 #: Commands that write no file, or read none.
 OTHERS = {
-    "evaluate", "info", "metrics", "datasets", "play", "compile", "store audit",
+    "evaluate", "info", "metrics", "datasets", "play", "compile", "store audit", "store stats",
     "demo", "store create", "store correct",
     "reproduce",  # --out is a folder, which it goes on with
 }  # fmt: skip
@@ -54,6 +55,7 @@ WORDS = {
     "format", "label", "drop", "keep", "delimiter", "metric", "metric_param", "to", "update",
     "encode", "missing", "scale", "merge_by", "shares", "features", "precision", "keys", "key",
     "host", "allow_host", "datasets", "methods", "data_home", "decimal", "na", "voters",
+    "ids",
 }  # fmt: skip
 
 

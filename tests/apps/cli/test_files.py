@@ -115,11 +115,34 @@ class TestFiles:
 
     def test_plot(self, folder):
         pytest.importorskip("matplotlib")
-        run("plot", "iris.opforest", "train.csv", "a.png")
+        run("plot", "iris.opforest", "a.png")
         assert (folder / "a.png").read_bytes().startswith(b"\x89PNG")
-        assert "the 75 examples" in run("plot", "iris.opforest", "iris.csv", "b.png", code=3).stderr
-        run("plot", "iris.opforest", "train.csv", "b.what", code=2)
+        run("plot", "iris.opforest", "b.what", code=2)
+        given = ("--coordinates", "train.csv")
+        said = run("plot", "iris.opforest", "b.png", *given, code=2).stderr
+        assert "holds the points of its examples: leave out --coordinates" in said
         assert not (folder / "b.png").exists()
+
+    def test_plot_of_distances(self, folder):
+        pytest.importorskip("matplotlib")
+        run("distance", "train.csv", "d.npy")
+        run("train", "train.csv", "far", "--distances", "d.npy")
+        said = run("plot", "far", "a.png", code=2).stderr
+        assert "trained with --distances, so it holds no points to draw: --coordinates" in said
+        said = run("plot", "far", "a.png", "--coordinates", "iris.csv", code=3).stderr
+        assert "the 75 examples that the model knows, in the order of learning, got 150" in said
+        assert not (folder / "a.png").exists()
+        run("plot", "far", "a.png", "--coordinates", "train.csv")
+        run("forget", "far", "--ids", "3")
+        run("plot", "far", "b.png", "--coordinates", "train.csv")  # ids are rows
+
+    def test_distances_are_asked_for(self, folder):
+        run("distance", "train.csv", "d.npy")
+        run("train", "train.csv", "far", "--distances", "d.npy")
+        for command in (("predict",), ("evaluate",), ("update",)):
+            said = run(*command, "far", "test.csv", code=3).stderr
+            assert "must hold its distances to the 75 examples of the model, in 75 columns" in said
+        assert len(run("predict", "far", "d.npy").stdout.split()) == 75
 
     def test_lists(self):
         from opforest.core.metrics.registry import METRIC_NAMES

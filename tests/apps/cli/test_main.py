@@ -13,9 +13,9 @@ from tests.support.commands import run, run_json
 
 from opforest.apps.cli.options import Format, Scale, Update
 
-COMMANDS = ("train", "update", "predict", "evaluate", "audit", "stream", "plot", "info", "convert",
-            "split", "fold", "merge", "normalize", "distance", "metrics", "datasets", "demo",
-            "reproduce")  # fmt: skip
+COMMANDS = ("train", "update", "forget", "predict", "evaluate", "audit", "stream", "plot", "info",
+            "convert", "split", "fold", "merge", "normalize", "distance", "metrics", "datasets",
+            "demo", "reproduce")  # fmt: skip
 
 
 class TestHelp:
@@ -26,6 +26,33 @@ class TestHelp:
     @pytest.mark.parametrize("command", COMMANDS)
     def test_each_has_an_example(self, command):
         assert re.search(rf"Example: [^\n]*opforest {command}", run(command, "--help").stdout)
+
+    @pytest.mark.parametrize("command", ["", "store", "store learn", "train", "reproduce"])
+    def test_short_option(self, command):
+        words = command.split()
+        shown = run(*words, "-h").stdout
+        assert shown == run(*words, "--help").stdout
+        assert shown.startswith(f"Usage: {' '.join(['root', *words])} ")
+
+    @pytest.mark.parametrize("command", [(), ("store",)])
+    def test_groups_alone_show_their_help(self, command):
+        assert run(*command).stdout == run(*command, "--help").stdout
+
+    def test_commands_are_in_groups_with_whole_sentences(self):
+        shown = run("--help").stdout
+        assert max(map(len, shown.splitlines())) <= 80
+        assert "..." not in shown.split("Options:")[1]
+        headings = re.findall(r"^(\w.*):$", shown, re.MULTILINE)
+        assert headings == [
+            "Options", "Learn and predict", "Streams and stores", "Data files", "LibOPF tools",
+            "Service", "About opforest",
+        ]  # fmt: skip
+
+    def test_options_are_listed_once_and_without_types_of_python(self):
+        for command in COMMANDS:
+            shown = run(command, "--help").stdout
+            assert not re.search(r"(--[a-z-]+), \1\b", shown)
+            assert not re.search(r"<str>|list\[|<int|{[A-Z]", shown), command
 
     def test_options_match_the_library(self):
         from opforest.estimators.preparation import SCALES
@@ -59,7 +86,7 @@ class TestOptions:
         assert run_json("merge", "train.csv", "test.csv", "--out", "a.csv")["examples"] == 150
         assert run_json("normalize", "train.csv", "b.csv")["features"] == 4
         assert run_json("distance", "train.csv", "c.dat")["examples"] == 75
-        assert run_json("plot", "iris.opforest", "train.csv", "d.png")["examples"] == 75
+        assert run_json("plot", "iris.opforest", "d.png")["examples"] == 75
         assert run_json("convert", "iris.opforest", "e.opf")["classes"] == 3
         (folder / "f.csv").write_text("a,label\ninf,x\n1,y\n")
         assert run_json("info", "f.csv")["columns"][0]["max"] is None

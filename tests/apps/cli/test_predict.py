@@ -1,4 +1,4 @@
-"""``predict`` and ``evaluate``."""
+"""``predict``."""
 
 import csv
 
@@ -83,22 +83,75 @@ class TestPredict:
         run("predict", "iris.opforest", "bad.csv", "--out", "labels.txt", code=3)
         assert not [path for path in folder.iterdir() if "labels" in path.name]
 
-    def test_evaluate(self, folder, iris):
-        model = load_bare("iris.opforest")
-        told = run_json("evaluate", "iris.opforest", "test.csv")
-        assert told["accuracy"] == model.score(iris.X[75:], iris.y[75:])
-        predicted = model.predict(iris.X[75:])
-        assert told["opf_accuracy"] == opforest.scores.opf_accuracy(iris.y[75:], predicted)
-        matrix = np.array(told["confusion"]["matrix"])
-        assert matrix.sum() == 75
-        for k, row in enumerate(told["classes"]):
-            assert row["recall"] == matrix[k, k] / matrix[k].sum()
-            assert row["precision"] == matrix[k, k] / matrix[:, k].sum()
-        shown = run("evaluate", "iris.opforest", "test.csv").stdout
-        assert "opf accuracy" in shown
-        (folder / "new.csv").write_text("5,3,1,0\n")
-        run("evaluate", "iris.opforest", "new.csv", code=3)
-
     def test_output_to_devices(self, folder):
         run("predict", "iris.opforest", "test.csv", "--out", "/dev/null")
         run("predict", "iris.opforest", "test.csv", "--out", "/dev/full", code=2)
+
+
+class TestKeep:
+    """``--keep`` copies columns as they are written, beside the labels."""
+
+    @pytest.fixture
+    def new(self, folder, iris):
+        header = ",".join(("id", "name", "zip", *iris.feature_names, "label"))
+        rows = ['01,"Ann, Lee",007,5.10,3,1,0,x', "02,Bo,12.50,6,3,5,2,", "03,,1e5,6,3,5,2,NA"]
+        (folder / "new.csv").write_text("\n".join([header, *rows]) + "\n")
+        return [line.split("|") for line in ("01|Ann, Lee|007|5.10|x", "02|Bo|12.50|6|",
+                                             "03||1e5|6|NA")]  # fmt: skip
+
+    def table(self, *options, **more):
+        shown = run("predict", "iris.opforest", "new.csv", *options, **more).stdout
+        return list(csv.reader(shown.splitlines()))
+
+    def test_columns_are_copied_to_the_letter(self, new):
+        labels = run("predict", "iris.opforest", "new.csv").stdout.split()
+        first, *rows = self.table("--keep", "name,zip", "--keep", "4")
+        assert first == ["id", "name", "zip", "sepal length", "label"]
+        assert rows == [[*one[:4], label] for one, label in zip(new, labels, strict=True)]
+
+    def test_a_column_called_label(self, new):
+        first, *rows = self.table("--keep", "label,id", "--proba")
+        assert first[:3] == ["id", "label", "predicted label"]
+        assert [row[:2] for row in rows] == [[one[0], one[4]] for one in new]
+
+    def test_json(self, new):
+        told = run_json("predict", "iris.opforest", "new.csv", "--keep", "zip")["predictions"]
+        assert [one["kept"] for one in told] == [{"zip": one[2]} for one in new]
+
+    def test_standard_input_and_chunks(self, new, folder):
+        head, *rows = (folder / "new.csv").read_text().splitlines()
+        (folder / "new.csv").write_text("\n".join([head, *(rows * 2000)]) + "\n")
+        shown = run("predict", "iris.opforest", "-", "--keep", "zip",
+                    stdin=(folder / "new.csv").read_bytes()).stdout  # fmt: skip
+        assert shown == run("predict", "iris.opforest", "new.csv", "--keep", "zip").stdout
+        rows = list(csv.reader(shown.splitlines()))[1:]
+        assert [row[:2] for row in rows] == [[one[0], one[2]] for one in new] * 2000
+
+    def test_other_formats(self, folder, iris):
+        import polars as pl
+
+        frame = pl.DataFrame(iris.X[:3], list(iris.feature_names)).with_columns(
+            day=pl.date(2026, 1, pl.int_range(1, 4)), size=pl.Series([1.5, None, 3.0])
+        )
+        frame.write_parquet(folder / "new.parquet")
+        shown = run("predict", "iris.opforest", "new.parquet", "--keep", "day,size").stdout
+        rows = list(csv.reader(shown.splitlines()))[1:]
+        assert [row[:2] for row in rows] == [
+            ["2026-01-01", "1.5"], ["2026-01-02", ""], ["2026-01-03", "3.0"]
+        ]  # fmt: skip
+
+    def test_no_names(self, folder):
+        (folder / "new.csv").write_text("5,3,1,0\n6,3,5,2\n")
+        assert self.table("--keep", "2")[0] == ["column 2", "label"]
+
+    def test_errors(self, new):
+        said = run("predict", "iris.opforest", "new.csv", "--keep", "nam", code=3).stderr
+        assert "did you mean 'name'" in said
+        said = run("predict", "iris.opforest", "new.csv", "--keep", "zip", "--explain", code=2)
+        assert "--keep does not go with --explain" in said.stderr
+
+    def test_store(self, new, folder):
+        run("store", "create", "a.db")
+        run("store", "learn", "a.db", "train.csv")
+        shown = run("store", "predict", "a.db", "new.csv", "--keep", "zip").stdout
+        assert shown == run("predict", "iris.opforest", "new.csv", "--keep", "zip").stdout

@@ -33,13 +33,13 @@ def test_a_store_learns_and_predicts_like_a_model(store, folder):
 
 
 def test_examples_are_corrected_and_forgotten_by_key(store, folder):
-    assert run_json("store", "correct", store, "#3", "virginica")["corrected"] == 1
-    assert run_json("store", "forget", store, "#3", "#4")["examples"] == 73
-    (folder / "keys.txt").write_text("#5\n#6\n\n")
+    assert run_json("store", "correct", store, ":3", "virginica")["corrected"] == 1
+    assert run_json("store", "forget", store, ":3", ":4")["examples"] == 73
+    (folder / "keys.txt").write_text(":5\n#6\n\n")
     assert run_json("store", "forget", store, "--keys-from", "keys.txt")["forgotten"] == 2
-    assert run_json("store", "forget", store, "--keys-from", "-", stdin="#7\n")["forgotten"] == 1
-    assert "no example with the key '#3'" in run("store", "forget", store, "#3", code=2).stderr
-    assert run_json("store", "forget", store, "#3", "--missing-ok")["forgotten"] == 0
+    assert run_json("store", "forget", store, "--keys-from", "-", stdin=":7\n")["forgotten"] == 1
+    assert "no example with the key ':3'" in run("store", "forget", store, ":3", code=2).stderr
+    assert run_json("store", "forget", store, ":3", "--missing-ok")["forgotten"] == 0
     assert "--keys-from" in run("store", "forget", store, code=2).stderr
     assert "no example" in run("store", "correct", store, "#3", "virginica", code=2).stderr
     assert run_json("store", "audit", store)["examples"] == 70
@@ -57,8 +57,36 @@ def test_a_file_with_ids_is_learned_once(folder, iris):
     again = run_json("store", "learn", "b.db", "named.csv")
     assert (again["learned"], again["unchanged"], again["examples"]) == (0, 150, 150)
     run("store", "correct", "b.db", "flower-7", "another")
-    assert "replace" in run("store", "learn", "b.db", "named.csv", code=3).stderr
+    said = run("store", "learn", "b.db", "named.csv", code=3).stderr
+    assert "named.csv, line 9: another example has the key 'flower-7': --replace replaces" in said
+    assert "replace=True" not in said
     assert run_json("store", "learn", "b.db", "named.csv", "--replace")["replaced"] == 1
+
+
+def test_a_file_without_ids_is_not_learned_twice(store, folder):
+    said = run("store", "learn", store, "train.csv", code=2).stderr
+    assert "a.db holds all 75 examples that train.csv begins with" in said
+    assert run_json("store", "stats", store)["examples"] == 75
+    rows = (folder / "train.csv").read_text().splitlines()
+    (folder / "one.csv").write_text("\n".join(rows[:2]))
+    assert "holds the example that" in run("store", "learn", store, "one.csv", code=2).stderr
+    (folder / "some.csv").write_text("\n".join([*rows[:3], "9,9,9,9,setosa"]))
+    result = run("store", "learn", store, "some.csv", "--json")
+    assert "2 of the first 3 examples are in the store already" in result.stderr
+    assert '"learned": 3' in result.stdout
+    assert run_json("store", "learn", store, "train.csv", "--again")["learned"] == 75
+
+
+def test_stats(store, folder):
+    told = run_json("store", "stats", store)
+    assert (told["examples"], told["classes"], told["tested"]) == (75, 3, 74)
+    assert sum(told["examples_by_class"].values()) == 75
+    shown = run("store", "stats", store).stdout
+    assert "accuracy\t" in shown
+    assert "error" not in shown
+    assert not [line for line in shown.splitlines() if line.endswith("\t")]
+    run("store", "create", "empty.db")
+    assert run_json("store", "stats", "empty.db")["examples"] == 0
 
 
 def test_export(store, folder):
@@ -68,7 +96,7 @@ def test_export(store, folder):
     run("store", "export", store, "out.opforest")
     model = opforest.load("out.opforest")
     assert np.array_equal(model.forest_.cost, fitted.forest_.cost)
-    assert data.ids.tolist()[:2] == ["#1", "#2"]
+    assert data.ids.tolist()[:2] == [":1", ":2"]
 
 
 def test_errors_about_stores(store, folder):
@@ -83,7 +111,9 @@ def test_errors_about_stores(store, folder):
     run("store", "create", "d.db")
     assert "no examples yet" in run("store", "predict", "d.db", "iris.csv", code=2).stderr
     with opforest.Learner(store):
-        assert "one writer" in run("store", "learn", store, "test.csv", code=4).stderr
+        said = run("store", "learn", store, "test.csv", code=4).stderr
+        assert "one writer" in said
+        assert "read_only=" not in said
         run("store", "predict", store, "test.csv")  # readers are welcome
 
 

@@ -142,7 +142,7 @@ def test_classes_of_any_kind_have_colors_that_stay(browser, y, new):
             wait(page, "document.querySelector('#facts strong')?.textContent === '4'")
             after = page.evaluate(colors)
             assert {key: after[key] for key in before} == before
-            assert after["#4"] == "k2"
+            assert after[":4"] == "k2"
 
 
 def test_odd_names_are_shown_as_they_are_and_nothing_sticks_out(browser, tmp_path):

@@ -56,4 +56,4 @@ def test_text_and_missing_cells(tmp_path):
     learner.learn(rows, [0 if i == 5 else i % 2 for i in range(24)])
     with running(learner) as port:
         first = Client(port).get("/v1/suspects")["suspects"][0]
-    assert (first["key"], first["row"], first["suggested"]) == ("#6", ["red", None], 1)
+    assert (first["key"], first["row"], first["suggested"]) == (":6", ["red", None], 1)

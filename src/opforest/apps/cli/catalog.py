@@ -72,4 +72,4 @@ def accept_version(
         ),
     ] = False,
 ) -> None:
-    """Optimum-path forests: a parameter-free, multi-class, explainable classifier."""
+    """Accept the options of ``opforest`` itself."""

@@ -83,4 +83,7 @@ def _describe_missing(path: str) -> str:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning in one line, unless it is one of a library, about our use of it."""
+    if not (getattr(message, "is_from_opforest", False) or os.environ.get("OPFOREST_DEBUG")):
+        return
     sys.stderr.write(f"opforest: warning: {' '.join(str(message).split())}\n")

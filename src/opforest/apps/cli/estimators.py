@@ -4,7 +4,7 @@ import json as json_format
 import os
 from enum import StrEnum
 from time import perf_counter
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -133,39 +133,62 @@ def prune(
 def plot(
     reading: options.ReadOptions,
     model: options.ModelPath,
-    data: options.DataFile,
     out: Annotated[str, Argument(help="The picture to write: .png, .svg or .pdf.")],
+    coordinates: Annotated[
+        str | None,
+        Option(metavar="DATA", help="Where to draw the examples of a model of distances."),
+    ] = None,
 ) -> options.Facts:
     """Draw the forest of a model, or its clusters.
 
-    DATA contains the examples that the model knows, or all that it has ever learned, in order.
+    A model trained with --distances holds no points, so it needs --coordinates: a data file with
+    the examples that the model knows, in the order of learning.
 
-    Example: opforest plot iris.opforest iris.csv iris.png
+    Example: opforest plot iris.opforest iris.png
     """
     from opforest.display.clusters import ClusterDisplay
     from opforest.display.drawing import require_matplotlib
     from opforest.display.forest import ForestDisplay
 
-    require_distinct([model, data], [out])
+    require_distinct([model, coordinates], [out])
     require_matplotlib()
     kind = os.path.splitext(out)[1][1:].lower()
     if kind not in ("png", "svg", "pdf"):
         raise ValueError(f"OUT must end in .png, .svg or .pdf, got {out!r}.")
     from matplotlib.figure import Figure
 
-    job = Job(models.load_model(model), data, reading)
-    examples, last = tables.read_table(data, job.reading), models.classifier_of(job.model)
-    X, display = models.prepare(job.model, examples.X), cast(Any, ClusterDisplay)
-    if hasattr(last, "forest_"):
-        X, display = _select_known(X, last.forest_, data), ForestDisplay
+    estimator = models.load_model(model)
+    last = models.classifier_of(estimator)
+    if not (hasattr(last, "forest_") or hasattr(last, "roots_")):
+        raise ValueError(f"{model}: this kind of model cannot be drawn.")
+    X = _read_coordinates(last, model, coordinates, reading)
+    display: Any = ForestDisplay if hasattr(last, "forest_") else ClusterDisplay
+    drawn = estimator if display is ForestDisplay else last
     figure = Figure(figsize=(8, 6), dpi=120, layout="constrained")
-    with locate_errors(data):
-        if display is ClusterDisplay and not hasattr(last, "roots_"):
-            raise ValueError("this kind of model cannot be drawn.")
-        display.from_estimator(last, X, ax=figure.subplots())
+    with locate_errors(coordinates or model):
+        display.from_estimator(drawn, X, ax=figure.subplots())
     with open_atomic(out) as stream:
         figure.savefig(stream, format=kind)
-    return {"file": out, "examples": len(examples)}
+    examples = len(last.forest_ if hasattr(last, "forest_") else last.labels_)
+    return {"file": out, "examples": examples}
+
+
+def _read_coordinates(
+    estimator: Any, model: str, path: str | None, reading: options.ReadOptions
+) -> Any:
+    """Return where to draw examples; None if the model holds their points."""
+    is_of_distances = estimator.metric == "precomputed"
+    if is_of_distances and path is None:
+        raise ValueError(
+            f"{model} was trained with --distances, so it holds no points to draw: --coordinates "
+            "names a data file with its examples, in the order of learning."
+        )
+    if path is None:
+        return None
+    if not is_of_distances:
+        raise ValueError(f"{model} holds the points of its examples: leave out --coordinates.")
+    X = tables.read_table(path, reading).X
+    return _select_known(X, estimator.forest_, path) if hasattr(estimator, "forest_") else X
 
 
 def _select_known(X: Any, forest: Any, path: str) -> Any:

@@ -1,5 +1,7 @@
 """``opforest convert`` and ``opforest info``."""
 
+import os
+import sys
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -10,6 +12,7 @@ from opforest.apps.cli import models, options
 from opforest.apps.cli.lazy_modules import libopf, np, table, tables
 from opforest.apps.cli.output import print_facts, print_json, print_notes, print_table
 from opforest.apps.cli.paths import require_distinct, require_model_path
+from opforest.apps.cli.store import describe_store
 from opforest.io.formats import FORMATS, format_of
 from opforest.io.source import STANDARD
 
@@ -108,10 +111,12 @@ def _encode_labels(examples: "table.Data") -> tuple["table.Data", dict[str, Any]
 @options.command()
 def info(
     reading: options.ReadOptions,
-    file: Annotated[str, Argument(help="A data file or a model; - is the standard input.")],
+    file: Annotated[
+        str, Argument(help="A data file, a model or a store; - is the standard input.")
+    ],
     json: options.JsonOption = False,
 ) -> None:
-    """Describe a data file, column by column, or a model.
+    """Describe a data file, column by column, or a model, or a store.
 
     For each column: its kind, the numbers of values and missing cells, its role, and the reason for
     it. No file is rejected because of its contents.
@@ -120,8 +125,19 @@ def info(
     """
     if models.kind_of_model(file):
         _describe_model(file, json)
+    elif _is_store(file):
+        facts = describe_store(file)
+        print_facts({"file": facts.pop("store"), "kind": "store", **facts}, json)
     else:
         _describe_data(file, replace(reading, allow_missing=True), json)
+
+
+def _is_store(path: str) -> bool:
+    """Return whether a file is an SQLite database, by its first bytes."""
+    if path == STANDARD or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as stream:
+        return stream.read(16) == b"SQLite format 3\0"
 
 
 def _describe_model(path: str, as_json: bool) -> None:
@@ -133,6 +149,8 @@ def _describe_model(path: str, as_json: bool) -> None:
         names = preparation.columns_ or ()
         facts["prepared_features"] = list(preparation.get_feature_names_out())
     facts["feature_names"] = list(map(str, names))
+    if not as_json and facts["feature_names"] == facts.get("prepared_features"):
+        del facts["prepared_features"]
     if hasattr(last, "forest_"):
         labels = last.classes_.tolist()
         if last.voters == "auto" and labels:
@@ -140,7 +158,7 @@ def _describe_model(path: str, as_json: bool) -> None:
         counts = dict.fromkeys(labels, 0)
         for code in last.forest_.label.tolist() if labels else ():
             counts[labels[code]] += 1
-        facts |= {"examples_by_class": counts, "bytes": last.forest_.n_bytes}
+        facts |= {"examples_by_class": counts, "bytes_in_memory": last.forest_.n_bytes}
     print_facts(facts, as_json)
 
 
@@ -163,12 +181,23 @@ def _describe_data(path: str, reading: options.ReadOptions, as_json: bool) -> No
         return
     print_facts(facts, as_json)
     if classes:
-        print_table(("class", "examples"), list(classes.items())[:MAX_CLASSES], "Classes")
-    rows = [list(column.values()) for column in columns[:MAX_COLUMNS]]
-    print_table(list(columns[0]), rows, "Columns")
+        print_table(("label", "examples"), list(classes.items())[:MAX_CLASSES], "Classes")
+    shown = columns[:MAX_COLUMNS]
+    if sys.stdout.isatty():
+        shown = [_shorten(column) for column in shown]
+    print_table(list(shown[0]), [list(column.values()) for column in shown], "Columns")
     more = len(columns) - MAX_COLUMNS
     notes = [roles.question, f"{more} more columns" if more > 0 else ""]
     print_notes([*roles.notes, *filter(None, notes)])
+
+
+def _shorten(column: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts about a column that fit on a terminal."""
+    facts = {"": column["number"]}
+    facts |= {name: column[name] for name in ("name", "kind", "distinct", "missing", "min", "max")}
+    facts["missing"] = facts["missing"] or None
+    facts["role"] = ": ".join(filter(None, (column["role"], column["reason"])))
+    return facts
 
 
 def _describe_column(roles: Any, k: int) -> dict[str, Any]:

@@ -47,11 +47,29 @@ class Job:
 
     def read(self) -> "table.Data":
         """Return all complete rows."""
-        return self.drop_incomplete(tables.read_table(self.path, self.reading))
+        with self._explain_distances():
+            return self.drop_incomplete(tables.read_table(self.path, self.reading))
 
     def chunks(self, **limits: int) -> Iterator["table.Data"]:
         """Yield all rows in chunks; ``limits`` are those of ``read_chunks``."""
-        return tables.read_chunks(self.path, self.reading, **limits)
+        with self._explain_distances():
+            yield from tables.read_chunks(self.path, self.reading, **limits)
+
+    @contextmanager
+    def _explain_distances(self) -> Iterator[None]:
+        """Add to errors what a data file for a model of distances must hold."""
+        try:
+            yield
+        except DataFileError as error:
+            last = classifier_of(self.model)
+            if not self._is_fitted or last.metric != "precomputed":
+                raise
+            reason = (
+                f"{error.reason}; the model was trained with --distances, so each row must hold "
+                f"its distances to the {last.n_features_in_} examples of the model, in "
+                f"{last.n_features_in_} columns, in the order of learning"
+            )
+            raise DataFileError(reason, error.path, error.line, error.column) from error
 
     def complete_chunks(self) -> Iterator["table.Data"]:
         """Return the complete rows in chunks that are not empty."""

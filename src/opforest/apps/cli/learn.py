@@ -8,9 +8,11 @@ from typer import Argument, Option
 
 import opforest
 from opforest.apps.cli import models, options
+from opforest.apps.cli.comparison import compare
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, labels_of, make_schema, quiet_about_scales, warn_of_scales
 from opforest.apps.cli.lazy_modules import libopf, np, table, tables
+from opforest.apps.cli.operations import assign_stratified
 from opforest.apps.cli.output import count_examples, show_phases
 from opforest.apps.cli.paths import require_distinct, require_model_path
 from opforest.apps.cli.refit import describe_preparation, refit_model
@@ -32,6 +34,10 @@ def train(
     unlabeled: Annotated[
         list[str] | None, Option(metavar="DATA", help="More examples, unlabeled. Repeatable.")
     ] = None,
+    test: Annotated[
+        float | None,
+        Option(metavar="SHARE", help="Test on this share of the examples first, such as 0.2."),
+    ] = None,
     jobs: options.JobsOption = None,
 ) -> options.Facts:
     """Train a model on a data file.
@@ -39,9 +45,18 @@ def train(
     The model keeps the preparation that --encode, --missing and --scale learn from the data;
     update, predict, evaluate and stream apply it.
 
+    With --test, a model is trained on the rest of the examples, with equal shares of each class,
+    and its accuracy is printed beside those of the nearest neighbor and the most frequent class.
+    Then the model that is written is trained on all examples. `opforest evaluate DATA` says more.
+
     Example: opforest train iris.csv iris.opforest --label species --scale standard
     """
     require_distinct([data, distances, *(unlabeled or ())], [model])
+    if test is not None:
+        if distances is not None or unlabeled:
+            raise ValueError("--test does not go with --distances or --unlabeled.")
+        if not 0 < test < 1:
+            raise ValueError(f"--test must be a share between 0 and 1, such as 0.2, got {test:g}.")
     if distances is not None:
         if any(preparation) or unlabeled or metric.metric not in (None, "precomputed"):
             raise ValueError("--distances does not go with --metric, --encode, --missing, --scale "
@@ -65,6 +80,7 @@ def train(
         examples = job.read()
         y = labels_of(examples, data, "; --unlabeled takes files of rows without labels")
         more = [(path, _read_unlabeled(job, path, examples)) for path in unlabeled or ()]
+        tested = {} if test is None else _test(job, examples, y, test)
         begin = perf_counter()
         begin_phase("preparing")
         if distances is not None:
@@ -77,7 +93,19 @@ def train(
         opforest.save(job.model, model)
     job.print_dropped()
     label = examples.label_name or examples.label_column
-    return {"model": model, **models.describe(job.model), "label": label, "seconds": seconds}
+    facts = {"model": model, **models.describe(job.model), "label": label}
+    return {**facts, **tested, "seconds": seconds}
+
+
+def _test(job: Job, examples: "table.Data", y: Any, share: float) -> dict[str, Any]:
+    """Return the accuracies of models that are trained without a share of the examples."""
+    part = assign_stratified(y, len(y), (1 - share, share), seed=0)
+    known, others = np.flatnonzero(part == 0), np.flatnonzero(part == 1)
+    if not (len(known) and len(others)):
+        raise ValueError(f"--test {share:g} leaves no example to test, or none to train on.")
+    answers = compare(job, examples, y, known, others)
+    accuracies = {name: float((answer == y[others]).mean()) for name, answer in answers.items()}
+    return {"test_examples": len(others), "test_accuracy": accuracies}
 
 
 def _fit(job: Job, examples: "table.Data", y: Any, more: list[tuple[str, "table.Data"]]) -> None:
@@ -152,7 +180,7 @@ def update(
     learned = refit_model(job, model, refit) if refit else _learn(job)
     seconds = perf_counter() - begin
     saved.replace(job.model)
-    job.print_dropped([] if refit else describe_preparation(job.model))
+    job.print_dropped([] if refit else describe_preparation(job.model, "--refit FIRST updates"))
     return {"model": model, "learned": learned, **models.describe(job.model), "seconds": seconds}
 
 

@@ -1,6 +1,7 @@
 """The command ``opforest``."""
 
 import io
+import logging
 import os
 import sys
 from typing import Any
@@ -16,6 +17,7 @@ def main() -> None:
     except ImportError:
         sys.exit(f"The command line needs typer and rich: {install_command('cli')}")
     hide_panics()
+    logging.lastResort = None  # libraries such as matplotlib log what is of no use here
     # Names of files may contain bytes that the terminal cannot show.
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -45,29 +47,44 @@ def _run(app: Any, arguments: list[str]) -> int:
 def make_app() -> Any:
     """Return the application, a ``typer.Typer``."""
     import rich  # noqa: F401
-    import typer
 
     from opforest.apps.cli.audit import audit
     from opforest.apps.cli.catalog import accept_version, datasets, metrics
     from opforest.apps.cli.estimators import cluster, plot, prune
+    from opforest.apps.cli.evaluation import evaluate
     from opforest.apps.cli.files import convert, info
+    from opforest.apps.cli.forget import forget
+    from opforest.apps.cli.groups import make_group
     from opforest.apps.cli.learn import train, update
-    from opforest.apps.cli.predict import evaluate, predict
+    from opforest.apps.cli.predict import predict
     from opforest.apps.cli.programs import compile_, demo, play, reproduce, serve
     from opforest.apps.cli.store import make_store_app
     from opforest.apps.cli.stream import stream
     from opforest.apps.cli.tools import distance, fold, merge, normalize, split
 
-    app = typer.Typer(
-        no_args_is_help=True,
-        rich_markup_mode=None,  # help in boxes takes half as long again
-        pretty_exceptions_enable=False,
-    )
-    app.callback()(accept_version)
-    learning = (train, update, predict, evaluate, audit, cluster, prune, stream, plot)
-    data = (info, convert, split, fold, merge, normalize, distance)
-    for command in (*learning, *data, metrics, datasets, demo, reproduce, serve, play):
-        app.command()(command)
-    app.add_typer(make_store_app(), name="store")
-    app.command("compile")(compile_)
-    return app
+    groups = {
+        "Learn and predict": (
+            train,
+            evaluate,
+            predict,
+            update,
+            forget,
+            audit,
+            cluster,
+            plot,
+            prune,
+        ),
+        "Streams and stores": (stream,),
+        "Data files": (info, convert, split, merge),
+        "LibOPF tools": (fold, normalize, distance),
+        "Service": (serve, play),
+        "About opforest": (metrics, datasets, demo, reproduce),
+    }
+    commands: dict[str, dict[str, Any]] = {
+        heading: {command.__name__: command for command in members}
+        for heading, members in groups.items()
+    }
+    commands["Streams and stores"]["store"] = make_store_app()
+    commands["About opforest"]["compile"] = compile_
+    about = "Optimum-path forests: a parameter-free, multi-class, explainable classifier."
+    return make_group(commands, about, accept_version)

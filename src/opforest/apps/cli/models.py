@@ -1,7 +1,7 @@
 """Models of commands: how they are made, loaded and replaced."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -173,9 +173,14 @@ def describe(model: Any) -> dict[str, Any]:
 
 
 def _parameters(preparation: "opforest.Preparation") -> dict[str, Any]:
-    """Return the parameters of a fitted preparation, and the scale that it has chosen."""
+    """Return what a fitted preparation does, and the scale that it has chosen."""
     chosen = {"chosen_scale": preparation.scale_} if preparation.scale == "auto" else {}
-    return {**preparation.get_params(), **chosen}
+    return active_parameters({**preparation.get_params(), **chosen})
+
+
+def active_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a preparation that do something: "error" means that it does not."""
+    return {name: value for name, value in parameters.items() if value not in ("error", "none")}
 
 
 class ModelFile:

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable
 from enum import StrEnum
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 from typer import Argument, BadParameter, Option
@@ -71,6 +72,14 @@ JobsOption = Annotated[
     int | None, Option("--jobs", "-j", help="The number of threads; -1 uses all processors.")
 ]
 ProbaOption = Annotated[bool, Option(help="Add the probability of each class.")]
+CopyOption = Annotated[
+    list[str] | None,
+    Option(
+        metavar="COLUMNS",
+        help="Copy these columns of DATA beside the labels, such as name,age or 3-9, and its ids. "
+        "Repeatable.",
+    ),
+]
 SeedOption = Annotated[int, Option(min=0, help="The random seed.")]
 JsonOption = Annotated[bool, Option(help="Print one JSON object.")]
 
@@ -178,9 +187,9 @@ GROUPS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 def command(stopped: str = "Stopped; nothing was changed.") -> Callable[[Command], Command]:
     """Return a decorator that makes a function a command, which reports its errors.
 
-    Parameters that are named in ``GROUPS`` become the options of the group, after the others. The
-    facts that a function returns are printed, and ``--json`` is added. After Ctrl-C, ``stopped`` is
-    printed.
+    Parameters that are named in ``GROUPS`` become the options of the group, after the others; if a
+    command has one of these itself, the group gets its value. The facts that a function returns are
+    printed, and ``--json`` is added. After Ctrl-C, ``stopped`` is printed.
     """
 
     def decorate(function: Command) -> Command:
@@ -194,10 +203,17 @@ def command(stopped: str = "Stopped; nothing was changed.") -> Callable[[Command
                 as_json = has_facts and values.pop("json")
                 for name in names:
                     parse, options = GROUPS[name]
-                    values[name] = parse(**{option: values.pop(option) for option in options})
+                    given = {option: values[option] for option in options}
+                    for option in options.keys() - signature.parameters.keys():
+                        del values[option]
+                    values[name] = parse(**given)
                 if facts := function(**values):
                     print_facts(facts, as_json)
 
+        # \b keeps an example on its line, so that it can be copied.
+        run.__doc__ = (function.__doc__ or "").replace(
+            "\n\n    Example: ", "\n\n    \b\n    Example: "
+        )
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in parameters}
         return run
@@ -212,7 +228,8 @@ def _expand(signature: inspect.Signature, groups: list[str]) -> list[inspect.Par
                   if name not in groups]  # fmt: skip
     for group in groups:
         parameters += [inspect.Parameter(name, keyword, default=None, annotation=option)
-                       for name, option in GROUPS[group][1].items()]  # fmt: skip
+                       for name, option in GROUPS[group][1].items()
+                       if name not in signature.parameters]  # fmt: skip
     if signature.return_annotation is not None:
         parameters.append(inspect.Parameter("json", keyword, default=False, annotation=JsonOption))
     for one in parameters:
@@ -221,4 +238,13 @@ def _expand(signature: inspect.Signature, groups: list[str]) -> list[inspect.Par
             info.param_decls = (f"--{one.name.replace('_', '-')}",)
         elif isinstance(info, ArgumentInfo):
             info.metavar = info.metavar or one.name.upper()
+        else:
+            info.metavar = info.metavar or _placeholder(one.annotation.__origin__)
     return sorted(parameters, key=lambda one: one.name == "json")  # last in the help
+
+
+def _placeholder(kind: Any) -> str | None:
+    """Return what stands for the value of an option in the help; None if the type says more."""
+    kinds = {one for one in getattr(kind, "__args__", (kind,)) if one is not type(None)}
+    names = {str: "TEXT", list[str]: "TEXT", int: "N", float: "NUMBER", Path: "FILE"}
+    return names.get(kinds.pop()) if len(kinds) == 1 else None

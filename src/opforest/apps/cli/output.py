@@ -1,12 +1,17 @@
 """Output of commands: tables for people, JSON and plain lines for programs."""
 
 import json
+import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 Cell = str | int | float | None
+
+#: The headings of a table of facts.
+FACTS = ("name", "value")
 
 
 def print_json(value: Mapping[str, Any]) -> None:
@@ -18,24 +23,48 @@ def print_json(value: Mapping[str, Any]) -> None:
 def print_table(
     headings: Sequence[str], rows: Sequence[Sequence[Cell]], title: str | None = None
 ) -> None:
-    """Print a table: with borders on a terminal, with tabs elsewhere."""
+    """Print a table: in aligned columns, without empty ones, on a terminal; with tabs elsewhere.
+
+    A terminal shows numbers with four digits; programs get six. The headings of facts, name and
+    value, are left out there.
+    """
     if not sys.stdout.isatty():
         for row in (headings, *rows):
             sys.stdout.write("\t".join(show(cell) for cell in row) + "\n")
         return
+    from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left")
-    for k, heading in enumerate(headings):
-        is_number = bool(rows) and not isinstance(rows[0][k], str | None)
+    are_facts = tuple(headings) == FACTS
+    table = Table(
+        title=title and Text(title, "bold"),
+        title_justify="left",
+        box=None if are_facts else box.SIMPLE_HEAD,
+        show_header=not are_facts,
+        show_edge=False,
+        pad_edge=False,
+    )
+    kept = [k for k in range(len(headings)) if any(show(row[k]) for row in rows)]
+    for k in kept:
+        is_text = any(isinstance(row[k], str) for row in rows)
         # Long names are folded, not truncated: people type them.
-        side: Any = "right" if is_number else "left"
-        table.add_column(Text(heading), justify=side, overflow="fold")
+        side: Any = "left" if is_text else "right"
+        style = "bold" if are_facts and k == 0 else ""
+        table.add_column(Text(headings[k]), justify=side, overflow="fold", style=style)
     for row in rows:
-        table.add_row(*(Text(show(cell)) for cell in row))
-    Console().print(table)
+        table.add_row(*(Text(show(row[k], digits=4)) for k in kept))
+    console = Console()
+    if title:
+        console.print()
+    console.print(table)
+
+
+def fits(headings: Sequence[str]) -> bool:
+    """Return whether a table with these headings fits on the terminal; elsewhere, each does."""
+    width = sum(len(heading) + 3 for heading in headings) + 1
+    return not sys.stdout.isatty() or width <= shutil.get_terminal_size().columns
 
 
 def print_facts(facts: Mapping[str, Any], as_json: bool) -> None:
@@ -50,13 +79,13 @@ def print_facts(facts: Mapping[str, Any], as_json: bool) -> None:
         print_table(list(first[0]), [list(record.values()) for record in first])
     else:
         rows = [(name.replace("_", " "), show(fact)) for name, fact in facts.items()]
-        print_table(("name", "value"), rows)
+        print_table(FACTS, [row for row in rows if row[1]])
 
 
-def show(cell: Any) -> str:
-    """Format a cell."""
+def show(cell: Any, digits: int = 6) -> str:
+    """Format a cell; numbers with fractions have this many digits."""
     if isinstance(cell, float):
-        return "" if cell != cell else f"{cell:.6g}"  # NaN
+        return "" if cell != cell else f"{cell:.{digits}g}"  # NaN
     if isinstance(cell, Mapping):
         return ", ".join(f"{key}: {show(value)}" for key, value in cell.items())
     if isinstance(cell, list | tuple):
@@ -70,10 +99,15 @@ def print_notes(notes: Sequence[str]) -> None:
         sys.stderr.write(f"opforest: note: {note}\n")
 
 
+def has_progress() -> bool:
+    """Return whether the standard error is a terminal that can overwrite a line."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
 @contextmanager
 def count_examples(verb: str, wanted: bool = True) -> Iterator[Callable[[int], None]]:
     """Show the number of processed examples on a terminal."""
-    if not (wanted and sys.stderr.isatty()):
+    if not (wanted and has_progress()):
         yield lambda count: None
         return
     from rich.console import Console
@@ -94,7 +128,7 @@ def count_examples(verb: str, wanted: bool = True) -> Iterator[Callable[[int], N
 @contextmanager
 def show_phases() -> Iterator[Callable[[str], None]]:
     """Show the current phase on a terminal: reading, preparing, spanning tree, index, saving."""
-    if not sys.stderr.isatty():
+    if not has_progress():
         yield lambda name: None
         return
     from rich.console import Console

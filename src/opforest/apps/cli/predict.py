@@ -1,22 +1,21 @@
-"""``opforest predict`` and ``opforest evaluate``."""
+"""``opforest predict``."""
 
 import csv
 import io
 import json as json_format
 import sys
-import warnings
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from typing import Annotated, Any
 
 from typer import Option
 
 from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import locate_errors
-from opforest.apps.cli.job import Job, labels_of, require_complete
+from opforest.apps.cli.job import Job, require_complete
 from opforest.apps.cli.lazy_modules import table, tables
-from opforest.apps.cli.output import count_examples, print_json, print_table
+from opforest.apps.cli.output import count_examples
 from opforest.apps.cli.paths import require_distinct
-from opforest.errors import ModelFileError
 from opforest.io.source import STANDARD
 
 #: Predictions of some examples: lists of equal length, by name.
@@ -31,11 +30,12 @@ def predict(
     proba: options.ProbaOption = False,
     costs: Annotated[bool, Option(help="Add the cheapest offer of each class.")] = False,
     explain: Annotated[bool, Option(help="Print the path that gave each label.")] = False,
+    keep: options.CopyOption = None,
     out: options.OutOption = "-",
     jobs: options.JobsOption = None,
     json: options.JsonOption = False,
 ) -> None:
-    """Print the label of each example, one per line; with --proba or --costs, CSV.
+    """Print the label of each example, one per line; with --keep, --proba or --costs, CSV.
 
     The columns must be those that the model was trained on, in the same order; a label, an id and
     other columns are ignored. The file may be larger than memory.
@@ -46,7 +46,9 @@ def predict(
     Example: opforest predict iris.opforest new.csv --proba > labels.csv
     """
     require_distinct([model, data], [out])
-    job = Job(models.load_model(model, jobs), data, reading)
+    if keep and explain and not json:
+        raise ValueError("--keep does not go with --explain, whose output is no table: add --json.")
+    job = Job(models.load_model(model, jobs), data, replace(reading, copied=reading.keep))
     if (proba or costs or explain) and not hasattr(models.classifier_of(job.model), "forest_"):
         raise ValueError("--proba, --costs and --explain need a classifier made by train.")
     write = write_json if json else _write_paths if explain else write_lines
@@ -78,6 +80,8 @@ def predict_chunks(
             found: Predictions = {"label": model.predict(chunk.X).tolist()}
             if chunk.ids is not None:
                 found["id"] = chunk.ids.tolist()
+            if chunk.copied is not None:
+                found["kept"] = chunk.copied.to_dicts()
             if "proba" in details:
                 found["proba"] = model.predict_proba(chunk.X).tolist()
             if "costs" in details:
@@ -92,20 +96,31 @@ def write_lines(predictions: Iterator[Predictions], model: Any) -> Iterator[str]
     is_first = True
     for found in predictions:
         details = [name for name in ("proba", "costs") if name in found]
-        if not details:
+        if not details and "kept" not in found:
             yield "".join(f"{label}\n" for label in found["label"])
             continue
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
-        columns = ["id", "label"] if "id" in found else ["label"]
+        columns = _list_columns(found, details, model)
         if is_first:
-            classes = model.classes_.tolist()
-            writer.writerow(columns + [f"{name} {k}" for name in details for k in classes])
+            writer.writerow(columns)
         is_first = False
-        n = len(columns)
-        rows = zip(*(found[name] for name in (*columns, *details)), strict=True)
-        writer.writerows([*row[:n], *(cell for part in row[n:] for cell in part)] for row in rows)
+        writer.writerows(zip(*columns.values(), strict=True))
         yield buffer.getvalue()
+
+
+def _list_columns(found: Predictions, details: list[str], model: Any) -> Predictions:
+    """Return the columns of CSV: ids and kept columns, the label, and details by class."""
+    kept = found.get("kept", [{}])
+    columns = {name: [row[name] for row in kept] for name in kept[0]} if found["label"] else {}
+    if "id" in found:
+        columns = {"id": found["id"]} | columns  # as it is written, if it is kept
+    columns["predicted label" if "label" in columns else "label"] = found["label"]
+    for name in details:
+        cells = zip(*found[name], strict=True)
+        for label, cell in zip(model.classes_.tolist(), cells, strict=True):
+            columns[f"{name} {label}"] = list(cell)
+    return columns
 
 
 def _write_paths(predictions: Iterator[Predictions], model: Any) -> Iterator[str]:
@@ -155,80 +170,3 @@ def _possible_labels(estimator: Any) -> list[Any]:
     if hasattr(estimator, "classes_"):
         return list(estimator.classes_.tolist())
     return list(range(len(estimator.roots_))) if hasattr(estimator, "roots_") else [-1, 1]
-
-
-@options.command()
-def evaluate(
-    reading: options.ReadOptions,
-    model: options.ModelPath,
-    data: options.DataFile,
-    voters: options.VotersOption = None,
-    jobs: options.JobsOption = None,
-    json: options.JsonOption = False,
-) -> None:
-    """Compare the predictions of a model with the labels of a data file.
-
-    --voters tries another number of voters than that of the model, which is not changed.
-
-    Example: opforest evaluate iris.opforest test.csv
-    """
-    job = Job(models.load_model(model, jobs), data, reading, needs_label=True)
-    last = models.classifier_of(job.model)
-    if not hasattr(last, "classes_"):
-        name = type(last).__name__
-        raise ModelFileError(f"{model}: it is an {name}, which does not predict labels.")
-    if voters is not None:
-        if not hasattr(last, "voters"):
-            raise ValueError(f"--voters needs a classifier made by train, and {model} is another.")
-        last.voters = voters
-    truth: list[Any] = []
-    predicted: list[Any] = []
-    with count_examples("tested") as count:
-        for chunk in job.complete_chunks():
-            truth += labels_of(chunk, data).tolist()
-            with locate_errors(data, chunk):
-                predicted += job.model.predict(chunk.X).tolist()
-            count(len(chunk))
-    job.print_dropped()
-    if not truth:
-        raise ValueError(f"{data}: no row is complete, so there is nothing to compare.")
-    scores = _score(truth, predicted)
-    if json:
-        print_json(scores)
-    else:
-        _print_scores(scores)
-
-
-def _score(truth: list[Any], predicted: list[Any]) -> dict[str, Any]:
-    from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
-    from sklearn.utils.multiclass import unique_labels
-
-    from opforest.scores import opf_accuracy
-
-    labels = unique_labels(truth, predicted)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "A single label was found")  # the matrix is 1 × 1
-        matrix = confusion_matrix(truth, predicted, labels=labels).tolist()
-    precision, recall, _, count = precision_recall_fscore_support(
-        truth, predicted, labels=labels, zero_division=float("nan")
-    )
-    rows = zip(labels, count, recall, precision, strict=True)
-    names = ("label", "examples", "recall", "precision")
-    return {
-        "examples": len(truth),
-        "accuracy": float(accuracy_score(truth, predicted)),
-        "opf_accuracy": opf_accuracy(truth, predicted),
-        "classes": [dict(zip(names, (cell.item() for cell in row), strict=True)) for row in rows],
-        "confusion": {"labels": labels.tolist(), "matrix": matrix},
-    }
-
-
-def _print_scores(scores: dict[str, Any]) -> None:
-    names = ("examples", "accuracy", "opf_accuracy")
-    print_table(("score", "value"), [(name.replace("_", " "), scores[name]) for name in names])
-    rows = [list(row.values()) for row in scores["classes"]]
-    print_table(("class", "examples", "recall", "precision"), rows, "By class")
-    labels = [str(label) for label in scores["confusion"]["labels"]]
-    counts = [[label, *row] for label, row in zip(labels, scores["confusion"]["matrix"],
-                                                  strict=True)]  # fmt: skip
-    print_table(("true \\ predicted", *labels), counts, "Confusion")

@@ -59,8 +59,8 @@ def reproduce(
     jobs: Annotated[int, Option(help=HELP["jobs"], show_default=False)] = DEFAULT_JOBS,
     out: Annotated[str, Option(help=HELP["out"], show_default=False)] = "results",
     data_home: Annotated[str | None, Option(help=HELP["data_home"])] = None,
-    quick: Annotated[bool, Option("--quick", help=HELP["quick"])] = False,
-    report_only: Annotated[bool, Option("--report-only", help=HELP["report_only"])] = False,
+    quick: Annotated[bool, Option(help=HELP["quick"])] = False,
+    report_only: Annotated[bool, Option(help=HELP["report_only"])] = False,
 ) -> None:
     """Run the experiment of the paper on OPF-Incremental and write its report.
 

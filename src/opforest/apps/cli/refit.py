@@ -17,11 +17,14 @@ from opforest.apps.cli.operations import merge_parts
 from opforest.apps.cli.output import show_phases
 
 
-def describe_preparation(model: Any) -> list[str]:
-    """Return a note on the preparation that a model keeps from its first file, if there is one."""
+def describe_preparation(model: Any, remedy: str) -> list[str]:
+    """Return a note on the preparation that a model keeps from its first file, if there is one.
+
+    ``remedy`` says what changes it.
+    """
     preparation = models.preparation_of(model)
     if preparation is None:
-        note = "the preparation is still that of the first file (--refit FIRST updates it)"
+        note = f"the preparation is still that of the first file ({remedy} it)"
         return [note] if hasattr(model, "steps") else []
     learned = {
         "categories": preparation.encode in ("onehot", "ordinal"),
@@ -32,7 +35,7 @@ def describe_preparation(model: Any) -> list[str]:
     if not known:
         return []
     listed = " and ".join(filter(None, (", ".join(known[:-1]), known[-1])))
-    return [f"{listed} are still those of the first file (--refit FIRST updates them)"]
+    return [f"{listed} are still those of the first file ({remedy} them)"]
 
 
 def refit_model(job: Job, path: str, first: Sequence[str]) -> int:

@@ -3,6 +3,8 @@
 import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from dataclasses import replace as change_fields
 from pathlib import Path
@@ -16,7 +18,9 @@ import opforest
 from opforest._utils.numerals import Cells
 from opforest.apps.cli import job, options
 from opforest.apps.cli.errors import BAD_MODEL, locate_errors
+from opforest.apps.cli.groups import make_group
 from opforest.apps.cli.lazy_modules import table, tables
+from opforest.apps.cli.models import active_parameters
 from opforest.apps.cli.output import count_examples, print_json, print_notes
 from opforest.apps.cli.paths import require_distinct, require_folder
 from opforest.apps.cli.predict import predict_chunks, write_json, write_lines, write_output
@@ -109,20 +113,26 @@ def create(
         facts["semi_supervised"] = True
     if known.voters != 1:
         facts["voters"] = known.voters
-    return {**facts, **(known.preparation or {})}
+    return {**facts, **active_parameters(known.preparation or {})}
 
 
-@options.command("Stopped; all learned examples are saved. Run it again to learn the rest.")
+@options.command(
+    "Stopped; all learned examples are saved. With ids, the same command learns the rest."
+)
 def learn(
     reading: options.ReadOptions,
     store: StorePath,
     data: options.DataFile,
     replace: Annotated[bool, Option(help="Replace examples that have the same key.")] = False,
+    again: Annotated[
+        bool, Option(help="Learn a file without ids even if the store holds its examples.")
+    ] = False,
 ) -> options.Facts:
     """Learn a data file in chunks; its ids are the keys.
 
     Examples whose key and content are known change nothing, so a file can be learned again after an
-    interruption.
+    interruption. A file without ids would be learned twice, so it is refused if the store holds all
+    examples of its first chunk; --again learns them anyway.
 
     Example: opforest store learn animals.db more.csv
     """
@@ -142,7 +152,9 @@ def learn(
             y = _labels_of(chunk, data, learner)
             keys = None if chunk.ids is None else [str(key) for key in chunk.ids.tolist()]
             cells = (chunk.layout or {}).get("cells")
-            with locate_errors(data), job.quiet_about_scales():
+            if is_first and keys is None and not (is_new or again):
+                _require_new(learner, chunk, y, data)
+            with _locate_conflicts(data, chunk), job.quiet_about_scales():
                 change = learner.learn_named(chunk.X, y, keys, replace, chunk.feature_names, cells)
             for name in totals:
                 totals[name] += getattr(change, name)
@@ -157,12 +169,70 @@ def learn(
     return {"store": store, **totals, "examples": examples, "seconds": seconds}
 
 
+def _require_new(learner: "Learner", chunk: "table.Data", y: Any, path: str) -> None:
+    """Raise an error if a store holds all these examples; print a note if it holds some."""
+    with locate_errors(path, chunk):
+        known = int(learner.contains(chunk.X, y).sum())
+    n = len(chunk)
+    if known == n:
+        raise ValueError(
+            f"{learner.path} holds {'the example' if n == 1 else f'all {n} examples'} that {path} "
+            "begins with, and without ids they would be learned twice. --again learns them again; "
+            "a column called id makes it safe to repeat a file."
+        )
+    if known:
+        print_notes([
+            f"{known} of the first {n} examples are in the store already, and are learned again"
+        ])  # fmt: skip
+
+
+@contextmanager
+def _locate_conflicts(path: str, chunk: "table.Data") -> Iterator[None]:
+    """Add the file and the line to errors about examples, and the option that helps."""
+    from opforest.learner.errors import KeyConflictError
+
+    with locate_errors(path, chunk):
+        try:
+            yield
+        except KeyConflictError as error:
+            reason = f"another example has the key {error.key!r}: --replace replaces it"
+            raise change_fields(chunk, label_column=None).error_at(
+                error.row, reason, path
+            ) from error
+
+
+@options.command()
+def stats(store: StorePath) -> options.Facts:
+    """Describe a store: its examples, its settings and its score.
+
+    Example: opforest store stats animals.db
+    """
+    return describe_store(store)
+
+
+def describe_store(path: str) -> dict[str, Any]:
+    """Return the facts about a store that commands print."""
+    with _open(path, read_only=True) as learner:
+        known = learner.stats()
+    score = known.pop("score") or {}
+    known["preparation"] = active_parameters(known["preparation"] or {})
+    known["examples_by_class"] = known.pop("classes")
+    facts = {"store": path, "examples": known.pop("examples"),
+             "classes": len(known["examples_by_class"]), **known}  # fmt: skip
+    if score:
+        facts |= {"tested": score["total"], "accuracy": score["accuracy"]}
+    for name in ("commits", "commit_seconds"):  # of this process, which has only read
+        del facts[name]
+    return facts
+
+
 @options.command()
 def predict(
     reading: options.ReadOptions,
     store: StorePath,
     data: options.DataFile,
     proba: options.ProbaOption = False,
+    keep: options.CopyOption = None,
     out: options.OutOption = "-",
     json: options.JsonOption = False,
 ) -> None:
@@ -176,7 +246,8 @@ def predict(
     with _open(store, read_only=True) as learner:
         if len(learner) == 0:
             raise ValueError(f"{store} has no examples yet: learn some first.")
-        model, chunks = learner.model, tables.read_chunks(data, _adapt(reading, learner))
+        reading = change_fields(_adapt(reading, learner), copied=reading.keep)
+        model, chunks = learner.model, tables.read_chunks(data, reading)
         found = predict_chunks(model, chunks, data, ["proba"] if proba else [])
         write_output(out, (write_json if json else write_lines)(found, model))
 
@@ -290,8 +361,6 @@ def export(
 
 def make_store_app() -> Any:
     """Return the group of commands."""
-    text = "Keep a learner on disk: create, learn, predict, forget, correct, audit, export."
-    app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=text)
-    for command in (create, learn, predict, forget, correct, audit, export):
-        app.command()(command)
-    return app
+    commands = (create, learn, predict, forget, correct, stats, audit, export)
+    named = {command.__name__: command for command in commands}
+    return make_group({"Commands": named}, "Keep a learner on disk, which learns and forgets.")

@@ -157,10 +157,11 @@ def _print_last(reports: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         return
     rows, *fractions = reports[-1].values()
-    if len(reports) == 1:
-        sys.stdout.write("\t".join(reports[0]) + "\n")
-    shown = ("" if fraction is None else f"{fraction:.4f}" for fraction in fractions)
-    sys.stdout.write("\t".join([str(rows), *shown]) + "\n")
+    shown = [str(rows), *("" if one is None else f"{one:.4f}" for one in fractions)]
+    lines = [list(reports[0]), shown] if len(reports) == 1 else [shown]
+    for line in lines:
+        aligned = "".join(f"{cell:>10}" for cell in line)
+        sys.stdout.write((aligned if sys.stdout.isatty() else "\t".join(line)) + "\n")
     sys.stdout.flush()
 
 

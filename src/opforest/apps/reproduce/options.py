@@ -12,14 +12,14 @@ QUICK_SETS = ("C-vs-G", "Lithu", "Cone-Torus", "Saturn", "NTL", "Parkinsons")
 QUICK_REPEATS = 2
 
 HELP = {
-    "datasets": "data sets, separated by commas (default: all that `opforest datasets` lists)",
-    "methods": f"methods, separated by commas (default: all of {', '.join(METHODS)})",
-    "repeats": "repetitions (default: 10)",
-    "seed": "random seed (default: 0)",
-    "jobs": f"number of processes (default: {DEFAULT_JOBS}); results do not depend on it",
-    "out": "folder for results (default: results); a stopped run continues in it",
-    "data_home": "folder with data (default: OPFOREST_DATA, or a cache folder)",
-    "quick": f"only {', '.join(QUICK_SETS)}, {QUICK_REPEATS} repetitions: about a minute, "
-    "plus compilation the first time",
-    "report_only": "write the report from results.json in the folder, without running anything",
+    "datasets": "Data sets, separated by commas. Default: all that `opforest datasets` lists.",
+    "methods": f"Methods, separated by commas. Default: {','.join(METHODS)}.",
+    "repeats": "The number of repetitions. Default: 10.",
+    "seed": "The random seed. Default: 0.",
+    "jobs": f"The number of processes; results do not depend on it. Default: {DEFAULT_JOBS}.",
+    "out": "A folder for results; a stopped run continues in it. Default: results.",
+    "data_home": "A folder with data. Default: OPFOREST_DATA, or a cache folder.",
+    "quick": f"Run only {', '.join(QUICK_SETS)}, {QUICK_REPEATS} times: about a minute, plus "
+    "compilation the first time.",
+    "report_only": "Write the report from results.json in the folder, without running anything.",
 }

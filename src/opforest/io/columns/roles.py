@@ -39,6 +39,7 @@ class Roles:
     question: str = ""  #: to ask where a label is needed
     text: frozenset[int] = frozenset()  #: places among the features that hold text
     cells: Cells = field(default_factory=Cells)  #: how cells of features are read, for later files
+    copied: list[int] = field(default_factory=list)  #: columns to return as they are written
 
     @property
     def feature_columns(self) -> list[Column]:
@@ -83,6 +84,7 @@ def choose_roles(columns: list[Column], table: Table, options: ReadOptions) -> R
     roles = Roles(detect_forms(columns, options, table.decimal), notes=finder.notes)
     label, expected, keep = options.label, options.expected, finder.find_all(options.keep)
     roles.left_out = dict.fromkeys(finder.find_all(options.drop), "--drop")
+    roles.copied = list(dict.fromkeys(finder.find_all(options.copied)))
     if table.fixed_roles:
         _fix_roles(roles, table, label)
     elif label not in (None, "none"):

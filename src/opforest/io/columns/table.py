@@ -40,6 +40,7 @@ class Data:
     find_line: FindLine | None = field(default=None, compare=False)  #: by index of the example
     layout: dict[str, Any] | None = None  #: the columns of features and label, for similar files
     notes: tuple[str, ...] = ()  #: decisions made without an option
+    copied: Any = None  #: the cells of ``ReadOptions.copied`` as text, in a polars.DataFrame
 
     def error_at(self, i: int, reason: str, path: str) -> DataFileError:
         """Return the error that the label of example i is wrong."""
@@ -58,6 +59,7 @@ class Data:
             X=self.X[chosen],
             y=None if self.y is None else self.y[chosen],
             ids=None if self.ids is None else self.ids[chosen],
+            copied=None if self.copied is None else self.copied[chosen],
             find_line=find_line and (lambda i: find_line(int(np.arange(len(self))[chosen][i]))),
         )
 
@@ -111,6 +113,8 @@ class ReadOptions:
     remedy : {"here", "store", ""}
         Where text and missing cells can be prepared, for hints in errors: by options of the same
         command, by options of ``store create``, or nowhere.
+    copied : tuple of str
+        Columns, whatever their role, whose cells ``read_chunks`` returns as they are written.
     """
 
     format: str | None = None
@@ -128,6 +132,7 @@ class ReadOptions:
     lossless: bool = False
     expected: InputSchema | None = None
     remedy: str = "here"
+    copied: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

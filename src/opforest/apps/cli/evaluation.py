@@ -1,0 +1,240 @@
+"""``opforest evaluate``."""
+
+import warnings
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from opforest.apps.cli import models, options
+from opforest.apps.cli.comparison import cross_validate
+from opforest.apps.cli.errors import locate_errors
+from opforest.apps.cli.job import Job, labels_of, warn_of_scales
+from opforest.apps.cli.known import KnownExamples
+from opforest.apps.cli.lazy_modules import np
+from opforest.apps.cli.output import (
+    FACTS,
+    count_examples,
+    fits,
+    print_json,
+    print_notes,
+    print_table,
+)
+from opforest.errors import ModelFileError
+
+FOLDS = 5
+
+#: Mistakes that are listed if the matrix of all does not fit on a terminal.
+MAX_MISTAKES = 20
+
+
+@options.command()
+def evaluate(
+    metric: options.MetricOptions,
+    preparation: options.PreparationOptions,
+    reading: options.ReadOptions,
+    files: Annotated[
+        list[str],
+        Argument(metavar="[MODEL] DATA", help="A model and labeled data for it, or data alone."),
+    ],
+    folds: Annotated[
+        int | None,
+        Option("--folds", "-k", min=2, help=f"The number of folds for DATA. Default: {FOLDS}."),
+    ] = None,
+    seed: Annotated[
+        int | None, Option(min=0, help="The random seed of the folds. Default: 0.")
+    ] = None,
+    voters: options.VotersOption = None,
+    jobs: options.JobsOption = None,
+    json: options.JsonOption = False,
+) -> None:
+    """Say how good a model is, or how good one trained on a data file would be.
+
+    With MODEL, its predictions are compared with the labels of DATA. Examples that the model holds
+    are counted, because they say nothing about new ones. --voters tries another number of voters
+    than that of the model, which is not changed.
+
+    With DATA alone, it is split into folds with equal shares of each class. Each fold is predicted
+    by a model trained on the others with the options of train, and, for comparison, by the nearest
+    neighbor and by the most frequent class. No model is written.
+
+    Example: opforest evaluate iris.csv --scale standard
+    Example: opforest evaluate iris.opforest test.csv
+    """
+    if len(files) > 2:
+        raise ValueError(f"name a model and a data file, or a data file alone, got {len(files)}.")
+    if len(files) == 1:
+        _require_data(files[0])
+        classifier = models.make_classifier(metric, None, jobs, voters)
+        estimator = models.add_preparation(classifier, preparation)
+        job = Job(estimator, files[0], reading, needs_label=True)
+        scores = _cross_validate(job, folds or FOLDS, seed or 0)
+    else:
+        if any((*metric, *preparation)) or (folds, seed) != (None, None):
+            raise ValueError(
+                "--folds, --seed, --metric, --metric-param, --encode, --missing and --scale are "
+                f"for data alone: leave them out, or leave out {files[0]}."
+            )
+        scores = _evaluate_model(*files, reading, voters, jobs)
+    if json:
+        print_json(scores)
+    else:
+        _print_scores(scores)
+
+
+def _require_data(path: str) -> None:
+    if models.kind_of_model(path) is not None:
+        raise ValueError(f"{path} is a model: name labeled data after it, which it has not seen.")
+
+
+def _cross_validate(job: Job, folds: int, seed: int) -> dict[str, Any]:
+    """Return the scores of cross-validation."""
+    from opforest.scores import opf_accuracy
+
+    data = job.read()
+    y = labels_of(data, job.path)
+    if folds > len(y):
+        raise ValueError(f"--folds must be at most {len(y)}, the number of examples.")
+    rare = [label for label, n in zip(*np.unique(y, return_counts=True), strict=True) if n < folds]
+    accuracy: dict[str, list[float]] = {}
+    opf: dict[str, list[float]] = {}
+    predicted = np.empty_like(y)
+    with count_examples("tested") as count:
+        for others, answers in cross_validate(job, data, y, folds, seed):
+            for name, answer in answers.items():
+                accuracy.setdefault(name, []).append(float((answer == y[others]).mean()))
+                opf.setdefault(name, []).append(opf_accuracy(y[others], answer))
+            predicted[others] = next(iter(answers.values()))
+            count(len(others))
+    job.print_dropped(_note_rare(rare, folds))
+    _warn_of_scales(job, data, y)
+    methods = [
+        {
+            "method": name,
+            "accuracy": float(np.mean(shares)),
+            "deviation": float(np.std(shares, ddof=1)),
+            "opf_accuracy": float(np.mean(opf[name])),
+            "folds": shares,
+        }
+        for name, shares in accuracy.items()
+    ]
+    return {"folds": folds, "seed": seed, "methods": methods, **_score(y.tolist(), predicted)}
+
+
+def _note_rare(rare: list[Any], folds: int) -> list[str]:
+    if not rare:
+        return []
+    named = ", ".join(map(str, rare[:3])) + (", …" if len(rare) > 3 else "")
+    return [f"some folds have no example of {named}: there are fewer than {folds}"]
+
+
+def _warn_of_scales(job: Job, data: Any, y: Any) -> None:
+    """Warn of features whose spreads differ, as ``train`` does."""
+    if hasattr(job.model, "steps"):
+        with locate_errors(job.path, data):
+            job.model[:-1].fit(data.X, y)
+    warn_of_scales(job.model, data, "--scale standard")
+
+
+def _evaluate_model(
+    model: str, path: str, reading: options.ReadOptions, voters: Any, jobs: int | None
+) -> dict[str, Any]:
+    """Return the scores of a model."""
+    job = Job(models.load_model(model, jobs), path, reading, needs_label=True)
+    last = models.classifier_of(job.model)
+    if not hasattr(last, "classes_"):
+        name = type(last).__name__
+        raise ModelFileError(f"{model}: it is an {name}, which does not predict labels.")
+    if voters is not None:
+        if not hasattr(last, "voters"):
+            raise ValueError(f"--voters needs a classifier made by train, and {model} is another.")
+        last.voters = voters
+    known = KnownExamples(job.model)
+    held = known.contents() if known.are_comparable else None
+    truth: list[Any] = []
+    predicted: list[Any] = []
+    is_held: list[bool] = []
+    with count_examples("tested") as count:
+        for chunk in job.complete_chunks():
+            truth += labels_of(chunk, path).tolist()
+            with locate_errors(path, chunk):
+                predicted += job.model.predict(chunk.X).tolist()
+            if held is not None:
+                is_held += [row in held for row in known.read(chunk, path)]
+            count(len(chunk))
+    job.print_dropped()
+    if not truth:
+        raise ValueError(f"{path}: no row is complete, so there is nothing to compare.")
+    return {**_score_new(truth, predicted, is_held), **_score(truth, predicted)}
+
+
+def _score_new(truth: list[Any], predicted: list[Any], is_held: list[bool]) -> dict[str, Any]:
+    """Return how many examples the model holds, and the accuracy on the others."""
+    if not is_held:
+        return {}
+    right = [a == b for a, b, held in zip(truth, predicted, is_held, strict=True) if not held]
+    if len(right) < len(truth):
+        print_notes([
+            f"the model holds {len(truth) - len(right)} of the {len(truth)} examples, which say "
+            "nothing about new ones"
+        ])  # fmt: skip
+    share = sum(right) / len(right) if right else None
+    return {"in_model": len(truth) - len(right), "accuracy_of_others": share}
+
+
+def _score(truth: list[Any], predicted: Any) -> dict[str, Any]:
+    from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
+    from sklearn.utils.multiclass import unique_labels
+
+    from opforest.scores import opf_accuracy
+
+    labels = unique_labels(truth, predicted)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A single label was found")  # the matrix is 1 × 1
+        matrix = confusion_matrix(truth, predicted, labels=labels).tolist()
+    precision, recall, _, count = precision_recall_fscore_support(
+        truth, predicted, labels=labels, zero_division=float("nan")
+    )
+    rows = zip(labels, count, recall, precision, strict=True)
+    names = ("label", "examples", "recall", "precision")
+    return {
+        "examples": len(truth),
+        "accuracy": float(accuracy_score(truth, predicted)),
+        "opf_accuracy": opf_accuracy(truth, predicted),
+        "classes": [dict(zip(names, (cell.item() for cell in row), strict=True)) for row in rows],
+        "confusion": {"labels": labels.tolist(), "matrix": matrix},
+    }
+
+
+def _print_scores(scores: dict[str, Any]) -> None:
+    if "methods" in scores:
+        headings = ("method", "accuracy", "deviation", "opf accuracy")
+        rows = [list(one.values())[:4] for one in scores["methods"]]
+        title = f"{scores['folds']} folds, {scores['examples']} examples"
+        print_table(headings, rows, title)
+    else:
+        names = ("examples", "accuracy", "opf_accuracy", "in_model", "accuracy_of_others")
+        shown = [name for name in names if scores.get(name) is not None]
+        if not scores.get("in_model"):
+            shown = shown[:3]
+        print_table(FACTS, [(name.replace("_", " "), scores[name]) for name in shown])
+    rows = [list(row.values()) for row in scores["classes"]]
+    print_table(("label", "examples", "recall", "precision"), rows, "By class")
+    _print_confusion(**scores["confusion"])
+
+
+def _print_confusion(labels: list[Any], matrix: list[list[int]]) -> None:
+    """Print the matrix, or the most frequent mistakes if it is too wide for the terminal."""
+    headings = ["true \\ predicted", *map(str, labels)]
+    if fits(headings):
+        rows: list[Any] = [[str(label), *row] for label, row in zip(labels, matrix, strict=True)]
+        print_table(headings, rows, "Confusion")
+        return
+    mistakes = [
+        (str(labels[i]), str(labels[j]), count)
+        for i, row in enumerate(matrix)
+        for j, count in enumerate(row)
+        if count and i != j
+    ]
+    mistakes.sort(key=lambda one: -one[2])
+    title = "Confusion" if len(mistakes) <= MAX_MISTAKES else "Most frequent confusions"
+    print_table(("true", "predicted", "examples"), mistakes[:MAX_MISTAKES], title)

@@ -1,0 +1,144 @@
+"""``opforest forget``."""
+
+from typing import Annotated, Any
+
+from typer import Option
+
+import opforest
+from opforest.apps.cli import models, options
+from opforest.apps.cli.job import Job, labels_of
+from opforest.apps.cli.known import KnownExamples
+from opforest.apps.cli.output import print_notes
+from opforest.apps.cli.paths import require_distinct, require_model_path
+from opforest.apps.cli.refit import describe_preparation
+from opforest.errors import DataFileError
+
+#: Missing ids or lines that an error names.
+MAX_NAMED = 5
+
+
+@options.command("Stopped; the model is unchanged.")
+def forget(
+    reading: options.ReadOptions,
+    model: options.ModelPath,
+    ids: Annotated[
+        list[str] | None,
+        Option(metavar="IDS", help="Ids of examples, such as 3,7 or 10-19. Repeatable."),
+    ] = None,
+    rows_in: Annotated[
+        str | None,
+        Option(metavar="DATA", help="A data file: examples equal to its rows are forgotten."),
+    ] = None,
+    missing_ok: Annotated[bool, Option(help="Skip ids and rows that the model lacks.")] = False,
+    out: Annotated[
+        str | None, Option("--out", "-o", metavar="MODEL", help="Write another model file.")
+    ] = None,
+) -> options.Facts:
+    """Forget examples: the model becomes exactly the one trained without them.
+
+    The first example that a model has learned has the id 0, the next one 1, and so on; `opforest
+    predict --explain` shows ids. With --rows-in, one example is forgotten for each row of DATA, the
+    newest of those that are equal to it; if DATA has labels, they must be equal, too.
+
+    Categories, medians and scales that the model has learned from its first file stay in use.
+
+    Example: opforest forget iris.opforest --rows-in wrong.csv --out better.opforest
+    """
+    if (ids is None) == (rows_in is None):
+        raise ValueError("name the examples to forget: either --ids or --rows-in.")
+    require_distinct([rows_in, model if out else None], [out or model])
+    saved = models.ModelFile(model)
+    estimator = models.load_to_update(model)
+    classifier = models.classifier_of(estimator)
+    if classifier.update != "exact":
+        raise ValueError(
+            f"{model} was trained with --update {classifier.update}, which cannot forget: train it "
+            "again with --update exact."
+        )
+    if out is not None:
+        require_model_path(out)
+    if rows_in is None:
+        chosen = _choose_ids(classifier, model, ids or [], missing_ok)
+    else:
+        chosen = _find_rows(Job(estimator, rows_in, reading), model, missing_ok)
+    if len(chosen) == len(classifier.forest_):
+        raise ValueError(f"these are all examples of {model}: remove the file instead.")
+    if chosen:
+        estimator.forget(chosen)
+    if out is not None:
+        opforest.save(estimator, out)
+    elif chosen:
+        saved.replace(estimator)
+    if chosen:
+        print_notes(describe_preparation(estimator, "training without these examples changes"))
+    return {"model": out or model, "forgotten": len(chosen), "examples": len(classifier.forest_)}
+
+
+def _choose_ids(classifier: Any, path: str, texts: list[str], missing_ok: bool) -> list[int]:
+    """Return the ids that are named, such as 3,7 or 10-19; all must be known."""
+    forest = classifier.forest_
+    known = set(forest.ids.tolist())
+    wanted = {id for text in texts for id in _parse_ids(text, forest.next_id)}
+    missing = sorted(wanted - known)
+    if missing:
+        reason = f"{path} holds no example with the id {_list_first(missing)}"
+        _report_missing(reason, missing_ok)
+    return sorted(wanted & known)
+
+
+def _find_rows(job: Job, path: str, missing_ok: bool) -> list[int]:
+    """Return the ids of the examples that are equal to the rows of a data file."""
+    known = KnownExamples(job.model)
+    if not known.are_comparable:
+        raise ValueError(
+            f"{path} was trained with --distances, so it holds no rows to compare: use --ids."
+        )
+    rows: list[bytes] = []
+    labels: list[Any] | None = []
+    places: list[Any] = []
+    for chunk in job.complete_chunks():
+        places += [(len(rows) + i, chunk.find_line and chunk.find_line(i))
+                   for i in range(len(chunk))]  # fmt: skip
+        rows += known.read(chunk, job.path)
+        labels = None if chunk.y is None or labels is None else [
+            *labels, *labels_of(chunk, job.path).tolist()
+        ]  # fmt: skip
+    job.print_dropped()
+    if not rows:
+        raise DataFileError("there are no complete rows", job.path)
+    found, missing, more = known.find(rows, labels)
+    if missing:
+        numbers = [places[i][1] or places[i][0] + 1 for i in missing]
+        unit = "row" if places[missing[0]][1] is None else "line"
+        reason = f"{len(missing)} of the {len(rows)} rows of {job.path} are not in {path} ({unit} "
+        _report_missing(f"{reason}{_list_first(numbers)})", missing_ok)
+    if more:
+        print_notes([f"{path} holds {more} more examples that are equal to these"])
+    return sorted(found)
+
+
+def _report_missing(reason: str, missing_ok: bool) -> None:
+    """Print what a model lacks as a note, or raise it as an error."""
+    if not missing_ok:
+        raise ValueError(f"{reason}. Nothing was changed; --missing-ok forgets the others.")
+    print_notes([reason])
+
+
+def _list_first(numbers: list[int]) -> str:
+    more = ", …" if len(numbers) > MAX_NAMED else ""
+    return ", ".join(map(str, numbers[:MAX_NAMED])) + more
+
+
+def _parse_ids(text: str, n: int) -> list[int]:
+    """Return the ids in a list such as 3,7 or 10-19."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, end = part.strip().partition("-")
+        if not (first.isascii() and first.isdecimal() and (end if dash else "0").isdecimal()):
+            raise ValueError(f"--ids must be whole numbers such as 3,7 or 10-19, got {text!r}.")
+        begin, last = int(first), int(end if dash else first)
+        if last < begin:
+            raise ValueError(f"--ids: {part.strip()} must begin with the smaller number.")
+        # Of ids beyond those of the model, one is enough for the error.
+        found += range(begin, min(last, max(n, begin)) + 1)
+    return found

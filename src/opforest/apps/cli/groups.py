@@ -1,0 +1,83 @@
+"""Groups of commands and how their help lists them."""
+
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+#: Help as wide as the terminal is harder to read beyond this.
+WIDEST = 100
+
+
+class Command(TyperCommand):
+    """A command whose help names arguments as people do: DATA, not {DATA} or DATA <str>."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help."""
+        usage, _, rest = super().get_help(ctx).partition("\n\n")
+        rest = re.sub(r"\s+\[required\](?=\n)", "", rest)
+        rest = re.sub(r"<(str|list\[str\])>", lambda found: " " * len(found[0]), rest)
+        usage = re.sub(r"{([^}]* [^}]*)}\.\.\.", r"\1", usage)  # [MODEL] DATA is not repeated
+        return re.sub(r"{(.+?)}", r"\1", usage) + "\n\n" + rest
+
+
+class CommandGroup(TyperGroup):
+    """A group of commands that its help lists under headings, each with a whole sentence."""
+
+    headings: ClassVar[Mapping[str, Sequence[str]]] = {}
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands under their headings."""
+        width = max(map(len, self.commands))
+        for heading, names in self.headings.items():
+            rows = [(f"{name:{width}}", _first_sentence(self.commands[name])) for name in names]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse arguments; without any, show the help, which is no error."""
+        if not args and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help())
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+
+def make_group(
+    commands: Mapping[str, Mapping[str, Callable[..., Any] | typer.Typer]],
+    help: str,
+    callback: Callable[..., Any] | None = None,
+) -> typer.Typer:
+    """Return a group of commands, which are given by heading and name."""
+    headings = {heading: list(members) for heading, members in commands.items()}
+    group: Any = type("Group", (CommandGroup,), {"headings": headings})
+
+    app = typer.Typer(
+        cls=group,
+        help=help,
+        callback=callback,
+        rich_markup_mode=None,  # help in boxes takes half as long again
+        pretty_exceptions_enable=False,
+        context_settings={
+            "help_option_names": ["-h", "--help"],
+            "max_content_width": min(WIDEST, _terminal_width()),
+        },
+    )
+    for members in commands.values():
+        for name, member in members.items():
+            if isinstance(member, typer.Typer):
+                app.add_typer(member, name=name)
+            else:
+                app.command(name, cls=Command)(member)
+    return app
+
+
+def _terminal_width() -> int:
+    return shutil.get_terminal_size().columns
+
+
+def _first_sentence(command: Any) -> str:
+    """Return the first paragraph of the help of a command."""
+    return " ".join((command.help or "").split("\n\n")[0].split())

@@ -1,0 +1,72 @@
+"""Examples that a model holds: which rows of a data file are equal to them."""
+
+from collections import defaultdict
+from typing import Any
+
+from opforest.apps.cli import models
+from opforest.apps.cli.errors import locate_errors
+from opforest.apps.cli.lazy_modules import np, table
+
+
+class KnownExamples:
+    """The examples of a model, to be compared with rows of data files.
+
+    Rows are prepared as the model prepares them, so they are equal to an example if all of their
+    numbers are, to the last bit; 0 and −0 are equal.
+    """
+
+    def __init__(self, model: Any) -> None:
+        last = models.classifier_of(model)
+        self._model = model
+        is_classifier = hasattr(last, "forest_")
+        self._forest = last.source_forest() if is_classifier else last.density_forest_
+
+    @property
+    def are_comparable(self) -> bool:
+        """Whether rows can be compared: a model of distances holds no examples."""
+        return not self._forest.metric.is_precomputed
+
+    def contents(self) -> set[bytes]:
+        """Return all examples."""
+        return set(_as_bytes(self._forest.points))
+
+    def read(self, data: "table.Data", path: str) -> list[bytes]:
+        """Return the rows of a data file in the form of the examples."""
+        forest = self._forest
+        with locate_errors(path, data):
+            X = np.asarray(models.prepare(self._model, data.X))
+            return _as_bytes(forest.metric.embed(X.astype(forest.points.dtype)))
+
+    def find(self, rows: list[bytes], labels: list[Any] | None) -> tuple[list[int], list[int], int]:
+        """Find an example for each row, the newest of equals, with the row's label if it has one.
+
+        Return the ids of the examples, the rows for which there is none, and how many more
+        examples are equal to the rows.
+        """
+        classes = models.classifier_of(self._model).classes_
+        codes = self._forest.given_labels()
+        place = {label: code for code, label in enumerate(classes.tolist())}
+        wanted = set(rows)
+        ids: dict[Any, list[int]] = defaultdict(list)
+        points, known = self._forest.points, self._forest.ids.tolist()
+        for id, code, row in zip(known, codes.tolist(), _as_bytes(points), strict=True):
+            if row in wanted:
+                ids[row if labels is None else (row, code)].append(id)
+        keys: list[Any] = list(rows)
+        if labels is not None:
+            keys = [(row, place.get(label)) for row, label in zip(rows, labels, strict=True)]
+        found, missing = [], []
+        for i, key in enumerate(keys):
+            if ids[key]:
+                found.append(ids[key].pop())
+            else:
+                missing.append(i)
+        return found, missing, sum(len(ids[key]) for key in set(keys))
+
+
+def _as_bytes(points: "table.Array") -> list[bytes]:
+    """Return each point as bytes, which are equal if its numbers are."""
+    points = np.ascontiguousarray(points + points.dtype.type(0))  # −0 becomes 0
+    width = points.shape[1] * points.itemsize
+    content = points.tobytes()
+    return [content[begin : begin + width] for begin in range(0, len(content), width)]
