@@ -20,9 +20,17 @@ from opforest.io.columns.describe import describe_columns
 from opforest.io.columns.forms import ask_decimal
 from opforest.io.columns.headers import KNOWN_NAMES, is_number
 from opforest.io.columns.hints import explain_no_features
-from opforest.io.columns.label import LABEL_NAMES
+from opforest.io.columns.label import LABEL_NAMES, describe_classes
 from opforest.io.columns.roles import ID_NAME, Roles, choose_roles
-from opforest.io.columns.table import ROWS, Data, ReadOptions, Table, split_chunks
+from opforest.io.columns.table import (
+    ROWS,
+    Choice,
+    Data,
+    ReadOptions,
+    Table,
+    UndecidedError,
+    split_chunks,
+)
 from opforest.io.formats import FORMATS, find_format, format_of
 from opforest.io.library_errors import convert_errors, protect
 from opforest.io.readers.frames import read_folder
@@ -33,6 +41,9 @@ __all__ = ["FORMATS", "find_output_format", "format_of", "open_output", "read_ch
 
 Path = str | os.PathLike[str]
 DEFAULTS = ReadOptions()
+
+#: Up to this many classes are shown in a question.
+SHOWN_CLASSES = 6
 
 
 def read_table(path: Path, options: ReadOptions = DEFAULTS) -> Data:
@@ -113,16 +124,27 @@ def _describe(table: Table, frame: pl.DataFrame, options: ReadOptions) -> Roles:
 
 def _choose_roles(table: Table, frame: pl.DataFrame, options: ReadOptions) -> Roles:
     """Return the roles of the columns, by these rows, or ask."""
-    roles, question = _describe(table, frame, options), ""
+    roles = _describe(table, frame, options)
     if not roles.features:
-        question = explain_no_features(roles)
-    elif roles.label is None and options.needs_label:
-        question = roles.question or "labels are needed here; --label names their column"
-    else:
-        question = ask_decimal(roles.feature_columns)
-    if question:
-        raise DataFileError(question, table.path)
+        raise DataFileError(explain_no_features(roles), table.path)
+    if roles.label is None and options.needs_label:
+        raise _ask_label(roles, table)
+    if asked := ask_decimal(roles.feature_columns, table.path):
+        raise asked
     return roles
+
+
+def _ask_label(roles: Roles, table: Table) -> DataFileError:
+    """Return the question which column is the label."""
+    reason = roles.question or "labels are needed here; --label names their column"
+    if not roles.candidates:
+        return DataFileError(reason, table.path)
+    choices = []
+    for column in (roles.columns[k] for k in roles.candidates):
+        meaning = f"{column}, {describe_classes(column, SHOWN_CLASSES)}"
+        value = column.name or str(column.number)
+        choices.append(Choice({"label": value}, f"--label {column.option}", meaning))
+    return UndecidedError(reason, table.path, "Which column is the label?", choices)
 
 
 def _read_whole(stack: ExitStack, path: Path, options: ReadOptions) -> tuple[Table, pl.DataFrame]:

@@ -13,6 +13,7 @@ import opforest
 from opforest.apps.cli.errors import report_errors
 from opforest.apps.cli.lazy_modules import table
 from opforest.apps.cli.output import print_facts
+from opforest.apps.cli.question import ask_and_run
 from opforest.io.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -155,16 +156,16 @@ GROUPS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "reading": (parse_read_options, {
         "format": _option(Format | None, f"The format of the data: {', '.join(Format)}. Default: "
                           "detected.", "--format", "-f", metavar="FORMAT"),
-        "label": _option(str | None, "The label column: its name, its number from 1 (-1 is the "
-                         "last), or none. Default: detected by name, or the only column of "
-                         "categories; an error lists the candidates if that is ambiguous.",
+        "label": _option(str | None, "The label column: its name, its number from 1, last, first, "
+                         "or none. Default: detected; if that is ambiguous, you are asked, or an "
+                         "error lists the candidates.",
                          "--label", "-l"),
         "drop": _option(list[str] | None, "Columns to leave out, by name or number, such as a,b "
                         "or 3-9. Repeatable."),
         "delimiter": _option(str | None, "The delimiter of a CSV file: a character, tab or space. "
                              "Default: detected."),
         "header": _option(bool | None, "Whether the first line of a CSV file is a header. "
-                          "Default: detected; an error if that is ambiguous."),
+                          "Default: detected."),
         "keep": _option(list[str] | None, "Columns to use even if they look like ids or dates. "
                         "Repeatable."),
         "decimal": _option(str | None, "The decimal mark, . or ,. Default: detected.",
@@ -195,7 +196,7 @@ def command(stopped: str = "Stopped; nothing was changed.") -> Callable[[Command
                 for name in names:
                     parse, options = GROUPS[name]
                     values[name] = parse(**{option: values.pop(option) for option in options})
-                if facts := function(**values):
+                if facts := ask_and_run(function, values):
                     print_facts(facts, as_json)
 
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ import polars as pl
 
 from opforest._utils.numerals import PLAIN, STYLES, Affix, Cells, Form, affix_of
 from opforest.io.columns.describe import NUMBER, Column, join_first, matches_all
-from opforest.io.columns.table import ReadOptions
+from opforest.io.columns.table import Choice, ReadOptions, UndecidedError
 
 #: Styles with a given decimal mark, the most general first: later cells may need it.
 _BY_DECIMAL = {".": ("commas", "fortran", "blanks"), ",": ("points", "blanks comma")}
@@ -136,15 +136,23 @@ def _find_simplest(column: Column) -> Form:
     return next((form for form in forms if _fits(column.formatted, form)), column.form)
 
 
-def ask_decimal(columns: Sequence[Column]) -> str:
-    """Return a question about the decimal mark of ambiguous columns; "" if there are none."""
+def ask_decimal(columns: Sequence[Column], path: str) -> UndecidedError | None:
+    """Return a question about the decimal mark of ambiguous columns, if there are any."""
     ambiguous = [column for column in columns if column.ambiguous_forms]
     if not ambiguous:
-        return ""
+        return None
     cell = ambiguous[0].formatted[0]
     values = {STYLES[form.style].decimal: float(form.to_plain(cell) or "nan")
               for form in ambiguous[0].ambiguous_forms}  # fmt: skip
-    return (
-        f"{join_first(ambiguous)}: {cell!r} may be {values['.']:.15g} or {values[',']:.15g}. Use "
-        "--decimal . if the comma separates thousands, --decimal , if it is the decimal mark"
+    point, comma = f"{values['.']:.15g}", f"{values[',']:.15g}"
+    where = join_first(ambiguous)
+    return UndecidedError(
+        f"{where}: {cell!r} may be {point} or {comma}. Use --decimal . if the comma separates "
+        "thousands, --decimal , if it is the decimal mark",
+        path,
+        f"Which number is {cell!r} in {where}?",
+        [
+            Choice({"decimal": "."}, "--decimal .", f"{point}: the comma separates thousands"),
+            Choice({"decimal": ","}, "--decimal ,", f"{comma}: the comma is the decimal mark"),
+        ],
     )

@@ -27,6 +27,28 @@ def locate_error(
     return DataFileError(reason, path, line, column)
 
 
+class Choice(NamedTuple):
+    """An answer to a question about a file."""
+
+    values: dict[str, Any]  #: fields of ``ReadOptions``
+    option: str  #: the same on the command line
+    meaning: str
+
+
+class UndecidedError(DataFileError):
+    """A file may be read in several ways, and an option must decide.
+
+    ``question`` and ``choices``, the likeliest first, say so to a person who can answer.
+    """
+
+    def __init__(
+        self, reason: str, path: str, question: str, choices: Sequence[Choice],
+        line: int | None = None, column: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(reason, path, line, column)
+        self.question, self.choices = question, tuple(choices)
+
+
 @dataclass(frozen=True)
 class Data:
     """Examples from a file."""
@@ -82,7 +104,8 @@ class ReadOptions:
     format : str or None
         A key of ``opforest.io.formats.FORMATS``.
     label : str or None
-        The label column: its name, its number from 1 (−1 is the last one), or ``"none"``.
+        The label column: its name, its number from 1 (−1 is the last one), ``"first"`` or
+        ``"last"`` of those that ``drop`` leaves, or ``"none"``.
     drop, keep : tuple of str
         Columns to leave out, and columns to use even if they look like ids or dates: names,
         numbers, or ranges such as ``"3-9"``.
