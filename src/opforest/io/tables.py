@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, count
 
 import numpy as np
 
@@ -176,21 +176,37 @@ def _open(stack: ExitStack, path: Path, options: ReadOptions, chunked: bool) -> 
         with convert_errors(path):
             table = protect(read_folder(path, stack))
         return _note_header_option(table, options, "parquet")
-    source = stack.enter_context(open_source(path))
+    source = stack.enter_context(open_source(path, encoding=options.encoding))
     kind = FORMATS[options.format or find_format(source)]
     read: Callable[..., Table] = kind.load(kind.reader)
     arguments: tuple[object, ...]
-    if kind.reads == "file":
+    if kind.reads != "stream":
         arguments = (stack.enter_context(source.as_file()), source.name)
+        arguments += (options,) if kind.reads == "sheet" else ()
     else:
         knows_width = kind.name != "libsvm" or options.expected is not None
         if source.is_live and not (chunked and knows_width):
             copy = stack.enter_context(source.as_file())
-            source = stack.enter_context(open_source(copy, source.name))
+            source = stack.enter_context(open_source(copy, source.name, options.encoding))
         arguments = (source, replace(options, format=kind.name))
     with convert_errors(source.name):
-        table = protect(read(*arguments))
+        table = make_names_unique(protect(read(*arguments)))
     return table if kind.name in ("csv", "tsv") else _note_header_option(table, options, kind.name)
+
+
+def make_names_unique(table: Table) -> Table:
+    """Return a table in which no two columns have the same name, with notes on new names."""
+    names, taken = list(table.names or ()), set(table.names or ())
+    if len(taken) == len(names):
+        return table
+    seen: set[str] = set()
+    for k, name in enumerate(names):
+        if name in seen:
+            names[k] = next(f"{name}_{i}" for i in count(2) if f"{name}_{i}" not in taken)
+            taken.add(names[k])
+            table.notes.append(f"column {k + 1} is called {names[k]!r} here: {name!r} is taken")
+        seen.add(names[k])
+    return replace(table, names=tuple(names))
 
 
 def _note_header_option(table: Table, options: ReadOptions, kind: str) -> Table:
@@ -201,8 +217,8 @@ def _note_header_option(table: Table, options: ReadOptions, kind: str) -> Table:
     if kind == "excel" and not options.header:
         reason = "the first row of a sheet is taken for the names of its columns; save it as CSV"
         raise DataFileError(f"{reason} to use {option}", table.path)
-    note = f"{option} has no effect on {table.path}: it is for CSV and TSV"
-    return replace(table, notes=(*table.notes, note))
+    table.notes.append(f"{option} has no effect on {table.path}: it is for CSV and TSV")
+    return table
 
 
 # Writing.

@@ -63,7 +63,8 @@ def train(
     with show_phases() as begin_phase:
         begin_phase("reading")
         examples = job.read()
-        y = labels_of(examples, data, "; --unlabeled takes files of rows without labels")
+        y = labels_of(examples, data, "; --missing drop leaves out such rows; --unlabeled "
+                      "takes files of them")  # fmt: skip
         more = [(path, _read_unlabeled(job, path, examples)) for path in unlabeled or ()]
         begin = perf_counter()
         begin_phase("preparing")

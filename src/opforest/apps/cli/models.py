@@ -175,7 +175,10 @@ def describe(model: Any) -> dict[str, Any]:
 def _parameters(preparation: "opforest.Preparation") -> dict[str, Any]:
     """Return the parameters of a fitted preparation, and the scale that it has chosen."""
     chosen = {"chosen_scale": preparation.scale_} if preparation.scale == "auto" else {}
-    return {**preparation.get_params(), **chosen}
+    parameters = preparation.get_params()
+    if parameters["unknown"] == "error":
+        del parameters["unknown"]
+    return {**parameters, **chosen}
 
 
 class ModelFile:

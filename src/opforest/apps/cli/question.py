@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from opforest.apps.cli.lazy_modules import table
 from opforest.apps.cli.output import print_notes
 from opforest.errors import DataFileError
 
@@ -19,8 +18,8 @@ ACCEPT, CANCEL = "\r\n", "q\x1b\x03\x04"
 def ask_and_run(function: Callable[..., Any], values: dict[str, Any]) -> Any:
     """Run a command; if its file leaves something undecided, ask, and run it again.
 
-    Files are read before anything is changed, so nothing happens twice. Where nobody can answer,
-    the error passes.
+    Files are read before anything is changed, so nothing happens twice. Without a terminal, the
+    error passes.
     """
     while True:
         try:
@@ -38,8 +37,8 @@ def _can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _ask(error: Any) -> "table.Choice":
-    """Return the choice of a person; raise a KeyboardInterrupt if there is none."""
+def _ask(error: Any) -> Any:
+    """Return the ``Choice`` of a person; raise a KeyboardInterrupt if there is none."""
     import click
 
     choices, keys = error.choices[: len(KEYS)], KEYS[: len(error.choices)]
@@ -49,7 +48,7 @@ def _ask(error: Any) -> "table.Choice":
               for key, choice in zip(keys, choices, strict=True)]  # fmt: skip
     if more := len(error.choices) - len(choices):
         lines.append(f"     and {more} more, which the option can name")
-    span = keys if len(keys) == 1 else f"1 to {keys[-1]}"
+    span = " or ".join(keys) if len(keys) < 3 else f"1 to {keys[-1]}"
     lines.append(f"Press {span}; Enter takes 1, q stops.")
     sys.stderr.write("\n".join(lines) + "\n")
     sys.stderr.flush()

@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 
 from opforest._utils.numerals import PLAIN, STYLES, Affix, Cells, Form, affix_of
-from opforest.io.columns.describe import NUMBER, Column, join_first, matches_all
+from opforest.io.columns.describe import NUMBER, Column, is_mark, join_first, matches_all
 from opforest.io.columns.table import Choice, ReadOptions, UndecidedError
 
 #: Styles with a given decimal mark, the most general first: later cells may need it.
@@ -31,7 +31,7 @@ def find_forms(
     ['comma', 'commas']
     """
     known = words.drop_nulls()
-    known = known.filter(known.str.to_lowercase() != "none")
+    known = known.filter(~is_mark(known))
     if affix is None and len(known):
         affix = affix_of(known[0])
     if affix is None or not len(known):
@@ -116,8 +116,11 @@ def summarize_cells(columns: Sequence[Column], options: ReadOptions, had_commas:
 
 
 def describe_forms(columns: Sequence[Column]) -> list[str]:
-    """Return a note on each column whose numbers are not plain."""
-    notes = []
+    """Return notes on marks of missing values, and on columns whose numbers are not plain."""
+    marked = {mark: [one for one in columns if mark in one.marks]
+              for mark in sorted({mark for one in columns for mark in one.marks})}  # fmt: skip
+    notes = [f"{mark!r} among numbers means a missing value, in {join_first(where, 3)}"
+             for mark, where in marked.items()]  # fmt: skip
     for column in columns:
         if column.form == PLAIN or not column.is_text or not len(column.formatted):
             continue

@@ -266,15 +266,7 @@ class ModelMatch:
             raise DataFileError("columns that the model was trained on are missing: "
                                 f"{join_first(list(map(repr, missing)))}{hint}",
                                 self.table.path)  # fmt: skip
-        chosen = sorted(place[name] for name in wanted)
-        for k, name in zip(chosen, wanted, strict=True):
-            if names[k] != name:
-                raise DataFileError(
-                    f"columns must come in the order of training: {name!r} should come where "
-                    f"{names[k]!r} does; the order is {join_first(list(map(repr, wanted)))}",
-                    self.table.path,
-                )
-        return chosen
+        return [place[name] for name in wanted]  # in whatever order the file has them
 
     def _match_numbers(self, is_fixed: bool) -> list[int]:
         roles, layout, n = self.roles, self.expected.layout, self.expected.n_features

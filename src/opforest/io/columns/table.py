@@ -111,6 +111,12 @@ class ReadOptions:
         numbers, or ranges such as ``"3-9"``.
     delimiter : str or None
         The delimiter of a CSV file.
+    skip : int
+        Lines, or rows of a sheet, to leave out before the table.
+    sheet : str or None
+        The sheet of a workbook: its name, or its number from 1.
+    encoding : str or None
+        The encoding of a text file, such as ``"latin-1"``.
     header : bool or None
         Whether the first line of a CSV file is a header. Other formats store names in a place of
         their own and ignore this with a note; a workbook must have a header.
@@ -141,6 +147,9 @@ class ReadOptions:
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     delimiter: str | None = None
+    skip: int = 0
+    sheet: str | None = None
+    encoding: str | None = None
     header: bool | None = None
     decimal: str | None = None
     na: tuple[str, ...] = ()
@@ -168,7 +177,7 @@ class Table:
     as_text: Callable[[Sequence[int]], Any] | None = None
     decimal: str = ""  #: the decimal mark, if the whole file shows it
     had_commas: bool = False  #: whether decimal commas have been replaced by points
-    notes: tuple[str, ...] = ()  #: decisions made without an option
+    notes: list[str] = field(default_factory=list)  #: decisions without an option; may grow
 
 
 def join(parts: Sequence[Data]) -> Data:
