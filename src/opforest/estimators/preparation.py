@@ -23,6 +23,7 @@ Array = npt.NDArray[Any]
 
 ENCODE = ("error", "onehot", "ordinal", "drop")
 MISSING = ("error", "drop", "median")
+UNKNOWN = ("error", "ignore")
 SCALES: dict[str, Any] = {
     "none": None, "standard": StandardScaler, "robust": RobustScaler, "minmax": MinMaxScaler,
     "relevance": RelevanceScaler,
@@ -51,6 +52,10 @@ class Preparation(TransformerMixin, BaseEstimator):
         ``RelevanceScaler`` does; as ``"standard"`` or ``"relevance"``, whichever makes the labels
         more likely, each judged by the votes of the other examples. The last two need labels. Of
         categories, only ``"ordinal"`` ones are scaled.
+    unknown : {"error", "ignore"}, default="error"
+        How to handle a category that the training table did not have. ``"ignore"`` encodes it as
+        none of the known ones: all columns of ``"onehot"`` are 0, the number of ``"ordinal"`` is
+        −1.
 
     Attributes
     ----------
@@ -81,11 +86,16 @@ class Preparation(TransformerMixin, BaseEstimator):
     transformer_: Any
 
     def __init__(
-        self, encode: str = "error", missing: str = "error", scale: str = "none"
-    ) -> None:  # fmt: skip
+        self,
+        encode: str = "error",
+        missing: str = "error",
+        scale: str = "none",
+        unknown: str = "error",
+    ) -> None:
         self.encode = encode
         self.missing = missing
         self.scale = scale
+        self.unknown = unknown
 
     @property
     def is_needed(self) -> bool:
@@ -252,7 +262,8 @@ class Preparation(TransformerMixin, BaseEstimator):
     def check_parameters(self) -> None:
         """Raise a ``ValueError`` unless each parameter is one of its choices."""
         scales = *SCALES, "auto"
-        for name, choices in (("encode", ENCODE), ("missing", MISSING), ("scale", scales)):
+        parameters = {"encode": ENCODE, "missing": MISSING, "scale": scales, "unknown": UNKNOWN}
+        for name, choices in parameters.items():
             if getattr(self, name) not in choices:
                 raise ValueError(
                     f"{name} must be one of {list(choices)}, got {getattr(self, name)!r}."
@@ -272,9 +283,11 @@ class Preparation(TransformerMixin, BaseEstimator):
             return numbers
         modes = [SimpleImputer(strategy="most_frequent")] if self.missing == "median" else []
         if self.encode == "onehot":
-            encoders = [OneHotEncoder(sparse_output=False, handle_unknown="error")]
+            encoders = [OneHotEncoder(sparse_output=False, handle_unknown=self.unknown)]
         else:
-            encoders = [OrdinalEncoder(), *([scaler()] if inner else [])]
+            known = {"handle_unknown": "use_encoded_value", "unknown_value": -1}
+            ordinal = OrdinalEncoder(**(known if self.unknown == "ignore" else {}))
+            encoders = [ordinal, *([scaler()] if inner else [])]
         others = [k for k in range(n) if k not in set(text)]
         parts = [("numbers", numbers, others)] if others else []
         parts.append(("categories", make_pipeline(*modes, *encoders), text))
@@ -310,6 +323,8 @@ class Preparation(TransformerMixin, BaseEstimator):
             raise MissingCellError(", ".join(first), min(first.values()))
 
     def _check_categories(self, cells: list[Array], called: list[str]) -> None:
+        if self.unknown == "ignore":
+            return
         for k, known in self._categories():
             column = cells[k]
             unknown = ~np.isin(column.astype(str), known.astype(str)) & ~_is_missing(column)

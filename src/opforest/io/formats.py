@@ -6,14 +6,15 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from opforest.errors import DataFileError
-from opforest.io.source import UTF_16, Source
+from opforest.io.encodings import UTF_16
+from opforest.io.source import Source
 
 
 class Format(NamedTuple):
     """A format of data files.
 
     The reader returns a ``Table``. By ``reads``, it gets a ``Source`` and ``ReadOptions``
-    ("stream"), or the path and the name of a file ("file").
+    ("stream"); the path and the name of a file ("file"); or these and the options ("sheet").
     """
 
     name: str
@@ -26,6 +27,7 @@ class Format(NamedTuple):
     keeps_ids: bool = True
     keeps_words: bool = True  #: whether labels may be text
     keeps_cells: bool = False  #: whether features may be text, and labels missing
+    is_text: bool = False  #: whether a text file with such a name has this format
 
     def load(self, target: str) -> Any:
         """Return the reader or the writer."""
@@ -39,21 +41,22 @@ FORMATS = {
         Format("csv", (".csv",), "delimited:read_delimited", "frames:write_frame", "stream",
                keeps_cells=True),
         Format("tsv", (".tsv", ".tab"), "delimited:read_delimited", "frames:write_frame", "stream",
-               keeps_cells=True),
+               keeps_cells=True, is_text=True),
         Format("parquet", (".parquet", ".pq"), "frames:read_parquet", "frames:write_frame",
                magic=(b"PAR1",), keeps_cells=True),
         Format("arrow", (".arrow", ".feather", ".ipc"), "frames:read_arrow", "frames:write_frame",
                magic=(b"ARROW1",), keeps_cells=True),
         Format("ndjson", (".ndjson", ".jsonl"), "frames:read_ndjson", "frames:write_frame",
-               keeps_cells=True),
-        Format("excel", (".xlsx", ".xls", ".xlsb", ".ods"), "frames:read_excel",
+               keeps_cells=True, is_text=True),
+        Format("json", (".json",), "frames:read_json", is_text=True),
+        Format("excel", (".xlsx", ".xls", ".xlsb", ".ods"), "frames:read_excel", reads="sheet",
                magic=(b"\xd0\xcf\x11\xe0",)),
         Format("npz", (".npz",), "arrays:read_npz", "arrays:write_npz"),
         Format("npy", (".npy",), "arrays:read_npy", "arrays:write_npy", magic=(b"\x93NUMPY",),
                keeps_names=False, keeps_ids=False, keeps_words=False),
-        Format("arff", (".arff",), "arff:read_arff", reads="stream"),
+        Format("arff", (".arff",), "arff:read_arff", reads="stream", is_text=True),
         Format("libsvm", (".libsvm", ".svm", ".svmlight"), "libsvm:read_svm", "libsvm:write_svm",
-               "stream", keeps_names=False, keeps_ids=False, keeps_words=False),
+               "stream", keeps_names=False, keeps_ids=False, keeps_words=False, is_text=True),
         Format("libopf", (".dat", ".opf"), "arrays:read_libopf", "arrays:write_libopf",
                keeps_names=False, keeps_words=False),
         Format("libopf-text", (".opf.txt",), "arrays:read_libopf", "arrays:write_libopf",
@@ -62,14 +65,15 @@ FORMATS = {
 }  # fmt: skip
 
 _SVM = re.compile(rb"\s*[+-]?[\d.]+(e[+-]?\d+)?(\s+(qid|\d+):\S+)+\s*(#|$)", re.IGNORECASE)
-_JSON = re.compile(rb'\s*\{\s*"')
+_JSON_LINE = re.compile(rb'\s*\{\s*"')
+_JSON_LIST = re.compile(rb"\[\s*\{")
 
 #: Beginnings of text files that are not tables, in lower case.
 _FOREIGN = {
     rb"<(!doctype|html|\?xml)": "a web page or XML, not a table",
     rb"%pdf-": "a PDF, not a table",
-    rb'\[\s*[\[{"]|\{\s*\n': "JSON, of which only one object per line is read: "
-    "jq -c '.[]' FILE > lines.ndjson converts a list",
+    rb'\[\s*[\["]|\{\s*\n': "JSON, which must be a list of objects, or one object per line; "
+    "pandas writes it by to_json(orient='records')",
 }
 
 
@@ -84,14 +88,23 @@ def find_format(source: Source) -> str:
     named = format_of(source.file_name)
     if begin.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return "npz" if named != "excel" and b".xml" not in begin[:4096] else "excel"
-    if named in ("arff", "libsvm", "ndjson", "tsv"):
+    if named == "json" and _has_objects_in_lines(begin):
+        return "ndjson"
+    if named and FORMATS[named].is_text:
         return named
+    if _JSON_LIST.match(begin.removeprefix(codecs.BOM_UTF8).strip()):
+        return "json"
     may_be_libopf = named is None or named.startswith("libopf")
     if may_be_libopf and (found := _find_libopf_format(source, is_named=named is not None)):
         return found
     kind = "csv" if begin.startswith(UTF_16) else _find_by_first_line(begin, source.name)
     is_binary_by_name = named is not None and FORMATS[named].magic and kind == "csv"
     return named if named and (is_binary_by_name or named in ("csv", "npz", "excel")) else kind
+
+
+def _has_objects_in_lines(begin: bytes) -> bool:
+    lines = [line for line in begin.splitlines() if line.strip()]
+    return len(lines) > 1 and all(map(_JSON_LINE.match, lines[:2]))
 
 
 def _find_libopf_format(source: Source, is_named: bool) -> str | None:
@@ -122,7 +135,7 @@ def _find_by_first_line(begin: bytes, name: str) -> str:
     start = next((line for line in lines if line and not line.startswith(b"%")), b"")
     if start.startswith((b"@relation", b"@attribute")):
         return "arff"
-    if _JSON.match(start):
+    if _JSON_LINE.match(start):
         return "ndjson"
     return "libsvm" if _SVM.match(start) else "csv"
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from opforest.errors import DataFileError
-from opforest.io.source import wrap_error
+from opforest.io.compression import wrap_error
 
 if TYPE_CHECKING:
     from opforest.io.columns.table import Table

@@ -1,94 +1,21 @@
 """Sources and destinations of data: files, compressed or not, and standard input and output."""
 
-import bz2
 import codecs
 import io
-import lzma
 import os
 import shutil
 import sys
 import tempfile
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from typing import IO, Any
 
-from opforest._utils import tuning
 from opforest._utils.atomic import open_atomic
-from opforest._utils.extras import install_command
-from opforest.errors import DataFileError
+from opforest.io.compression import ARCHIVE, BUFFER, COMPRESSED, decompress, open_member
+from opforest.io.encodings import NAMES, UTF_16, guess_encoding, recode
 
 #: The name of the standard input and output.
 STANDARD = "-"
-
-BUFFER = 1 << 16
-
-#: Bytes that are decompressed at a time: few, because each may become thousands.
-PIECE = 1 << 10
-
-#: A compressed file may expand to this many times its size; a small one to more.
-MAX_EXPANSION = 100
-
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
-
-def _make_zstandard() -> Any:
-    try:
-        import zstandard
-    except ImportError as error:
-        raise ImportError(f".zst files need zstandard: {install_command('cli')}") from error
-    return zstandard.ZstdDecompressor().decompressobj()
-
-
-#: First bytes of compressed files, the endings of their names, and their decompressors.
-COMPRESSED: dict[bytes, tuple[str, Callable[[], Any]]] = {
-    b"\x1f\x8b": (".gz", lambda: zlib.decompressobj(31)),
-    b"\xfd7zXZ\0": (
-        ".xz",
-        lambda: lzma.LZMADecompressor(memlimit=tuning.values.max_unpacked_bytes),
-    ),
-    b"BZh": (".bz2", bz2.BZ2Decompressor),
-    b"\x28\xb5\x2f\xfd": (".zst", _make_zstandard),
-}
-
-
-def wrap_error(
-    error: BaseException, name: str, what: str = "the file cannot be read"
-) -> DataFileError:
-    """Return an error with the first line of a library's message, without advice to its callers."""
-    first = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return DataFileError(f"{what}: {first.partition(', hint:')[0]}", name)
-
-
-def check_unpacked(size: int, compressed: int, name: str, what: str = "the file") -> None:
-    """Raise an error if ``compressed`` bytes unpack to far too many, ``size``."""
-    if size > max(tuning.values.max_unpacked_bytes, MAX_EXPANSION * compressed):
-        raise DataFileError(f"{what} unpacks to more than {MAX_EXPANSION} times its size, which no "
-                            "table does; unpack it yourself if it is one", name)  # fmt: skip
-
-
-def _decompress(stream: Any, make: Callable[[], Any], name: str) -> Iterator[bytes]:
-    decompressor, read, written = make(), 0, 0
-    while more := stream.read(PIECE):
-        read += len(more)
-        while more:
-            if decompressor.eof:  # several files, one after another, with zeros in between
-                more = more.lstrip(b"\0")
-                if not more:
-                    break
-                decompressor = make()
-            try:
-                part = decompressor.decompress(more)
-            except MemoryError:
-                raise
-            except Exception as error:  # each library has its own errors
-                raise wrap_error(error, name, "the file cannot be unpacked") from None
-            written += len(part)
-            check_unpacked(written, read, name)
-            yield part
-            more = decompressor.unused_data
-    if not decompressor.eof:
-        raise DataFileError("the file cannot be unpacked: it is cut short", name)
 
 
 @contextmanager
@@ -132,35 +59,64 @@ class Source:
     """An open file, or the standard input.
 
     ``stream`` is the decompressed content, ``begin`` its first bytes. A source that ``is_live`` may
-    grow later: it must not be read ahead, and cannot be read twice. ``name`` is for errors.
+    grow later: it must not be read ahead, and cannot be read twice. ``name`` is for errors;
+    ``encoding`` is that of its text, if known.
     """
 
-    def __init__(self, path: str, stream: Any, name: str) -> None:
+    def __init__(self, path: str, stream: Any, name: str, encoding: str | None = None) -> None:
         self.path, self.name, self.is_compressed = path, name, False
+        self.encoding, self._member = encoding, ""
+        self._copy: Any = None
         self.is_live = path == STANDARD or not os.path.isfile(path)
         self.stream: Any = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
         self.begin = bytes(self.stream.peek(BUFFER))
         for magic, (_, make) in COMPRESSED.items():
             if self.begin.startswith(magic):
                 self.is_compressed = True
-                parts = _decompress(self.stream, make, name)
+                parts = decompress(self.stream, make, name)
                 self.stream = io.BufferedReader(_IteratorStream(parts), BUFFER)
                 self.begin = bytes(self.stream.peek(BUFFER))
                 return
+        if self.begin.startswith(ARCHIVE):
+            self._open_archive()
+
+    def _open_archive(self) -> None:
+        """Replace an archive of one table by the table; other formats are archives, too."""
+        if self.is_live:  # an archive is read from its end
+            whole = tempfile.TemporaryFile()  # noqa: SIM115
+            shutil.copyfileobj(self.stream, whole)
+            whole.seek(0)
+            self.stream = self._copy = whole
+        found = open_member(self.stream, self.name)
+        self.stream.seek(0)
+        if found is not None:
+            self._member, parts = found
+            self.is_compressed = True
+            self.stream = io.BufferedReader(_IteratorStream(parts), BUFFER)
+            self.begin = bytes(self.stream.peek(BUFFER))
+
+    def close(self) -> None:
+        """Delete the copy of a live archive, if there is one."""
+        if self._copy is not None:
+            self._copy.close()
 
     @property
     def file_name(self) -> str:
         """The name without the ending of compressed files."""
-        name = self.name.lower()
+        name = (self._member or self.name).lower()
         for end, _ in COMPRESSED.values():
             name = name.removesuffix(end)
         return name
 
     def open_text(self) -> Any:
         """Return the content as a stream of UTF-8 without a byte order mark."""
-        stream = self.stream
-        if self.begin.startswith(UTF_16):
-            stream = io.BufferedReader(_IteratorStream(self._recode()), BUFFER)
+        stream, encoding = self.stream, self.encoding
+        if encoding is None:
+            is_wide = self.begin.startswith(UTF_16)
+            encoding = "utf-16" if is_wide else guess_encoding(self.begin)
+        if encoding not in (None, "utf-8"):
+            parts = recode(iter(lambda: self.stream.read1(BUFFER), b""), encoding, self.name)
+            stream = io.BufferedReader(_IteratorStream(parts), BUFFER)
         elif self.begin.startswith(codecs.BOM_UTF8):
             stream.read(len(codecs.BOM_UTF8))
         begin = stream.peek(BUFFER)
@@ -170,17 +126,17 @@ class Source:
             return io.BufferedReader(_IteratorStream(lines))
         return stream
 
-    def _recode(self) -> Iterator[bytes]:
-        try:
-            for text in codecs.iterdecode(iter(lambda: self.stream.read1(BUFFER), b""), "utf-16"):
-                yield text.encode()
-        except UnicodeDecodeError as error:
-            reason = f"the file is not valid UTF-16: {error.reason}"
-            raise DataFileError(reason, self.name) from None
+    def describe_encoding(self) -> list[str]:
+        """Return a note if the encoding of the text is a guess."""
+        if self.encoding or self.begin.startswith(UTF_16):
+            return []
+        guess = guess_encoding(self.begin)
+        return [f"the text is not UTF-8, so it is read as {NAMES[guess]} (--encoding names "
+                "another)"] if guess else []  # fmt: skip
 
     def reopen(self) -> AbstractContextManager["Source"]:
         """Open the file once more."""
-        return open_source(self.path, self.name)
+        return open_source(self.path, self.name, self.encoding)
 
     @contextmanager
     def as_file(self) -> Iterator[str]:
@@ -197,13 +153,19 @@ class Source:
 
 
 @contextmanager
-def open_source(path: str, name: str | None = None) -> Iterator[Source]:
+def open_source(
+    path: str, name: str | None = None, encoding: str | None = None
+) -> Iterator[Source]:
     """Open a data file, or the standard input for ``-``."""
     if path == STANDARD:
-        yield Source(path, sys.stdin.buffer, name or "standard input")
+        with closing(Source(path, sys.stdin.buffer, name or "standard input", encoding)) as source:
+            yield source
         return
-    with open(path, "rb", BUFFER) as stream:
-        yield Source(path, stream, name or path)
+    with (
+        open(path, "rb", BUFFER) as stream,
+        closing(Source(path, stream, name or path, encoding)) as source,
+    ):
+        yield source
 
 
 @contextmanager

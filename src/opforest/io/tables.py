@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, count
 
 import numpy as np
 
@@ -22,9 +22,17 @@ from opforest.io.columns.describe import describe_columns
 from opforest.io.columns.forms import ask_decimal
 from opforest.io.columns.headers import KNOWN_NAMES, is_number
 from opforest.io.columns.hints import explain_no_features
-from opforest.io.columns.label import LABEL_NAMES
+from opforest.io.columns.label import LABEL_NAMES, describe_classes
 from opforest.io.columns.roles import ID_NAME, Roles, choose_roles
-from opforest.io.columns.table import ROWS, Data, ReadOptions, Table, split_chunks
+from opforest.io.columns.table import (
+    ROWS,
+    Choice,
+    Data,
+    ReadOptions,
+    Table,
+    UndecidedError,
+    split_chunks,
+)
 from opforest.io.formats import FORMATS, find_format, format_of
 from opforest.io.library_errors import convert_errors, protect
 from opforest.io.readers.frames import read_folder
@@ -35,6 +43,9 @@ __all__ = ["FORMATS", "find_output_format", "format_of", "open_output", "read_ch
 
 Path = str | os.PathLike[str]
 DEFAULTS = ReadOptions()
+
+#: Up to this many classes are shown in a question.
+SHOWN_CLASSES = 6
 
 
 def read_table(path: Path, options: ReadOptions = DEFAULTS) -> Data:
@@ -147,16 +158,27 @@ def _describe(table: Table, frame: pl.DataFrame, options: ReadOptions) -> Roles:
 
 def _choose_roles(table: Table, frame: pl.DataFrame, options: ReadOptions) -> Roles:
     """Return the roles of the columns, by these rows, or ask."""
-    roles, question = _describe(table, frame, options), ""
+    roles = _describe(table, frame, options)
     if not roles.features:
-        question = explain_no_features(roles)
-    elif roles.label is None and options.needs_label:
-        question = roles.question or "labels are needed here; --label names their column"
-    else:
-        question = ask_decimal(roles.feature_columns)
-    if question:
-        raise DataFileError(question, table.path)
+        raise DataFileError(explain_no_features(roles), table.path)
+    if roles.label is None and options.needs_label:
+        raise _ask_label(roles, table)
+    if asked := ask_decimal(roles.feature_columns, table.path):
+        raise asked
     return roles
+
+
+def _ask_label(roles: Roles, table: Table) -> DataFileError:
+    """Return the question which column is the label."""
+    reason = roles.question or "labels are needed here; --label names their column"
+    if not roles.candidates:
+        return DataFileError(reason, table.path)
+    choices = []
+    for column in (roles.columns[k] for k in roles.candidates):
+        meaning = f"{column}, {describe_classes(column, SHOWN_CLASSES)}"
+        value = column.name or str(column.number)
+        choices.append(Choice({"label": value}, f"--label {column.option}", meaning))
+    return UndecidedError(reason, table.path, "Which column is the label?", choices)
 
 
 def _read_whole(stack: ExitStack, path: Path, options: ReadOptions) -> tuple[Table, pl.DataFrame]:
@@ -188,21 +210,37 @@ def _open(stack: ExitStack, path: Path, options: ReadOptions, chunked: bool) -> 
         with convert_errors(path):
             table = protect(read_folder(path, stack))
         return _note_header_option(table, options, "parquet")
-    source = stack.enter_context(open_source(path))
+    source = stack.enter_context(open_source(path, encoding=options.encoding))
     kind = FORMATS[options.format or find_format(source)]
     read: Callable[..., Table] = kind.load(kind.reader)
     arguments: tuple[object, ...]
-    if kind.reads == "file":
+    if kind.reads != "stream":
         arguments = (stack.enter_context(source.as_file()), source.name)
+        arguments += (options,) if kind.reads == "sheet" else ()
     else:
         knows_width = kind.name != "libsvm" or options.expected is not None
         if source.is_live and (options.copied or not (chunked and knows_width)):
             copy = stack.enter_context(source.as_file())
-            source = stack.enter_context(open_source(copy, source.name))
+            source = stack.enter_context(open_source(copy, source.name, options.encoding))
         arguments = (source, replace(options, format=kind.name))
     with convert_errors(source.name):
-        table = protect(read(*arguments))
+        table = make_names_unique(protect(read(*arguments)))
     return table if kind.name in ("csv", "tsv") else _note_header_option(table, options, kind.name)
+
+
+def make_names_unique(table: Table) -> Table:
+    """Return a table in which no two columns have the same name, with notes on new names."""
+    names, taken = list(table.names or ()), set(table.names or ())
+    if len(taken) == len(names):
+        return table
+    seen: set[str] = set()
+    for k, name in enumerate(names):
+        if name in seen:
+            names[k] = next(f"{name}_{i}" for i in count(2) if f"{name}_{i}" not in taken)
+            taken.add(names[k])
+            table.notes.append(f"column {k + 1} is called {names[k]!r} here: {name!r} is taken")
+        seen.add(names[k])
+    return replace(table, names=tuple(names))
 
 
 def _note_header_option(table: Table, options: ReadOptions, kind: str) -> Table:
@@ -213,8 +251,8 @@ def _note_header_option(table: Table, options: ReadOptions, kind: str) -> Table:
     if kind == "excel" and not options.header:
         reason = "the first row of a sheet is taken for the names of its columns; save it as CSV"
         raise DataFileError(f"{reason} to use {option}", table.path)
-    note = f"{option} has no effect on {table.path}: it is for CSV and TSV"
-    return replace(table, notes=(*table.notes, note))
+    table.notes.append(f"{option} has no effect on {table.path}: it is for CSV and TSV")
+    return table
 
 
 # Writing.

@@ -27,6 +27,7 @@ def restore_preparation(data: Any) -> Preparation:
     is_preparation = isinstance(data, dict) and data.get("kind") == "Preparation"
     require(is_preparation, "it is not a preparation.")
     parameters = {name: data.get(name) for name in ("encode", "missing", "scale")}
+    parameters["unknown"] = data.get("unknown", "error")  # files of 0.2 have none
     are_strings = all(type(value) is str for value in parameters.values())
     require(are_strings, "the parameters of a preparation must be strings.")
     preparation = Preparation(**parameters)

@@ -141,6 +141,15 @@ CASES = {
     "fractions": ({"d.csv": csv_of(a=A, b=SMALL)}, ["train d.csv m --label a"]),
     "nothing but fractions": ({"d.csv": csv_of(a=A, b=B)}, ["train d.csv m"]),
     "labels that are missing": ({"d.csv": csv_of(a=A, label=[*Y[:-1], "?"])}, ["train d.csv m"]),
+    "numbers that are missing": ({"d.csv": csv_of(a=A, label=[*SMALL[:-1], ""])},
+                                 ["train d.csv m"]),
+    "a title": ({"d.csv": "A title\na,b,c,label\n1,2,3,x\n"}, ["train d.csv m"]),
+    "not UTF-8, far below": ({"d.csv": (csv_of(a=A, label=Y) + "1.5,x\n" * 20_000).encode()
+                              + b"1.5,caf\xe9\n"}, ["train d.csv m"]),
+    "not UTF-8": ({"d.csv": csv_of(a=A, label=["caf\xe9", "th\xe9"] * 30).encode("latin-1")},
+                  ["train d.csv m"]),
+    "text in another code": ({"d.csv": csv_of(a=A, label=["caf\xe9", "\u20ac"] * 30)
+                              .encode("cp1252")}, ["train d.csv m --encoding ascii"]),
     "option of a parquet": ({"d.csv": csv_of(a=A, label=Y)},
                             ["convert d.csv d.parquet", "train d.parquet m --header"]),
     "words for LibOPF": ({"d.csv": csv_of(a=SMALL, b=SMALL[::-1], label=Y)},
@@ -171,6 +180,8 @@ def prepare(folder, files):
     for name, content in files.items():
         if isinstance(content, str):
             (folder / name).write_text(content)
+        elif isinstance(content, bytes):
+            (folder / name).write_bytes(content)
         else:
             pl.DataFrame(content).write_parquet(folder / name)
 

@@ -84,7 +84,9 @@ DOUBTFUL = {
 def test_what_remains_doubtful_is_asked(tmp_path, case):
     names, more = DOUBTFUL[case]
     path = write(tmp_path, header(names, "zebra", -1) + rows_of(len(names), label=-1, **more))
-    with pytest.raises(DataFileError, match=r"line 1: .* use --header; .* --no-header") as caught:
+    with pytest.raises(
+        DataFileError, match=r"line 1: .* Use --header if .* --no-header if"
+    ) as caught:
         read_table(path, FOUND)
     assert "'zebra' is nowhere below" in str(caught.value)
     named = read_table(path, ReadOptions(header=True, needs_label=True))
@@ -123,7 +125,7 @@ def test_countries_and_years_are_asked_about(tmp_path):
     words = [f"land{k}" for k in range(N)]
     path = write(tmp_path, header(counted(2019, 5), "country", 0)
                  + rows_of(5, label=0, words=words))  # fmt: skip
-    with pytest.raises(DataFileError, match=r"2019, 2020, 2021, …: .* use --header"):
+    with pytest.raises(DataFileError, match=r"2019, 2020, 2021, …. Use --header"):
         read_table(path)
     path = write(tmp_path, header(counted(2010, 12), "country", 0)
                  + rows_of(12, label=0, words=words))  # fmt: skip

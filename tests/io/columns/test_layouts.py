@@ -126,8 +126,12 @@ class TestLayouts:
         data = read_table(tmp_path / "a.xlsx")
         assert (data.X.tolist(), data.y.tolist()) == ([[1.5], [2.5]], ["x", "y"])
         write_workbook(tmp_path / "b.xlsx", [[["a", "b"], [1, 2]]] * 2)
-        with pytest.raises(DataFileError, match="2 sheets hold tables, 'S1', 'S2'"):
+        with pytest.raises(DataFileError, match="choose --sheet S1, --sheet S2"):
             read_table(tmp_path / "b.xlsx")
+        for sheet in ("S2", "2"):
+            assert len(read_table(tmp_path / "b.xlsx", ReadOptions(sheet=sheet))) == 1
+        with pytest.raises(DataFileError, match="no sheet 'S3'; the sheets are 'S1', 'S2'"):
+            read_table(tmp_path / "b.xlsx", ReadOptions(sheet="S3"))
 
     def test_labels_with_zeros_before_them_are_text_wherever_they_come(self, tmp_path):
         content = "a,class\n" + "1,7\n2,8\n" * 2000 + "3,007\n"
@@ -177,15 +181,19 @@ class TestBadInput:
             (b"\x7fELF" + bytes(999), "neither text nor of a known format"),
             ("<!DOCTYPE html>\n<p>404, sorry</p>\n", "a web page or XML, not a table"),
             (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n", "a PDF, not a table"),
-            ('[{"a": 1, "class": "x"}, {"a": 2}]', "one object per line is read: jq"),
-            ('{\n  "a": 1\n}\n', "JSON, of which only one object per line is read"),
+            ("[[1, 2], [3, 4]]", "JSON, which must be a list of objects"),
+            ('[{"a": 1, "class": "x"}, {"a": "b"}]', "column 'a' mixes types: 1 and 'b'"),
+            ('[{"a": 1.5, "class": "x"}, {"a": 9007199254740993}]', "which float64 cannot hold"),
+            ('[{"a": 1, "class": "x"}, 7]', "JSON must be a list of objects"),
+            ('[{"a": 1, "class": "x"}', "not valid JSON"),
+            ('{\n  "a": 1\n}\n', "JSON, which must be a list of objects, or one object per line"),
             (b"a,b\n1,\x00\n", "neither text|NUL"),
             ("a,class\n" + "1,x\n2,y\n" * 9000 + "1,x\0\n", "line 18002: .* a NUL byte"),
             ("a,class\n" + "9" * 400 + ",x\n1,y\n", "column 1: column 'a' must hold finite"),
             ("a,class\n9007199254740993,x\n1,y\n", "9007199254740993, which float64 cannot hold"),
             ("a,class\n1.5,x\n9007199254740993,y\n", "9007199254740993, which float64 cannot hold"),
             ("a,class\n1e400,x\n1,y\n", "line 2, column 1: .* finite numbers"),
-            ("a,class\n1,caf\xe9\n".encode("latin-1"), "line 2: .*UTF-8, but byte 0xe9"),
+            ("a,class\n1,é\n".encode() + b"2,caf\xe9\n", "line 3: .*UTF-8, but byte 0xe9"),
             (b"\xff\xfea\x00,", "there are no examples|not valid UTF-16"),
         ],
     )  # fmt: skip
@@ -242,7 +250,11 @@ class TestBadInput:
     def test_archives_of_other_files(self, tmp_path):
         with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
             archive.writestr("data.csv", PLAIN)
-        with pytest.raises(DataFileError, match=r"holds data\.csv, but no arrays; unpack it first"):
+        assert len(read_table(tmp_path / "a.zip")) == len(read(tmp_path / "data.csv", PLAIN))
+        with zipfile.ZipFile(tmp_path / "a.zip", "a") as archive:
+            archive.writestr("more.csv", PLAIN)
+        message = r"holds 2 files, 'data\.csv', 'more\.csv': unpack it, and name one of them"
+        with pytest.raises(DataFileError, match=message):
             read_table(tmp_path / "a.zip")
         with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
             archive.add(tmp_path / "a.zip")

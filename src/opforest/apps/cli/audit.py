@@ -11,7 +11,7 @@ from typer import Argument, Option
 import opforest
 from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import locate_errors
-from opforest.apps.cli.job import Job, find_complete, labels_of, warn_of_scales
+from opforest.apps.cli.job import Job, labels_of, warn_of_scales
 from opforest.apps.cli.lazy_modules import np, table, tables
 from opforest.apps.cli.output import print_json, print_notes, print_table, show_phases
 from opforest.apps.cli.paths import require_distinct
@@ -89,7 +89,7 @@ def _audit_data(job: Job, exact: bool) -> "Findings":
     with show_phases() as begin_phase:
         begin_phase("reading")
         everything = tables.read_table(job.path, job.reading)
-        complete = find_complete(job.model, everything)
+        complete = job.find_complete(everything)
         examples = job.drop_incomplete(everything)
         y = labels_of(examples, job.path)
         begin_phase("preparing")

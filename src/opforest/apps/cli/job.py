@@ -1,5 +1,6 @@
 """A model and a data file: how a command reads examples that fit the model."""
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from opforest.errors import DataFileError
 
 #: Cells that stand for a missing label.
 NO_LABEL = ("", "?", "nan", "NaN")
+
+_WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})", re.ASCII)
 
 
 class Job:
@@ -35,6 +38,7 @@ class Job:
     ) -> None:
         preparation, is_pipeline = preparation_of(model), hasattr(model, "steps")
         self._is_fitted = hasattr(classifier_of(model), "n_features_in_")
+        drops = needs_label and preparation is not None and preparation.missing == "drop"
         self.model, self.path, self.n_dropped = model, path, 0
         self.reading = replace(
             reading,
@@ -42,8 +46,11 @@ class Job:
             categories=is_pipeline and (preparation is None or preparation.encode != "error"),
             expected=schema_of(model) if self._is_fitted else reading.expected,
             needs_label=needs_label,
+            may_lack_labels=reading.may_lack_labels or drops,
         )
-        self._ignores_label, self._is_noted = ignores_label, False
+        self._ignores_label, self._drops_unlabeled = ignores_label, drops
+        self._has_text_labels = self.reading.expected and self.reading.expected.text_labels
+        self._noted: set[str] = set()
 
     def read(self) -> "table.Data":
         """Return all complete rows."""
@@ -76,15 +83,37 @@ class Job:
         return filter(len, map(self.drop_incomplete, self.chunks()))
 
     def drop_incomplete(self, data: "table.Data") -> "table.Data":
-        """Return the rows that the model can use; print the notes on the first data."""
+        """Return the rows that the model can use; print notes that are new."""
+        complete = self.find_complete(data)
+        notes = [note for note in self._notes_on(data) if note not in self._noted]
+        self._noted.update(notes)
+        print_notes(notes)
+        if complete is not None and not complete.all():
+            self.n_dropped += len(data) - int(complete.sum())
+            data = data.take(complete.nonzero()[0])
+        return self._restore_numbers(data) if self._drops_unlabeled else data
+
+    def find_complete(self, data: "table.Data") -> "table.Array | None":
+        """Return which rows have no missing cells, nor labels; None if the model accepts them."""
         complete = find_complete(self.model, data)
-        if not self._is_noted:
-            self._is_noted = True
-            print_notes(self._notes_on(data))
-        if complete is None or complete.all():
+        if complete is None or not self._drops_unlabeled or data.y is None:
+            return complete
+        return complete if data.y.dtype.kind != "U" else complete & ~np.isin(data.y, NO_LABEL)
+
+    def _restore_numbers(self, data: "table.Data") -> "table.Data":
+        """Return the data with labels that are numbers again: missing ones made them text."""
+        y = data.y
+        if y is None or not len(y):
             return data
-        self.n_dropped += len(data) - int(complete.sum())
-        return data.take(complete.nonzero()[0])
+        if self._has_text_labels is None:
+            self._has_text_labels = y.dtype.kind == "U" and not all(map(_WHOLE.fullmatch, y))
+        if self._has_text_labels or y.dtype.kind != "U":
+            return data
+        for i, label in enumerate(y):
+            if not _WHOLE.fullmatch(label):
+                reason = f"the label must be a whole number, as all before, got {str(label)!r}"
+                raise data.error_at(i, reason, self.path)
+        return replace(data, y=y.astype(np.int64))
 
     def _notes_on(self, data: "table.Data") -> list[str]:
         if self._is_fitted:

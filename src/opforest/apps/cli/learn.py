@@ -78,7 +78,8 @@ def train(
     with show_phases() as begin_phase:
         begin_phase("reading")
         examples = job.read()
-        y = labels_of(examples, data, "; --unlabeled takes files of rows without labels")
+        y = labels_of(examples, data, "; --missing drop leaves out such rows; --unlabeled "
+                      "takes files of them")  # fmt: skip
         more = [(path, _read_unlabeled(job, path, examples)) for path in unlabeled or ()]
         tested = {} if test is None else _test(job, examples, y, test)
         begin = perf_counter()

@@ -14,6 +14,8 @@ import opforest
 from opforest.apps.cli.errors import report_errors
 from opforest.apps.cli.lazy_modules import table
 from opforest.apps.cli.output import print_facts
+from opforest.apps.cli.question import ask_and_run
+from opforest.io.encodings import find_encoding
 from opforest.io.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ Format = StrEnum("Format", {name.upper().replace("-", "_"): name for name in FOR
 Encode = StrEnum("Encode", ["ONEHOT", "ORDINAL", "DROP"])
 Missing = StrEnum("Missing", ["ERROR", "DROP", "MEDIAN"])
 Scale = StrEnum("Scale", ["NONE", "STANDARD", "ROBUST", "MINMAX", "RELEVANCE", "AUTO"])
+Unknown = StrEnum("Unknown", ["ERROR", "IGNORE"])
 Update = StrEnum("Update", ["EXACT", "OPFI", "DIFT"])
 
 
@@ -111,32 +114,43 @@ class PreparationOptions(NamedTuple):
     encode: str | None
     missing: str | None
     scale: str | None
+    unknown: str | None
 
     def make(self) -> "opforest.Preparation":
         """Return the preparation, which may have nothing to do."""
-        encode, missing, scale = (
-            self.encode or "error",
-            self.missing or "error",
-            self.scale or "none",
-        )
-        return opforest.Preparation(str(encode), str(missing), str(scale))
+        given = {name: str(value) for name, value in self._asdict().items() if value is not None}
+        return opforest.Preparation(**given)
 
 
 def parse_read_options(
-    delimiter: str | None, decimal: str | None, **options: Any
-) -> ReadOptions:  # fmt: skip
+    delimiter: str | None, decimal: str | None, thousands: str | None, **options: Any
+) -> ReadOptions:
     """Return the options of commands that read data, or raise a ValueError if one is invalid."""
     if delimiter is not None:
         delimiter = {"\\t": "\t", "tab": "\t", "space": " "}.get(delimiter, delimiter)
         if len(delimiter) != 1 or delimiter in "\"'\r\n":
             raise ValueError(f"--delimiter must be a character, tab or space, got {delimiter!r}.")
-    decimal = {"point": ".", "comma": ","}.get(decimal or "", decimal)
-    if decimal not in (None, ".", ","):
-        raise ValueError(f"--decimal must be . or , got {decimal!r}.")
+    decimal = _parse_decimal(decimal, thousands)
+    options["skip"] = options["skip"] or 0
+    if options["encoding"] is not None:
+        options["encoding"] = find_encoding(options["encoding"])
     for name in ("drop", "keep", "na"):
         options[name] = tuple(options[name] or ())
     options["na"] = tuple(cell.strip() for cell in options["na"])
     return table.ReadOptions(delimiter=delimiter, decimal=decimal, **options)
+
+
+def _parse_decimal(decimal: str | None, thousands: str | None) -> str | None:
+    """Return the decimal mark; a comma or a point for thousands leaves the other one."""
+    marks = {"point": ".", "comma": ",", "space": " ", "apostrophe": "'"}
+    decimal, group = marks.get(decimal or "", decimal), marks.get(thousands or "", thousands)
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"--decimal must be . or , got {decimal!r}.")
+    if group not in (None, ".", ",", " ", "'"):
+        raise ValueError(f"--thousands must be , . space or apostrophe, got {thousands!r}.")
+    if group is not None and group == decimal:
+        raise ValueError(f"--decimal and --thousands must differ, got {decimal!r} for both.")
+    return decimal or {",": ".", ".": ","}.get(group or "")
 
 
 def _option(kind: Any, help: str, *names: str, **more: Any) -> Any:
@@ -160,24 +174,34 @@ GROUPS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
                          "interquartile range 1, or the range 0 to 1. Relevance weights "
                          "standardized columns by how much they tell about the label; auto "
                          "chooses standard or relevance. By default, they are not scaled."),
+        "unknown": _option(Unknown | None, "Handle a category that training did not have: report "
+                           "an error (the default), or ignore it."),
     }),
     "reading": (parse_read_options, {
         "format": _option(Format | None, f"The format of the data: {', '.join(Format)}. Default: "
                           "detected.", "--format", "-f", metavar="FORMAT"),
-        "label": _option(str | None, "The label column: its name, its number from 1 (-1 is the "
-                         "last), or none. Default: detected by name, or the only column of "
-                         "categories; an error lists the candidates if that is ambiguous.",
+        "label": _option(str | None, "The label column: its name, its number from 1, last, first, "
+                         "or none. Default: detected; if that is ambiguous, you are asked, or an "
+                         "error lists the candidates.",
                          "--label", "-l"),
         "drop": _option(list[str] | None, "Columns to leave out, by name or number, such as a,b "
                         "or 3-9. Repeatable."),
         "delimiter": _option(str | None, "The delimiter of a CSV file: a character, tab or space. "
                              "Default: detected."),
         "header": _option(bool | None, "Whether the first line of a CSV file is a header. "
-                          "Default: detected; an error if that is ambiguous."),
+                          "Default: detected."),
         "keep": _option(list[str] | None, "Columns to use even if they look like ids or dates. "
                         "Repeatable."),
         "decimal": _option(str | None, "The decimal mark, . or ,. Default: detected.",
                            metavar="MARK"),
+        "thousands": _option(str | None, "The mark between thousands: , or . or space or "
+                             "apostrophe. Default: detected.", metavar="MARK"),
+        "skip": _option(int | None, "Lines to leave out before the table, or rows of a sheet.",
+                        min=0, metavar="N"),
+        "sheet": _option(str | None, "The sheet of a workbook, by name or number.",
+                         metavar="NAME"),
+        "encoding": _option(str | None, "The encoding of a text file, such as latin-1. Default: "
+                            "detected.", metavar="NAME"),
         "na": _option(list[str] | None, "A cell that means a missing value, in addition to ?, NA "
                       "and the like. Repeatable.", metavar="CELL"),
     }),
@@ -207,7 +231,7 @@ def command(stopped: str = "Stopped; nothing was changed.") -> Callable[[Command
                     for option in options.keys() - signature.parameters.keys():
                         del values[option]
                     values[name] = parse(**given)
-                if facts := function(**values):
+                if facts := ask_and_run(function, values):
                     print_facts(facts, as_json)
 
         # \b keeps an example on its line, so that it can be copied.

@@ -51,7 +51,7 @@ def to_data(
         None if label is None else label.number,
         None if find is None else lambda i: find(first + i),
         roles.layout,
-        tuple(roles.notes),
+        tuple(dict.fromkeys([*roles.notes, *table.notes])),
     )
 
 
@@ -157,6 +157,12 @@ class _Converter:
 
     # Labels.
 
+    @property
+    def _no_label(self) -> str:
+        options = self.options
+        can_drop = options.needs_label and options.remedy == "here" and options.expected is None
+        return "the label is missing" + ("; --missing drop leaves out such rows" * can_drop)
+
     def to_labels(self, column: Column, text: bool | None) -> Array:
         """Return labels: integers where all are, else text; "" where one may be missing."""
         dtype = column.cells.dtype
@@ -171,7 +177,7 @@ class _Converter:
             whole = cells.cast(pl.Int64, strict=False)
             if self.options.may_lack_labels and (known == known.cast(pl.Int64, strict=False)).all():
                 return np.array(whole.cast(pl.String).fill_null("").to_list(), np.str_)
-            raise self._error_at(column, int(missing.arg_max() or 0), "the label is missing")
+            raise self._error_at(column, int(missing.arg_max() or 0), self._no_label)
         y = cells.to_numpy()
         if y.dtype.kind == "f" and not (np.isfinite(y) & (y == np.rint(y))).all():
             raise self._error(f"labels must be whole numbers or text, got fractions in {column}; "
@@ -195,7 +201,7 @@ class _Converter:
         if numbers.null_count():
             i = int(numbers.is_null().arg_max() or 0)
             reason = f"the label must be a whole number, as all before, got {words[i]!r}"
-            raise self._error_at(column, i, "the label is missing" if missing[i] else reason)
+            raise self._error_at(column, i, self._no_label if missing[i] else reason)
         return numbers.to_numpy()
 
 

@@ -17,6 +17,10 @@ MISSING = ("", "?", "na", "n/a", "nan", "null")
 #: Those in a column of numbers; elsewhere "none" may be a category.
 MISSING_NUMBER = (*MISSING, "none")
 
+#: More of them, which spreadsheets and statistical programs write among numbers.
+MARKS = ("none", "-", "--", ".", "*", "#n/a", "#n/a n/a", "#na", "#div/0!", "#value!", "#ref!",
+         "#name?", "#num!", "#null!")  # fmt: skip
+
 #: With fewer rows than this, no coincidence is unlikely.
 FEW_ROWS = 10
 
@@ -102,8 +106,16 @@ class Column:
         if not self.is_text:  # a bare number has not the unit of the column
             is_bare = self.form.affix != Affix()
             return self.cells.is_not_null() & pl.repeat(is_bare, len(self.cells), eager=True)
-        known = self.words.is_not_null() & (self.words.str.to_lowercase() != "none")
+        known = self.words.is_not_null() & ~is_mark(self.words)
         return (known & self.numbers.is_null()).fill_null(False)
+
+    @cached_property
+    def marks(self) -> list[str]:
+        """The marks of missing values among its numbers that other columns do not know."""
+        if not self.is_text or self.kind not in NUMBERS:
+            return []
+        found = self.words.filter(is_mark(self.words)).unique(maintain_order=True)
+        return [mark for mark in found if mark.lower() != "none"]
 
     @cached_property
     def kind(self) -> str:
@@ -139,7 +151,9 @@ class Column:
             return "boolean"
         if not self.is_invalid.any():
             known = self.numbers.drop_nulls()
-            is_whole = self.form.affix == Affix() and len(known) and (known == known.round()).all()
+            if not len(known):
+                return "empty"
+            is_whole = self.form.affix == Affix() and (known == known.round()).all()
             return "whole number" if is_whole else "number"
         if 2 * int(words.str.contains(NUMBER_LIKE).sum()) >= len(words) or self.declared:
             return "mixed"
@@ -230,6 +244,11 @@ ID_RULES = {
     ),
     "text, no two the same": lambda column: _is_unique(column, "text"),
 }
+
+
+def is_mark(words: pl.Series) -> pl.Series:
+    """Return whether each cell means a missing value if the column holds numbers."""
+    return words.str.to_lowercase().is_in(MARKS).fill_null(False)
 
 
 def matches_all(words: pl.Series, pattern: str) -> bool:

@@ -6,8 +6,8 @@ from dataclasses import replace
 import polars as pl
 
 from opforest._utils.numerals import PLAIN, STYLES, Affix, Cells, Form, affix_of
-from opforest.io.columns.describe import NUMBER, Column, join_first, matches_all
-from opforest.io.columns.table import ReadOptions
+from opforest.io.columns.describe import NUMBER, Column, is_mark, join_first, matches_all
+from opforest.io.columns.table import Choice, ReadOptions, UndecidedError
 
 #: Styles with a given decimal mark, the most general first: later cells may need it.
 _BY_DECIMAL = {".": ("commas", "fortran", "blanks"), ",": ("points", "blanks comma")}
@@ -31,7 +31,7 @@ def find_forms(
     ['comma', 'commas']
     """
     known = words.drop_nulls()
-    known = known.filter(known.str.to_lowercase() != "none")
+    known = known.filter(~is_mark(known))
     if affix is None and len(known):
         affix = affix_of(known[0])
     if affix is None or not len(known):
@@ -116,8 +116,11 @@ def summarize_cells(columns: Sequence[Column], options: ReadOptions, had_commas:
 
 
 def describe_forms(columns: Sequence[Column]) -> list[str]:
-    """Return a note on each column whose numbers are not plain."""
-    notes = []
+    """Return notes on marks of missing values, and on columns whose numbers are not plain."""
+    marked = {mark: [one for one in columns if mark in one.marks]
+              for mark in sorted({mark for one in columns for mark in one.marks})}  # fmt: skip
+    notes = [f"{mark!r} among numbers means a missing value, in {join_first(where, 3)}"
+             for mark, where in marked.items()]  # fmt: skip
     for column in columns:
         if column.form == PLAIN or not column.is_text or not len(column.formatted):
             continue
@@ -136,15 +139,23 @@ def _find_simplest(column: Column) -> Form:
     return next((form for form in forms if _fits(column.formatted, form)), column.form)
 
 
-def ask_decimal(columns: Sequence[Column]) -> str:
-    """Return a question about the decimal mark of ambiguous columns; "" if there are none."""
+def ask_decimal(columns: Sequence[Column], path: str) -> UndecidedError | None:
+    """Return a question about the decimal mark of ambiguous columns, if there are any."""
     ambiguous = [column for column in columns if column.ambiguous_forms]
     if not ambiguous:
-        return ""
+        return None
     cell = ambiguous[0].formatted[0]
     values = {STYLES[form.style].decimal: float(form.to_plain(cell) or "nan")
               for form in ambiguous[0].ambiguous_forms}  # fmt: skip
-    return (
-        f"{join_first(ambiguous)}: {cell!r} may be {values['.']:.15g} or {values[',']:.15g}. Use "
-        "--decimal . if the comma separates thousands, --decimal , if it is the decimal mark"
+    point, comma = f"{values['.']:.15g}", f"{values[',']:.15g}"
+    where = join_first(ambiguous)
+    return UndecidedError(
+        f"{where}: {cell!r} may be {point} or {comma}. Use --decimal . if the comma separates "
+        "thousands, --decimal , if it is the decimal mark",
+        path,
+        f"Which number is {cell!r} in {where}?",
+        [
+            Choice({"decimal": "."}, "--decimal .", f"{point}: the comma separates thousands"),
+            Choice({"decimal": ","}, "--decimal ,", f"{comma}: the comma is the decimal mark"),
+        ],
     )

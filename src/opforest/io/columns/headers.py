@@ -13,11 +13,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from opforest._utils.numerals import looks_like_number
-from opforest.errors import DataFileError
 from opforest.io.columns.describe import MISSING_NUMBER, NUMBER
 from opforest.io.columns.label import LABEL_NAMES
 from opforest.io.columns.roles import ID_NAME
-from opforest.io.columns.table import ReadOptions
+from opforest.io.columns.table import Choice, ReadOptions, UndecidedError
 
 #: Names that only a header has.
 KNOWN_NAMES = {ID_NAME, *LABEL_NAMES}
@@ -197,7 +196,7 @@ def judge_words_above_numbers(row: FirstRow) -> Verdict | None:
     if row.counts or row.has_alone(is_even):
         return HEADER
     if len(row.others) > 1 and (len(words) > 1 or row.has_alone(is_ordered)):
-        why = f"the line has {row.head[words[0]]!r} where all others have numbers, and numbers, too"
+        why = f"the line has numbers, but {row.head[words[0]]!r} where all others have numbers"
         return Verdict(None, why, words[0] + 1)
     return None
 
@@ -242,9 +241,21 @@ def find_header(
     verdicts = (rule(row) for rule in RULES)
     is_header, why, column = next((v for v in verdicts if v is not None), EXAMPLE)
     if is_header is None:
-        advice = "if it has the names of the columns, use --header"
-        if not row.above_numbers:  # as an example, it could not be read
-            advice += "; if it is an example, --no-header"
-        raise DataFileError(f"{why}: {advice}", path, line, column)
+        raise _ask_header(row, why, path, line, column)
     note = f"line {line} has the names of the columns: {why} (--no-header makes it an example)"
     return is_header, (note,) if is_header and why else ()
+
+
+def _ask_header(
+    row: FirstRow, why: str, path: str, line: int, column: int | None
+) -> UndecidedError:
+    """Return the question whether the line is a header."""
+    shown = ",".join(row.head)
+    shown = repr(f"{shown[:50]}…" if len(shown) > 50 else shown)
+    advice = "Use --header if it is"
+    choices = [Choice({"header": True}, "--header", "names of columns, or at least no example")]
+    if not row.above_numbers:  # as an example, it could not be read
+        advice += ", --no-header if it is an example"
+        choices.append(Choice({"header": False}, "--no-header", "an example like the others"))
+    reason = f"is {shown} a header? {why[0].upper()}{why[1:]}. {advice}"
+    return UndecidedError(reason, path, f"What is line {line}, {shown}?", choices, line, column)

@@ -13,6 +13,10 @@ LABEL_NAMES = ("label", "target", "class", "species", "outcome", "diagnosis")
 #: Those that mean nothing else, wherever the column stands.
 CERTAIN_NAMES = ("label", "target")
 
+#: A last column is taken for the label if it has at most this many classes, of this size on
+#: average, and at most this fraction of the other columns have as many distinct values.
+FEW_CLASSES, CLASS_SIZE, SAME = 30, 5, 0.25
+
 
 class LabelChoice(NamedTuple):
     """The label column with the reason and a note; or a question."""
@@ -21,6 +25,7 @@ class LabelChoice(NamedTuple):
     why: str = ""
     note: str = ""
     question: str = ""
+    candidates: tuple[int, ...] = ()  #: the likeliest columns, where there is a question
 
 
 class Candidates(NamedTuple):
@@ -41,6 +46,16 @@ class Candidates(NamedTuple):
     def is_end(self, k: int) -> bool:
         """Return whether a column is the first or the last one."""
         return k in (self.left[0], self.left[-1])
+
+    def stands_out(self, k: int) -> bool:
+        """Return whether a column has few classes, and few others have as many values."""
+        column = self.columns[k]
+        if k not in self.possible or column.distinct > FEW_CLASSES or column.missing:
+            return False
+        alike = sum(self.columns[j].distinct == column.distinct for j in self.left if j != k)
+        return CLASS_SIZE * column.distinct <= len(column.cells) and alike <= SAME * (
+            len(self.left) - 1
+        )
 
 
 def find_candidates(columns: list[Column], left: list[int]) -> Candidates:
@@ -81,12 +96,26 @@ def _find_only_integers(found: Candidates) -> int | None:
     return chosen if found.is_end(chosen) and others <= {"number", "date", "empty"} else None
 
 
+def _find_last(found: Candidates) -> int | None:
+    """Return the last column if it stands out, and no other is as good."""
+    if len(found.left) < 2 or not found.columns[0].has_many_rows:
+        return None
+    first, last = found.left[0], found.left[-1]
+    has_words, others = last in found.categories, {*found.categories} - {last}
+    if not found.stands_out(last) or found.named or (others and not has_words):
+        return None
+    is_rival = found.stands_out(first) and (first in found.categories or not has_words)
+    fewer = found.columns[first].distinct <= found.columns[last].distinct
+    return None if is_rival and fewer else last
+
+
 #: The rules in order, each of which returns a column or None, with the reasons that they give.
 RULES = {
     _find_certain_name: "by its name",
     _find_name: "by its name",
     _find_only_categories: "the only column of categories",
     _find_only_integers: "the only column of whole numbers, in the first or last place",
+    _find_last: "the last one, which has few classes",
 }
 
 
@@ -101,9 +130,11 @@ def choose_label(columns: list[Column], left: list[int]) -> LabelChoice:
             classes = _count_classes(columns[chosen])
             note = f"the label is {columns[chosen]}, {why}: {classes}"
             return LabelChoice(chosen, why, note + (also or " (--label names another)"))
-    ordered = [*found.named, *(k for k in found.possible if found.is_end(k)), *found.categories,
+    ends = [k for k in (left[-1], left[0]) if k in found.possible] if left else []
+    ordered = [*found.named, *ends, *found.categories,
                *sorted(found.integers, key=lambda k: columns[k].distinct)]  # fmt: skip
-    return LabelChoice(question=ask_label(columns, list(dict.fromkeys(ordered)), left))
+    ordered = sorted(dict.fromkeys(ordered), key=lambda k: columns[k].missing > 0)
+    return LabelChoice(question=ask_label(columns, ordered, left), candidates=tuple(ordered))
 
 
 def find_label_names(columns: list[Column], left: list[int]) -> list[int]:
@@ -124,12 +155,22 @@ def ask_label(columns: list[Column], candidates: list[int], left: list[int]) -> 
 
 
 def _offer(columns: list[Column], chosen: list[int], most: int = 8) -> str:
-    """Return the option for each of the columns; those with missing cells last."""
-    ordered = sorted((columns[k] for k in chosen), key=lambda column: column.missing > 0)
+    """Return the option for each of the columns."""
     return join_first([
-        f"--label {column.option} ({_count_classes(column)}"
-        f"{f', {column.missing} missing' if column.missing else ''})" for column in ordered
+        f"--label {columns[k].option} ({describe_classes(columns[k])})" for k in chosen
     ], most)  # fmt: skip
+
+
+def describe_classes(column: Column, n_shown: int = 0) -> str:
+    """Return the number of classes, the first few if there are no more, and missing labels."""
+    shown = ""
+    if column.distinct <= n_shown:
+        cells = (column.words if column.is_text else column.cells).drop_nulls()
+        classes = sorted(map(str, cells.unique(maintain_order=True)))
+        shown = ": " + ", ".join(f"{one[:20]}…" if len(one) > 20 else one for one in classes)
+    return f"{_count_classes(column)}{shown}" + (
+        f", {column.missing} missing" if column.missing else ""
+    )
 
 
 def _count_classes(column: Column) -> str:

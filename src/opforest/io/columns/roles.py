@@ -37,6 +37,7 @@ class Roles:
     why: str = ""  #: the reason for the label; "" if an option names it
     notes: list[str] = field(default_factory=list)
     question: str = ""  #: to ask where a label is needed
+    candidates: tuple[int, ...] = ()  #: for the label, the likeliest first, if there is a question
     text: frozenset[int] = frozenset()  #: places among the features that hold text
     cells: Cells = field(default_factory=Cells)  #: how cells of features are read, for later files
     copied: list[int] = field(default_factory=list)  #: columns to return as they are written
@@ -88,7 +89,7 @@ def choose_roles(columns: list[Column], table: Table, options: ReadOptions) -> R
     if table.fixed_roles:
         _fix_roles(roles, table, label)
     elif label not in (None, "none"):
-        roles.label = finder.find(str(label))
+        roles.label = finder.find_label(str(label), set(roles.left_out))
         roles.left_out.pop(roles.label, None)
     if expected is not None:
         ModelMatch(roles, expected, table, finder).assign(label)
@@ -97,9 +98,8 @@ def choose_roles(columns: list[Column], table: Table, options: ReadOptions) -> R
         if not table.fixed_roles:
             _leave_out_ids(roles, keep, options.lossless)
             if label is None:
-                roles.label, roles.why, note, roles.question = choose_label(
-                    roles.columns, roles.unassigned
-                )
+                choice = choose_label(roles.columns, roles.unassigned)
+                roles.label, roles.why, note, roles.question, roles.candidates = choice
                 roles.notes += [note] if note else []
         roles.features = roles.unassigned
         if not options.lossless:
@@ -203,6 +203,13 @@ class ColumnFinder:
             return place
         return self._find_number(column)
 
+    def find_label(self, column: str, dropped: set[int]) -> int:
+        """Return the column that an option names; "first" and "last" are those that are left."""
+        left = [k for k in range(self.width) if k not in dropped]
+        if column not in ("first", "last") or column in (self.names or ()) or not left:
+            return self.find(column)
+        return left[0] if column == "first" else left[-1]
+
     def _find_number(self, column: str) -> int:
         n = self.width
         try:
@@ -261,15 +268,7 @@ class ModelMatch:
             raise DataFileError("columns that the model was trained on are missing: "
                                 f"{join_first(list(map(repr, missing)))}{hint}",
                                 self.table.path)  # fmt: skip
-        chosen = sorted(place[name] for name in wanted)
-        for k, name in zip(chosen, wanted, strict=True):
-            if names[k] != name:
-                raise DataFileError(
-                    f"columns must come in the order of training: {name!r} should come where "
-                    f"{names[k]!r} does; the order is {join_first(list(map(repr, wanted)))}",
-                    self.table.path,
-                )
-        return chosen
+        return [place[name] for name in wanted]  # in whatever order the file has them
 
     def _match_numbers(self, is_fixed: bool) -> list[int]:
         roles, layout, n = self.roles, self.expected.layout, self.expected.n_features
@@ -304,4 +303,4 @@ class ModelMatch:
         if named or len(left) == 1:
             roles.label = (named or left)[0]
         elif left:
-            roles.question = ask_label(columns, left, left)
+            roles.question, roles.candidates = ask_label(columns, left, left), tuple(left)

@@ -27,6 +27,28 @@ def locate_error(
     return DataFileError(reason, path, line, column)
 
 
+class Choice(NamedTuple):
+    """An answer to a question about a file."""
+
+    values: dict[str, Any]  #: fields of ``ReadOptions``
+    option: str  #: the same on the command line
+    meaning: str
+
+
+class UndecidedError(DataFileError):
+    """A file may be read in several ways, and an option must decide.
+
+    ``question`` and ``choices``, the likeliest first, say so to a person who can answer.
+    """
+
+    def __init__(
+        self, reason: str, path: str, question: str, choices: Sequence[Choice],
+        line: int | None = None, column: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(reason, path, line, column)
+        self.question, self.choices = question, tuple(choices)
+
+
 @dataclass(frozen=True)
 class Data:
     """Examples from a file."""
@@ -84,12 +106,19 @@ class ReadOptions:
     format : str or None
         A key of ``opforest.io.formats.FORMATS``.
     label : str or None
-        The label column: its name, its number from 1 (−1 is the last one), or ``"none"``.
+        The label column: its name, its number from 1 (−1 is the last one), ``"first"`` or
+        ``"last"`` of those that ``drop`` leaves, or ``"none"``.
     drop, keep : tuple of str
         Columns to leave out, and columns to use even if they look like ids or dates: names,
         numbers, or ranges such as ``"3-9"``.
     delimiter : str or None
         The delimiter of a CSV file.
+    skip : int
+        Lines, or rows of a sheet, to leave out before the table.
+    sheet : str or None
+        The sheet of a workbook: its name, or its number from 1.
+    encoding : str or None
+        The encoding of a text file, such as ``"latin-1"``.
     header : bool or None
         Whether the first line of a CSV file is a header. Other formats store names in a place of
         their own and ignore this with a note; a workbook must have a header.
@@ -122,6 +151,9 @@ class ReadOptions:
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     delimiter: str | None = None
+    skip: int = 0
+    sheet: str | None = None
+    encoding: str | None = None
     header: bool | None = None
     decimal: str | None = None
     na: tuple[str, ...] = ()
@@ -150,7 +182,7 @@ class Table:
     as_text: Callable[[Sequence[int]], Any] | None = None
     decimal: str = ""  #: the decimal mark, if the whole file shows it
     had_commas: bool = False  #: whether decimal commas have been replaced by points
-    notes: tuple[str, ...] = ()  #: decisions made without an option
+    notes: list[str] = field(default_factory=list)  #: decisions without an option; may grow
 
 
 def join(parts: Sequence[Data]) -> Data:

@@ -54,6 +54,7 @@ def read_arff(source: Source, options: ReadOptions) -> Table:
     return Table(
         source.name, tuple(one.name for one in file.attributes), file.frames(), declared=declared,
         is_typed=False, find_line=file.find_line, as_text=None if source.is_live else as_text,
+        notes=source.describe_encoding(),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ import polars as pl
 from opforest.errors import DataFileError
 from opforest.io.columns.describe import join_first
 from opforest.io.columns.table import ROWS, Array, Data, Table
-from opforest.io.source import check_unpacked
+from opforest.io.compression import check_unpacked
 
 #: Accepted names of the arrays of an NPZ file.
 KEYS = {

@@ -18,7 +18,7 @@ from opforest._utils import tuning
 from opforest._utils.interrupts import defer_interrupts
 from opforest.errors import DataFileError
 from opforest.io.columns.table import ReadOptions, Table
-from opforest.io.readers.dialect import DECIMAL_COMMA, Row, find_dialect, split_rows
+from opforest.io.readers.dialect import DECIMAL_COMMA, Dialect, Row, find_dialect, split_rows
 from opforest.io.source import Source
 
 #: Bytes of the longest row, and bytes that show the dialect.
@@ -35,27 +35,42 @@ def read_delimited(source: Source, options: ReadOptions) -> Table:
 
     def as_text(columns: Sequence[int]) -> pl.DataFrame:
         with source.reopen() as fresh:
-            frames = Delimited(fresh, options, columns).frames()
-            return pl.concat([frame[:, list(columns)] for frame in frames])
+            frames = Delimited(fresh, options, columns, file.dialect).frames()
+            return pl.concat([frame.select(map(str, columns)) for frame in frames])
 
     return Table(
         source.name, file.dialect.names, file.frames(), is_typed=False, find_line=file.find_line,
         as_text=None if source.is_live else as_text, decimal=file.dialect.decimal,
-        had_commas=file.dialect.has_commas, notes=file.dialect.notes,
+        had_commas=file.dialect.has_commas, notes=file.notes,
     )  # fmt: skip
 
 
 class Delimited:
-    """A text file, read block by block; columns of ``text`` are kept as written."""
+    """A text file, read block by block.
 
-    def __init__(self, source: Source, options: ReadOptions, text: Sequence[int] = ()) -> None:
+    Columns of ``text`` are kept as written; if there are any, others may be left out. The dialect
+    is detected if it is not given.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        options: ReadOptions,
+        text: Sequence[int] = (),
+        dialect: Dialect | None = None,
+    ) -> None:
         self._source, self._stream, self.name = source, source.open_text(), source.name
-        head = _read_lines(self._stream, 2 if source.is_live else tuning.values.csv_lines)
-        lines = [decode(line, i + 1, self.name) for i, line in enumerate(head)]
-        found = find_dialect(lines, options, self.name)
+        most = 2 if source.is_live else tuning.values.csv_lines
+        head = _read_lines(self._stream, most, options.skip)
+        if dialect is None:
+            lines = [decode(line, i + 1, self.name) for i, line in enumerate(head)]
+            dialect = find_dialect(lines, options, self.name)
         schema = [pl.String if source.is_live or k in text else kind
-                  for k, kind in enumerate(found.schema)]  # fmt: skip
-        self.dialect = found._replace(schema=tuple(schema))
+                  for k, kind in enumerate(dialect.schema)]  # fmt: skip
+        self.dialect = dialect._replace(schema=tuple(schema))
+        self.notes = [*source.describe_encoding(), *dialect.notes]
+        self._header = head[dialect.header[0] - 1].strip() if dialect.header else b""
+        self._only = list(text)
         self._error: DataFileError | None = None  # raised after the rows before it
         self._is_plain = False  # whether each line of the block is a row
         self._block = b"".join(head[self.dialect.skipped :])
@@ -101,10 +116,23 @@ class Delimited:
     @defer_interrupts  # polars would swallow an interrupt
     def _parse(self, block: bytes) -> pl.DataFrame:
         self._is_plain = False
-        frame = None if b"\0" in block else self._parse_with_polars(block)
+        has_headers = bool(self._header) and self._header in block
+        rows = self._without_headers(block) if has_headers else block
+        frame = None if b"\0" in rows else self._parse_with_polars(rows)
+        self._is_plain &= len(rows) == len(block)
         if frame is None:
             return self._parse_by_rows(block)
         return _replace_commas(frame) if self.dialect.has_commas else frame
+
+    def _without_headers(self, block: bytes) -> bytes:
+        """Return a block without lines that repeat the header, and note them."""
+        pattern = re.compile(
+            rb"^[ \t]*%b[ \t]*\r?(?:\n|\Z)" % re.escape(self._header), re.MULTILINE
+        )
+        for found in pattern.finditer(block):
+            line = self._line + block.count(b"\n", 0, found.start()) + 1
+            self.notes.append(f"line {line} is left out: it repeats the header")
+        return pattern.sub(b"", block)
 
     def _parse_with_polars(self, block: bytes) -> pl.DataFrame | None:
         """Return what polars reads; None where that may be wrong."""
@@ -118,6 +146,10 @@ class Delimited:
                 return None
         elif dialect.is_padded:
             block = re.sub(rb" *%b *" % re.escape(mark), mark, block)
+        if self._only:  # without missing cells, there is no short or blank line
+            frame = self._read(block, mark, self._only)
+            if frame is not None and not any(one.null_count() for one in frame):
+                return frame
         frame = self._read(block, mark)
         if frame is not None and b'"' not in block:
             is_whole = self._has_full_rows(frame, block, mark)
@@ -132,14 +164,16 @@ class Delimited:
             return None if (tail.str.strip_chars() != "").any() else frame[:, : dialect.width]
         return frame
 
-    def _read(self, block: bytes, mark: bytes) -> pl.DataFrame | None:
+    def _read(
+        self, block: bytes, mark: bytes, only: list[int] | None = None
+    ) -> pl.DataFrame | None:
         schema = [*self.dialect.schema, *[pl.String] * self.dialect.has_tail]
         for kinds in (schema, [pl.String] * len(schema)):
             with suppress(pl.exceptions.PolarsError, ValueError):
                 return pl.read_csv(
                     block, has_header=False, separator=mark.decode(),
                     quote_char=None if self.dialect.delimiter == " " else '"',
-                    schema={str(k): kind for k, kind in enumerate(kinds)},
+                    schema={str(k): kind for k, kind in enumerate(kinds)}, columns=only,
                     decimal_comma=self.dialect.has_commas, raise_if_empty=False,
                 )  # fmt: skip
         return None
@@ -171,12 +205,17 @@ class Delimited:
 
     def _rows(self, lines: Iterable[str], before: int) -> Iterator[Row]:
         width, tail = self.dialect.width, self.dialect.has_tail
+        header = self.dialect.header[1] if self.dialect.header else None
         for line, row in split_rows(lines, self.dialect.delimiter, self.name, before):
+            if row == header:
+                continue
             if tail and len(row) == width + 1 and not row[-1].strip():
                 row = row[:-1]
             if len(row) != width:
                 what = "the first line" if self.dialect.names is None else "the header"
                 reason = f"the row has {len(row)} cells, but {what} has {width}"
+                if width == 1 and line < 10:
+                    reason += f"; if the lines before it are a title, use --skip {line - 1}"
                 raise DataFileError(reason, self.name, line)
             yield line, row
 
@@ -194,9 +233,9 @@ class Delimited:
         return None if found is None else found[0]
 
 
-def _read_lines(stream: Any, most: int) -> list[bytes]:
-    """Return the first lines, as many as show the dialect."""
-    lines: list[bytes] = []
+def _read_lines(stream: Any, most: int, skip: int) -> list[bytes]:
+    """Return the first lines, as many as show the dialect after those to skip."""
+    lines: list[bytes] = list(islice(iter(lambda: stream.readline(LONGEST), b""), skip))
     size, seen = 0, 0
     while seen < most and (size < SAMPLE or seen < 2):
         line = stream.readline(LONGEST)
@@ -217,7 +256,8 @@ def decode(line: bytes, number: int, path: str) -> str:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
         byte = f"byte {error.object[error.start]:#04x}"
-        reason = f"the file must be text in UTF-8, but {byte} is not valid; save it in UTF-8"
+        reason = (f"the file must be text in UTF-8, but {byte} is not valid; --encoding cp1252 "
+                  "reads text of Western Windows, and --encoding names others")  # fmt: skip
         raise DataFileError(reason, path, number) from None
 
 

@@ -16,6 +16,7 @@ from opforest._utils.numerals import looks_like_number
 from opforest.errors import DataFileError
 from opforest.io.columns.describe import MISSING_NUMBER, NUMBER
 from opforest.io.columns.headers import find_header, is_number
+from opforest.io.columns.surroundings import count_titles, drop_repeated_names, find_units
 from opforest.io.columns.table import ReadOptions
 
 #: Possible delimiters; a blank stands for any white space.
@@ -42,6 +43,7 @@ _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})", re.ASCII)
 _LEADING_ZERO = re.compile(r"[+-]*0\d", re.ASCII)
 _QUOTED = re.compile(r'"[^"]*"')
 _LETTER = re.compile(r"[^\W\d_]")
+_SEPARATOR = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 _BLANK_WITHIN = re.compile(r"\d\s\d")
 
 Row = tuple[int, list[str]]  #: a line number and the cells
@@ -60,6 +62,7 @@ class Dialect(NamedTuple):
     is_padded: bool = False  #: whether blanks follow delimiters
     decimal: str = ""  #: the decimal mark of cells, if the first rows show it
     notes: tuple[str, ...] = ()  #: decisions made without an option
+    header: Row | None = None  #: as it is written
 
 
 def split_rows(lines: Iterable[str], delimiter: str, path: str, before: int = 0) -> Iterator[Row]:
@@ -88,12 +91,14 @@ def split_rows(lines: Iterable[str], delimiter: str, path: str, before: int = 0)
 
 def find_dialect(lines: list[str], options: ReadOptions, path: str) -> Dialect:
     """Return the layout of a file by its first lines, or ask what they do not show."""
-    begin = _skip_comments(lines)
+    begin = options.skip + _skip_comments(lines[options.skip :])
+    delimiter = options.delimiter
+    if found := _SEPARATOR.fullmatch(lines[begin].rstrip("\r\n") if begin < len(lines) else ""):
+        delimiter, begin = delimiter or found[1], begin + 1
     body = lines[begin:]
     if not any(line.strip() for line in body):
         raise DataFileError("the file is empty", path)
-    delimiter = options.delimiter or find_delimiter(body)
-    rows = _split_sample(body, delimiter, begin) or list(split_rows(body, delimiter, path, begin))
+    rows, delimiter, notes = _split_table(body, delimiter, options, path, begin)
     if any(len(row) > MANY_COLUMNS for _, row in rows[:2]):
         reason = f"there are {len(rows[0][1])} columns; {MANY_COLUMNS} are the most in text. NPZ "
         raise DataFileError(f"{reason}has no such limit", path)
@@ -104,18 +109,20 @@ def find_dialect(lines: list[str], options: ReadOptions, path: str) -> Dialect:
                         for cell in row]) for line, row in rows]  # fmt: skip
     decimal = decimal if decimal in (".", ",") else ""
     has_header = options.header
-    notes: tuple[str, ...] = ()
+    rows = drop_repeated_names(rows)
     if has_header is None:
-        has_header, notes = find_header([row for _, row in rows], options, path, rows[0][0])
+        has_header, more = find_header([row for _, row in rows], options, path, rows[0][0])
+        notes += more
     data = rows[1:] if has_header else rows
+    if has_header and (units := find_units([row for _, row in data])):
+        notes.append(f"line {data[0][0]} is left out: it has the units of the columns, {units}")
+        data = data[1:]
     if not data:
         list(split_rows(body, delimiter, path, begin))  # raises the error, if there is one
         raise DataFileError("there are no examples", path)
-    skipped = begin
     width, names = len(data[0][1]), None
     tail = width > 1 and all(len(row) == width and not row[-1].strip() for _, row in data)
     if has_header:
-        skipped = data[0][0] - 1 if len(data) else rows[0][0]
         names, width, tail = _match_names([name.strip() for name in rows[0][1]], width, tail)
     elif tail:
         width -= 1
@@ -124,8 +131,28 @@ def find_dialect(lines: list[str], options: ReadOptions, path: str) -> Dialect:
     schema = [_find_type(column) for column in cells]
     if decimal == ",":  # what polars takes for a fraction may be thousands
         schema = [pl.String if kind == pl.Float64 else kind for kind in schema]
-    return Dialect(delimiter, names, width, tuple(schema), skipped, tail, has_commas, padded,
-                   decimal, notes)  # fmt: skip
+    return Dialect(delimiter, names, width, tuple(schema), data[0][0] - 1, tail, has_commas, padded,
+                   decimal, tuple(notes), rows[0] if has_header else None)  # fmt: skip
+
+
+def _split_table(
+    body: list[str], delimiter: str | None, options: ReadOptions, path: str, before: int
+) -> tuple[list[Row], str, list[str]]:
+    """Return the rows of a sample without titles above the table, the delimiter, and notes."""
+    chosen = delimiter or find_delimiter(body)
+    rows = _split_sample(body, chosen, before)
+    n = count_titles([row for _, row in rows]) if options.header is None else 0
+    if n == 0:
+        return rows or list(split_rows(body, chosen, path, before)), chosen, []
+    notes = [f"line {line} is left out: a title, {_shorten(' '.join(filter(None, row)))!r}"
+             for line, row in rows[:n]]  # fmt: skip
+    skipped = rows[n][0] - 1 - before
+    rows, chosen, more = _split_table(body[skipped:], delimiter, options, path, before + skipped)
+    return rows, chosen, notes + more
+
+
+def _shorten(text: str) -> str:
+    return f"{text[:40]}…" if len(text) > 40 else text
 
 
 def _skip_comments(lines: list[str]) -> int:

@@ -3,6 +3,8 @@
 import glob
 import json
 import os
+import re
+import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import IO, Any
@@ -14,13 +16,17 @@ from opforest._utils.extras import install_command
 from opforest.errors import DataFileError
 from opforest.io.columns.label import LABEL_NAMES
 from opforest.io.columns.roles import ID_NAME
-from opforest.io.columns.table import Data, Table
+from opforest.io.columns.table import Choice, Data, ReadOptions, Table, UndecidedError
+from opforest.io.compression import BUFFER, check_unpacked, wrap_error
 from opforest.io.readers.unpacked_size import measure_arrow, measure_parquet
 from opforest.io.readers.workbooks import unpack_workbook
-from opforest.io.source import BUFFER, check_unpacked, link_plain_path, wrap_error
+from opforest.io.source import link_plain_path
 
 #: Rows that are read at a time, and bytes of a cell in memory.
 SOME, CELL = 65_536, 8
+
+#: How polars calls a column of a sheet without a name.
+_UNNAMED = re.compile(r"__UNNAMED__\d+")
 
 
 def read_folder(path: str, stack: ExitStack) -> Table:
@@ -65,6 +71,42 @@ def read_ndjson(path: str, name: str) -> Table:
     return table
 
 
+def read_json(path: str, name: str) -> Table:
+    """Return the table of a file with a JSON list of objects."""
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        rows = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise wrap_error(error, name, "the file is not valid JSON") from None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        reason = "JSON must be a list of objects, or one object per line"
+        raise DataFileError(f"{reason}; pandas writes it by to_json(orient='records')", name)
+    if not rows:
+        raise DataFileError("there are no examples", name)
+    names = list(dict.fromkeys(key for row in rows for key in row))
+    check_unpacked(CELL * len(names) * len(rows), len(content), name)
+    columns = [_make_column(str(k), [row.get(key) for row in rows], key, name)
+               for k, key in enumerate(names)]  # fmt: skip
+    return Table(name, tuple(names), iter([pl.DataFrame(columns)]))
+
+
+def _make_column(place: str, cells: list[Any], key: str, name: str) -> pl.Series:
+    """Return the cells of a JSON column, which must have one type that loses nothing."""
+    kinds = {float if type(cell) is int else type(cell): cell for cell in cells if cell is not None}
+    if len(kinds) > 1:
+        reason = f"column {key!r} mixes types: {' and '.join(map(repr, [*kinds.values()][:2]))}"
+        raise DataFileError(f"{reason}; write all cells in one way", name)
+    column = pl.Series(place, cells, strict=False)
+    whole = [cell for cell in cells if type(cell) is int]
+    if whole and not column.dtype.is_integer():
+        for cell in whole:
+            if abs(cell) >= 2**63 or int(float(cell)) != cell:
+                reason = f"column {key!r} has {str(cell)[:40]}, which float64 cannot hold"
+                raise DataFileError(reason, name)
+    return column
+
+
 def _check_lines(path: str, name: str) -> None:
     """Raise an error about the first line that is not a JSON object."""
     with open(path, "rb") as lines:
@@ -100,24 +142,50 @@ def _slices(lazy: Any, kept: list[int], name: str, stored: int) -> Iterator[pl.D
         raise wrap_error(error, name, f"the file is damaged after {row} rows") from None
 
 
-def read_excel(path: str, name: str) -> Table:
-    """Return the table in the only sheet of a workbook that has one."""
+def read_excel(path: str, name: str, options: ReadOptions) -> Table:
+    """Return the table in a sheet of a workbook: the one that is named, or the only one."""
     try:
         import fastexcel  # noqa: F401
     except ImportError as error:
         raise ImportError(f"Excel files need fastexcel: {install_command('cli')}") from error
     with unpack_workbook(path, name) as workbook:
-        sheets = pl.read_excel(workbook, sheet_id=0, engine="calamine", raise_if_empty=False)
-    full = {title: sheet for title, sheet in sheets.items() if len(sheet)}
-    if not full:
-        raise DataFileError("there are no examples", name)
-    if len(full) > 1:
-        titles = ", ".join(map(repr, full))
-        reason = f"{len(full)} sheets hold tables, {titles}: save one of them as its own file"
-        raise DataFileError(reason, name)
-    (sheet,) = full.values()
+        sheets = pl.read_excel(
+            workbook, sheet_id=0, engine="calamine", raise_if_empty=False,
+            read_options={"header_row": options.skip},
+        )  # fmt: skip
+    title = _choose_sheet(sheets, options.sheet, name)
+    sheet = sheets[title]
+    if not len(sheet):
+        raise DataFileError(f"there are no examples in the sheet {title!r}", name)
+    if any(_UNNAMED.fullmatch(one) for one in sheet.columns[1:2]) and len(sheet) > 1:
+        reason = f"the first row of the sheet, {sheet.columns[0]!r}, names one column only; if it "
+        raise DataFileError(f"{reason}is a title: --skip {options.skip + 1}", name)
     names = tuple(sheet.columns)
     return Table(name, names, iter([sheet.rename({old: str(k) for k, old in enumerate(names)})]))
+
+
+def _choose_sheet(sheets: dict[str, pl.DataFrame], wanted: str | None, name: str) -> str:
+    """Return the title of the sheet to read, or ask."""
+    titles = list(sheets)
+    if wanted is not None:
+        if wanted in titles:
+            return wanted
+        if wanted.isdecimal() and 1 <= int(wanted) <= len(titles):
+            return titles[int(wanted) - 1]
+        known = ", ".join(map(repr, titles))
+        raise DataFileError(f"there is no sheet {wanted!r}; the sheets are {known}", name)
+    full = [title for title, sheet in sheets.items() if len(sheet)]
+    if not full:
+        raise DataFileError("there are no examples", name)
+    if len(full) == 1:
+        return full[0]
+    choices = [
+        Choice({"sheet": title}, f"--sheet {shlex.quote(title)}",
+               f"{len(sheets[title])} rows, {sheets[title].width} columns") for title in full
+    ]  # fmt: skip
+    offered = ", ".join(choice.option for choice in choices[:8])
+    reason = f"{len(full)} sheets hold tables: choose {offered}"
+    raise UndecidedError(reason, name, "Which sheet holds the table?", choices)
 
 
 def write_frame(stream: IO[bytes], data: Data, kind: str) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import reduce
 
 from opforest.errors import DataFileError
-from opforest.io.source import BUFFER, check_unpacked
+from opforest.io.compression import BUFFER, check_unpacked
 
 #: Bytes of a cell in memory, where a sheet is a full rectangle.
 CELL = 32

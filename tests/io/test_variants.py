@@ -1,0 +1,78 @@
+"""Every variant of a real table is read right, asked about, or refused with a hint that works."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("polars")
+from tests.support.mangled_tables import make_variants
+
+from opforest.errors import DataFileError
+from opforest.io.columns.table import ReadOptions, UndecidedError
+from opforest.io.tables import read_table
+
+VARIANTS = make_variants()
+
+#: Options in hints, and what they change.
+HINTS = {
+    r"--missing median": lambda _: {"allow_missing": True},
+    r"--na (?P<value>'[^']+'|\S+)": lambda value: {
+        "na": (value.strip("'\""),),
+        "allow_missing": True,
+    },
+    r"--skip (?P<value>\d+)": lambda value: {"skip": int(value)},
+    r"--encoding (?P<value>[\w-]+)": lambda value: {"encoding": value},
+}
+
+
+def is_right(data, table):
+    """Return whether all cells and labels are those of the table."""
+    X, label = table.expected, [str(one) for one in table.y]
+    return (
+        data.X.shape == X.shape
+        and np.array_equal(data.X, X, equal_nan=True)
+        and [str(one) for one in data.y] == label
+    )
+
+
+def follow(path, options, depth=4):
+    """Yield what is read by each way of answering questions and following hints."""
+    try:
+        yield read_table(path, options)
+        return
+    except UndecidedError as error:
+        changes = [choice.values for choice in error.choices[:9]]
+        assert all(choice.option in str(error) for choice in error.choices[:2])
+    except DataFileError as error:
+        assert "\n" not in str(error)
+        found = ((re.search(hint, str(error)), change) for hint, change in HINTS.items())
+        changes = [change(match.groupdict().get("value")) for match, change in found if match]
+        assert changes, f"there is no way out: {error}"
+        merged = {}
+        for change in changes:
+            merged |= change
+        changes = [merged]
+    if depth:
+        for change in changes:
+            yield from follow(path, replace(options, **change), depth - 1)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_read_right_or_a_way_out(tmp_path, name):
+    table = VARIANTS[name]
+    path = tmp_path / f"data{table.suffix}"
+    path.write_bytes(table.content())
+    options = ReadOptions(needs_label=True)
+    try:
+        read_at_once = read_table(path, options)
+    except DataFileError:
+        assert any(is_right(data, table) for data in follow(path, options))
+    else:
+        assert is_right(read_at_once, table)
+
+
+def test_there_are_many():
+    assert len(VARIANTS) >= 150
+    assert len({table.content() for table in VARIANTS.values()}) >= 150
