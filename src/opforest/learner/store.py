@@ -164,8 +164,7 @@ class Store:
 
         A generated key must be complete.
         """
-        generated = text.removeprefix(GENERATED)
-        id = int(generated) if generated != text and _is_id(generated) else -1
+        id = id_of(text)
 
         def look(database: sqlite3.Connection) -> list[Any]:
             exact = f"SELECT {COLUMNS} FROM example WHERE id = ? AND key IS NULL"
