@@ -6,8 +6,9 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -97,6 +98,19 @@ def best_of(repeats: int, **contestants: Callable[[], float]) -> dict[str, float
         for name, run in contestants.items():
             best[name] = min(best[name], run())
     return best
+
+
+@contextmanager
+def dense_prim() -> Iterator[None]:
+    """Find spanning trees only by dense Prim, if no k-d tree is used."""
+    from opforest._utils import tuning  # after the variable above is set
+
+    saved = tuning.values
+    tuning.values = replace(saved, few_to_span=sys.maxsize)
+    try:
+        yield
+    finally:
+        tuning.values = saved
 
 
 def numpy_pass(X: np.ndarray) -> float:

@@ -7,8 +7,8 @@ import sys
 from common import HERE, RESULTS, Row, print_table
 
 SCRIPTS = (
-    "speed/fit", "speed/large_fit", "speed/predict", "speed/voters", "speed/insertion",
-    "speed/indexed",
+    "speed/fit", "speed/fit_features", "speed/large_fit", "speed/predict", "speed/voters",
+    "speed/insertion", "speed/indexed",
     "speed/unkind", "speed/forgetting", "speed/streams", "quality/probabilities", "speed/memory",
     "speed/start", "speed/scaling", "speed/reading", "speed/learner", "speed/family",
 )  # fmt: skip

@@ -16,8 +16,8 @@ from opforest import OPFClassifier
 LIBOPF_BARS = {2: 12, 64: 6}
 OPFYTHON_BAR = 500
 
-#: ``brute`` always uses dense Prim; ``auto`` uses Borůvka's algorithm and a k-d tree if a probe
-#: shows that they are worthwhile.
+#: ``brute`` visits all pairs; ``auto`` uses Borůvka's algorithm and a k-d tree if a probe shows
+#: that they are worthwhile.
 ALGORITHMS = ("brute", "auto")
 
 

@@ -39,11 +39,12 @@ class Tuning:
     search_block: int = 256
     search_patience: int = 64
 
-    #: Spanning by the sieve: points in a block, and points that it is compared with at once; points
-    #: in the sample, and neighbors in memory that are spanned, for the first tree; room for edges
-    #: that one block finds; edges per point that a round finds before its other blocks are
-    #: postponed; pairs per point, and the fraction of all pairs, that may look promising before
-    #: estimates are too rough.
+    #: Spanning by the sieve: worthwhile for this many bytes; points in a block, and points that it
+    #: is compared with at once; points in the sample, and neighbors in memory that are spanned, for
+    #: the first tree; room for edges that one block finds; edges per point that a round finds
+    #: before its other blocks are postponed; pairs per point, and the fraction of all pairs, that
+    #: may look promising before estimates are too rough.
+    sieve_bytes: int = 2**20
     sieve_block: int = 1024
     sieve_columns: int = 256
     sieve_sample: int = 1024

@@ -156,7 +156,7 @@ def test_models_are_those_of_prim(metric, n_jobs, algorithm):
     rng = np.random.default_rng(0)
     X, y = rng.integers(1, 9, (400, 12)).astype(float), rng.integers(0, 3, 400)
     dense = OPFClassifier(metric, algorithm="brute").fit(X, y)
-    tune(few_to_span=100, sieve_block=64, sieve_columns=50)
+    tune(few_to_span=100, sieve_bytes=0, sieve_block=64, sieve_columns=50)
     is_sifted = metric != "canberra"
     avoided = "span" if is_sifted else "span_by_sieve"
     with patch.object(selection, avoided, side_effect=AssertionError):
@@ -169,7 +169,7 @@ def test_a_model_is_learned_where_estimates_are_too_rough():
     X = rng.normal(size=(500, 10)) + 1e9 * rng.integers(0, 2, 500)[:, None]
     y = rng.integers(0, 3, 500)
     dense = OPFClassifier(algorithm="brute").fit(X, y)
-    tune(few_to_span=100, sieve_patience=1)
+    tune(few_to_span=100, sieve_bytes=0, sieve_patience=1)
     assert_same_model(OPFClassifier(algorithm="brute").fit(X, y), dense, X[:50] + 0.1)
 
 

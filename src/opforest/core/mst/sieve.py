@@ -159,22 +159,22 @@ def _sift_all(points, place, metric, n_jobs) -> Edges:
     """Return the minimum spanning tree of the points."""
     n = len(points.rows)
     tree = _span_roughly(points, metric, n_jobs)
-    waiting = np.arange(0, n, tuning.values.sieve_block)
-    waiting = np.random.default_rng(0).permutation(waiting)
-    tally, n_blocks = Tally(n), len(waiting)
-    size = max(1, round(FIRST_ROUND * n_blocks))
+    starts = np.arange(0, n, tuning.values.sieve_block)
+    waiting = np.random.default_rng(0).permutation(starts)
+    tally = Tally(n)
+    size = max(n_jobs, round(FIRST_ROUND * len(starts)))
     while len(waiting):
         tally.begin_round()
         ends = place[tree.u], place[tree.v]
         paths = rank_tree(n, *ends, tree.weight, points.scale)
         merges = make_merge_tree(n, *ends, tree, points.scale)
-        sift = partial(_sift, points, paths, merges, tally, metric)
-        found = map_chunks(sift, waiting[:size], n_jobs)
+        chosen = np.sort(waiting[:size])  # earlier blocks, which take longer, first
+        found = map_chunks(partial(_sift, points, paths, merges, tally, metric), chosen, n_jobs)
         edges = sort_edges(*concatenate_results([part for part in found if part is not None]))
         tree = merge_forests([tree, edges])
-        undone = [part is None for part in found]
-        waiting = np.append(waiting[:size][undone], waiting[size:])
-        size = GROWTH * (n_blocks - len(waiting))
+        postponed = chosen[[part is None for part in found]]
+        waiting = np.append(postponed, waiting[size:])
+        size = GROWTH * (len(starts) - len(waiting))
     return tree
 
 

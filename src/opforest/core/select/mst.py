@@ -23,9 +23,10 @@ PROBES = 16
 
 #: Scans and Prim's algorithm measure many points at once, a search in a k-d tree one after another.
 #: So it is worthwhile if a search visits less than this fraction of the points. Prim's algorithm
-#: is faster if all points fit into this many bytes of cache.
+#: is faster if all points fit into this many bytes of cache, and the sieve is faster anyway.
 SEARCH_FRACTION, SPANNING_FRACTION = 1 / 32, 1 / 100
 CACHED_BYTES, CACHED_SPANNING_FRACTION = 4_000_000, 1 / 150
+SIEVE_FRACTION = 1 / 200
 
 #: Cells need less memory, and share more work among threads, but the more features there are, the
 #: more points are near other cells. Up to so many features they pay, on one thread and on several.
@@ -54,10 +55,11 @@ def probe(rows: Array, metric: Metric, algorithm: str, n_jobs: int = 1) -> Probe
 def span_best(rows: Array, metric: Metric, probed: Probe, n_jobs: int) -> Tree:
     """Return the minimum spanning tree, by the fastest algorithm."""
     tree = None
-    if _use_kdtree(rows, probed):
+    can_sift = _can_sift(rows, metric)
+    if _use_kdtree(rows, probed, can_sift):
         span_indexed = span_by_cells if _use_cells(rows, n_jobs) else span_sparse
         tree = span_indexed(rows, probed.kdtree, metric.kernel, n_jobs)
-    elif have_estimates(rows, metric) and len(rows) >= tuning.values.few_to_span:
+    elif can_sift:
         tree = span_by_sieve(rows, probed.kdtree, metric.kernel, n_jobs)
     return span(rows, metric.kernel) if tree is None else tree
 
@@ -74,17 +76,23 @@ def span_between(rows: Array, split: int, metric: Metric, probed: Probe) -> Tree
     return span_bipartite(rows, split, metric.kernel) if tree is None else tree
 
 
-def _use_kdtree(rows: Array, probed: Probe) -> bool:
+def _use_kdtree(rows: Array, probed: Probe, can_sift: bool = False) -> bool:
     if probed.visited_fraction > 0 and len(rows) < tuning.values.few_to_span:
         return False
     is_cached = rows.nbytes < CACHED_BYTES
     limit = CACHED_SPANNING_FRACTION if is_cached else SPANNING_FRACTION
+    limit = SIEVE_FRACTION if can_sift else limit
     return probed.visited_fraction < limit
 
 
 def _use_cells(rows: Array, n_jobs: int) -> bool:
     limit = FEATURES_FOR_CELLS if n_jobs == 1 else SHARED_FEATURES_FOR_CELLS
     return len(rows) >= tuning.values.many_for_cells and rows.shape[1] <= limit
+
+
+def _can_sift(rows: Array, metric: Metric) -> bool:
+    is_large = rows.nbytes >= tuning.values.sieve_bytes and len(rows) >= tuning.values.few_to_span
+    return is_large and have_estimates(rows, metric)
 
 
 def have_estimates(rows: Array, metric: Metric) -> bool:
