@@ -59,8 +59,11 @@ def span_best(rows: Array, metric: Metric, probed: Probe, n_jobs: int) -> Tree:
     """Return the minimum spanning tree, by the fastest algorithm."""
     tree = None
     if _use_kdtree(rows, probed):
-        span_indexed = span_by_cells if _use_cells(rows, n_jobs) else span_sparse
-        tree = span_indexed(rows, probed.kdtree, metric.kernel, n_jobs)
+        if _use_cells(rows, n_jobs):
+            size = tuning.values.points_per_cell
+            tree = span_by_cells(rows, probed.kdtree, metric.kernel, n_jobs, size)
+        else:
+            tree = span_sparse(rows, probed.kdtree, metric.kernel, n_jobs)
     elif (
         have_estimates(rows, metric)
         and rows.shape[1] >= FEATURES_TO_SPAN
