@@ -14,8 +14,10 @@ import numpy as np
 from opforest.core.conquest.matmul import find_conquerors_by_matmul
 from opforest.core.conquest.scan import rank
 from opforest.core.jit import CACHE
+from opforest.core.kdtree.static import build_kdtree
 from opforest.core.metrics.registry import resolve
 from opforest.core.mst.bipartite import span_bipartite
+from opforest.core.mst.cells import span_by_cells
 from opforest.core.mst.kruskal import list_edges, merge_forests
 from opforest.core.mst.prim import span
 from opforest.core.mst.sieve import span_by_sieve
@@ -77,6 +79,7 @@ def exercise(job: Job) -> Job:
     if len(algorithms) > 1:
         many = rng.random((FEW, 2)).astype(dtype)
         OPFClassifier(metric, metric_params=params).fit(many, many[:, 0] > 0.5)
+        span_by_cells(many, build_kdtree(many, np.arange(FEW)), kernel, n_jobs=1, size=FEW // 4)
     return job
 
 

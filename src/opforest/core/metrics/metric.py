@@ -165,9 +165,12 @@ class Metric:
                 ) from error
 
     def _warn_of_underflow(self, points: Array) -> None:
-        extent = float((points.max(axis=0) - points.min(axis=0)).max())
         precision = np.finfo(points.dtype)
-        if 0 < extent < float(precision.tiny / precision.eps) ** (1 / self.power):
+        limit = float(precision.tiny / precision.eps) ** (1 / self.power)
+        if any(np.ptp(column) >= limit for column in points.T):  # the first one, as a rule
+            return
+        extent = float((points.max(axis=0) - points.min(axis=0)).max())
+        if extent > 0:
             warn(
                 f"features differ so little, by at most {extent:.3g}, that distances by metric "
                 f"{self.name!r} are lost to rounding in {points.dtype}. Rescale the features."

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opforest._utils import tuning
 from opforest._utils.chunks import run_parallel
 from opforest._utils.progress import advance
 from opforest.core.disjoint_set import find_group
@@ -38,14 +37,17 @@ class LocalTree(NamedTuple):
     n_fragments: int
 
 
-def span_by_cells(rows, kdtree, metric, n_jobs=1) -> Tree | None:
-    """Return the minimum spanning tree, or None if rounding has merged distinct points."""
+def span_by_cells(rows, kdtree, metric, n_jobs, size) -> Tree | None:
+    """Return the minimum spanning tree, or None if rounding has merged distinct points.
+
+    Cells have at most ``size`` points, unless a leaf of the k-d tree has more.
+    """
     kdtree, first = keep_distinct(rows, kdtree, n_jobs)
-    edges = _span_cells(kdtree, metric, n_jobs)
+    edges = _span_cells(kdtree, metric, n_jobs, _list_cells(kdtree, size))
     return root_places(kdtree, edges, first)
 
 
-def list_cells(kdtree, size):
+def _list_cells(kdtree, size):
     """Return the highest nodes of at most this many points, in the order of their points."""
     nodes, cells, pending = kdtree.nodes, [], [0]
     while pending:
@@ -58,9 +60,8 @@ def list_cells(kdtree, size):
     return np.array(cells)
 
 
-def _span_cells(kdtree, metric, n_jobs):
+def _span_cells(kdtree, metric, n_jobs, cells):
     """Return the ends, by place, and weights of all edges of the tree."""
-    cells = list_cells(kdtree, tuning.values.points_per_cell)
     n, dtype = kdtree.points.shape[0], kdtree.points.dtype
     fragments = Fragments(np.empty(n, np.int32), np.empty(n, dtype))
     calls = [partial(_span_cell, kdtree, cells, k, fragments, metric) for k in range(len(cells))]

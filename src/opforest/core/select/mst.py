@@ -57,8 +57,11 @@ def span_best(rows: Array, metric: Metric, probed: Probe, n_jobs: int) -> Tree:
     tree = None
     can_sift = _can_sift(rows, metric)
     if _use_kdtree(rows, probed, can_sift):
-        span_indexed = span_by_cells if _use_cells(rows, n_jobs) else span_sparse
-        tree = span_indexed(rows, probed.kdtree, metric.kernel, n_jobs)
+        if _use_cells(rows, n_jobs):
+            size = tuning.values.points_per_cell
+            tree = span_by_cells(rows, probed.kdtree, metric.kernel, n_jobs, size)
+        else:
+            tree = span_sparse(rows, probed.kdtree, metric.kernel, n_jobs)
     elif can_sift:
         tree = span_by_sieve(rows, probed.kdtree, metric.kernel, n_jobs)
     return span(rows, metric.kernel) if tree is None else tree
