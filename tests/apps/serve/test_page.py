@@ -51,8 +51,11 @@ def test_a_store_in_use_is_shown_and_changed_only_on_request(browser, store):
         assert len(store) == 40
         page.check("#edit")
         page.locator("#labels .pill", has_text="dog").click()
-        canvas.click(position={"x": 5, "y": 5})
+        # The numbers are shown before the forest, in which the second click looks for the example.
+        with page.expect_response(lambda answer: "/v1/forest?" in answer.url):
+            canvas.click(position={"x": 5, "y": 5})
         wait(page, "document.querySelector('#facts strong')?.textContent === '41'")
+        page.wait_for_timeout(300)
         assert "1 learned #41" in page.inner_text("#log")
         canvas.click(position={"x": 5, "y": 5})
         wait(page, "document.querySelector('#facts strong')?.textContent === '40'")

@@ -6,7 +6,7 @@ It needs no extra: the standard library serves it. ``docs/playground.py`` copies
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from opforest.apps.serve.headers import HEADERS
 
@@ -15,15 +15,19 @@ STATIC = Path(__file__).parent / "static"
 #: The page among the static files.
 PAGE = "play.html"
 
+#: Types of files. Windows may have registered others, with which browsers do not load them.
+TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+}
+
 
 class PlayRequestHandler(SimpleHTTPRequestHandler):
     """Answers with the page and the files that it loads."""
 
-    # Windows may have registered another type for scripts, which browsers then refuse to run.
-    extensions_map: ClassVar[dict[str, str]] = {
-        **SimpleHTTPRequestHandler.extensions_map,
-        ".js": "text/javascript",
-    }
+    extensions_map = TYPES
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments, directory=str(STATIC))

@@ -64,11 +64,12 @@ function forget(name) {
 
 function act(x, y, name) {
   const tool = chosenTool();
-  if (tool === "forget") { if (name !== null) forget(name); }
-  else {
-    if (tool !== "explain") learn(makeExample(x, y, Number(tool)));
-    explain({ x, y });
-  }
+  if (tool === "explain") explain({ x, y });
+  else if (tool !== "forget") {
+    const example = makeExample(x, y, Number(tool));
+    learn(example);
+    explain(example);
+  } else if (name !== null) forget(name);
 }
 
 // Explains a point in all forests that are shown, with the words of the one pointed at.
