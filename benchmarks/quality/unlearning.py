@@ -233,8 +233,9 @@ def describe_sets(results: dict[str, dict[str, Result]]) -> Iterator[Row]:
 
 
 def measure() -> list[Row]:
-    results, tables = {}, []
+    results, tables, sizes = {}, [], []
     for name, train, test in sets():
+        sizes.append(len(train[0]))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             results[name] = measure_set(train, test)
@@ -245,7 +246,8 @@ def measure() -> list[Row]:
     summary = summarize(results)
     print(f"{summary}\n")
     RESULTS.mkdir(exist_ok=True)
-    text = "\n\n".join([summary, "<!-- each set -->", *tables])
+    about = f"{len(sizes)} data sets with {min(sizes):,} to {max(sizes):,} training examples:"
+    text = "\n\n".join([about, summary, "<!-- each set -->", *tables])
     (RESULTS / "unlearning.md").write_text(f"{text}\n", encoding="utf-8")
     ours = [found["opforest"] for found in results.values()]
     slower = [found["random forest, retrained"].median / found["opforest"].median
