@@ -3,6 +3,8 @@
 The build downloads nothing, and no page loads anything from other sites.
 """
 
+import importlib
+import inspect
 import os
 import re
 import sys
@@ -35,7 +37,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.viewcode",
+    "sphinx.ext.linkcode",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
@@ -135,6 +137,21 @@ def repository_path(file_name):
     if name in ("changelog", "contributing"):
         return f"edit/main/{name.upper()}.md"
     return f"edit/main/docs/{file_name}"
+
+
+def linkcode_resolve(domain, info):
+    """Return where GitHub shows the source of a public name."""
+    found = importlib.import_module(info["module"])
+    try:
+        for name in info["fullname"].split("."):
+            found = getattr(found, name)
+        found = inspect.unwrap(getattr(found, "fget", found))
+        lines, start = inspect.getsourcelines(found)
+        path = Path(inspect.getsourcefile(found)).relative_to(ROOT)
+    except (AttributeError, OSError, TypeError, ValueError):  # data, or of another library
+        return None
+    tree = f"https://github.com/opforest/opforest/blob/v{release}"
+    return f"{tree}/{path.as_posix()}#L{start}-L{start + len(lines) - 1}"
 
 
 html_context = {

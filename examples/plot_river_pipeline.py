@@ -52,12 +52,12 @@ def follow(make, stream):
 followed = {(s, m): follow(models[m], streams[s]) for s in streams for m in models}
 for name in streams:
     scores = {m: followed[name, m][1][-1] for m in models}
-    print(f"{name}: " + ", ".join(f"{m} {a:.1f} %" for m, a in scores.items()))
-    print(f"  best: {max(scores, key=scores.get)}")
+    print(name)
+    for m, a in sorted(scores.items(), key=lambda item: -item[1]):
+        print(f"  {m:20} {a:5.1f} %")
 
 # %%
-# How accuracy develops
-
+# How accuracy develops:
 colors = ["#3f90da", "#1f4e9e", "#17becf", "#bd1f01", "#e76300", "#717581"]
 figure, axes = plt.subplots(1, 3, figsize=(12, 4.6), layout="constrained")
 for ax, name in zip(axes, streams, strict=True):
@@ -72,7 +72,7 @@ figure.legend(
 plt.show()
 
 # %%
-# The forest inside a pipeline, and the probabilities of one example.
+# The forest inside a pipeline, and the probabilities of one example:
 
 pipeline = followed["ImageSegments", "forest"][0]
 print(pipeline["OPFClassifier"].forest)

@@ -23,6 +23,7 @@ from fastapi.responses import (
     StreamingResponse,
 )
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
@@ -45,7 +46,7 @@ from opforest.learner.validation import label_array
 STATIC = Path(__file__).parent / "static"
 
 #: Answers that /openapi.json describes, by path.
-ANSWERS: dict[str, type[bodies.BaseModel]] = {
+ANSWERS: dict[str, type[BaseModel]] = {
     "/v1/suspects": bodies.Suspects,
     "/v1/search": bodies.SearchResult,
 }
