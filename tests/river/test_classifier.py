@@ -396,6 +396,7 @@ def test_explanations_equal_those_of_the_batch_classifier(update):
         batch.partial_fit(X[i : i + 1], names[y[i : i + 1]])
     assert path == batch.explain([2.5, 3.5])
     assert path.view.names == ("u", "v")
+    assert sorted(path.table.names) == ["u", "v"]
     assert "<svg" in path._repr_html_()
 
 
@@ -404,6 +405,8 @@ def test_explanations_in_a_window_and_of_unknown_features():
     for i in range(6):
         model.learn_one({"u": float(i)}, i % 2)
     path = model.explain_one({"u": 4.25, "w": 1.0})
+    assert dict(zip(path.table.names, path.table.values[-1], strict=True)) == {"u": 4.25, "w": 1.0}
+    assert dict(zip(path.table.names, path.table.values[0], strict=True))["w"] == 0
     assert path.label == model.predict_one({"u": 4.25, "w": 1.0})
     assert path.conqueror in model.forest.ids
     assert model.features == ["u"]

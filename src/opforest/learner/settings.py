@@ -57,7 +57,7 @@ class Settings:
         """Write the settings to the table ``meta``, within ``Database.write``."""
         params = self.metric_params
         if params is not None:
-            params = dump_metric_params(params)
+            params = dump_metric_params(params, not self.metric.startswith("("))
         database.put(**{**asdict(self), "metric_params": params})
 
     @classmethod

@@ -129,12 +129,15 @@ def from_json(value: Any) -> Any:
     return value
 
 
-def dump_metric_params(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a metric for JSON; arrays become lists."""
+def dump_metric_params(params: Mapping[str, Any], is_named: bool) -> dict[str, Any]:
+    """Return the parameters of a metric for JSON.
+
+    Arrays become lists, if the metric has a name: a function might need arrays again.
+    """
 
     def dump(value: Any) -> Any:
-        value = value.tolist() if isinstance(value, np.ndarray) else value
-        if isinstance(value, list | tuple):
+        value = value.tolist() if isinstance(value, np.ndarray) and is_named else value
+        if isinstance(value, list | tuple) and is_named:
             return [dump(one) for one in value]
         return to_json(value, "metric_params")
 
@@ -191,7 +194,7 @@ def dump_parameters(model: Any, names: tuple[str, ...]) -> dict[str, Any]:
     plain["metric"] = metric if isinstance(metric, str) else {"function": name}
     plain["metric_params"] = None
     if params is not None:
-        plain["metric_params"] = dump_metric_params(params)
+        plain["metric_params"] = dump_metric_params(params, isinstance(metric, str))
     return plain
 
 

@@ -65,8 +65,8 @@ class OPFClassifier(MiniBatchClassifier):
         A name or a function of two vectors, as for ``opforest.OPFClassifier``, except
         ``"precomputed"``, because a stream has no table, ``"correlation"``, which changes with a
         feature that is 0 everywhere, and those for certain features: ``"haversine"``,
-        ``"seuclidean"``, ``"mahalanobis"``, ``"minkowski"`` with weights. A function must ignore features that are 0 in both vectors,
-        and gets them in no particular order.
+        ``"seuclidean"``, ``"mahalanobis"``, ``"minkowski"`` with weights. A function must
+        ignore features that are 0 in both vectors, and gets them in no particular order.
     metric_params
         ``{"p": …}`` for ``"minkowski"`` (default 2), ``{"gamma": …}`` for ``"gaussian"``
         (default 1), keyword arguments for a Python callable.

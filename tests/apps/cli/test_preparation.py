@@ -56,6 +56,12 @@ class TestPreparation:
         truth = mixed["label"][40:].to_list()
         assert scores["accuracy"] == np.mean(np.array(answers) == truth)
         assert run("predict", "m", "test.csv", "--explain", "--proba").stdout.count("example") >= 20
+        told = run_json("predict", "m", "test.csv", "--explain")["predictions"][0]["features"]
+        assert told["has_names"]
+        assert [row["role"] for row in told["rows"]][-2:] == ["rival", "x"]
+        first = mixed.row(40, named=True)
+        for name, value in zip(told["names"], told["rows"][-1]["values"], strict=True):
+            assert value == (pytest.approx(first[name]) if name != "kind" else first[name])
         run("update", "m", "test.csv")
         model.partial_fit(new, np.array(truth))
         assert same_forest(opforest.load("m")[-1], model[-1])

@@ -117,3 +117,28 @@ def test_a_prepared_store_is_explained_on_its_plane(tmp_path):
         path = client.get(f"/v1/forest/path?plane={drawn['plane']}&x={x}&y={y}")
         assert (path["label"], path["steps"][-2]["key"]) == ("dog", "c")
         assert drawn["is_plain"] is False
+        # A point of the plane is restored, a row is shown as it was given.
+        row = client.post("/v1/explain", {"row": [None, "red"]})
+        for answer, last in ((path, [9.0, "blue"]), (row, [None, "red"])):
+            rows = {one["role"]: one for one in answer["features"]["rows"]}
+            cells = {"a": [1.0, "red"], "b": [2.0, "red"], "c": [9.0, "blue"]}
+            order = [("feature 0", "feature 1").index(name) for name in answer["features"]["names"]]
+            for role, one in rows.items():
+                expected = last if role == "x" else cells[one["key"]]
+                found = dict(zip(order, one["values"], strict=True))
+                assert found[0] == (None if expected[0] is None else pytest.approx(expected[0]))
+                assert found[1] == expected[1]
+            assert rows["rival"]["label"] == answer["rival"]["label"]
+            assert (answer["features"]["more"], answer["features"]["has_names"]) == (0, False)
+
+
+def test_an_answer_has_the_features_that_differ_most(tmp_path):
+    names = [f"f{k}" for k in range(30)]
+    learner = Learner(tmp_path / "a.db", feature_names=names)
+    X = np.diag(np.arange(1.0, 31.0))
+    learner.learn(X, ["a", "b"] * 15, [f"k{i}" for i in range(30)])
+    with running(learner) as port:
+        told = Client(port).post("/v1/explain", {"row": (X[29] * 0.9).tolist()})["features"]
+    assert (len(told["names"]), told["more"], told["has_names"]) == (20, 10, True)
+    assert told["names"][0] == "f29"
+    assert [row["values"][0] for row in told["rows"] if row["role"] == "x"] == [27.0]
