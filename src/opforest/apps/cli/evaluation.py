@@ -74,7 +74,7 @@ def evaluate(
                 "--folds, --seed, --metric, --metric-param, --encode, --missing and --scale are "
                 f"for data alone: leave them out, or leave out {files[0]}."
             )
-        scores = _evaluate_model(*files, reading, voters, jobs)
+        scores = _evaluate_model(files[0], files[1], reading, voters, jobs)
     if json:
         print_json(scores)
     else:
