@@ -9,8 +9,8 @@ from opforest.apps.cli import models, options
 from opforest.apps.cli.comparison import cross_validate
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, labels_of, warn_of_scales
-from opforest.apps.cli.known import KnownExamples
 from opforest.apps.cli.lazy_modules import np
+from opforest.apps.cli.lookup import ExampleLookup
 from opforest.apps.cli.output import (
     FACTS,
     count_examples,
@@ -148,7 +148,7 @@ def _evaluate_model(
         if not hasattr(last, "voters"):
             raise ValueError(f"--voters needs a classifier made by train, and {model} is another.")
         last.voters = voters
-    known = KnownExamples(job.model)
+    known = ExampleLookup(job.model)
     held = known.contents() if known.are_comparable else None
     truth: list[Any] = []
     predicted: list[Any] = []
