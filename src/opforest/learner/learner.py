@@ -394,7 +394,7 @@ class Learner:
             replica = session.refresh()
             known = session.settings
             if replica.is_empty:
-                return np.zeros(len(list(y)), bool)
+                return np.zeros(len(np.asarray(y)), bool)
             rows = replica.rows.read(X)
             labels, _ = read_labels(y, known.labels, known.semi_supervised)
             wanted = list(zip(replica.rows.pack(rows), labels, strict=True))

@@ -110,13 +110,13 @@ class TestRows:
         st.booleans(),
     )
     def test_rows_are_matched_one_by_one(self, known, wanted, with_labels):
-        from opforest.apps.cli.known import KnownExamples
+        from opforest.apps.cli.lookup import ExampleLookup
 
         X, y = np.array([[a] for a, _ in known], float), np.array([label for _, label in known])
         model = OPFClassifier().fit(X, y)
         rows = [np.array([float(a)]).tobytes() for a, _ in wanted]
         labels = [label for _, label in wanted] if with_labels else None
-        found, missing, more = KnownExamples(model).find(rows, labels)
+        found, missing, more = ExampleLookup(model).find(rows, labels)
         left, expected, lost = list(enumerate(known)), [], []
         for i, (a, label) in enumerate(wanted):
             equal = [one for one in left if one[1][0] == a and (not labels or one[1][1] == label)]

@@ -279,8 +279,8 @@ def test_the_titanic_hint_is_complete(said):
 
 SOURCES = Path(opforest.__file__).parent
 #: Parts of texts that mention options without being hints about columns.
-OTHER = ("--jobs must be", "another --format", "the file of --by", "needs --encode",
-         "and --missing", "needs --missing")  # fmt: skip
+OTHER = ("--jobs must be", "trained with --distances", "another --format", "the file of --by",
+         "needs --encode", "and --missing", "needs --missing")  # fmt: skip
 #: What else is no hint: reasons that are shown elsewhere, and names of options.
 NAMES = ("--label none", "--header", "--no-header")
 

@@ -134,7 +134,8 @@ class TestKeep:
             day=pl.date(2026, 1, pl.int_range(1, 4)), size=pl.Series([1.5, None, 3.0])
         )
         frame.write_parquet(folder / "new.parquet")
-        shown = run("predict", "iris.opforest", "new.parquet", "--keep", "day,size").stdout
+        shown = run("predict", "iris.opforest", "new.parquet", "--keep", "day,size",
+                    "--label", "none").stdout  # fmt: skip
         rows = list(csv.reader(shown.splitlines()))[1:]
         assert [row[:2] for row in rows] == [
             ["2026-01-01", "1.5"], ["2026-01-02", ""], ["2026-01-03", "3.0"]

@@ -9,8 +9,8 @@ from opforest.apps.cli import models, options
 from opforest.apps.cli.comparison import cross_validate
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, labels_of, warn_of_scales
-from opforest.apps.cli.known import KnownExamples
 from opforest.apps.cli.lazy_modules import np
+from opforest.apps.cli.lookup import ExampleLookup
 from opforest.apps.cli.output import (
     FACTS,
     count_examples,
@@ -74,7 +74,7 @@ def evaluate(
                 "--folds, --seed, --metric, --metric-param, --encode, --missing and --scale are "
                 f"for data alone: leave them out, or leave out {files[0]}."
             )
-        scores = _evaluate_model(*files, reading, voters, jobs)
+        scores = _evaluate_model(files[0], files[1], reading, voters, jobs)
     if json:
         print_json(scores)
     else:
@@ -148,7 +148,7 @@ def _evaluate_model(
         if not hasattr(last, "voters"):
             raise ValueError(f"--voters needs a classifier made by train, and {model} is another.")
         last.voters = voters
-    known = KnownExamples(job.model)
+    known = ExampleLookup(job.model)
     held = known.contents() if known.are_comparable else None
     truth: list[Any] = []
     predicted: list[Any] = []

@@ -7,7 +7,7 @@ from typer import Option
 import opforest
 from opforest.apps.cli import models, options
 from opforest.apps.cli.job import Job, labels_of
-from opforest.apps.cli.known import KnownExamples
+from opforest.apps.cli.lookup import ExampleLookup
 from opforest.apps.cli.output import print_notes
 from opforest.apps.cli.paths import require_distinct, require_model_path
 from opforest.apps.cli.refit import describe_preparation
@@ -88,7 +88,7 @@ def _choose_ids(classifier: Any, path: str, texts: list[str], missing_ok: bool) 
 
 def _find_rows(job: Job, path: str, missing_ok: bool) -> list[int]:
     """Return the ids of the examples that are equal to the rows of a data file."""
-    known = KnownExamples(job.model)
+    known = ExampleLookup(job.model)
     if not known.are_comparable:
         raise ValueError(
             f"{path} was trained with --distances, so it holds no rows to compare: use --ids."

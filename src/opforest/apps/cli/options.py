@@ -219,6 +219,7 @@ def command(stopped: str = "Stopped; nothing was changed.") -> Callable[[Command
     def decorate(function: Command) -> Command:
         signature = inspect.signature(function)
         names = [name for name in GROUPS if name in signature.parameters]
+        own = signature.parameters.keys() - set(names)
         parameters, has_facts = _expand(signature, names), signature.return_annotation is not None
 
         @wraps(function)
@@ -228,7 +229,7 @@ def command(stopped: str = "Stopped; nothing was changed.") -> Callable[[Command
                 for name in names:
                     parse, options = GROUPS[name]
                     given = {option: values[option] for option in options}
-                    for option in options.keys() - signature.parameters.keys():
+                    for option in options.keys() - own:
                         del values[option]
                     values[name] = parse(**given)
                 if facts := ask_and_run(function, values):
@@ -247,13 +248,13 @@ def command(stopped: str = "Stopped; nothing was changed.") -> Callable[[Command
 
 def _expand(signature: inspect.Signature, groups: list[str]) -> list[inspect.Parameter]:
     """Return the parameters of a command, with those of its groups."""
-    keyword = inspect.Parameter.KEYWORD_ONLY
+    keyword, own = inspect.Parameter.KEYWORD_ONLY, signature.parameters.keys() - set(groups)
     parameters = [one.replace(kind=keyword) for name, one in signature.parameters.items()
                   if name not in groups]  # fmt: skip
     for group in groups:
         parameters += [inspect.Parameter(name, keyword, default=None, annotation=option)
                        for name, option in GROUPS[group][1].items()
-                       if name not in signature.parameters]  # fmt: skip
+                       if name not in own]  # fmt: skip
     if signature.return_annotation is not None:
         parameters.append(inspect.Parameter("json", keyword, default=False, annotation=JsonOption))
     for one in parameters:

@@ -4,7 +4,7 @@ import csv
 import io
 import json as json_format
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -109,7 +109,7 @@ def write_lines(predictions: Iterator[Predictions], model: Any) -> Iterator[str]
         yield buffer.getvalue()
 
 
-def _list_columns(found: Predictions, details: list[str], model: Any) -> Predictions:
+def _list_columns(found: Predictions, details: Sequence[str], model: Any) -> Predictions:
     """Return the columns of CSV: ids and kept columns, the label, and details by class."""
     kept = found.get("kept", [{}])
     columns = {name: [row[name] for row in kept] for name in kept[0]} if found["label"] else {}

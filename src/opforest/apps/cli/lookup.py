@@ -1,4 +1,4 @@
-"""Examples that a model holds: which rows of a data file are equal to them."""
+"""Lookup of rows of a data file among the examples that a model holds."""
 
 from collections import defaultdict
 from typing import Any
@@ -8,7 +8,7 @@ from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.lazy_modules import np, table
 
 
-class KnownExamples:
+class ExampleLookup:
     """The examples of a model, to be compared with rows of data files.
 
     Rows are prepared as the model prepares them, so they are equal to an example if all of their
