@@ -17,7 +17,10 @@ VARIANTS = make_variants()
 #: Options in hints, and what they change.
 HINTS = {
     r"--missing median": lambda _: {"allow_missing": True},
-    r"--na (?P<value>'[^']+'|\S+)": lambda value: {"na": (value.strip("'\""),), "allow_missing": True},
+    r"--na (?P<value>'[^']+'|\S+)": lambda value: {
+        "na": (value.strip("'\""),),
+        "allow_missing": True,
+    },
     r"--skip (?P<value>\d+)": lambda value: {"skip": int(value)},
     r"--encoding (?P<value>[\w-]+)": lambda value: {"encoding": value},
 }

@@ -27,7 +27,9 @@ OPAQUE = {"parquet": "Parquet", "arrow": "Arrow"}
 DAMAGED = "damaged, or was not written to its end: write it again, or get a new copy"
 
 #: Messages about content that is valid, but cannot be used.
-_NOT_DAMAGED = re.compile(r"not supported|unsupported|not (yet )?implemented|datatype", re.IGNORECASE)
+_NOT_DAMAGED = re.compile(
+    r"not supported|unsupported|not (yet )?implemented|datatype", re.IGNORECASE
+)
 
 #: The report that Rust prints of a panic.
 _REPORT = re.compile(

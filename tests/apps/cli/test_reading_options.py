@@ -26,7 +26,7 @@ def points(path, *options):
     """Return the points and labels that a model learns from a file."""
     run("train", path, "m", *options)
     model = opforest.load("m")
-    return model.forest_.X.tolist(), model.classes_[model.forest_.label].tolist()
+    return model.forest_.points.tolist(), model.classes_[model.forest_.label].tolist()
 
 
 def test_skip(folder):
@@ -38,7 +38,9 @@ def test_encoding(folder):
     (folder / "d.csv").write_bytes(TABLE.replace("x\n", "ж\n").encode("cp1251"))
     assert set(points("d.csv", "--encoding", "windows-1251")[1]) == {"ж", "y"}
     told = run("train", "d.csv", "n")
-    assert "not UTF-8, so it is read as Latin-1 (ISO 8859-1) (--encoding names another)" in told.stderr
+    assert (
+        "not UTF-8, so it is read as Latin-1 (ISO 8859-1) (--encoding names another)" in told.stderr
+    )
     assert "--encoding must be one of" in run("info", "d.csv", "--encoding", "x", code=2).stderr
 
 
@@ -46,7 +48,7 @@ def test_thousands_and_decimals(folder):
     text = TABLE.replace(",", ";").replace(".", ",")
     (folder / "d.csv").write_text(text.replace("0,0;", "1.000;"))
     X = np.array(points("d.csv", "--thousands", ".")[0])
-    assert X[0].tolist() == [1000, 0]
+    assert X[0].tolist() == [1000, 1000]
     assert points("d.csv", "--decimal", ",")[0] == X.tolist()
     told = run("train", "d.csv", "n", "--thousands", ".", "--decimal", ".", code=2).stderr
     assert "--decimal and --thousands must differ" in told
@@ -92,10 +94,12 @@ def test_rows_without_a_label_are_dropped(folder, labels):
     one, other = opforest.load("n")[-1], opforest.load("k")[-1]
     assert one.classes_.dtype == other.classes_.dtype
     assert np.array_equal(one.forest_.label, other.forest_.label)
-    assert np.array_equal(one.forest_.X, other.forest_.X)
+    assert np.array_equal(one.forest_.points, other.forest_.points)
     assert run_json("update", "n", "holes.csv")["learned"] == 37
     assert run_json("evaluate", "n", "holes.csv")["examples"] == 37
-    assert run_json("stream", "s", "holes.csv", "--missing", "drop", "--every", "9")["examples"] == 40
+    assert (
+        run_json("stream", "s", "holes.csv", "--missing", "drop", "--every", "9")["examples"] == 40
+    )
     assert opforest.load("s")[-1].classes_.dtype.kind == other.classes_.dtype.kind
 
 
@@ -104,7 +108,10 @@ def test_unknown_categories_are_ignored(folder):
     (folder / "d.csv").write_text("a,kind,label\n" + "".join(rows))
     (folder / "new.csv").write_text("a,kind\n1.5,p\n2,other\n")
     run("train", "d.csv", "m", "--encode", "onehot")
-    assert "'other', which is not in the training data" in run("predict", "m", "new.csv", code=3).stderr
+    assert (
+        "'other', which is not in the training data"
+        in run("predict", "m", "new.csv", code=3).stderr
+    )
     facts = run_json("train", "d.csv", "m", "--encode", "onehot", "--unknown", "ignore")
     assert facts["preparation"]["unknown"] == "ignore"
     assert len(run("predict", "m", "new.csv").stdout.split()) == 2

@@ -84,7 +84,9 @@ DOUBTFUL = {
 def test_what_remains_doubtful_is_asked(tmp_path, case):
     names, more = DOUBTFUL[case]
     path = write(tmp_path, header(names, "zebra", -1) + rows_of(len(names), label=-1, **more))
-    with pytest.raises(DataFileError, match=r"line 1: .* Use --header if .* --no-header if") as caught:
+    with pytest.raises(
+        DataFileError, match=r"line 1: .* Use --header if .* --no-header if"
+    ) as caught:
         read_table(path, FOUND)
     assert "'zebra' is nowhere below" in str(caught.value)
     named = read_table(path, ReadOptions(header=True, needs_label=True))

@@ -65,8 +65,8 @@ class FirstRow:
     @cached_property
     def below(self) -> list[Counter[str]]:
         """The cells below each cell, in the same way, with their frequencies."""
-        return [Counter(row[k].strip().lower() for row in self.others if k < len(row))
-                for k in range(len(self.head))]  # fmt: skip
+        columns = ([row[k] for row in self.others if k < len(row)] for k in range(len(self.head)))
+        return [Counter(map(str.lower, map(str.strip, cells))) for cells in columns]
 
     @cached_property
     def numbers(self) -> list[int]:
@@ -245,7 +245,9 @@ def find_header(
     if not why:
         return is_header, ()
     if not is_header:
-        return False, (f"line {line} is read as an example, though {why} (--header makes it a header)",)
+        return False, (
+            f"line {line} is read as an example, though {why} (--header makes it a header)",
+        )
     note = f"line {line} has the names of the columns: {why} (--no-header makes it an example)"
     return True, (note,)
 

@@ -70,10 +70,10 @@ def drop_repeated_names(rows: Sequence[tuple[int, list[str]]]) -> list[tuple[int
 def find_units(rows: Sequence[Sequence[str]]) -> str:
     """Return the units in the first of these rows, which follow a header; "" if it has none.
 
-    It has words, or nothing, in all columns where the other rows have numbers, and nothing that
-    occurs below in the others.
+    It has words, or nothing, in all columns where the other rows have numbers, nothing that occurs
+    below in the others, and no number.
     """
-    if len(rows) <= FEW:
+    if len(rows) <= FEW or any(_NUMBER.match(cell.strip()) for cell in rows[0]):
         return ""
     head, below = rows[0], rows[1:]
     units = []
