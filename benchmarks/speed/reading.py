@@ -85,8 +85,8 @@ def measure() -> list[Row]:
             calls=lambda: seconds_of(BY_HAND, "predict", long, model, out),
         )
     return [
-        Row("CSV, 200,000 × 20 and labels / polars, processor time", read["opforest"] / read["polars"], "×", READ_BAR,
-            "at most", read),
+        Row("CSV, 200,000 × 20 and labels / polars, processor time",
+            read["opforest"] / read["polars"], "×", READ_BAR, "at most", read),
         Row("`opforest train`, 200,000 × 3 / import, polars and fit",
             trained["opforest"] / trained["calls"], "×", TRAIN_BAR, "at most", trained),
         Row("`opforest predict` / import, polars, predict and writing",
@@ -100,7 +100,7 @@ if __name__ == "__main__":
         __doc__,
         measure,
         "Reading: processor time, best of 5 in one process, in turn with polars.read_csv.\n"
-        "Commands: wall time, best of 3 processes each, in turn, with cached kernels; `calls` is a\n"
-        "script that imports polars and opforest, reads by polars.read_csv, and fits, or loads\n"
-        "the model, predicts and writes the labels.",
+        "Commands: wall time, best of 3 processes each, in turn, with cached kernels; `calls`\n"
+        "is a script that imports polars and opforest, reads by polars.read_csv, and fits, or\n"
+        "loads the model, predicts and writes the labels.",
     )

@@ -13,11 +13,11 @@ pytest.importorskip("typer")
 pytest.importorskip("polars")
 import click
 from sklearn.datasets import load_wine
+from tests.support.commands import run, run_json
+from tests.support.workbooks import write_workbook
 
 import opforest
 from opforest.apps.cli import question
-from tests.support.commands import run, run_json
-from tests.support.workbooks import write_workbook
 
 #: Features that no rule tells from a label.
 ROWS = "".join(f"{'pq'[k % 2]},{k % 7},{k * 37 % 11 / 8},{k % 3},{'uv'[k * 5 % 7 % 2]}\n"

@@ -7,9 +7,10 @@ import pytest
 
 pytest.importorskip("typer")
 pytest.importorskip("polars")
-import opforest
 from tests.support.commands import run, run_json
 from tests.support.workbooks import write_workbook
+
+import opforest
 
 ROWS = [f"{k % 7 / 2},{k * 5 % 11 / 4},{'xy'[k % 2]}" for k in range(40)]
 TABLE = "a,b,label\n" + "\n".join(ROWS) + "\n"

@@ -245,9 +245,8 @@ def find_header(
     if not why:
         return is_header, ()
     if not is_header:
-        return False, (
-            f"line {line} is read as an example, though {why} (--header makes it a header)",
-        )
+        note = f"line {line} is read as an example, though {why} (--header makes it a header)"
+        return False, (note,)
     note = f"line {line} has the names of the columns: {why} (--no-header makes it an example)"
     return True, (note,)
 

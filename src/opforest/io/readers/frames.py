@@ -62,8 +62,8 @@ def read_ndjson(path: str, name: str) -> Table:
         lazy = pl.scan_ndjson(path, infer_schema_length=None)
         # The schema of many columns comes in no order; the first line has one.
         first, known = _read_first_names(path), lazy.collect_schema().names()
-        lazy = lazy.select(sorted(known, key=lambda one: first.get(one, len(known))))
-        table = _scan(lazy, name, stored)
+        ordered: list[str] = sorted(known, key=lambda one: first.get(one, len(known)))
+        table = _scan(lazy.select(ordered), name, stored)
     except Exception:
         _check_lines(path, name)
         raise
