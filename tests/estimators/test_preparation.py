@@ -180,3 +180,37 @@ def test_data_of_which_anything_is_missing_are_refused(encode, scale):
         except ValueError:
             continue
         assert forged.transform(table).tolist() == fitted.transform(table).tolist()
+
+
+@pytest.mark.parametrize("scale", ["none", "standard"])
+@given(rows=tables, new=st.lists(st.sampled_from("pqrxyz"), min_size=1, max_size=6))
+@settings(max_examples=20)
+def test_unknown_categories_are_none_of_the_known_ones(scale, rows, new):
+    known = sorted({row[1] for row in rows})
+    table = np.array([(1.0, cell, 2) for cell in new], object)
+    for encode in ("onehot", "ordinal"):
+        preparation = Preparation(encode, scale=scale, unknown="ignore").fit(np.array(rows, object))
+        restored = restore_preparation(json.loads(json.dumps(dump_preparation(preparation))))
+        assert restored.unknown == "ignore"
+        found = restored.transform(table)
+        assert np.array_equal(found, preparation.transform(table))
+        if encode == "onehot":
+            wanted = [[float(cell == one) for one in known] for cell in new]
+            assert found[:, 2:].tolist() == wanted
+        elif scale == "none":
+            order = [known.index(cell) if cell in known else -1 for cell in new]
+            assert found[:, 2].tolist() == order
+        strict = Preparation(encode, scale=scale).fit(np.array(rows, object))
+        if set(new) <= set(known):
+            assert np.array_equal(strict.transform(table), found)
+        else:
+            with pytest.raises(ValueError, match="which is not in the training data"):
+                strict.transform(table)
+
+
+def test_a_preparation_of_an_old_file_rejects_unknown_categories():
+    data = dump_preparation(Preparation("onehot").fit(np.array([["a"], ["b"]], object)))
+    del data["unknown"]
+    assert restore_preparation(data).unknown == "error"
+    with pytest.raises(ValueError, match="unknown must be one of"):
+        Preparation(unknown="drop").fit([[1.0]])

@@ -22,6 +22,15 @@ NOT_THE_FILE = (DataFileError, ImportError, MemoryError)
 #: Error codes that mean that a file has an impossible offset or length.
 IMPOSSIBLE = (None, errno.EINVAL, errno.EOVERFLOW)
 
+#: Kinds of files whose libraries report internals, and what is said instead.
+OPAQUE = {"parquet": "Parquet", "arrow": "Arrow"}
+DAMAGED = "damaged, or was not written to its end: write it again, or get a new copy"
+
+#: Messages about content that is valid, but cannot be used.
+_NOT_DAMAGED = re.compile(
+    r"not supported|unsupported|not (yet )?implemented|datatype", re.IGNORECASE
+)
+
 #: The report that Rust prints of a panic.
 _REPORT = re.compile(
     rb"\n?thread '[^\n]*' (?:\(\d+\) )?panicked at .*?(?:\nnote: [^\n]*\n|(?=\nthread ')|\Z)",
@@ -37,10 +46,11 @@ def is_panic(error: BaseException) -> bool:
 
 
 @contextmanager
-def convert_errors(name: str) -> Iterator[None]:
+def convert_errors(name: str, kind: str = "") -> Iterator[None]:
     """Convert errors and panics of a library that reads this file to a ``DataFileError``.
 
-    Errors that are not about the file pass: missing libraries, memory or files, and Ctrl-C.
+    Errors that are not about the file pass: missing libraries, memory or files, and Ctrl-C. Where
+    messages of the library are about internals of a ``kind`` of files, they are left out.
     """
     try:
         with _without_panic_reports():
@@ -54,23 +64,25 @@ def convert_errors(name: str) -> Iterator[None]:
             is_about_file = isinstance(error, Exception) or is_panic(error)
         if not is_about_file:
             raise
+        if kind in OPAQUE and not _NOT_DAMAGED.search(str(error)):
+            raise DataFileError(f"the {OPAQUE[kind]} file is {DAMAGED}", name) from error
         raise wrap_error(error, name) from error
 
 
-def protect(table: "Table") -> "Table":
+def protect(table: "Table", kind: str = "") -> "Table":
     """Return a table that converts errors while its cells are read, too."""
     frames, as_text = table.frames, table.as_text
 
     def convert_frames() -> Iterator[Any]:
         while True:
-            with convert_errors(table.path):
+            with convert_errors(table.path, kind):
                 frame = next(frames, None)
             if frame is None:
                 return
             yield frame
 
     def convert_text(columns: Sequence[int]) -> Any:
-        with convert_errors(table.path):
+        with convert_errors(table.path, kind):
             return as_text(columns) if as_text else None
 
     return replace(table, frames=convert_frames(), as_text=as_text and convert_text)

@@ -207,8 +207,8 @@ def _open(stack: ExitStack, path: Path, options: ReadOptions, chunked: bool) -> 
     """Return the table in a file, which stays open until the stack is closed."""
     path = os.fspath(path)
     if os.path.isdir(path):
-        with convert_errors(path):
-            table = protect(read_folder(path, stack))
+        with convert_errors(path, "parquet"):
+            table = protect(read_folder(path, stack), "parquet")
         return _note_header_option(table, options, "parquet")
     source = stack.enter_context(open_source(path, encoding=options.encoding))
     kind = FORMATS[options.format or find_format(source)]
@@ -223,8 +223,8 @@ def _open(stack: ExitStack, path: Path, options: ReadOptions, chunked: bool) -> 
             copy = stack.enter_context(source.as_file())
             source = stack.enter_context(open_source(copy, source.name, options.encoding))
         arguments = (source, replace(options, format=kind.name))
-    with convert_errors(source.name):
-        table = make_names_unique(protect(read(*arguments)))
+    with convert_errors(source.name, kind.name):
+        table = make_names_unique(protect(read(*arguments), kind.name))
     return table if kind.name in ("csv", "tsv") else _note_header_option(table, options, kind.name)
 
 

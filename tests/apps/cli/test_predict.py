@@ -58,13 +58,22 @@ class TestPredict:
     @pytest.mark.parametrize(
         ("header", "message"),
         [
-            ("sepal width,sepal length,petal length,petal width", "in the order of training"),
             ("sepal length,sepal width,petal length,petal", "are missing: 'petal width'"),
+            ("sepal width,sepal length,petal,petal width", "are missing: 'petal length'"),
         ],
     )
     def test_columns_are_checked(self, folder, header, message):
         (folder / "new.csv").write_text(f"{header}\n5,3,1,0\n")
         assert message in run("predict", "iris.opforest", "new.csv", code=3).stderr
+
+    def test_columns_come_in_any_order(self, folder):
+        (folder / "new.csv").write_text("sepal length,sepal width,petal length,petal width\n"
+                                        "5,3,1,0.2\n6.5,3,5.5,2\n")  # fmt: skip
+        (folder / "other.csv").write_text("petal width,sepal width,petal length,sepal length\n"
+                                          "0.2,3,1,5\n2,3,5.5,6.5\n")  # fmt: skip
+        told = [run("predict", "iris.opforest", name, "--costs").stdout
+                for name in ("new.csv", "other.csv")]  # fmt: skip
+        assert told[0] == told[1]
 
     def test_a_file_without_names_is_checked_by_number(self, folder):
         (folder / "new.csv").write_text("5,3,1,0\n")

@@ -167,6 +167,10 @@ class Column:
         cells = self.words if self.is_text else self.cells
         if cells.dtype.is_numeric() and len(cells) <= FEW_CELLS and not cells.null_count():
             return len(np.unique(cells.to_numpy()))
+        if cells.dtype.is_integer() and not cells.null_count() and len(cells):
+            least = int(cells.min())  # type: ignore[arg-type]
+            if int(cells.max()) - least < len(cells):  # type: ignore[arg-type]
+                return int(np.count_nonzero(np.bincount((cells - least).to_numpy())))
         return int(cells.drop_nulls().n_unique())
 
     @cached_property
@@ -222,9 +226,10 @@ def _has_id_name(column: Column) -> bool:
 def _is_running(column: Column) -> bool:
     if not column.has_many_rows or column.missing or column.kind != "whole number":
         return False
-    numbers = column.numbers
-    if abs(numbers[-1] - numbers[0]) != len(numbers) - 1:
+    ends = (column.numbers if column.is_text else column.cells)[[0, -1]].to_list()
+    if abs(ends[1] - ends[0]) != len(column.cells) - 1:
         return False
+    numbers = column.numbers
     return bool((numbers.diff().drop_nulls().abs() == 1).all())
 
 

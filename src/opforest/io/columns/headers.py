@@ -65,8 +65,8 @@ class FirstRow:
     @cached_property
     def below(self) -> list[Counter[str]]:
         """The cells below each cell, in the same way, with their frequencies."""
-        return [Counter(row[k].strip().lower() for row in self.others if k < len(row))
-                for k in range(len(self.head))]  # fmt: skip
+        columns = ([row[k] for row in self.others if k < len(row)] for k in range(len(self.head)))
+        return [Counter(map(str.lower, map(str.strip, cells))) for cells in columns]
 
     @cached_property
     def numbers(self) -> list[int]:
@@ -239,11 +239,23 @@ def find_header(
     """Return whether the first of these rows, on this line, is a header, with notes; or ask."""
     row = FirstRow(rows[0], rows[1:], options)
     verdicts = (rule(row) for rule in RULES)
-    is_header, why, column = next((v for v in verdicts if v is not None), EXAMPLE)
+    is_header, why, column = next((v for v in verdicts if v is not None), _judge_rest(row))
     if is_header is None:
         raise _ask_header(row, why, path, line, column)
+    if not why:
+        return is_header, ()
+    if not is_header:
+        note = f"line {line} is read as an example, though {why} (--header makes it a header)"
+        return False, (note,)
     note = f"line {line} has the names of the columns: {why} (--no-header makes it an example)"
-    return is_header, (note,) if is_header and why else ()
+    return True, (note,)
+
+
+def _judge_rest(row: FirstRow) -> Verdict:
+    """Return that the row is an example; with a reason to doubt it, if there is one."""
+    if not row.others or not row.words or not row.is_alone:
+        return EXAMPLE
+    return Verdict(False, f"{row.head[row.words[0]].strip()!r} is nowhere below")
 
 
 def _ask_header(

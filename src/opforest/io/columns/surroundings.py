@@ -57,8 +57,9 @@ def drop_repeated_names(rows: Sequence[tuple[int, list[str]]]) -> list[tuple[int
     others = [(line, row) for line, row in rows[1:] if row != head]
     if len(others) == len(rows) - 1 or not others:
         return list(rows)
+    below = others[1:] if len(others) > FEW else others  # the first one may have units
     for k, name in enumerate(head):
-        cells = (row[k].strip() for _, row in others if k < len(row))
+        cells = (row[k].strip() for _, row in below if k < len(row))
         known = [cell for cell in cells if cell.lower() not in _MISSING]
         is_name = name.strip() and not looks_like_number(name)
         if is_name and known and all(map(looks_like_number, known)):
@@ -69,10 +70,10 @@ def drop_repeated_names(rows: Sequence[tuple[int, list[str]]]) -> list[tuple[int
 def find_units(rows: Sequence[Sequence[str]]) -> str:
     """Return the units in the first of these rows, which follow a header; "" if it has none.
 
-    It has words, or nothing, in all columns where the other rows have numbers, and nothing that
-    occurs below in the others.
+    It has words, or nothing, in all columns where the other rows have numbers, nothing that occurs
+    below in the others, and no number.
     """
-    if len(rows) <= FEW:
+    if len(rows) <= FEW or any(_NUMBER.match(cell.strip()) for cell in rows[0]):
         return ""
     head, below = rows[0], rows[1:]
     units = []

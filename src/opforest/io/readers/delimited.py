@@ -146,9 +146,9 @@ class Delimited:
                 return None
         elif dialect.is_padded:
             block = re.sub(rb" *%b *" % re.escape(mark), mark, block)
-        if self._only:  # without missing cells, there is no short or blank line
+        if self._only:  # without empty cells, there is no short or blank line
             frame = self._read(block, mark, self._only)
-            if frame is not None and not any(one.null_count() for one in frame):
+            if frame is not None and not any(map(_has_empty_cells, frame)):
                 return frame
         frame = self._read(block, mark)
         if frame is not None and b'"' not in block:
@@ -272,6 +272,10 @@ def _find_last_end(block: bytes) -> int:
         inside = (inside + block.count(b'"', before, end)) % 2
         end = before
     return end
+
+
+def _has_empty_cells(column: pl.Series) -> bool:
+    return bool(column.null_count()) or bool((column.str.strip_chars(" \t") == "").any())
 
 
 def _replace_commas(frame: pl.DataFrame) -> pl.DataFrame:

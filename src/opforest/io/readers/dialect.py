@@ -41,6 +41,7 @@ _MARKS = {
 _NUMBER = re.compile(NUMBER.replace("(?i:inf|infinity)", "(?i:inf|infinity|nan)"), re.ASCII)
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})", re.ASCII)
 _LEADING_ZERO = re.compile(r"[+-]*0\d", re.ASCII)
+_MISSING = frozenset(MISSING_NUMBER)
 _QUOTED = re.compile(r'"[^"]*"')
 _LETTER = re.compile(r"[^\W\d_]")
 _SEPARATOR = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
@@ -126,7 +127,8 @@ def find_dialect(lines: list[str], options: ReadOptions, path: str) -> Dialect:
         names, width, tail = _match_names([name.strip() for name in rows[0][1]], width, tail)
     elif tail:
         width -= 1
-    cells = [[row[k].strip() for _, row in data if k < len(row)] for k in range(width)]
+    cells = [list(map(str.strip, [row[k] for _, row in data if k < len(row)]))
+             for k in range(width)]  # fmt: skip
     padded = delimiter not in " \t" and f"{delimiter} " in _QUOTED.sub("", "".join(body[:50]))
     schema = [_find_type(column) for column in cells]
     if decimal == ",":  # what polars takes for a fraction may be thousands
@@ -190,7 +192,7 @@ def _match_names(names: list[str], width: int, tail: bool) -> tuple[tuple[str, .
 
 def _find_type(cells: list[str]) -> Any:
     """Return the type of a column, by its first cells."""
-    known = [cell for cell in cells if cell.lower() not in MISSING_NUMBER]
+    known = [cell for cell in cells if cell.lower() not in _MISSING]
     if known and all(map(_WHOLE.fullmatch, known)):
         return pl.Int64
     if any(map(_LEADING_ZERO.match, known)):

@@ -60,7 +60,11 @@ def read_ndjson(path: str, name: str) -> Table:
     """Return the table of a file with one JSON object per line."""
     stored = os.path.getsize(path)
     try:
-        table = _scan(pl.scan_ndjson(path, infer_schema_length=None), name, stored)
+        lazy = pl.scan_ndjson(path, infer_schema_length=None)
+        # The schema of many columns comes in no order; the first line has one.
+        first, known = _read_first_names(path), lazy.collect_schema().names()
+        ordered: list[str] = sorted(known, key=lambda one: first.get(one, len(known)))
+        table = _scan(lazy.select(ordered), name, stored)
     except Exception:
         _check_lines(path, name)
         raise
@@ -69,6 +73,13 @@ def read_ndjson(path: str, name: str) -> Table:
         lines = 1 + sum(part.count(b"\n") for part in iter(lambda: file.read(BUFFER), b""))
     check_unpacked(CELL * len(table.names or ()) * lines, stored, name)
     return table
+
+
+def _read_first_names(path: str) -> dict[str, int]:
+    """Return the names in the first line that is not blank, with their places."""
+    with open(path, "rb") as lines:
+        line = next((line for line in lines if line.strip()), b"{}")
+    return {name: k for k, name in enumerate(json.loads(line))}
 
 
 def read_json(path: str, name: str) -> Table:
@@ -139,7 +150,8 @@ def _slices(lazy: Any, kept: list[int], name: str, stored: int) -> Iterator[pl.D
     except (pl.exceptions.SchemaError, pl.exceptions.ColumnNotFoundError) as error:
         raise wrap_error(error, name, "the files of the folder differ in their columns") from None
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise wrap_error(error, name, f"the file is damaged after {row} rows") from None
+        reason = f"the file is damaged after {row} rows: write it again, or get a new copy"
+        raise DataFileError(reason, name) from error
 
 
 def read_excel(path: str, name: str, options: ReadOptions) -> Table:
