@@ -194,3 +194,15 @@ def test_progress_rises_to_the_end():
     assert listener.fractions == sorted(listener.fractions)
     assert len(listener.fractions) > 10
     assert listener.fractions[-1] == 1
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupt_leaves_the_model_as_it_was(n_jobs):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 12)), rng.integers(0, 3, 400)
+    model = OPFClassifier(n_jobs=n_jobs).fit(X[:90], y[:90])
+    tune(few_to_span=100, sieve_bytes=0, sieve_block=64)
+    interrupted = patch.object(sieve, "_measure_promising", side_effect=KeyboardInterrupt)
+    with interrupted, pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert_same_model(model, OPFClassifier().fit(X[:90], y[:90]), X[90:120])

@@ -44,23 +44,24 @@ def round_points(points, center, scale, out):
     No estimate is too high, for the reasons in ``conquest.matmul``, u being the unit roundoff of
     single precision. Points are centered in double precision, the type of ``center``, then rounded:
     4 u (p + q). Norms are those before rounding, 2 u (p + q), and rounded down. Being part of the
-    product, they add to its error: it has d + 2 terms, whose magnitudes sum up to 2 (p + q) at the
-    most. So it errs by 2 γ(d + 2) (p + q), and by 2 u (p + q) for the factors. Together that is
-    (2 d + 12) u (p + q) and terms of higher order, less than norms are lowered by. Where squares
+    product, they add to its error: it has d + 2 terms, whose magnitudes sum up to at most
+    2 (p + q). So it errs by 2 γ(d + 2) (p + q), and by 2 u (p + q) for the factors. Together that
+    is (2 d + 12) u (p + q) and terms of higher order, less than norms are lowered by. Where squares
     underflow, measured distances are too low by less than 2 d times the smallest normal number of
     the points' own precision.
     """
     d, single = points.shape[1], np.finfo(np.float32)
     tiny = float(single.tiny) + float(np.finfo(points.dtype).tiny) * scale * scale
     kept = shrink_factor(out) * (1 - relative_error(d))
-    for begin in range(0, len(points), ROUNDED_TOGETHER):
-        part = slice(begin, begin + ROUNDED_TOGETHER)
-        centered = points[part] - center
-        centered *= scale
-        out[part, :d] = centered
-        norm = np.einsum("ij,ij->i", centered, centered)
-        lowered = (norm * kept - 16 * d * tiny).astype(np.float32)
-        out[part, d] = np.nextafter(lowered, np.float32(-np.inf))
+    with np.errstate(under="ignore"):
+        for begin in range(0, len(points), ROUNDED_TOGETHER):
+            part = slice(begin, begin + ROUNDED_TOGETHER)
+            centered = points[part] - center
+            centered *= scale
+            out[part, :d] = centered
+            norm = np.einsum("ij,ij->i", centered, centered)
+            lowered = (norm * kept - 16 * d * tiny).astype(np.float32)
+            out[part, d] = np.nextafter(lowered, np.float32(-np.inf))
     out[:, d + 1] = 1
 
 

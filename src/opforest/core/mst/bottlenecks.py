@@ -18,8 +18,9 @@ LAST = np.iinfo(np.int32).max
 
 def round_up(weight, scale):
     """Return bounds that exceed the estimates of all distances up to the weights."""
-    scaled = (weight * scale * scale).astype(np.float32)
-    return np.nextafter(scaled, np.float32(np.inf))
+    with np.errstate(under="ignore"):
+        scaled = (weight * scale * scale).astype(np.float32)
+        return np.nextafter(scaled, np.float32(np.inf))
 
 
 class RankedTree(NamedTuple):

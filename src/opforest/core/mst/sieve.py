@@ -84,8 +84,8 @@ class Hubs(NamedTuple):
     bound: np.ndarray  #: by hub and point: on the longest edge between them
 
 
-class Found(NamedTuple):
-    """Edges that come before their bottlenecks."""
+class EdgeBuffer(NamedTuple):
+    """Room for edges that come before their bottlenecks."""
 
     u: np.ndarray
     v: np.ndarray
@@ -97,7 +97,7 @@ class TooRoughError(Exception):
     """Prim's algorithm would be faster."""
 
 
-class Tally:
+class PairCounters:
     """What all threads have done; raises ``TooRoughError`` if too many pairs were looked at."""
 
     def __init__(self, n) -> None:
@@ -113,7 +113,7 @@ class Tally:
         self._found = 0
 
     def is_full(self) -> bool:
-        """Return whether so many edges were found in this round that memory may become short."""
+        """Return whether more edges of this round would need too much memory."""
         return self._found > self._max_found
 
     def add(self, estimated, promising, found) -> None:
@@ -138,7 +138,7 @@ def span_by_sieve(rows, kdtree, metric, n_jobs=1) -> Tree | None:
     kdtree, first = keep_distinct(rows, kdtree, n_jobs)
     place = np.empty(len(rows), np.int32)
     place[kdtree.vertex] = np.arange(len(kdtree.vertex), dtype=np.int32)
-    with np.errstate(all="ignore"), one_blas_thread():
+    with one_blas_thread():
         try:
             tree = _sift_all(_round(kdtree), place, metric, n_jobs)
         except TooRoughError:
@@ -161,15 +161,16 @@ def _sift_all(points, place, metric, n_jobs) -> Edges:
     tree = _span_roughly(points, metric, n_jobs)
     starts = np.arange(0, n, tuning.values.sieve_block)
     waiting = np.random.default_rng(0).permutation(starts)
-    tally = Tally(n)
+    counters = PairCounters(n)
     size = max(n_jobs, round(FIRST_ROUND * len(starts)))
     while len(waiting):
-        tally.begin_round()
+        counters.begin_round()
         ends = place[tree.u], place[tree.v]
         paths = rank_tree(n, *ends, tree.weight, points.scale)
         merges = make_merge_tree(n, *ends, tree, points.scale)
         chosen = np.sort(waiting[:size])  # earlier blocks, which take longer, first
-        found = map_chunks(partial(_sift, points, paths, merges, tally, metric), chosen, n_jobs)
+        sift = partial(_sift, points, paths, merges, counters, metric)
+        found = map_chunks(sift, chosen, n_jobs)
         edges = sort_edges(*concatenate_results([part for part in found if part is not None]))
         tree = merge_forests([tree, edges])
         postponed = chosen[[part is None for part in found]]
@@ -190,7 +191,8 @@ def _span_roughly(points, metric, n_jobs) -> Edges:
     factors = to_factors(rounded[sample])
 
     def find_near(part):
-        return sample[(part @ factors.T).argmin(axis=1)]
+        with np.errstate(all="ignore"):  # each thread has its own setting
+            return sample[(part @ factors.T).argmin(axis=1)]
 
     def span_part(part):
         return list_edges(span(rows[part], metric), vertex[part])
@@ -203,12 +205,12 @@ def _span_roughly(points, metric, n_jobs) -> Edges:
     return merge_forests([list_edges(attached, vertex), sort_edges(*concatenate_results(edges))])
 
 
-def _sift(points, paths: RankedTree, merges: MergeTree, tally, metric, begin):
+def _sift(points, paths: RankedTree, merges: MergeTree, counters, metric, begin):
     """Return the edges from a block to later points that come before their bottlenecks.
 
     Return None if enough edges were found in this round.
     """
-    if tally.is_full():
+    if counters.is_full():
         return None
     rows, vertex, rounded, scale = points
     n, d = rows.shape
@@ -222,19 +224,20 @@ def _sift(points, paths: RankedTree, merges: MergeTree, tally, metric, begin):
     factors, product = to_factors(own), np.empty((end - begin) * width, rounded.dtype)
     size = tuning.values.sieve_room
     ends = np.empty(size, np.int64), np.empty(size, np.int64)
-    found = Found(*ends, np.empty(size, rows.dtype), np.zeros(2, np.int64))
+    found = EdgeBuffer(*ends, np.empty(size, rows.dtype), np.zeros(2, np.int64))
     for first in range(begin, n, width):
         others = rounded[first : first + width]
         if center is not None:
             others = np.empty_like(others)
             round_points(rows[first : first + width], center, scale, others)
         estimates = product[: len(own) * len(others)].reshape(len(own), len(others))
-        np.matmul(factors, others.T, out=estimates)
+        with np.errstate(all="ignore"):  # each thread has its own setting
+            np.matmul(factors, others.T, out=estimates)
         before = found.count.copy()
         if not _measure_promising(estimates, first, hubs, rows, vertex, merges, found, metric):
             raise TooRoughError
         n_found, n_promising = found.count - before
-        tally.add(estimates.size, int(n_promising), int(n_found))
+        counters.add(estimates.size, int(n_promising), int(n_found))
     m = found.count[0]
     return found.u[:m].copy(), found.v[:m].copy(), found.weight[:m].copy()
 
