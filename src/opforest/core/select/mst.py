@@ -60,7 +60,7 @@ def span_best(rows: Array, metric: Metric, probed: Probe, n_jobs: int) -> Tree:
     tree = None
     if _use_kdtree(rows, probed):
         if _use_cells(rows, n_jobs):
-            size = tuning.values.points_per_cell
+            size = min(tuning.values.points_per_cell, 1 + len(rows) // (2 * n_jobs))
             tree = span_by_cells(rows, probed.kdtree, metric.kernel, n_jobs, size)
         else:
             tree = span_sparse(rows, probed.kdtree, metric.kernel, n_jobs)
