@@ -97,7 +97,7 @@ def build_index(arrays, kdtree, n_jobs=1) -> DynamicKDTree:
 
 
 def _list_level(kdtree, count):
-    """Return the highest level of at least so many nodes, and their first buckets, in order."""
+    """Return the highest level of at least this many nodes, and their first buckets, in order."""
     level = [0]
     while len(level) < count and (kdtree.nodes["child"][level] >= 0).all():
         level = [child + side for child in kdtree.nodes["child"][level] for side in (0, 1)]
