@@ -102,7 +102,7 @@ def _list_pairs(begin, end):
 
 
 def _list_level(kdtree, count):
-    """Return the highest level of at least so many nodes, and their first buckets, in order."""
+    """Return the highest level of at least this many nodes, and their first buckets, in order."""
     level = [0]
     while len(level) < count and (kdtree.nodes["child"][level] >= 0).all():
         level = [child + side for child in kdtree.nodes["child"][level] for side in (0, 1)]

@@ -100,29 +100,29 @@ def _ignore(fraction):
 def _order_cells(kdtree, cells, k, metric):
     """Return the other cells, the nearest first, and lower bounds on their distances."""
     others = np.delete(cells, k)
-    gap = np.empty(len(others), kdtree.points.dtype)
-    _measure_gaps(kdtree.box, cells[k], others, gap, metric)
-    order = np.argsort(gap, kind="stable")
-    return others[order], gap[order]
+    separation = np.empty(len(others), kdtree.points.dtype)
+    _measure_separations(kdtree.box, cells[k], others, separation, metric)
+    order = np.argsort(separation, kind="stable")
+    return others[order], separation[order]
 
 
 @kernel
-def _measure_gaps(box, cell, others, gap, metric):
+def _measure_separations(box, cell, others, separation, metric):
     corner = np.empty(box.shape[2], box.dtype)
     for i in range(others.shape[0]):
         for axis in range(box.shape[2]):
             nearest = min(box[others[i], LOW, axis], box[cell, HIGH, axis])
             corner[axis] = max(box[cell, LOW, axis], nearest)
-        gap[i] = distance_to_box(corner, box, others[i], metric)
+        separation[i] = distance_to_box(corner, box, others[i], metric)
 
 
 @kernel
-def _measure_borders(points, box, others, gap, border, metric):
+def _measure_borders(points, box, others, separation, border, metric):
     """Write lower bounds on the distances from points to all points of other cells."""
     for i in range(points.shape[0]):
         best = np.inf
         for j in range(others.shape[0]):
-            if gap[j] >= best:
+            if separation[j] >= best:
                 break
             best = min(best, distance_to_box(points[i], box, others[j], metric))
         border[i] = best

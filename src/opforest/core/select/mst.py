@@ -29,7 +29,7 @@ CACHED_BYTES, CACHED_SPANNING_FRACTION = 4_000_000, 1 / 150
 SIEVE_FRACTION = 1 / 200
 
 #: Cells need less memory, and share more work among threads, but the more features there are, the
-#: more points are near other cells. Up to so many features they pay, on one thread and on several.
+#: more points are near other cells. Up to this many features they pay, on one thread and on several.
 FEATURES_FOR_CELLS, SHARED_FEATURES_FOR_CELLS = 3, 6
 
 
@@ -58,7 +58,7 @@ def span_best(rows: Array, metric: Metric, probed: Probe, n_jobs: int) -> Tree:
     can_sift = _can_sift(rows, metric)
     if _use_kdtree(rows, probed, can_sift):
         if _use_cells(rows, n_jobs):
-            size = tuning.values.points_per_cell
+            size = min(tuning.values.points_per_cell, 1 + len(rows) // (2 * n_jobs))
             tree = span_by_cells(rows, probed.kdtree, metric.kernel, n_jobs, size)
         else:
             tree = span_sparse(rows, probed.kdtree, metric.kernel, n_jobs)
