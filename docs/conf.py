@@ -9,7 +9,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
-sys.path.insert(0, str(ROOT / "docs"))
 
 from tests.support import compile_cache  # noqa: E402
 
@@ -17,7 +16,6 @@ from tests.support import compile_cache  # noqa: E402
 os.environ.setdefault("NUMBA_CACHE_DIR", str(compile_cache.FOLDER))
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-import playground  # noqa: E402
 from sphinx.pycode import ModuleAnalyzer  # noqa: E402
 
 import opforest  # noqa: E402
@@ -146,6 +144,9 @@ def describe_published(app, what, name, obj, options, lines):
 
 def add_playground(app, error):
     """Add the playground, which the home page shows, to the finished site."""
+    sys.path.insert(0, str(app.confdir))
+    import playground
+
     if error is None and app.builder.format == "html":
         playground.build(Path(app.outdir) / "playground")
 
