@@ -12,7 +12,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
-sys.path.insert(0, str(ROOT / "docs"))
 
 from tests.support import compile_cache  # noqa: E402
 
@@ -20,7 +19,6 @@ from tests.support import compile_cache  # noqa: E402
 os.environ.setdefault("NUMBA_CACHE_DIR", str(compile_cache.FOLDER))
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-import playground  # noqa: E402
 from docutils import nodes  # noqa: E402
 from docutils.utils.math.latex2mathml import tex2mathml  # noqa: E402
 from sphinx.pycode import ModuleAnalyzer  # noqa: E402
@@ -234,6 +232,9 @@ def describe_published(app, what, name, obj, options, lines):
 
 def add_playground(app, error):
     """Add the playground, which the home page shows, to the finished site."""
+    sys.path.insert(0, str(app.confdir))
+    import playground
+
     if error is None and app.builder.format == "html":
         playground.build(Path(app.outdir) / "playground")
 
