@@ -68,8 +68,8 @@ class Result:
         ]  # fmt: skip
 
 
-HEAD = ("train", "delete one: median", "p99", "1 %, one by one", "accuracy, %",
-        "same labels as retrained", "left in file")  # fmt: skip
+HEAD = ("train", "delete one", "p99", "1 %", "accuracy, %",
+        "same labels", "left in file")  # fmt: skip
 
 
 def describe_time(seconds: float) -> str:
@@ -202,7 +202,7 @@ def describe_range(values: list[float]) -> str:
     (number, unit), other = low.split(), high.split()[1]
     if low == high:
         return low
-    return f"{number if unit == other else low} to {high}"
+    return f"{number if unit == other else low}–{high}"
 
 
 def summarize(results: dict[str, dict[str, Result]]) -> str:

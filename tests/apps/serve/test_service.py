@@ -358,11 +358,9 @@ def test_answers_have_strict_headers_and_nothing_from_elsewhere(client):
 
 
 def test_openapi_describes_every_endpoint(client):
-    whole = client.get("/openapi.json")
-    described = whole["paths"]
-    posts = {
-        f"/v1/{name}" for name in ("learn", "predict", "explain", "forget", "correct", "search")
-    }
+    described = (whole := client.get("/openapi.json"))["paths"]
+    names = ("learn", "predict", "explain", "forget", "correct", "search")
+    posts = {f"/v1/{name}" for name in names}
     gets = {"/v1/stats", "/v1/forest", "/v1/forest/path", "/v1/suspects", "/v1/events"}
     assert posts | gets | {"/health", "/metrics"} == set(described)
     for path in posts:
