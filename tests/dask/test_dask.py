@@ -241,6 +241,9 @@ def test_the_plain_classifier_learns_on(client):
     assert_same_model(clf, local, X[:50] + 0.5)
     now = clf.predict_proba(in_blocks(X, (150, 150)))
     assert np.array_equal(now.compute(), local.predict_proba(X))
+    for name in ("predict", "predict_proba"):
+        lazy_too = getattr(clf, name)(in_blocks(X, (150, 150)), priors="balanced")
+        assert np.array_equal(lazy_too.compute(), getattr(local, name)(X, priors="balanced"))
     assert np.array_equal(lazy.compute(), OPFClassifier().fit(X[:200], y[:200]).predict_proba(X))
     clf.forget(np.arange(200))
     rest = OPFClassifier().fit(X[200:], y[200:])
