@@ -131,7 +131,8 @@ class TestFolds:
         assert "--folds must be at most 3, the number of examples" in told
 
     def test_a_category_that_one_fold_has(self, folder):
-        rows = [f"{k},{'green' if k == 7 else 'red'},{'xy'[k % 2]}" for k in range(20)]
+        colors = ["green" if k == 7 else "red" for k in range(20)]
+        rows = [f"{k * 0.37 % 1:.2f},{color},{'xy'[k % 2]}" for k, color in enumerate(colors)]
         (folder / "pets.csv").write_text("\n".join(["size,color,class", *rows]))
         given = ("pets.csv", "--label", "class", "--encode")
         said = run("evaluate", *given, "onehot", code=3).stderr
