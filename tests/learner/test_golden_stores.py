@@ -28,7 +28,9 @@ def check(learner, golden, when):
     for name in ARRAYS:
         if name != "ids":  # models of older versions counted from 0
             assert np.array_equal(getattr(forest, name), golden[f"{when}_{name}"]), name
-    assert learner.rows()[0] == golden[f"{when}_keys"].tolist()
+    # Generated keys began with # in older versions.
+    keys = [key.replace("#", ":") for key in learner.rows()[0]]
+    assert keys == [key.replace("#", ":") for key in golden[f"{when}_keys"].tolist()]
     predicted = learner.predict(golden["Q"]).astype(str)
     assert predicted.tolist() == golden[f"{when}_predicted"].tolist()
     assert learner.audit().ok

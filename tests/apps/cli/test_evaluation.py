@@ -130,6 +130,16 @@ class TestFolds:
         told = run("evaluate", "few.csv", code=2).stderr
         assert "--folds must be at most 3, the number of examples" in told
 
+    def test_a_category_that_one_fold_has(self, folder):
+        colors = ["green" if k == 7 else "red" for k in range(20)]
+        rows = [f"{k * 0.37 % 1:.2f},{color},{'xy'[k % 2]}" for k, color in enumerate(colors)]
+        (folder / "pets.csv").write_text("\n".join(["size,color,class", *rows]))
+        given = ("pets.csv", "--label", "class", "--encode")
+        said = run("evaluate", *given, "onehot", code=3).stderr
+        assert "pets.csv, line 9: column 'color' has 'green', which is not in the training" in said
+        assert "the examples that are not tested with it" in said
+        run("evaluate", *given, "drop")
+
     def test_one_class(self, folder):
         (folder / "one.csv").write_text("a,b,class\n1,2,x\n1.5,2,x\n7,8,x\n7,7,x\n")
         told = run_json("evaluate", "one.csv", "-k", 2)

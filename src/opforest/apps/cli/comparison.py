@@ -10,6 +10,7 @@ from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, quiet_about_scales
 from opforest.apps.cli.lazy_modules import np, table
 from opforest.apps.cli.operations import assign_folds
+from opforest.errors import DataFileError
 
 #: Predictions by the name of a method, the model's own first.
 Answers = dict[str, "table.Array"]
@@ -33,8 +34,8 @@ def compare(
     with locate_errors(job.path, part), quiet_about_scales():
         model.fit(part.X, y[known])
     last = models.classifier_of(model)
+    X, queries_X = models.prepare(model, part.X), _prepare_queries(model, queries, job.path)
     with locate_errors(job.path, queries):
-        X, queries_X = models.prepare(model, part.X), models.prepare(model, queries.X)
         answers = {}
         for voters in dict.fromkeys((last.voters, "auto")):
             answers[name_method(voters)] = last.set_params(voters=voters).predict(queries_X)
@@ -42,6 +43,19 @@ def compare(
     common = Counter(y[known].tolist()).most_common(1)[0][0]
     answers[MAJORITY] = np.full(len(others), common, y.dtype)
     return answers
+
+
+def _prepare_queries(model: Any, queries: "table.Data", path: str) -> Any:
+    """Return queries as a model prepares them; it may not know a category that is rare."""
+    try:
+        with locate_errors(path, queries):
+            return models.prepare(model, queries.X)
+    except DataFileError as error:
+        reason = (
+            f"{error.reason.rstrip('.')}. Here, that means the examples that are not tested with "
+            "it: leave out the row, or use --encode drop"
+        )
+        raise DataFileError(reason, error.path, error.line, error.column) from error
 
 
 def name_method(voters: int | str) -> str:

@@ -53,10 +53,7 @@ def train(
     """
     require_distinct([data, distances, *(unlabeled or ())], [model])
     if test is not None:
-        if distances is not None or unlabeled:
-            raise ValueError("--test does not go with --distances or --unlabeled.")
-        if not 0 < test < 1:
-            raise ValueError(f"--test must be a share between 0 and 1, such as 0.2, got {test:g}.")
+        _check_share(test, distances is not None or bool(unlabeled))
     if distances is not None:
         if any(preparation) or unlabeled or metric.metric not in (None, "precomputed"):
             raise ValueError("--distances does not go with --metric, --encode, --missing, --scale "
@@ -64,14 +61,7 @@ def train(
         metric = metric._replace(metric="precomputed")
     classifier = models.make_classifier(metric, update, jobs, voters)
     if unlabeled:
-        if classifier.update != "exact":
-            raise ValueError("--unlabeled does not go with --update.")
-        classifier = opforest.OPFSemiSupervised(
-            classifier.metric,
-            metric_params=classifier.metric_params,
-            voters=classifier.voters,
-            n_jobs=jobs,
-        )
+        classifier = _make_semi_supervised(classifier)
     estimator = models.add_preparation(classifier, preparation)
     job = Job(estimator, data, reading, needs_label=True)
     require_model_path(model)
@@ -96,6 +86,26 @@ def train(
     label = examples.label_name or examples.label_column
     facts = {"model": model, **models.describe(job.model), "label": label}
     return {**facts, **tested, "seconds": seconds}
+
+
+def _check_share(test: float, has_others: bool) -> None:
+    """Raise an error if ``--test`` is invalid, or goes with options that it does not go with."""
+    if has_others:
+        raise ValueError("--test does not go with --distances or --unlabeled.")
+    if not 0 < test < 1:
+        raise ValueError(f"--test must be a share between 0 and 1, such as 0.2, got {test:g}.")
+
+
+def _make_semi_supervised(classifier: Any) -> "opforest.OPFSemiSupervised":
+    """Return a classifier with the same parameters that also learns from unlabeled examples."""
+    if classifier.update != "exact":
+        raise ValueError("--unlabeled does not go with --update.")
+    return opforest.OPFSemiSupervised(
+        classifier.metric,
+        metric_params=classifier.metric_params,
+        voters=classifier.voters,
+        n_jobs=classifier.n_jobs,
+    )
 
 
 def _test(job: Job, examples: "table.Data", y: Any, share: float) -> dict[str, Any]:
