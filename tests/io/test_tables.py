@@ -17,6 +17,8 @@ from hypothesis.extra.numpy import arrays as any_array
 from opforest.errors import DataFileError
 from opforest.io.columns.describe import ID_NAMES
 from opforest.io.columns.table import Data, InputSchema, ReadOptions
+from opforest.io.formats import find_format
+from opforest.io.source import open_source
 from opforest.io.tables import FORMATS, format_of, read_table, write_table
 
 pytest.importorskip("pyarrow")
@@ -250,6 +252,12 @@ class TestFindingOut:
         for kind, one in FORMATS.items():
             assert all(format_of(f"a{end}") == kind for end in one.ends)
         assert format_of("a.txt") is None
+
+    def test_names_of_text_formats_decide(self, tmp_path):
+        for kind, one in FORMATS.items():
+            for end in one.ends if one.is_text or kind == "csv" else ():
+                with open_source(str(write(tmp_path, "1 2\n", f"a{end}"))) as source:
+                    assert find_format(source) == kind
 
     def test_quoted_arff(self, tmp_path):
         content = (

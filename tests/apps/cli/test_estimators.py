@@ -68,7 +68,7 @@ def test_train_with_unlabeled_examples(folder):
     assert "trained with --unlabeled or --update, and cannot be pruned" in refused.stderr
     (folder / "gap.csv").write_text((folder / "train.csv").read_text() + "5,3,2,1,\n")
     refused = run("train", "gap.csv", "x.opforest", "--label", "species", code=3)
-    assert "the label is missing; --unlabeled takes files" in refused.stderr
+    assert "such rows; --unlabeled takes files" in refused.stderr
 
 
 def test_unlabeled_examples_may_be_in_several_files(folder):

@@ -115,6 +115,8 @@ CASES = {
                                            c=A, d=B, y=Y)}, ["train d.csv m"]),
     "doubtful header": ({"d.csv": csv_of(["2019", "2020", "2021", "group"], a=A, b=B, c=A, y=Y)},
                         ["train d.csv m"]),
+    "a label that occurs once": ({"d.csv": csv_of(["5.5", "0.5", "7", "zebra"], a=A, b=B, c=A,
+                                                  y=Y)}, ["train d.csv m"]),
     "counting header": ({"d.csv": csv_of([*"01234"], a=A, b=B, c=A, d=B, y=SMALL)},
                         ["train d.csv m --label 5"]),
     "words above numbers": ({"d.csv": csv_of(["9", "4", "setosa", "virginica"], a=A, b=B, c=A,

@@ -86,6 +86,9 @@ DATES = [f"2015-02-02 14:{k:02}:00" for k in range(N)]
 PIXELS = [RNG.integers(0, 17, N).tolist() for _ in range(5)]
 
 
+BITS = [RNG.integers(0, 2, N).tolist() for _ in range(8)]
+
+
 class TestTwins:
     """A synthetic twin of each trap."""
 
@@ -104,6 +107,10 @@ class TestTwins:
             (table([[f'"{k}"' for k in RUNNING], [f'"{day}"' for day in DATES], *FRACTIONS, SMALL],
                    ["sno", "date", "a", "b", "c", "Occupancy"]), 6, 3),
             (table([*FRACTIONS, WORDS], ["a", "b", "c", "class"]), 4, 3),  # iris.parquet
+            (table([*PIXELS, BITS[0]]), 6, 5),  # pima, haberman, pendigits, shuttle: last
+            (table([*PIXELS, FRACTIONS[0], BITS[0]], [*"abcdef", "spam"]), 7, 6),  # spambase
+            (table([BITS[0], *FRACTIONS, WORDS]), 5, 4),  # ionosphere: words, last
+            (table([UNIQUE, *BITS, SMALL]), 10, 8),  # zoo: more classes than other columns
         ],
     )  # fmt: skip
     def test_read_right(self, tmp_path, content, label, features):
@@ -116,6 +123,8 @@ class TestTwins:
         ("content", "offers"),
         [
             (table([SMALL, *FRACTIONS, LARGE]), ["--label 1 (3 classes)", "--label 5"]),  # wine
+            (table([SMALL, *BITS]), ["--label 9 (2", "--label 1 (3"]),  # zoo, the label first
+            (table([BITS[0], *PIXELS, BITS[1]]), ["--label 7 (2", "--label 1 (2"]),
             (table([WORDS, *FRACTIONS, SMALL]), ["--label 1 (3", "--label 5 (3"]),  # abalone
             (table([WORDS, YES, YES]), ["--label 1", "--label 2", "--label 3"]),  # house-votes
             (table(PIXELS), ["--label 1", "--label 5"]),  # optdigits, mnist
@@ -133,6 +142,14 @@ class TestTwins:
         with pytest.raises(DataFileError) as caught:
             read_table(tmp_path / "data.txt", ASK)
         assert all(offer in str(caught.value) for offer in offers), str(caught.value)
+
+    def test_first_and_last_name_a_column(self, tmp_path):
+        (tmp_path / "a.csv").write_text(table([SMALL, *FRACTIONS, LARGE]))
+        for label, column in (("first", 1), ("last", 5)):
+            assert read_table(tmp_path / "a.csv", ReadOptions(label=label)).label_column == column
+        (tmp_path / "a.csv").write_text(table([SMALL, *FRACTIONS, LARGE], [*"abc", "last", "d"]))
+        assert read_table(tmp_path / "a.csv", ReadOptions(label="first")).label_column == 1
+        assert read_table(tmp_path / "a.csv", ReadOptions(label="last")).label_column == 4
 
     def test_all_columns_of_text_in_one_message(self, tmp_path):
         names = ["species", "island", "a", "sex"]

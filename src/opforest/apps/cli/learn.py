@@ -18,6 +18,9 @@ from opforest.apps.cli.paths import require_distinct, require_model_path
 from opforest.apps.cli.refit import describe_preparation, refit_model
 from opforest.io.formats import format_of
 
+#: What to do about rows without labels.
+NO_LABEL_ADVICE = "; --missing drop leaves out such rows; --unlabeled takes files of them"
+
 
 @options.command()
 def train(
@@ -68,8 +71,7 @@ def train(
     with show_phases() as begin_phase:
         begin_phase("reading")
         examples = job.read()
-        y = labels_of(examples, data, "; --missing drop leaves out such rows; --unlabeled "
-                      "takes files of them")  # fmt: skip
+        y = labels_of(examples, data, NO_LABEL_ADVICE)
         more = [(path, _read_unlabeled(job, path, examples)) for path in unlabeled or ()]
         tested = {} if test is None else _test(job, examples, y, test)
         begin = perf_counter()

@@ -264,10 +264,10 @@ def _ask_header(
     """Return the question whether the line is a header."""
     shown = ",".join(row.head)
     shown = repr(f"{shown[:50]}…" if len(shown) > 50 else shown)
-    advice = "Use --header if it is"
+    advice = "It cannot be read as an example, so use --header"
     choices = [Choice({"header": True}, "--header", "names of columns, or at least no example")]
     if not row.above_numbers:  # as an example, it could not be read
-        advice += ", --no-header if it is an example"
+        advice = "Use --header if it is, --no-header if it is an example"
         choices.append(Choice({"header": False}, "--no-header", "an example like the others"))
     reason = f"is {shown} a header? {why[0].upper()}{why[1:]}. {advice}"
     return UndecidedError(reason, path, f"What is line {line}, {shown}?", choices, line, column)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from opforest._utils.numerals import looks_like_number
 from opforest.io.columns.describe import MARKS, MISSING_NUMBER, NUMBER
 
-#: Rows that show what the table looks like; so many must be there to judge by.
+#: Rows that show what the table looks like, and the fewest to judge by.
 SAMPLE, FEW = 50, 3
 
 #: A table with fewer columns than this may have a header with one cell, as R writes it.

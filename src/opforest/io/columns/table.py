@@ -38,7 +38,7 @@ class Choice(NamedTuple):
 class UndecidedError(DataFileError):
     """A file may be read in several ways, and an option must decide.
 
-    ``question`` and ``choices``, the likeliest first, say so to a person who can answer.
+    ``question`` and ``choices``, the likeliest first, are for a person who can answer.
     """
 
     def __init__(
