@@ -29,7 +29,7 @@ CACHED_BYTES, CACHED_SPANNING_FRACTION = 4_000_000, 1 / 150
 SIEVE_FRACTION = 1 / 200
 
 #: Cells need less memory, and share more work among threads, but the more features there are, the
-#: more points are near other cells. Up to this many features they pay, on one thread and on several.
+#: more points are near other cells. They pay up to these numbers, on one thread and on several.
 FEATURES_FOR_CELLS, SHARED_FEATURES_FOR_CELLS = 3, 6
 
 
