@@ -13,9 +13,12 @@ from opforest.persistence.transformers import dump_transformer, restore_transfor
 def dump_preparation(preparation: Preparation) -> dict[str, Any]:
     """Return a fitted preparation as data for JSON."""
     check_is_fitted(preparation, "transformer_")
+    parameters = preparation.get_params()
+    if parameters["unknown"] == "error":  # as 0.2 wrote it, which had no other way
+        del parameters["unknown"]
     chosen = {"chosen_scale": preparation.scale_} if preparation.scale == "auto" else {}
     return {
-        "kind": "Preparation", **preparation.get_params(), **chosen,
+        "kind": "Preparation", **parameters, **chosen,
         "columns": preparation.columns_, "n_features": preparation.n_features_in_,
         "categorical": preparation.categorical_,
         "transformer": dump_transformer(preparation.transformer_),

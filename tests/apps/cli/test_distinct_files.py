@@ -55,7 +55,7 @@ WORDS = {
     "format", "label", "drop", "keep", "delimiter", "metric", "metric_param", "to", "update",
     "encode", "missing", "scale", "merge_by", "shares", "features", "precision", "keys", "key",
     "host", "allow_host", "datasets", "methods", "data_home", "decimal", "na", "voters",
-    "ids",
+    "ids", "sheet", "encoding", "thousands", "unknown",
 }  # fmt: skip
 
 
