@@ -337,10 +337,8 @@ class BaseForest(ABC):
         return cls._of_storage(ForestStorage.from_state(state), state.calibration)
 
     @classmethod
-    def _of_storage(
-        cls, storage: ForestStorage, calibration: CostCalibration | None = None
-    ) -> Self:
-        forest = cls(storage, calibration)
+    def _of_storage(cls, storage: ForestStorage, known: CostCalibration | None = None) -> Self:
+        forest = cls(storage, known)
         forest.queries.warm_up()
         return forest
 
@@ -460,17 +458,15 @@ class Forest(BaseForest):
 
     @classmethod
     def _span(cls, state: ForestState, probed: Probe, tree: Tree | None) -> ForestState:
-        rows, metric, n_jobs = state.rows, state.metric, effective_n_jobs(state.n_jobs)
+        rows, metric = state.rows, state.metric
         if len(rows) == 0:
             return state
         if tree is None:
             begin_phase("spanning tree", len(rows))
-            tree = span_best(rows, metric, probed, n_jobs)
+            tree = span_best(rows, metric, probed, effective_n_jobs(state.n_jobs))
         parent, arrival = tree.parent, state.arrival
-        metric.check_defined(
-            tree.weight,
-            lambda v: "the training examples {} and {}".format(*arrival[[parent[v], v]]),
-        )
+        pair = "the training examples {} and {}"
+        metric.check_defined(tree.weight, lambda v: pair.format(*arrival[[parent[v], v]]))
         return cls.complete(state, tree)
 
     @staticmethod
