@@ -34,7 +34,7 @@ from unlearners import PROGRAMS, run_program, unlearners
 
 IS_QUICK = "--quick" in sys.argv
 CHOSEN = [name for name in sys.argv[1:] if name != "--quick"]
-MOST, BUDGET, LEAST = (800, 1.0, 20) if IS_QUICK else (10_000, 20.0, 100)
+MOST, BUDGET, LEAST = (800, 1.0, 20) if IS_QUICK else (3_000, 3.0, 100)
 NAMES = ("Breast cancer", "Digits", "SpamBase", "Telco churn", "Occupancy", "Letter")
 NOISE = 1e-3
 

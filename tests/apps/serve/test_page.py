@@ -56,7 +56,7 @@ def test_a_store_in_use_is_shown_and_changed_only_on_request(browser, store):
             canvas.click(position={"x": 5, "y": 5})
         wait(page, "document.querySelector('#facts strong')?.textContent === '41'")
         page.wait_for_timeout(300)
-        assert "1 learned #41" in page.inner_text("#log")
+        assert "1 learned :41" in page.inner_text("#log")
         canvas.click(position={"x": 5, "y": 5})
         wait(page, "document.querySelector('#facts strong')?.textContent === '40'")
         canvas.hover(position={"x": 300, "y": 200})

@@ -18,7 +18,7 @@ export function symbol(code, isPrototype) {
   return span;
 }
 
-export const number = (value, digits = 3) => (value === 0 ? "0" : Number(value).toPrecision(digits).replace(/\.?0+$/, ""));
+export const number = (value, digits = 3) => (value === 0 ? "0" : String(Number(Number(value).toPrecision(digits))));
 
 export const percent = (value) => `${(100 * value).toFixed(1)} %`;
 

@@ -22,7 +22,7 @@ export const writeLink = ({ examples, begin }) => `#1-${begin}-${examples.map(wr
 export function readLink(text) {
   if (text.length <= 1) return null;
   const [, begin, codes] = /^#1-(\d{1,3})-((?:[\w-]{4})*)$/.exec(text) ?? [];
-  if (codes === undefined) throw new Error("This link is not complete, or not of this page: nothing was loaded.");
+  if (codes === undefined) throw new Error("This link is incomplete or not from this page: nothing was loaded.");
   const examples = (codes.match(/.{4}/g) ?? []).map(readExample);
   if (examples.length > MAX_EXAMPLES || examples.some(({ label }) => label > CLASSES) || begin < 1) {
     throw new Error(`This link must have at most ${MAX_EXAMPLES} examples of ${CLASSES} classes: nothing was loaded.`);

@@ -35,7 +35,7 @@ export class Panel {
     const facts = {
       Examples: forest.examples.length,
       Prototypes: forest.prototypes.length,
-      "Plane as exact": `${(Math.floor(1000 * equal) / 10).toFixed(equal < 1 ? 1 : 0)} %`,
+      "Same class as exact": `${(Math.floor(1000 * equal) / 10).toFixed(equal < 1 ? 1 : 0)} %`,
     };
     this.numbers.replaceChildren(...Object.entries(facts).map(([term, value]) =>
       make("div", {}, make("dt", {}, term), make("dd", {}, String(value)))));

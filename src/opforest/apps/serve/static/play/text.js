@@ -21,10 +21,15 @@ export function showProof(place, drawing, change) {
   const title = different ? `Differs from refitting in ${plural(different, "value")}` : "Identical to refitting";
   const mark = make("span", { className: "mark" }, different ? "✗" : "✓");
   const text = make("p", {});
-  if (!n) text.append("No examples. Click on the plane to learn the first one.");
+  if (!n) {
+    text.append("Click on the plane to learn the first example.");
+    place.replaceChildren(make("h2", {}, "No examples"), text);
+    return;
+  }
+  if (n === 1) text.append(make("b", {}, change.title), ".");
   else {
-    text.append(make("b", {}, change.title), `: the last update measured ${plural(updated, "distance")}. Then the forest was fitted again, `,
-      `from all ${count(fitted)}: `, make("b", {}, `${count(compared)} values`), ` (edges, costs, paths, prototypes), ${different ? "not all" : "all"} equal.`);
+    text.append(make("b", {}, change.title), `: updated with ${plural(updated, "distance")}; refitting took all ${count(fitted)}. `,
+      make("b", {}, `${count(compared)} values`), ` (edges, costs, paths, prototypes) were compared, and ${different ? "not all" : "all"} are equal.`);
   }
   place.replaceChildren(make("h2", {}, mark, title), text);
 }
@@ -52,7 +57,7 @@ export function showLegend(place) {
   const box = (name) => make("span", { className: name });
   const rows = [
     [sample(symbol(0), symbol(1)), "example; shape and color are its class"],
-    [sample(symbol(0, true), symbol(1, true)), "prototype: where the tree meets another class; paths begin here"],
+    [sample(symbol(0, true), symbol(1, true)), "prototype, where paths begin: it has a tree edge to another class, or there is only one class"],
     [sample(box("line")), "step of a path"],
     [sample(box("line cut")), "edge of the tree between two classes, which is cut"],
     [sample(box("line longest")), "longest step of the path to your pointer: its cost"],
