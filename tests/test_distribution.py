@@ -175,4 +175,4 @@ def test_the_readmes_code_works_with_the_installed_wheel(installed):
     assert result.returncode == 0, result.stderr
     (path,) = re.findall("^from (.*)$", result.stdout, re.MULTILINE)
     assert Path(path).is_relative_to(installed.parent)
-    assert "conquered by example" in result.stdout
+    assert "identical to refitting ✓" in result.stdout

@@ -204,20 +204,21 @@ def test_after_saving_and_loading(tmp_path, kind):
 
 
 def test_the_readme_names_rows_of_what_was_learned(capsys):
-    """Its ten lines, as they are there."""
+    """Its code, as it is there."""
     text = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[:1]
     names = {}
     exec(code, names)
-    why, X_train, x = names["why"], names["X_train"], names["X_test"][0]
-    ids = [step.id for step in why.steps[:-1]]
-    steps = np.linalg.norm(np.diff([*X_train[ids], x], axis=0), axis=1)
-    np.testing.assert_allclose([step.distance for step in why.steps[1:]], steps)
-    assert (names["y_train"][ids] == why.label).all()
-    assert f"conquered by example {why.conqueror}, " in capsys.readouterr().out
-    left = np.setdiff1d(np.arange(len(X_train)), [3, 14, 15, why.conqueror])
+    X, x, printed = names["X"], [6.0, 2.5, 4.6, 1.2], capsys.readouterr().out
+    for path in (names["why"], names["why"].rival):
+        ids = [step.id for step in path.steps[:-1]]
+        steps = np.linalg.norm(np.diff([*X[ids], x], axis=0), axis=1)
+        np.testing.assert_allclose([step.distance for step in path.steps[1:]], steps)
+        assert (names["y"][ids] == path.label).all()
+        assert f"like row {path.conqueror}: {X[path.conqueror]}" in printed
+    left = np.setdiff1d(np.arange(len(X)), [7, 106])
     assert_array_equal(names["clf"].forest_.ids, left)
-    assert_array_equal(names["clf"].forest_.points, X_train[left])
+    assert_array_equal(names["clf"].forest_.points, X[left])
 
 
 @given(st.integers(0, 2**32), st.sets(st.integers(0, 29), max_size=25))

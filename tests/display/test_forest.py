@@ -1,3 +1,4 @@
+import re
 import sys
 
 import numpy as np
@@ -16,6 +17,7 @@ from tests.support.tuning import tune
 
 from opforest import OPFClassifier, Pipeline, Preparation
 from opforest import make_pipeline as make_own_pipeline
+from opforest._utils.extras import install_command
 from opforest.display.drawing import MARKERS
 from opforest.display.palette import colors_of
 from opforest.plotting import ForestDisplay
@@ -361,9 +363,9 @@ def test_says_how_to_install_matplotlib(monkeypatch):
     X, y = blobs()
     clf, display = draw(X, y)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"pip install 'opforest\[plot\]'"):
+    with pytest.raises(ImportError, match=re.escape(install_command("plot"))):
         ForestDisplay.from_estimator(clf, X)
-    with pytest.raises(ImportError, match=r"pip install 'opforest\[plot\]'"):
+    with pytest.raises(ImportError, match=re.escape(install_command("plot"))):
         display.plot()
 
 

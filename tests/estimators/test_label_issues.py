@@ -1,5 +1,6 @@
 """Labels that are probably wrong, against votes counted in plain Python and against refitting."""
 
+import re
 import sys
 import threading
 
@@ -19,6 +20,7 @@ from tests.support.tuning import tuned
 
 import opforest
 from opforest import OPFClassifier, OPFSemiSupervised, find_label_issues
+from opforest._utils.extras import install_command
 from opforest.forest import judgment
 from opforest.forest import votes as votes_of_forest
 from opforest.forest.judgment import find_judging_rules
@@ -372,7 +374,7 @@ class TestTables:
         assert isinstance(frame, pl.DataFrame)
         assert frame["x"].to_list() == X[issues.ids, 0].tolist()
         monkeypatch.setitem(sys.modules, "polars", None)
-        with pytest.raises(ImportError, match=r"pip install 'opforest\[cli\]'"):
+        with pytest.raises(ImportError, match=re.escape(install_command("cli"))):
             issues.to_frame()
 
     @pytest.mark.parametrize("method", ["to_frame", "plot"])

@@ -1,5 +1,6 @@
 """Data files that are wrong, or would lose something: the error for each."""
 
+import re
 import sys
 import zipfile
 from importlib import import_module
@@ -7,6 +8,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
+from opforest._utils.extras import install_command
 from opforest.errors import DataFileError
 from opforest.io.columns.table import Data, InputSchema, ReadOptions
 from opforest.io.tables import read_table, write_table
@@ -202,5 +204,5 @@ class TestErrors:
 def test_what_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
     monkeypatch.delitem(sys.modules, "opforest.io.tables")
-    with pytest.raises(ImportError, match=r"opforest\[cli\]"):
+    with pytest.raises(ImportError, match=re.escape(install_command("cli"))):
         import_module("opforest.io.tables")

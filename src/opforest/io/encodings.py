@@ -18,14 +18,14 @@ _WINDOWS = re.compile(rb"[\x80-\x9f]")
 
 
 def guess_encoding(begin: bytes) -> str | None:
-    """Return the encoding of a text that is not UTF-8 by its first bytes; None if it may be.
+    r"""Return the encoding of a text that is not UTF-8 by its first bytes; None if it may be.
 
     A text with characters that are valid in UTF-8, and others that are not, is damaged.
 
     Examples
     --------
     >>> from opforest.io.encodings import guess_encoding
-    >>> guess_encoding("café".encode()), guess_encoding("café".encode("latin-1"))
+    >>> guess_encoding("café\n".encode()), guess_encoding("café\n".encode("latin-1"))
     (None, 'latin-1')
     >>> guess_encoding("5 €".encode("cp1252"))
     'cp1252'
