@@ -170,6 +170,7 @@ MANGLES = {
     "a title": lambda t: replace(t, before=("Results of the experiment",)),
     "titles": lambda t: replace(t, before=("Results,", "of the experiment, by us", "")),
     "a wide title": lambda t: replace(t, before=("Results" + "," * t.X.shape[1],)),
+    "an empty row": lambda t: replace(t, before=("Results", "," * t.X.shape[1])),
     "sep=": lambda t: replace(t, before=("sep=;",), delimiter=";"),
     "units": lambda t: replace(t, units=("cm",) * t.X.shape[1]),
     "some units": lambda t: replace(t, units=("(mm)", "", *("kg",) * (t.X.shape[1] - 2))),

@@ -332,7 +332,8 @@ class Preparation(TransformerMixin, BaseEstimator):
                 raise UnknownCategoryError(
                     f"column {called[k]} has {str(column[unknown][0])!r}, which is not in the "
                     f"training data: {', '.join(map(str, known[:8]))}"
-                    f"{' …' if len(known) > 8 else ''}.",
+                    f"{' …' if len(known) > 8 else ''}. Fit with unknown='ignore' (train "
+                    "--unknown ignore) to accept such cells.",
                     int(unknown.argmax()), k,
                 )  # fmt: skip
 

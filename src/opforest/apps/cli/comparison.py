@@ -53,7 +53,7 @@ def _prepare_queries(model: Any, queries: "table.Data", path: str) -> Any:
     except DataFileError as error:
         reason = (
             f"{error.reason.rstrip('.')}. Here, that means the examples that are not tested with "
-            "it: use --unknown ignore, leave out the row, or use --encode drop"
+            "it: leave out the row, or use --encode drop"
         )
         raise DataFileError(reason, error.path, error.line, error.column) from error
 

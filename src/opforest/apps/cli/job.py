@@ -78,6 +78,17 @@ class Job:
             )
             raise DataFileError(reason, error.path, error.line, error.column) from error
 
+    def query_chunks(self) -> Iterator["table.Data"]:
+        """Yield all rows in chunks; print notes that are new, except on the label."""
+        for data in self.chunks():
+            self._print_new(note for note in data.notes if not note.startswith("the label is"))
+            yield data
+
+    def _print_new(self, notes: Iterable[str]) -> None:
+        new = [note for note in notes if note not in self._noted]
+        self._noted.update(new)
+        print_notes(new)
+
     def complete_chunks(self) -> Iterator["table.Data"]:
         """Return the complete rows in chunks that are not empty."""
         return filter(len, map(self.drop_incomplete, self.chunks()))
@@ -85,9 +96,7 @@ class Job:
     def drop_incomplete(self, data: "table.Data") -> "table.Data":
         """Return the rows that the model can use; print notes that are new."""
         complete = self.find_complete(data)
-        notes = [note for note in self._notes_on(data) if note not in self._noted]
-        self._noted.update(notes)
-        print_notes(notes)
+        self._print_new(self._notes_on(data))
         if complete is not None and not complete.all():
             self.n_dropped += len(data) - int(complete.sum())
             data = data.take(complete.nonzero()[0])

@@ -37,8 +37,8 @@ def predict(
 ) -> None:
     """Print the label of each example, one per line; with --keep, --proba or --costs, CSV.
 
-    The columns must be those that the model was trained on, in the same order; a label, an id and
-    other columns are ignored. The file may be larger than memory.
+    The columns must be those that the model was trained on, in any order if they have names; a
+    label, an id and other columns are ignored. The file may be larger than memory.
 
     --explain counts from 0: queries are named by the rows of the data file, or by its ids; the id
     of a training example is its number in the order of learning.
@@ -54,7 +54,9 @@ def predict(
     write = write_json if json else _write_paths if explain else write_lines
     wanted = {"proba": proba, "costs": costs, "path": explain}
     details = [name for name, is_wanted in wanted.items() if is_wanted]
-    write_output(out, write(predict_chunks(job.model, job.chunks(), data, details), job.model))
+    write_output(
+        out, write(predict_chunks(job.model, job.query_chunks(), data, details), job.model)
+    )
 
 
 def write_output(out: str, lines: Iterable[str]) -> None:

@@ -21,7 +21,7 @@ _MISSING = {*MISSING_NUMBER, *MARKS}
 
 
 def count_titles(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of rows above the table: words in fewer cells than the table has.
+    """Return the number of rows above the table: empty, or words in fewer cells than it has.
 
     Examples
     --------
@@ -39,9 +39,9 @@ def count_titles(rows: Sequence[Sequence[str]]) -> int:
 
 def _is_title(row: Sequence[str], below: Sequence[Sequence[str]], width: int) -> bool:
     filled = [cell.strip() for cell in row if cell.strip()]
-    if width < NARROW or any(map(_NUMBER.match, filled)) or not filled:
+    if width < NARROW or any(map(_NUMBER.match, filled)):
         return False
-    if len(row) < width - 1:
+    if len(row) < width - 1 or not filled:
         return True
     is_alone = len(filled) == 1 and row[0].strip() == filled[0]
     return is_alone and not any(other and other[0].strip() == filled[0] for other in below)

@@ -146,15 +146,16 @@ def _split_table(
     n = count_titles([row for _, row in rows]) if options.header is None else 0
     if n == 0:
         return rows or list(split_rows(body, chosen, path, before)), chosen, []
-    notes = [f"line {line} is left out: a title, {_shorten(' '.join(filter(None, row)))!r}"
-             for line, row in rows[:n]]  # fmt: skip
+    notes = [f"line {line} is left out: {_describe_title(row)}" for line, row in rows[:n]]
     skipped = rows[n][0] - 1 - before
     rows, chosen, more = _split_table(body[skipped:], delimiter, options, path, before + skipped)
     return rows, chosen, notes + more
 
 
-def _shorten(text: str) -> str:
-    return f"{text[:40]}…" if len(text) > 40 else text
+def _describe_title(row: list[str]) -> str:
+    text = " ".join(filter(None, row))
+    shown = f"{text[:40]}…" if len(text) > 40 else text
+    return f"a title, {shown!r}" if text.strip() else "it has only empty cells"
 
 
 def _skip_comments(lines: list[str]) -> int:
