@@ -40,13 +40,13 @@ ARRAYS = ("ids", "label", "edges", "cost", "predecessor", "root", "prototypes")
 
 NEXT = f"""\
 What to try next:
-  opforest play                   click to learn, point to see why ([serve])
+  opforest play                   click to learn, point to see why ([cli])
   opforest train table.csv m.opforest --scale standard
                                   your own data ([cli]); then opforest predict
   opforest.river.OPFClassifier    streams, with a window for drift ([river])
   opforest.Learner("model.db")    on disk: survives kill -9, forgets for good
   https://opforest.readthedocs.io
-Names in brackets are extras: {install_command("serve,cli,river")}"""
+Names in brackets are extras: {install_command("cli,river")}"""
 
 
 class Stream(NamedTuple):
