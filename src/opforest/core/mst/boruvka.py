@@ -271,6 +271,13 @@ def _join(kdtree, rounds, group, edges, m):
             m += 1
     for i in range(n):
         component[i] = find_group(group, i)
+    label_nodes(nodes, component, component_of_node)
+    return m
+
+
+@helper
+def label_nodes(nodes, component, component_of_node):
+    """Write, for each node, the component of all its points, or −1 if there are several."""
     for node in range(nodes.shape[0] - 1, -1, -1):
         below = nodes[node].child
         if below >= 0:
@@ -282,7 +289,6 @@ def _join(kdtree, rounds, group, edges, m):
             for i in range(nodes[node].begin + 1, nodes[node].end):
                 is_one &= component[i] == c
         component_of_node[node] = c if is_one else -1
-    return m
 
 
 def root_tree(n, u, v, weight) -> Tree:

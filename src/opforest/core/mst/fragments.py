@@ -16,7 +16,7 @@ from opforest._utils.chunks import run_parallel, split_chunks
 from opforest.core.disjoint_set import find_group
 from opforest.core.edge_order import precedes
 from opforest.core.jit import borrow, kernel
-from opforest.core.mst.boruvka import POINTS_PER_CALL, Rounds, search_foreign
+from opforest.core.mst.boruvka import POINTS_PER_CALL, Rounds, label_nodes, search_foreign
 
 #: The points of each cell that search first, so that others have less to search.
 SCOUTS = 64
@@ -102,17 +102,7 @@ def _relabel(kdtree, fragment, label, rounds, cells, n_jobs):
 
 @kernel
 def _label_nodes(nodes, component, component_of_node):
-    for node in range(nodes.shape[0] - 1, -1, -1):
-        below = nodes[node].child
-        if below >= 0:
-            c = component_of_node[below]
-            is_one = c == component_of_node[below + 1]
-        else:
-            c = component[nodes[node].begin]
-            is_one = True
-            for i in range(nodes[node].begin + 1, nodes[node].end):
-                is_one &= component[i] == c
-        component_of_node[node] = c if is_one else -1
+    label_nodes(nodes, component, component_of_node)
 
 
 def _search_all(kdtree, rounds, cells, metric, n_jobs):
