@@ -77,9 +77,15 @@ def conquer(tree, seeds, label=None) -> Conquest:
     If labels are given, paths stay among vertices of one label.
     """
     n = len(tree.parent)
-    conquest = Conquest(np.full(n, np.inf, tree.weight.dtype), np.zeros(n, np.int64))
-    conquest.cost[seeds] = 0
-    _conquer(tree, np.zeros(n, np.int64) if label is None else label, conquest)
+    cost = np.full(n, np.inf, tree.weight.dtype)
+    cost[seeds] = 0
+    return spread_costs(tree, cost, np.zeros(n, np.int64) if label is None else label)
+
+
+def spread_costs(tree, cost, label) -> Conquest:
+    """Lower costs, of which some are known, along the edges of a tree or forest."""
+    conquest = Conquest(cost, np.zeros(len(cost), np.int64))
+    _conquer(tree, label, conquest)
     return conquest
 
 
@@ -104,11 +110,11 @@ def _conquer(tree, label, conquest):
     cost, level = borrow(conquest)
     for i in range(order.shape[0] - 1, 0, -1):
         v = order[i]
-        if label[v] == label[parent[v]]:
+        if parent[v] >= 0 and label[v] == label[parent[v]]:
             _conquer_through(v, parent[v], weight[v], cost, level)
     for i in range(1, order.shape[0]):
         v = order[i]
-        if label[v] == label[parent[v]]:
+        if parent[v] >= 0 and label[v] == label[parent[v]]:
             _conquer_through(parent[v], v, weight[v], cost, level)
 
 

@@ -31,6 +31,9 @@ MANY_NEIGHBORS, FEW_NEIGHBORS = 8, 3
 #: Leaves or points searched by one call of a kernel: few enough for Ctrl-C to be noticed.
 LEAVES_PER_CALL, POINTS_PER_CALL = 5_000, 20_000
 
+#: Stands for the parent of a vertex that has not been reached.
+UNSEEN = -2
+
 
 class Rounds(NamedTuple):
     """The results of the rounds so far, by point of the k-d tree unless noted.
@@ -74,6 +77,15 @@ def span_sparse(rows, kdtree, metric, n_jobs=1) -> Tree | None:
 
 def keep_distinct(rows, kdtree, n_jobs):
     """Return a k-d tree without duplicates, and the first row equal to each row, or None."""
+    first = find_first(rows, n_jobs)
+    is_first = first == np.arange(len(rows), dtype=np.int32)
+    if is_first.all():
+        return kdtree, None
+    return build_kdtree(rows, np.flatnonzero(is_first), n_jobs), first
+
+
+def find_first(rows, n_jobs=1):
+    """Return, for each row, the index of the first row equal to it."""
     first = np.arange(len(rows), dtype=np.int32)
     bits = rows.view(f"u{rows.itemsize}")
     n_parts = n_jobs if len(rows) >= tuning.values.few_to_share else 1
@@ -81,10 +93,7 @@ def keep_distinct(rows, kdtree, n_jobs):
         *(partial(_find_first, rows, bits, first, part, n_parts) for part in range(n_parts)),
         n_jobs=n_jobs,
     )
-    is_first = first == np.arange(len(rows), dtype=np.int32)
-    if is_first.all():
-        return kdtree, None
-    return build_kdtree(rows, np.flatnonzero(is_first), n_jobs), first
+    return first
 
 
 @kernel
@@ -292,8 +301,11 @@ def label_nodes(nodes, component, component_of_node):
 
 
 def root_tree(n, u, v, weight) -> Tree:
-    """Return the tree with these edges, rooted at vertex 0."""
-    tree = Tree(np.full(n, -1), np.zeros(n, weight.dtype), np.zeros(n, np.int64))
+    """Return the tree with these edges, rooted at vertex 0.
+
+    If the edges are those of a forest, each of its trees has a root, whose parent is −1.
+    """
+    tree = Tree(np.empty(n, np.int64), np.zeros(n, weight.dtype), np.empty(n, np.int64))
     _root(u, v, weight, np.arange(n), tree)
     return tree
 
@@ -327,32 +339,41 @@ def root_places(kdtree, edges, first) -> Tree | None:
 def _root(u, v, weight, vertex, tree):
     """Fill in the tree with these edges between places, the vertices of which are given."""
     parent, length, order = borrow(tree)
-    n = vertex.shape[0]
+    n, n_edges = vertex.shape[0], u.shape[0]
     start = np.zeros(n + 2, np.int32)  # where each place's edges begin, one entry later
-    for e in range(n - 1):
+    for e in range(n_edges):
         start[u[e] + 2] += 1
         start[v[e] + 2] += 1
     for i in range(n):
         start[i + 2] += start[i + 1]
-    edge = np.empty(2 * (n - 1), np.int32)
-    for e in range(n - 1):
+    edge = np.empty(2 * n_edges, np.int32)
+    for e in range(n_edges):
         for end in (u[e], v[e]):
             edge[start[end + 1]] = e
             start[end + 1] += 1
     stack, via = np.empty(n, np.int32), np.empty(n, np.int32)
     for i in range(n):
+        parent[i] = UNSEEN
+    first = 0
+    for i in range(n):
         if vertex[i] == 0:
-            stack[0], via[0], parent[0], length[0] = i, -1, -1, 0
-    n_stacked, m = 1, 0
-    while n_stacked > 0:
-        n_stacked -= 1
-        a, above = stack[n_stacked], via[n_stacked]
-        order[m] = vertex[a]
-        m += 1
-        for slot in range(start[a], start[a + 1]):
-            e = edge[slot]
-            if e != above:
-                b = u[e] + v[e] - a
-                parent[vertex[b]], length[vertex[b]] = vertex[a], weight[e]
-                stack[n_stacked], via[n_stacked] = b, e
-                n_stacked += 1
+            first = i
+    m = 0
+    for i in range(-1, n):
+        top = first if i < 0 else i
+        if parent[vertex[top]] != UNSEEN:
+            continue
+        stack[0], via[0], parent[vertex[top]], length[vertex[top]] = top, -1, -1, 0
+        n_stacked = 1
+        while n_stacked > 0:
+            n_stacked -= 1
+            a, above = stack[n_stacked], via[n_stacked]
+            order[m] = vertex[a]
+            m += 1
+            for slot in range(start[a], start[a + 1]):
+                e = edge[slot]
+                if e != above:
+                    b = u[e] + v[e] - a
+                    parent[vertex[b]], length[vertex[b]] = vertex[a], weight[e]
+                    stack[n_stacked], via[n_stacked] = b, e
+                    n_stacked += 1

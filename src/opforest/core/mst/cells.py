@@ -82,13 +82,23 @@ def _span_cell(kdtree, cells, k, fragments, metric):
     subtree = take_subtree(kdtree, cells[k])
     begin, end, _ = kdtree.nodes[cells[k]].tolist()
     fragment, border = fragments.fragment[begin:end], fragments.border[begin:end]
-    _measure_borders(kdtree.points[begin:end], kdtree.box, *_order_cells(kdtree, cells, k, metric),
-                     border, metric)  # fmt: skip
-    u, v, weight = _sort_edges(*span_distinct(subtree, metric, 1, report=_ignore), subtree.vertex)
+    others = order_cells(kdtree.box, cells, k, metric)
+    measure_borders(kdtree.points[begin:end], kdtree.box, *others, border, metric)
+    tree = span_cell(subtree, border, fragment, metric)
+    for ends in (*tree.certain[:2], *tree.uncertain[:2]):
+        ends += begin
+    return tree
+
+
+def span_cell(kdtree, border, fragment, metric) -> LocalTree:
+    """Return the spanning tree of a cell by itself, and write the fragments of its points.
+
+    Ends are places in its own k-d tree.
+    """
+    edges = span_distinct(kdtree, metric, 1, report=_ignore)
+    u, v, weight = _sort_edges(*edges, kdtree.vertex)
     is_certain = np.empty(len(weight), np.bool_)
     n_fragments = _certify(u, v, weight, border, is_certain, fragment)
-    u += begin
-    v += begin
     certain, uncertain = (Pool(u[i], v[i], weight[i]) for i in (is_certain, ~is_certain))
     return LocalTree(certain, uncertain, n_fragments)
 
@@ -97,11 +107,11 @@ def _ignore(fraction):
     """Do nothing with the progress in one cell."""
 
 
-def _order_cells(kdtree, cells, k, metric):
+def order_cells(box, cells, k, metric):
     """Return the other cells, the nearest first, and lower bounds on their distances."""
     others = np.delete(cells, k)
-    separation = np.empty(len(others), kdtree.points.dtype)
-    _measure_separations(kdtree.box, cells[k], others, separation, metric)
+    separation = np.empty(len(others), box.dtype)
+    _measure_separations(box, cells[k], others, separation, metric)
     order = np.argsort(separation, kind="stable")
     return others[order], separation[order]
 
@@ -117,7 +127,7 @@ def _measure_separations(box, cell, others, separation, metric):
 
 
 @kernel
-def _measure_borders(points, box, others, separation, border, metric):
+def measure_borders(points, box, others, separation, border, metric):
     """Write lower bounds on the distances from points to all points of other cells."""
     for i in range(points.shape[0]):
         best = np.inf

@@ -74,9 +74,11 @@ def join_fragments(kdtree, cells, fragments, pool, metric, n_jobs):
         rounds.best[largest] = -1
         found = _search_all(kdtree, rounds, cells, metric, n_jobs)
         pool = Pool.concatenate((pool, found))
-        chosen = np.full(len(label), -1)
-        _choose(pool, rounds.component, kdtree.vertex, largest, chosen)
-        taken = _unite(pool, fragments.fragment, chosen, group, label)
+        edges = kdtree.vertex[pool.u], kdtree.vertex[pool.v], pool.weight
+        clusters = rounds.component[pool.u], rounds.component[pool.v]
+        chosen = choose_edges(edges, clusters, np.arange(len(label)) != largest)
+        ends = fragments.fragment[pool.u], fragments.fragment[pool.v]
+        taken = unite_clusters(ends, chosen, group, label)
         joined.append(pool.select(taken))
         n_clusters -= len(taken)
         is_open = label[fragments.fragment[pool.u]] != label[fragments.fragment[pool.v]]
@@ -147,33 +149,37 @@ def _list_waiting(rounds, begin, end):
 
 
 @kernel
-def _choose(pool, component, vertex, largest, chosen):
-    """Write the smallest edge of each cluster but the largest."""
-    u, v, weight = borrow(pool)
+def choose_edges(edges, clusters, may_choose):
+    """Return the smallest edge of each cluster that may choose, or −1.
+
+    ``edges`` are between vertices; ``clusters`` has those of the ends of each edge.
+    """
+    u, v, weight = borrow(edges)
+    first, second = borrow(clusters)
+    chosen = np.full(may_choose.shape[0], -1)
     for e in range(u.shape[0]):
-        for c in (component[u[e]], component[v[e]]):
+        for c in (first[e], second[e]):
             o = chosen[c]
-            if c != largest and (
-                o < 0
-                or precedes(
-                    weight[e], vertex[u[e]], vertex[v[e]], weight[o], vertex[u[o]], vertex[v[o]]
-                )
-            ):
+            if may_choose[c] and (o < 0 or precedes(weight[e], u[e], v[e], weight[o], u[o], v[o])):
                 chosen[c] = e
+    return chosen
 
 
 @kernel
-def _unite(pool, fragment, chosen, group, label):
-    """Join clusters by the chosen edges, and return those that join two."""
-    u, v, _ = borrow(pool)
+def unite_clusters(fragments, chosen, group, label):
+    """Join clusters by the chosen edges, and return those that join two.
+
+    ``fragments`` has those of the ends of each edge; ``label`` becomes the new cluster of each.
+    """
+    first, second = borrow(fragments)
     taken = np.empty(chosen.shape[0], np.int64)
     m = 0
     for c in range(chosen.shape[0]):
         e = chosen[c]
         if e < 0:
             continue
-        a = find_group(group, np.int64(fragment[u[e]]))
-        b = find_group(group, np.int64(fragment[v[e]]))
+        a = find_group(group, np.int64(first[e]))
+        b = find_group(group, np.int64(second[e]))
         if a != b:
             group[max(a, b)] = min(a, b)
             taken[m] = e

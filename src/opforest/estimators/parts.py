@@ -1,0 +1,125 @@
+"""Classifiers whose forest is in parts: on the workers of a cluster, or in a folder."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from opforest.core.metrics.types import Array
+from opforest.core.mst.boruvka import root_tree
+from opforest.core.parts.cell import CellForest, list_cell_examples, list_cell_links
+from opforest.estimators.base import MetricEstimator
+from opforest.estimators.classifier import OPFClassifier
+from opforest.estimators.inputs import read_examples
+from opforest.forest.forest import Forest
+from opforest.forest.parts import Executor, ForestParts, find_conquerors
+
+
+class PartsClassifier(ClassifierMixin, MetricEstimator):
+    """A fitted classifier whose forest is in parts, so that it may be larger than memory.
+
+    Its predictions are those of ``OPFClassifier`` on the same examples, ties included. It is
+    returned by ``opforest.out_of_core.fit`` and ``opforest.load``, and kept by
+    ``DaskOPFClassifier(keep="parts")``. It neither learns nor forgets: fit again for that, or
+    call ``to_local`` if the model fits into memory.
+
+    Parameters
+    ----------
+    metric, metric_params
+        As for ``OPFClassifier``; the metric must be one that a k-d tree supports.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels, in order.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, if the examples had any.
+    n_examples_ : int
+        The number of examples.
+    parts_ : ForestParts
+        The parts of the forest.
+    """
+
+    classes_: Array
+    n_features_in_: int
+    n_examples_: int
+    parts_: ForestParts
+    executor_: Executor
+
+    def __init__(
+        self,
+        metric: str | Callable[..., float] = "euclidean",
+        *,
+        metric_params: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.metric = metric
+        self.metric_params = metric_params
+
+    def set_parts(
+        self,
+        executor: Executor,
+        parts: ForestParts,
+        classes: Array,
+        n_examples: int,
+        n_features: int,
+    ) -> Self:
+        """Set the fitted state, and return the classifier itself."""
+        self.executor_, self.parts_, self.classes_ = executor, parts, classes
+        self.n_examples_, self.n_features_in_ = n_examples, n_features
+        return self
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Return the label of each example's conqueror.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The examples.
+        """
+        label: Array = self.classes_[self._find(X).label]
+        return label
+
+    def conquerors(self, X: npt.ArrayLike) -> tuple[Array, Array]:
+        """Return the id of each example's conqueror, and its offer.
+
+        See :meth:`opforest.OPFClassifier.conquerors`; ids count all examples from 0.
+        """
+        found = self._find(X)
+        offer = self.resolve_metric().to_units(found.offer, self.n_features_in_)
+        return found.id, offer
+
+    def _find(self, X: npt.ArrayLike) -> Any:
+        check_is_fitted(self, "parts_")
+        metric = self.resolve_metric()
+        rows = read_examples(self, X, dtype=self.parts_.map.box.dtype, reset=False)
+        return find_conquerors(self.executor_, self.parts_, metric.embed(rows), metric)
+
+    def to_local(self) -> OPFClassifier:
+        """Return an ``OPFClassifier`` with the same model, in the memory of this machine."""
+        check_is_fitted(self, "parts_")
+        parts, metric = self.parts_, self.resolve_metric()
+        box = parts.map.box
+        rows = np.empty((self.n_examples_, box.shape[2]), box.dtype)
+        label = np.empty(self.n_examples_, np.int64)
+        links = [parts.joined[:3]]
+        for forest in parts.forests:
+            ((examples, edges),) = self.executor_.fetch(list_cell, [forest])
+            rows[examples.id], label[examples.id] = examples.points, examples.label
+            links.append(edges)
+        u, v, weight = (np.concatenate(arrays) for arrays in zip(*links, strict=True))
+        tree = root_tree(self.n_examples_, u, v, weight)
+        local = OPFClassifier(self.metric, metric_params=self.metric_params)
+        if hasattr(self, "feature_names_in_"):
+            local.feature_names_in_ = self.feature_names_in_
+        local.set_forest(Forest.train(rows, label, metric, tree=tree), self.classes_)
+        return local
+
+
+def list_cell(forest: CellForest) -> tuple[Any, Any]:
+    """Return the examples of a cell, and its certain edges between ids."""
+    return list_cell_examples(forest), list_cell_links(forest)

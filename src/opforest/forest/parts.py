@@ -1,0 +1,204 @@
+"""Forests in parts: cells of space that are fitted, and answer queries, one by one.
+
+The algorithm is the same on a cluster and on one disk. An ``Executor`` decides where cells are, and
+calls functions for them; only outlines of cells come to this process. The forest is that of
+``Forest.train``: the same edges, costs and prototypes.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from opforest.core.metrics.metric import Metric
+from opforest.core.metrics.types import Array
+from opforest.core.parts.cell import CellForest, UnderflowError, grow_cell
+from opforest.core.parts.clusters import Clusters, outline_cell
+from opforest.core.parts.conquest import (
+    Map,
+    Offers,
+    choose_first,
+    improve_offers,
+    list_others,
+    no_offers,
+)
+from opforest.core.parts.costs import (
+    CellCosts,
+    Ports,
+    connect_ports,
+    find_cell_costs,
+    label_ports,
+    reduce_to_ports,
+)
+from opforest.core.parts.rounds import Links, answer_questions, ask_cells
+
+#: A value that an executor keeps: a future, a file, or the value itself.
+Kept = Any
+
+
+class Executor(Protocol):
+    """Calls functions of cells, where the cells are.
+
+    Arguments that are kept values, or lists of them, are replaced by the values themselves.
+    """
+
+    def fetch(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
+        """Call a function for each set of arguments, as ``map`` does, and return the results."""
+
+    def hold(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Kept]:
+        """Call a function for each set of arguments, and hold the results for a while."""
+
+    def store(
+        self, name: str, function: Callable[..., Any], *arguments: Iterable[Any]
+    ) -> list[Kept]:
+        """Call a function for each set of arguments, and store the results for good."""
+
+    def share(self, value: Any) -> Kept:
+        """Send a value to all places."""
+
+    def remember(self, name: str, function: Callable[[], Any]) -> Any:
+        """Return the result of a function, or the one it had before an interruption."""
+
+
+class ForestParts(NamedTuple):
+    """The parts of a forest."""
+
+    forests: Sequence[Kept]  #: by cell: its ``CellForest``
+    costs: Sequence[Kept]  #: by cell: its ``CellCosts``
+    joined: Links  #: the edges between fragments
+    map: Map
+
+
+def train_parts(
+    executor: Executor, cells: Sequence[Kept], boxes: Array, metric: Metric
+) -> ForestParts:
+    """Return the forest of the examples in cells, none of which is empty.
+
+    ``cells`` have the ``CellExamples``, and ``boxes`` their bounding boxes.
+    """
+    forests, joined = span_parts(executor, cells, boxes, metric)
+    ports = executor.remember("ports", lambda: _find_ports(executor, forests, joined))
+    costs = executor.store("costs", find_cell_costs, forests, _repeat(executor, ports, forests))
+    tops = executor.fetch(summarize_cell, forests, costs)
+    cost, ids = (np.array(values) for values in zip(*tops, strict=True))
+    return ForestParts(forests, costs, joined, Map(boxes, cost.astype(boxes.dtype), ids))
+
+
+def span_parts(
+    executor: Executor, cells: Sequence[Kept], boxes: Array, metric: Metric
+) -> tuple[Sequence[Kept], Links]:
+    """Return the forest of each cell, and the edges that join them to one tree."""
+    n, kernel = len(cells), metric.kernel
+    forests = executor.store(
+        "forest", grow_cell, cells, _repeat(executor, boxes, cells), range(n), [kernel] * n
+    )
+    joined = executor.remember("joined", lambda: _join_cells(executor, forests, boxes, kernel))
+    if len(joined.weight) and joined.weight.min() == 0:
+        raise UnderflowError
+    return forests, joined
+
+
+def _repeat(executor: Executor, value: Any, cells: Sequence[Kept]) -> list[Kept]:
+    return [executor.share(value)] * len(cells)
+
+
+def _join_cells(executor: Executor, forests: Sequence[Kept], boxes: Array, kernel: Any) -> Links:
+    """Return the edges that join the fragments of all cells to one tree."""
+    n = len(forests)
+    clusters = Clusters(executor.fetch(outline_cell, forests), boxes)
+    while clusters.n_clusters > 1:
+        news = _repeat(executor, clusters.begin_round(), forests)
+        questions = executor.hold(ask_cells, forests, range(n), news, [kernel] * n)
+        replies = executor.fetch(describe_questions, questions)
+        counts = np.array([count for count, _ in replies])
+        asked = np.flatnonzero(counts.any(axis=0)).tolist()
+        found = executor.fetch(
+            answer_questions,
+            [forests[j] for j in asked],
+            asked,
+            news[: len(asked)],
+            [[questions[i] for i in np.flatnonzero(counts[:, j])] for j in asked],
+            [kernel] * len(asked),
+        )
+        clusters.end_round(found, [waiting for _, waiting in replies])
+    return clusters.joined
+
+
+def describe_questions(questions: Any) -> tuple[Array, Array]:
+    """Return how many questions there are for each cell, and the clusters that have more."""
+    return np.diff(questions.begin), questions.waiting
+
+
+def _find_ports(executor: Executor, forests: Sequence[Kept], joined: Links) -> Ports:
+    """Return the ports of all cells and their costs.
+
+    The first example is one of them: it is the prototype if there is only one class.
+    """
+    n = len(forests)
+    ids = np.unique(np.append(0, (joined.u, joined.v)))
+    label = np.empty(len(ids), np.int32)
+    for here, labels in executor.fetch(label_ports, forests, [executor.share(ids)] * n):
+        label[here] = labels
+    ends = np.searchsorted(ids, joined.u), np.searchsorted(ids, joined.v)
+    crossing = label[ends[0]] != label[ends[1]]
+    is_prototype = np.zeros(len(ids), np.bool_)
+    for end in ends:
+        is_prototype[end[crossing]] = True
+    ports = Ports(ids, label, is_prototype, np.empty(0))
+    reduced = executor.fetch(reduce_to_ports, forests, _repeat(executor, ports, forests))
+    return connect_ports(ports, joined, reduced)
+
+
+def summarize_cell(forest: CellForest, costs: CellCosts) -> tuple[float, int]:
+    """Return the smallest cost of a cell, and the smallest id with it."""
+    place = costs.first[0]
+    return float(costs.cost[place]), int(forest.tree.vertex[place])
+
+
+def find_conquerors(
+    executor: Executor, parts: ForestParts, queries: Array, metric: Metric
+) -> Offers:
+    """Return the offers of the conquerors of queries, as the metric embeds them."""
+    offers = no_offers(queries)
+    first = choose_first(queries, parts.map, metric.kernel)
+    pairs = np.arange(len(queries)), first
+    for _ in range(2):
+        offers = _ask(executor, parts, queries, offers, pairs, metric)
+        pairs = list_others(queries, first, offers, parts.map, metric.kernel)
+    return offers
+
+
+def _ask(
+    executor: Executor,
+    parts: ForestParts,
+    queries: Array,
+    offers: Offers,
+    pairs: tuple[Array, Array],
+    metric: Metric,
+) -> Offers:
+    """Return the best offers after queries have asked cells, given as pairs."""
+    query, cell = pairs
+    asked = [(j, query[cell == j]) for j in np.unique(cell)]
+    improved = executor.fetch(
+        improve_offers,
+        [queries[chosen] for _, chosen in asked],
+        [offers.select(chosen) for _, chosen in asked],
+        [parts.forests[j] for j, _ in asked],
+        [parts.costs[j] for j, _ in asked],
+        [metric.kernel] * len(asked),
+    )
+    for (_, chosen), better in zip(asked, improved, strict=True):
+        merge_offers(offers, chosen, better)
+    return offers
+
+
+def merge_offers(offers: Offers, chosen: Array, others: Offers) -> None:
+    """Replace offers to the chosen queries by others that precede them."""
+    known = offers.select(chosen)
+    keys = [(known.offer, others.offer), (known.cost, others.cost), (known.id, others.id)]
+    is_better, is_tie = known.id < 0, known.id >= 0
+    for old, new in keys:
+        is_better = is_better | (is_tie & (new < old))
+        is_tie = is_tie & (new == old)
+    for array, other in zip(offers, others, strict=True):
+        array[chosen[is_better]] = other[is_better]
