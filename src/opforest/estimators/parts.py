@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from opforest.core.metrics.types import Array
 from opforest.core.mst.boruvka import root_tree
@@ -94,14 +93,12 @@ class PartsClassifier(ClassifierMixin, MetricEstimator):
         return found.id, offer
 
     def _find(self, X: npt.ArrayLike) -> Any:
-        check_is_fitted(self, "parts_")
         metric = self.resolve_metric()
         rows = read_examples(self, X, dtype=self.parts_.map.box.dtype, reset=False)
         return find_conquerors(self.executor_, self.parts_, metric.embed(rows), metric)
 
     def to_local(self) -> OPFClassifier:
         """Return an ``OPFClassifier`` with the same model, in the memory of this machine."""
-        check_is_fitted(self, "parts_")
         parts, metric = self.parts_, self.resolve_metric()
         box = parts.map.box
         rows = np.empty((self.n_examples_, box.shape[2]), box.dtype)

@@ -33,27 +33,27 @@ from opforest.core.parts.costs import (
 from opforest.core.parts.rounds import Links, answer_questions, ask_cells
 
 #: A value that an executor keeps: a future, a file, or the value itself.
-Kept = Any
+Handle = Any
 
 
 class Executor(Protocol):
     """Calls functions of cells, where the cells are.
 
-    Arguments that are kept values, or lists of them, are replaced by the values themselves.
+    Arguments that are handles, or lists of them, are replaced by the values themselves.
     """
 
     def fetch(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
         """Call a function for each set of arguments, as ``map`` does, and return the results."""
 
-    def hold(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Kept]:
+    def hold(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Handle]:
         """Call a function for each set of arguments, and hold the results for a while."""
 
     def store(
         self, name: str, function: Callable[..., Any], *arguments: Iterable[Any]
-    ) -> list[Kept]:
+    ) -> list[Handle]:
         """Call a function for each set of arguments, and store the results for good."""
 
-    def share(self, value: Any) -> Kept:
+    def share(self, value: Any) -> Handle:
         """Send a value to all places."""
 
     def remember(self, name: str, function: Callable[[], Any]) -> Any:
@@ -63,14 +63,14 @@ class Executor(Protocol):
 class ForestParts(NamedTuple):
     """The parts of a forest."""
 
-    forests: Sequence[Kept]  #: by cell: its ``CellForest``
-    costs: Sequence[Kept]  #: by cell: its ``CellCosts``
+    forests: Sequence[Handle]  #: by cell: its ``CellForest``
+    costs: Sequence[Handle]  #: by cell: its ``CellCosts``
     joined: Links  #: the edges between fragments
     map: Map
 
 
 def train_parts(
-    executor: Executor, cells: Sequence[Kept], boxes: Array, metric: Metric
+    executor: Executor, cells: Sequence[Handle], boxes: Array, metric: Metric
 ) -> ForestParts:
     """Return the forest of the examples in cells, none of which is empty.
 
@@ -85,8 +85,8 @@ def train_parts(
 
 
 def span_parts(
-    executor: Executor, cells: Sequence[Kept], boxes: Array, metric: Metric
-) -> tuple[Sequence[Kept], Links]:
+    executor: Executor, cells: Sequence[Handle], boxes: Array, metric: Metric
+) -> tuple[Sequence[Handle], Links]:
     """Return the forest of each cell, and the edges that join them to one tree."""
     n, kernel = len(cells), metric.kernel
     forests = executor.store(
@@ -98,11 +98,11 @@ def span_parts(
     return forests, joined
 
 
-def _repeat(executor: Executor, value: Any, cells: Sequence[Kept]) -> list[Kept]:
+def _repeat(executor: Executor, value: Any, cells: Sequence[Handle]) -> list[Handle]:
     return [executor.share(value)] * len(cells)
 
 
-def _join_cells(executor: Executor, forests: Sequence[Kept], boxes: Array, kernel: Any) -> Links:
+def _join_cells(executor: Executor, forests: Sequence[Handle], boxes: Array, kernel: Any) -> Links:
     """Return the edges that join the fragments of all cells to one tree."""
     n = len(forests)
     clusters = Clusters(executor.fetch(outline_cell, forests), boxes)
@@ -129,7 +129,7 @@ def describe_questions(questions: Any) -> tuple[Array, Array]:
     return np.diff(questions.begin), questions.waiting
 
 
-def _find_ports(executor: Executor, forests: Sequence[Kept], joined: Links) -> Ports:
+def _find_ports(executor: Executor, forests: Sequence[Handle], joined: Links) -> Ports:
     """Return the ports of all cells and their costs.
 
     The first example is one of them: it is the prototype if there is only one class.
@@ -140,10 +140,10 @@ def _find_ports(executor: Executor, forests: Sequence[Kept], joined: Links) -> P
     for here, labels in executor.fetch(label_ports, forests, [executor.share(ids)] * n):
         label[here] = labels
     ends = np.searchsorted(ids, joined.u), np.searchsorted(ids, joined.v)
-    crossing = label[ends[0]] != label[ends[1]]
+    is_cut = label[ends[0]] != label[ends[1]]
     is_prototype = np.zeros(len(ids), np.bool_)
     for end in ends:
-        is_prototype[end[crossing]] = True
+        is_prototype[end[is_cut]] = True
     ports = Ports(ids, label, is_prototype, np.empty(0))
     reduced = executor.fetch(reduce_to_ports, forests, _repeat(executor, ports, forests))
     return connect_ports(ports, joined, reduced)
