@@ -3,18 +3,15 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 
 from opforest.core.metrics.types import Array
-from opforest.core.mst.boruvka import root_tree
-from opforest.core.parts.cell import CellForest, list_cell_examples, list_cell_links
 from opforest.estimators.base import MetricEstimator
 from opforest.estimators.classifier import OPFClassifier
 from opforest.estimators.inputs import read_examples
 from opforest.forest.forest import Forest
-from opforest.forest.parts import Executor, ForestParts, find_conquerors
+from opforest.forest.parts import Executor, ForestParts, find_conquerors, gather_parts
 
 
 class PartsClassifier(ClassifierMixin, MetricEstimator):
@@ -100,23 +97,11 @@ class PartsClassifier(ClassifierMixin, MetricEstimator):
     def to_local(self) -> OPFClassifier:
         """Return an ``OPFClassifier`` with the same model, in the memory of this machine."""
         parts, metric = self.parts_, self.resolve_metric()
-        box = parts.map.box
-        rows = np.empty((self.n_examples_, box.shape[2]), box.dtype)
-        label = np.empty(self.n_examples_, np.int64)
-        links = [parts.joined[:3]]
-        for forest in parts.forests:
-            ((examples, edges),) = self.executor_.fetch(list_cell, [forest])
-            rows[examples.id], label[examples.id] = examples.points, examples.label
-            links.append(edges)
-        u, v, weight = (np.concatenate(arrays) for arrays in zip(*links, strict=True))
-        tree = root_tree(self.n_examples_, u, v, weight)
+        rows, label, tree = gather_parts(
+            self.executor_, parts.forests, parts.joined, self.n_examples_
+        )
         local = OPFClassifier(self.metric, metric_params=self.metric_params)
         if hasattr(self, "feature_names_in_"):
             local.feature_names_in_ = self.feature_names_in_
         local.set_forest(Forest.train(rows, label, metric, tree=tree), self.classes_)
         return local
-
-
-def list_cell(forest: CellForest) -> tuple[Any, Any]:
-    """Return the examples of a cell, and its certain edges between ids."""
-    return list_cell_examples(forest), list_cell_links(forest)

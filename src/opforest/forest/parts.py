@@ -12,7 +12,14 @@ import numpy as np
 
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.core.parts.cell import CellForest, UnderflowError, grow_cell
+from opforest.core.mst.boruvka import root_tree
+from opforest.core.parts.cell import (
+    CellForest,
+    UnderflowError,
+    grow_cell,
+    list_cell_examples,
+    list_cell_links,
+)
 from opforest.core.parts.clusters import Clusters, outline_cell
 from opforest.core.parts.conquest import (
     Map,
@@ -31,6 +38,7 @@ from opforest.core.parts.costs import (
     reduce_to_ports,
 )
 from opforest.core.parts.rounds import Links, answer_questions, ask_cells
+from opforest.core.records import Tree
 
 #: A value that an executor keeps: a future, a file, or the value itself.
 Handle = Any
@@ -76,7 +84,16 @@ def train_parts(
 
     ``cells`` have the ``CellExamples``, and ``boxes`` their bounding boxes.
     """
-    forests, joined = span_parts(executor, cells, boxes, metric)
+    n, shared = len(cells), _repeat(executor, boxes, cells)
+    forests = executor.store("forest", grow_cell, cells, shared, range(n), [metric.kernel] * n)
+    return complete_parts(executor, forests, boxes, metric)
+
+
+def complete_parts(
+    executor: Executor, forests: Sequence[Handle], boxes: Array, metric: Metric
+) -> ForestParts:
+    """Join the forests of cells to one, and find the costs of all examples."""
+    joined = join_parts(executor, forests, boxes, metric)
     ports = executor.remember("ports", lambda: _find_ports(executor, forests, joined))
     costs = executor.store("costs", find_cell_costs, forests, _repeat(executor, ports, forests))
     tops = executor.fetch(summarize_cell, forests, costs)
@@ -84,18 +101,34 @@ def train_parts(
     return ForestParts(forests, costs, joined, Map(boxes, cost.astype(boxes.dtype), ids))
 
 
-def span_parts(
-    executor: Executor, cells: Sequence[Handle], boxes: Array, metric: Metric
-) -> tuple[Sequence[Handle], Links]:
-    """Return the forest of each cell, and the edges that join them to one tree."""
-    n, kernel = len(cells), metric.kernel
-    forests = executor.store(
-        "forest", grow_cell, cells, _repeat(executor, boxes, cells), range(n), [kernel] * n
+def join_parts(executor: Executor, forests: Sequence[Handle], boxes: Array, metric: Metric) -> Links:
+    """Return the edges that join the forests of cells to one tree."""
+    joined = executor.remember(
+        "joined", lambda: _join_cells(executor, forests, boxes, metric.kernel)
     )
-    joined = executor.remember("joined", lambda: _join_cells(executor, forests, boxes, kernel))
     if len(joined.weight) and joined.weight.min() == 0:
         raise UnderflowError
-    return forests, joined
+    return joined
+
+
+def gather_parts(
+    executor: Executor, forests: Sequence[Handle], joined: Links, n_examples: int
+) -> tuple[Array, Array, Tree]:
+    """Return the points and labels of all examples, and their minimum spanning tree."""
+    links, rows, label = [joined[:3]], np.empty((0, 0)), np.empty(n_examples, np.int64)
+    for forest in forests:  # one at a time, to save memory
+        ((examples, edges),) = executor.fetch(list_cell, [forest])
+        if not rows.size:
+            rows = np.empty((n_examples, examples.points.shape[1]), examples.points.dtype)
+        rows[examples.id], label[examples.id] = examples.points, examples.label
+        links.append(edges)
+    u, v, weight = (np.concatenate(arrays) for arrays in zip(*links, strict=True))
+    return rows, label, root_tree(n_examples, u, v, weight)
+
+
+def list_cell(forest: CellForest) -> tuple[Any, Any]:
+    """Return the examples of a cell, and its certain edges between ids."""
+    return list_cell_examples(forest), list_cell_links(forest)
 
 
 def _repeat(executor: Executor, value: Any, cells: Sequence[Handle]) -> list[Handle]:
