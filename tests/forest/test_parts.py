@@ -10,7 +10,7 @@ from tests.support.parts import InlineExecutor, divide_examples, merge_parts
 from tests.support.strategies import learning_problems
 
 from opforest import OPFClassifier
-from opforest.core.parts import cell, rounds
+from opforest.core.parts import fragments, rounds
 from opforest.core.parts.cell import UnderflowError
 from opforest.core.parts.planes import Planes, divide_space, find_cells
 from opforest.estimators.parts import PartsClassifier
@@ -44,7 +44,7 @@ def planes_through(draw, X):
 def limits(request, monkeypatch):
     """Cells with one box and no scouts, or with many boxes and one scout for each cluster."""
     coarse, scouts, many = {"few": (1, 16, 512), "many": (32, 1, 1)}[request.param]
-    monkeypatch.setattr(cell, "N_COARSE", coarse)
+    monkeypatch.setattr(fragments, "N_COARSE", coarse)
     monkeypatch.setattr(rounds, "SCOUTS", scouts)
     monkeypatch.setattr(rounds, "MANY", many)
 

@@ -21,7 +21,6 @@ from opforest.core.parts.cell import (
     list_cell_examples,
     list_cell_links,
 )
-from opforest.core.parts.clusters import Clusters, outline_cell
 from opforest.core.parts.conquest import (
     Map,
     Offers,
@@ -38,7 +37,8 @@ from opforest.core.parts.costs import (
     label_ports,
     reduce_to_ports,
 )
-from opforest.core.parts.rounds import Links, answer_questions, ask_cells
+from opforest.core.parts.join import join_cells
+from opforest.core.parts.links import Links
 from opforest.core.records import Tree
 from opforest.errors import ModelFileError
 
@@ -107,8 +107,8 @@ def join_parts(
     executor: Executor, forests: Sequence[Handle], boxes: Array, metric: Metric
 ) -> Links:
     """Return the edges that join the forests of cells to one tree."""
-    joined = executor.remember(
-        "joined", lambda: _join_cells(executor, forests, boxes, metric.kernel)
+    joined: Links = executor.remember(
+        "joined", lambda: join_cells(executor, forests, boxes, metric.kernel)
     )
     if len(joined.weight) and joined.weight.min() == 0:
         raise UnderflowError
@@ -139,33 +139,6 @@ def list_cell(forest: CellForest) -> tuple[Any, Any]:
 
 def _repeat(executor: Executor, value: Any, cells: Sequence[Handle]) -> list[Handle]:
     return [executor.share(value)] * len(cells)
-
-
-def _join_cells(executor: Executor, forests: Sequence[Handle], boxes: Array, kernel: Any) -> Links:
-    """Return the edges that join the fragments of all cells to one tree."""
-    n = len(forests)
-    clusters = Clusters(executor.fetch(outline_cell, forests), boxes)
-    while clusters.n_clusters > 1:
-        news = _repeat(executor, clusters.begin_round(), forests)
-        questions = executor.hold(ask_cells, forests, range(n), news, [kernel] * n)
-        replies = executor.fetch(describe_questions, questions)
-        counts = np.array([count for count, _ in replies])
-        asked = np.flatnonzero(counts.any(axis=0)).tolist()
-        found = executor.fetch(
-            answer_questions,
-            [forests[j] for j in asked],
-            asked,
-            news[: len(asked)],
-            [[questions[i] for i in np.flatnonzero(counts[:, j])] for j in asked],
-            [kernel] * len(asked),
-        )
-        clusters.end_round(found, [waiting for _, waiting in replies])
-    return clusters.joined
-
-
-def describe_questions(questions: Any) -> tuple[Array, Array]:
-    """Return how many questions there are for each cell, and the clusters that have more."""
-    return np.diff(questions.begin), questions.waiting
 
 
 def _find_ports(executor: Executor, forests: Sequence[Handle], joined: Links) -> Ports:

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opforest.core.mst.fragments import choose_edges, unite_clusters
-from opforest.core.parts.rounds import Announcement, Boxes, Links
+from opforest.core.parts.links import Links, choose_edges, unite_clusters
+from opforest.core.parts.rounds import Announcement, Boxes
 
 
 class Outline(NamedTuple):

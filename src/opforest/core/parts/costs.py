@@ -14,8 +14,8 @@ import numpy as np
 from opforest.core.disjoint_set import find_group
 from opforest.core.jit import borrow, kernel
 from opforest.core.mst.boruvka import root_tree
-from opforest.core.mst.fragments import Pool
 from opforest.core.parts.cell import find_places
+from opforest.core.parts.links import Pool
 from opforest.core.tree_costs import spread_costs
 
 

@@ -15,7 +15,8 @@ from opforest.core.kdtree.boxes import distance_to_box
 from opforest.core.kdtree.static import STACK, push_children
 from opforest.core.metrics.distances import distance
 from opforest.core.mst.boruvka import label_nodes
-from opforest.core.mst.cells import order_cells
+from opforest.core.parts.fragments import order_cells
+from opforest.core.parts.links import Links
 
 #: A cluster with more than MANY questions in a cell asks the SCOUTS most promising ones first; with
 #: the edges that they find, most of the others need not be asked.
@@ -40,25 +41,6 @@ class Announcement(NamedTuple):
     begin: np.ndarray  #: by cell: its first fragment
     boxes: Boxes
     sends_scouts: bool
-
-
-class Links(NamedTuple):
-    """Edges between examples of different fragments."""
-
-    u: np.ndarray  #: ids
-    v: np.ndarray
-    weight: np.ndarray
-    a: np.ndarray  #: fragments, counted over all cells
-    b: np.ndarray
-
-    @staticmethod
-    def concatenate(links):
-        """Return all links."""
-        return Links(*(np.concatenate(arrays) for arrays in zip(*links, strict=True)))
-
-    def select(self, chosen):
-        """Return some of the links."""
-        return Links(*(array[chosen] for array in self))
 
 
 class Routes(NamedTuple):
@@ -89,7 +71,7 @@ def ask_cells(forest, me, news, metric) -> Questions:
     """Return the questions of cell ``me`` in a round."""
     cluster = news.cluster[news.begin[me] + forest.fragment]
     asking = _list_asking(cluster, forest.border, news.limit)
-    others = order_cells(news.boxes.box, np.arange(len(news.boxes.box)), me, metric)
+    others = order_cells(news.boxes.box, me, metric)
     place, cell, bound = _route(forest.tree.points, asking, cluster, news, others, metric)
     waiting = np.empty(0, np.int64)
     if news.sends_scouts:
