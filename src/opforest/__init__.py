@@ -7,6 +7,7 @@ from opforest._utils.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from opforest import active as active
+    from opforest import out_of_core as out_of_core
     from opforest.errors import ModelFileError as ModelFileError
     from opforest.errors import StoreError as StoreError
     from opforest.estimators.classifier import OPFClassifier as OPFClassifier
@@ -52,5 +53,5 @@ __getattr__, __dir__, __all__ = attach(
         "learner.learner": ["Learner"],
         "persistence.files": ["load", "save"],
     },
-    submodules=["active"],
+    submodules=["active", "out_of_core"],
 )

@@ -1,10 +1,12 @@
-"""Forests in parts, in this process."""
+"""Forests in parts, in this process, and their comparison with one forest."""
 
 from itertools import pairwise
 
 import numpy as np
 
+from opforest import OPFClassifier
 from opforest.core.parts.cell import CellExamples, bound_points, sort_by_cell
+from tests.support.comparison import assert_same_model
 
 
 class InlineExecutor:
@@ -51,3 +53,20 @@ def merge_parts(parts):
     prototypes = np.flatnonzero(np.concatenate(is_prototype)[order])
     edges = sorted(map(tuple, edges.tolist()))
     return edges, np.concatenate(cost)[order], prototypes.tolist()
+
+
+def assert_parts_equal(model, X, y, queries):
+    """Compare a model in parts with a fit in memory: edges, costs, prototypes, predictions."""
+    local = OPFClassifier(model.metric, metric_params=model.metric_params).fit(X, y)
+    forest = local.forest_
+    cost, is_prototype = np.empty(len(X), forest.dtype), np.zeros(len(X), bool)
+    fetch, parts = model.executor_.fetch, model.parts_
+    for cell, costs in zip(*(fetch(lambda part: part, kept) for kept in parts[:2]), strict=True):
+        cost[cell.id], is_prototype[cell.id] = (array[cell.number] for array in costs[:2])
+    assert np.array_equal(cost, forest.storage.costs())
+    assert np.array_equal(np.flatnonzero(is_prototype), forest.prototypes)
+    queries = queries.astype(X.dtype)
+    for ours, theirs in zip(model.conquerors(queries), local.conquerors(queries), strict=True):
+        assert np.array_equal(ours, theirs)
+    assert np.array_equal(model.predict(queries), local.predict(queries))
+    assert_same_model(model.to_local(), local, queries)

@@ -56,6 +56,11 @@ class Tuning:
     sieve_patience: int = 64
     sieve_rough: float = 1 / 32
 
+    #: Fits out of core: examples in a cell, beyond which caches are too small, and bytes of the
+    #: coordinates in a piece.
+    disk_cell: int = 400_000
+    disk_piece: int = 1 << 25
+
     #: A batch of at least this fraction of the known examples is learned by refitting. So is
     #: forgetting more than this fraction of the rest: a removal takes longer than an insertion.
     #: From this fraction of late labels on, labels are spread over the whole tree again.

@@ -46,6 +46,7 @@ class PartsClassifier(ClassifierMixin, MetricEstimator):
     """
 
     classes_: Array
+    columns_: dict[str, Any]
     n_features_in_: int
     n_examples_: int
     parts_: ForestParts

@@ -18,7 +18,7 @@ SUFFIX = ".opforest"
 
 #: What is shown while results of a name are computed.
 PHASES = {"forest": "growing cells", "joined": "joining cells", "ports": "joining costs",
-          "costs": "finding costs"}  # fmt: skip
+          "costs": "finding costs", "map": "finishing"}  # fmt: skip
 
 
 class PartFile:
@@ -59,6 +59,7 @@ class FolderExecutor:
         self, folder: str = "", size: ModelSize | None = None, n_jobs: int | None = None
     ) -> None:
         self.folder, self.size, self.n_jobs = folder, size, n_jobs
+        self.files: dict[str, PartFile] = {}  #: of results, by name
 
     def fetch(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
         """Call a function for each set of arguments, as ``map`` does, and return the results."""
@@ -103,11 +104,13 @@ class FolderExecutor:
         path = self.path_of(name)
         if os.path.exists(path) and self.size is not None:
             try:
-                return verify_part(path, self.size)
+                self.files[name], record = verify_part(path, self.size)
+                return self.files[name], record
             except ModelFileError:
                 os.remove(path)  # damaged: compute it again
         record = call()
-        return PartFile(path, write_record(path, record)), record
+        self.files[name] = PartFile(path, write_record(path, record))
+        return self.files[name], record
 
 
 def _call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

@@ -191,10 +191,18 @@ def _digest(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def remove_others(folder: str, name: str) -> None:
-    """Remove the files of other models, and of fits that were stopped, from a folder."""
+def find_current(folder: str) -> str | None:
+    """Return the name of the subfolder of the model in a folder, if there is a valid manifest."""
+    try:
+        return str(read_manifest(folder).get("folder", str))
+    except ModelFileError:
+        return None
+
+
+def remove_others(folder: str, *names: str | None) -> None:
+    """Remove all subfolders but these: of former models, and of fits that were stopped."""
     for other in os.listdir(folder):
-        if SUBFOLDER.fullmatch(other) and other != name:
+        if SUBFOLDER.fullmatch(other) and other not in names:
             shutil.rmtree(os.path.join(folder, other), ignore_errors=True)
 
 

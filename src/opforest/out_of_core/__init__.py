@@ -1,0 +1,11 @@
+"""Fit forests of more examples than fit into memory, on one machine.
+
+The examples are dealt to cells of space, in files of a folder, and fitted cell by cell. The model
+is exactly that of ``OPFClassifier.fit``; it stays in the folder, and predictions read the parts
+that they need.
+"""
+
+from opforest.estimators.parts import PartsClassifier
+from opforest.out_of_core.job import fit
+
+__all__ = ["PartsClassifier", "fit"]

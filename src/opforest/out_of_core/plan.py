@@ -1,0 +1,89 @@
+"""Plan the memory of a fit: the number of cells, the rows in a piece, the threads."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opforest._utils import tuning
+
+#: Bytes of the program itself, with compiled code.
+PROGRAM = 300_000_000
+
+#: Bytes for each example of a cell while its forest is found, besides its coordinates, of which
+#: there are COPIES; for each edge between fragments while cells are joined.
+GROWTH, COPIES, EDGE = 150, 4, 300
+
+#: Copies of a piece, with labels and ids.
+PIECE_COPIES = 5
+
+#: Cells may be larger than planned, because planes follow from a sample.
+IMBALANCE = 1.3
+
+MAX_CELLS = 1 << 14
+
+
+class Plan(NamedTuple):
+    """How a fit uses memory."""
+
+    n_cells: int  #: a power of 2
+    piece: int  #: rows
+    max_bytes: float
+    bytes_per_example: float  #: of a cell that is being grown
+
+
+def make_plan(
+    n: int, n_coordinates: int, dtype: np.dtype[Any], max_bytes: float, n_jobs: int
+) -> Plan:
+    """Return a plan, or raise a ``ValueError`` if this is not enough memory."""
+    width = n_coordinates * dtype.itemsize
+    per_example = GROWTH + COPIES * width
+    room = max_bytes - PROGRAM
+    largest = room / (n_jobs * per_example * IMBALANCE)
+    wanted = max(1.0, min(tuning.values.disk_cell, largest))
+    n_cells = 1
+    while n / n_cells > wanted:
+        n_cells *= 2
+    most = min(tuning.values.disk_piece, max(0, room) / PIECE_COPIES)
+    piece = int(most // (width + 16))
+    joining = EDGE * n * estimate_uncertain(n / n_cells, n_coordinates) if n_cells > 1 else 0.0
+    if piece < 1 or joining > room or n_cells > MAX_CELLS:
+        smallest = min(n, tuning.values.disk_cell)
+        edges = n * estimate_uncertain(smallest, n_coordinates) if n > smallest else 0.0
+        needed = PROGRAM + max(EDGE * edges, n_jobs * per_example * IMBALANCE * smallest)
+        raise ValueError(
+            f"max_bytes must be about {format_bytes(1.1 * needed)} for {n:,} examples with "
+            f"{n_coordinates} coordinates and n_jobs={n_jobs}, got {format_bytes(max_bytes)}. "
+            "Allow more memory, or use fewer threads."
+        )
+    return Plan(n_cells, piece, max_bytes, per_example)
+
+
+def estimate_uncertain(size: float, n_coordinates: int) -> float:
+    """Return about how many of the edges of a cell of this size are near its border."""
+    return float(min(1.0, 3 * size ** (-1 / n_coordinates)))
+
+
+def choose_jobs(plan: Plan, counts: list[int], n_jobs: int) -> int:
+    """Return how many of these cells can be grown at a time; raise a ``ValueError`` if none."""
+    largest = sorted(counts, reverse=True)
+    room = (plan.max_bytes - PROGRAM) / plan.bytes_per_example
+    for jobs in range(min(n_jobs, len(counts)), 0, -1):
+        if sum(largest[:jobs]) <= room:
+            return jobs
+    needed = PROGRAM + plan.bytes_per_example * largest[0]
+    raise ValueError(
+        f"{largest[0]:,} examples are in one cell, because many are equal or nearly so, which "
+        f"needs about {format_bytes(1.1 * needed)} of memory: set max_bytes to that."
+    )
+
+
+def format_bytes(size: float) -> str:
+    """Return a number of bytes as text.
+
+    Examples
+    --------
+    >>> from opforest.out_of_core.plan import format_bytes
+    >>> format_bytes(2_500_000_000)
+    '2.5 GB'
+    """
+    return f"{size / 1e9:.3g} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"

@@ -1,0 +1,220 @@
+"""Sources of examples: arrays and data files, as rows of features and labels."""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from opforest._utils.atomic import open_atomic
+from opforest._utils.progress import advance, begin_phase
+from opforest.core.metrics.types import Array
+from opforest.errors import DataFileError
+from opforest.estimators.inputs import check_label_kinds, read_examples
+from opforest.estimators.parts import PartsClassifier
+from opforest.estimators.validation import PRECISIONS, check_labels, encode
+from opforest.out_of_core.rows import (
+    FileRows,
+    Rows,
+    as_bytes,
+    identify_file,
+    identify_rows,
+    open_rows,
+)
+
+if TYPE_CHECKING:
+    from opforest.io.columns.table import Data, ReadOptions
+
+#: Rows of a data file, and labels of an array, that are read at a time.
+CHUNK, LABELS = 1 << 16, 1 << 20
+
+#: The file that describes a converted data file.
+LISTING = "table.json"
+
+#: Text that stands for a missing label.
+NO_LABEL = ("", "?", "nan", "NaN")
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Examples on disk or in memory."""
+
+    X: Rows
+    y: Rows  #: labels; or codes, if ``are_codes``
+    n: int
+    n_features: int
+    dtype: np.dtype[Any]
+    classes: Array
+    are_codes: bool = False
+    feature_names: list[str] | None = None
+    layout: dict[str, Any] | None = None  #: of the columns of a data file
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    def read(self, begin: int, end: int) -> tuple[Array, Array]:
+        """Return the features and the codes of some examples."""
+        X = self.X.read(begin, end)
+        try:
+            X = check_array(X, dtype=self.dtype)
+        except ValueError as error:
+            raise ValueError(f"rows {begin} to {begin + len(X) - 1}: {error}") from error
+        y = self.y.read(begin, end)
+        label = y if self.are_codes else np.searchsorted(self.classes, y)
+        return X, label.astype(np.int32)
+
+
+class ArraySource:
+    """Examples in arrays, which may be memory maps."""
+
+    def __init__(self, X: Any, y: Any) -> None:
+        if y is None:
+            raise ValueError("y must have the labels of the examples; only a data file has its own")
+        self._model = PartsClassifier()
+        if not isinstance(X, np.ndarray):
+            X = read_examples(self._model, X, dtype=PRECISIONS)
+        else:
+            read_examples(self._model, X[:1], dtype=PRECISIONS)
+        check_label_kinds(y)
+        y = y if isinstance(y, np.ndarray) else np.asarray(y)
+        if y.shape != (len(X),):
+            raise ValueError(f"y must have a label for each of {len(X)} rows, got shape {y.shape}.")
+        self._X, self._y = open_rows(X), open_rows(y)
+        self._n, self._n_features = X.shape
+        self._dtype = X.dtype if X.dtype in PRECISIONS else np.dtype(np.float64)
+
+    def identify(self) -> list[Any]:
+        """Return what changes with the examples."""
+        return [identify_rows(self._X, self._n), identify_rows(self._y, self._n)]
+
+    def read(self, folder: str) -> Examples:
+        """Return the examples; classes are found piece by piece."""
+        begin_phase("reading labels", self._n)
+        classes = self._y.read(0, 0)
+        for begin in range(0, self._n, LABELS):
+            y = self._y.read(begin, begin + LABELS)
+            check_labels(y)
+            classes, _ = encode(y, classes)
+            advance(begin / self._n)
+        names = getattr(self._model, "feature_names_in_", None)
+        return Examples(self._X, self._y, self._n, self._n_features, self._dtype, classes,
+                        feature_names=None if names is None else list(names))  # fmt: skip
+
+
+class FileSource:
+    """Examples in a data file, which are converted to rows of numbers first."""
+
+    def __init__(self, path: str, reading: "ReadOptions") -> None:
+        if not os.path.exists(path):
+            raise FileNotFoundError(2, os.strerror(2), path)
+        self._path = path
+        self._reading = replace(reading, needs_label=True, remedy="")
+
+    def identify(self) -> list[Any]:
+        """Return what changes with the file, and with the options for reading it."""
+        return [identify_file(self._path), repr(self._reading)]
+
+    def read(self, folder: str) -> Examples:
+        """Return the examples; the file is read, or has been read before an interruption."""
+        known = self._read_again(folder)
+        if known is not None:
+            return known
+        begin_phase("reading")
+        entries = self._convert(folder)
+        with open_atomic(os.path.join(folder, LISTING)) as stream:
+            stream.write(json.dumps(entries).encode("ascii"))
+        return self._open(folder, entries)
+
+    def _convert(self, folder: str) -> dict[str, Any]:
+        """Write features and codes of labels to files, and return what describes them."""
+        codes: dict[Any, int] = {}
+        n, first = 0, None
+        with (
+            open(os.path.join(folder, "rows"), "wb") as rows,
+            open(os.path.join(folder, "labels"), "wb") as labels,
+        ):
+            for data in self._read_chunks():
+                first = first or data
+                if data.X.dtype != first.X.dtype:
+                    kinds = f"{first.X.dtype} and {data.X.dtype}"
+                    reason = f"features are {kinds} in different rows: convert them to one type"
+                    raise DataFileError(reason, self._path)
+                rows.write(as_bytes(np.ascontiguousarray(data.X)))
+                labels.write(as_bytes(_encode(data, codes, self._path)))
+                n += len(data)
+            for stream in (rows, labels):
+                stream.flush()
+                os.fsync(stream.fileno())
+        if first is None:
+            raise DataFileError("there are no examples", self._path)
+        return {
+            "n": n,
+            "n_features": first.X.shape[1],
+            "dtype": first.X.dtype.name,
+            "codes": list(codes),
+            "names": None if first.feature_names is None else list(first.feature_names),
+            "layout": first.layout,
+            "notes": list(first.notes),
+        }
+
+    def _read_chunks(self) -> Iterator["Data"]:
+        from opforest.io.tables import read_chunks
+
+        return read_chunks(self._path, self._reading, rows=CHUNK)
+
+    def _read_again(self, folder: str) -> Examples | None:
+        """Return the examples if the file has been read before."""
+        try:
+            with open(os.path.join(folder, LISTING), "rb") as stream:
+                return self._open(folder, json.loads(stream.read()))
+        except FileNotFoundError:
+            return None
+
+    def _open(self, folder: str, entries: dict[str, Any]) -> Examples:
+        n, n_features, dtype = entries["n"], entries["n_features"], np.dtype(entries["dtype"])
+        known = np.array(entries["codes"])
+        classes, label = np.unique(known, return_inverse=True)
+        X = FileRows(os.path.join(folder, "rows"), dtype, (n, n_features))
+        y = _CodeRows(os.path.join(folder, "labels"), np.dtype(np.int32), (n,), code=label)
+        return Examples(X, y, n, n_features, dtype, classes, True, entries["names"],
+                        entries["layout"], tuple(entries["notes"]))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _CodeRows(FileRows):
+    """Labels in a file, numbered in the order in which they came first."""
+
+    code: Array = field(default_factory=lambda: np.empty(0, np.int64))  #: in the order of labels
+
+    def read(self, begin: int, end: int) -> Array:
+        return self.code[super().read(begin, end)]
+
+
+def _encode(data: "Data", codes: dict[Any, int], path: str) -> Array:
+    """Return the labels as numbers, in the order in which they came first."""
+    y = data.y
+    if y is None:
+        raise DataFileError("there are no labels", path)
+    if y.dtype.kind == "U":
+        missing = np.isin(y, NO_LABEL)
+        if missing.any():
+            raise data.error_at(int(missing.argmax()), "the label is missing", path)
+    found, inverse = np.unique(y, return_inverse=True)
+    numbers = [codes.setdefault(label, len(codes)) for label in found.tolist()]
+    return np.array(numbers, np.int32)[inverse]
+
+
+def open_source(source: Any, y: Any) -> ArraySource | FileSource:
+    """Return the source for arrays, or for the path of a data file and its label column."""
+    if not isinstance(source, str | os.PathLike):
+        return ArraySource(source, y)
+    from opforest.io.columns.table import ReadOptions
+
+    if y is not None and not isinstance(y, str | int):
+        raise ValueError(
+            "y must be None, or the name or number of the label column: a data file has its labels "
+            "in a column. Pass an array, such as np.load(path, mmap_mode='r'), for labels of yours."
+        )
+    label = None if y is None else str(y)
+    return FileSource(os.fspath(source), ReadOptions(label=label))
