@@ -12,9 +12,11 @@ class Tuning:
     """One set of thresholds."""
 
     #: About how many features one call of a kernel reads, so that Ctrl-C is noticed in between;
-    #: and the most queries, and removals, in one call.
+    #: and the most queries, and removals, in one call; and the most queries that ask a forest in
+    #: parts together.
     work_per_call: int = 200_000_000
     queries_per_call: int = 8192
+    queries_per_piece: int = 1 << 20
     removals_per_call: int = 100
 
     #: Below this number of examples, Prim's algorithm and insertions without an index take

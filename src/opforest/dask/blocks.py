@@ -33,6 +33,26 @@ class Blocks(NamedTuple):
         return [0, *np.cumsum(self.sizes[:-1]).tolist()]
 
 
+def to_matrix(X: Collection) -> da.Array:
+    """Return a collection as a matrix whose blocks contain whole rows."""
+    matrix = X.to_dask_array() if hasattr(X, "to_dask_array") else X
+    if not isinstance(matrix, da.Array):
+        raise TypeError(
+            f"X must be a Dask array or data frame, got {type(X).__name__}. Use "
+            "opforest.OPFClassifier for data in memory, or dask.array.from_array."
+        )
+    if matrix.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got shape {matrix.shape}.")
+    if np.isnan(matrix.shape[1]):
+        matrix = matrix.copy().compute_chunk_sizes()
+    return matrix.rechunk({1: -1})  # type: ignore[no-any-return]
+
+
+def empty_table(X: Collection, matrix: da.Array) -> Any:
+    """Return an empty table with the features of X and their names."""
+    return X._meta if hasattr(X, "columns") else np.empty((0, matrix.shape[1]))
+
+
 def embed_blocks(X: da.Array, metric: Metric, dtype: Any = PRECISIONS) -> list[Delayed]:
     """Return tasks that check the blocks of a matrix and embed their examples."""
     options = {"ensure_min_samples": 0, "ensure_min_features": 0}

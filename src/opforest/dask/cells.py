@@ -81,7 +81,8 @@ def count_cells(n: int, client: distributed.Client | None) -> int:
     n_threads = sum(client.nthreads().values()) if client else os.cpu_count() or 1
     most = tuning.values.examples_per_part
     size = min(most, max(n // (2 * n_threads or 1), int(most * tuning.values.smallest_part)))
-    return 2 ** max(0, ceil(log2(n / max(1, size))))
+    exponent = max(0, ceil(log2(n / max(1, size))))
+    return 1 << exponent
 
 
 def grow_cells(executor: DaskExecutor, blocks: Blocks, sample: Array, metric: Metric) -> Cells:

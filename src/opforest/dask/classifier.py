@@ -18,11 +18,15 @@ from opforest._utils.text import count
 from opforest.core.jit import is_jitted
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.core.parts.conquest import Offers
-from opforest.dask.blocks import Collection, embed_blocks
+from opforest.dask.blocks import Collection, empty_table, to_matrix
 from opforest.dask.cluster import compute, current_client, send
-from opforest.dask.conquest import plan_conquest
-from opforest.dask.executor import DaskExecutor
+from opforest.dask.parts import (
+    map_offers,
+    measure_offers,
+    move_parts,
+    name_conquerors,
+    name_labels,
+)
 from opforest.dask.training import fit_forest, fit_parts
 from opforest.estimators.base import FittedForest
 from opforest.estimators.classifier import OPFClassifier
@@ -101,6 +105,8 @@ class DaskOPFClassifier(OPFClassifier):
     0.96
     """
 
+    parts_: PartsClassifier
+
     #: The task whose result is the model, for other tasks.
     _model_task: Delayed | None = None
 
@@ -148,8 +154,8 @@ class DaskOPFClassifier(OPFClassifier):
         """
         local, client = self._make_local(), current_client(self.client)
         metric = _check_parameters(local, self.keep)
-        matrix = _to_matrix(X)
-        validate_data(local, _empty_table(X, matrix), skip_check_array=True)
+        matrix = to_matrix(X)
+        validate_data(local, empty_table(X, matrix), skip_check_array=True)
         if self.keep == "parts":
             parts = PartsClassifier(self.metric, metric_params=self.metric_params)
             parts.__dict__.update(vars(local))
@@ -253,6 +259,41 @@ class DaskOPFClassifier(OPFClassifier):
         y, predicted, weight = compute(tasks, current_client(self.client))
         return float(accuracy_score(y, predicted, sample_weight=weight))
 
+    @classmethod
+    def from_parts(
+        cls, model: PartsClassifier, client: distributed.Client | None = None
+    ) -> "DaskOPFClassifier":
+        """Return a classifier with a model in parts, which the workers load.
+
+        Parameters
+        ----------
+        model : PartsClassifier
+            A model in a folder, as ``opforest.load`` returns it. The workers must be able to read
+            the folder at the same path.
+        client : distributed.Client, default=None
+            As for the class.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import dask.array as da
+        >>> import opforest
+        >>> from opforest.dask import DaskOPFClassifier
+        >>> X = da.arange(8.0, chunks=3).reshape(-1, 1)
+        >>> model = DaskOPFClassifier(keep="parts").fit(X, X[:, 0] > 4)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     opforest.save(model.parts_, folder)
+        ...     loaded = DaskOPFClassifier.from_parts(opforest.load(folder))
+        ...     print(loaded.predict(X).compute()[3:6])
+        [False False  True]
+        """
+        clf = cls(model.metric, metric_params=model.metric_params, keep="parts", client=client)
+        moved = move_parts(model, current_client(client))
+        clf.__dict__.update(parts_=moved, classes_=model.classes_)
+        if hasattr(model, "feature_names_in_"):
+            clf.feature_names_in_ = model.feature_names_in_
+        return clf
+
     def to_local(self) -> OPFClassifier:
         """Return an independent, fitted ``opforest.OPFClassifier`` with the same model."""
         check_is_fitted(self, "classes_")
@@ -276,8 +317,9 @@ class DaskOPFClassifier(OPFClassifier):
     def n_features_in_(self) -> int:
         """The number of features."""
         if "parts_" in vars(self):
-            return self.parts_.n_features_in_
-        return self.fitted_forest("n_features_in_").forest.n_features
+            return int(self.parts_.n_features_in_)
+        n_features: int = self.fitted_forest("n_features_in_").forest.n_features
+        return n_features
 
     @n_features_in_.setter
     def n_features_in_(self, n_features: int) -> None:
@@ -305,22 +347,10 @@ class DaskOPFClassifier(OPFClassifier):
         self, X: Collection, function: Callable[..., Array], empty: Array, *arguments: Any
     ) -> da.Array:
         """Return the lazy array of what a function makes of the offers to each block of X."""
-        matrix = _to_matrix(X)
-        validate_data(self, _empty_table(X, matrix), reset=False, skip_check_array=True)
-        model, metric = self.parts_, self.resolve_metric()
-        executor = DaskExecutor(current_client(self.client))
-        queries = embed_blocks(matrix, metric, model.parts_.map.box.dtype)
-        offers = plan_conquest(executor, model.parts_, queries, metric)
-        n = len(offers)
-        answers = executor.plan(
-            function, offers, [empty] * n, *([value] * n for value in arguments)
-        )
-        blocks = [
-            da.from_delayed(answer, (size,), meta=empty[:0])
-            for answer, size in zip(answers, matrix.chunks[0], strict=True)
-        ]
-        whole: da.Array = da.concatenate(blocks, allow_unknown_chunksizes=True)
-        return whole
+        matrix = to_matrix(X)
+        validate_data(self, empty_table(X, matrix), reset=False, skip_check_array=True)
+        client, model = current_client(self.client), self.parts_
+        return map_offers(matrix, model, client, function, empty, *arguments)
 
     def _facts(self) -> str:
         if "parts_" not in vars(self):
@@ -365,8 +395,8 @@ class DaskOPFClassifier(OPFClassifier):
         *arguments: Any,
     ) -> da.Array:
         """Return the lazy array of the results of a method for the blocks of X."""
-        matrix = _to_matrix(X)
-        validate_data(self, _empty_table(X, matrix), reset=False, skip_check_array=True)
+        matrix = to_matrix(X)
+        validate_data(self, empty_table(X, matrix), reset=False, skip_check_array=True)
         empty = np.empty((0,) if n_columns is None else (0, n_columns), dtype)
         shape: dict[str, Any] = {"drop_axis": 1}
         if n_columns is not None:
@@ -402,22 +432,6 @@ class DaskOPFClassifier(OPFClassifier):
         return fresh
 
 
-def name_labels(offers: Offers, classes: Array) -> Array:
-    """Return the labels of conquerors."""
-    labels: Array = classes[offers.label]
-    return labels
-
-
-def name_conquerors(offers: Offers, empty: Array) -> Array:
-    """Return the ids of conquerors."""
-    return offers.id
-
-
-def measure_offers(offers: Offers, empty: Array, metric: Metric, n_features: int) -> Array:
-    """Return offers in the metric's own units."""
-    return metric.to_units(offers.offer, n_features)
-
-
 def opforest_answer(
     block: Array, model: OPFClassifier, method: str, empty: Array, arguments: tuple[Any, ...]
 ) -> Array:
@@ -451,23 +465,3 @@ def _check_parameters(local: OPFClassifier, keep: str) -> Metric:
             f"{metric.name!r}, algorithm={local.algorithm!r}, voters={voters!r}. Use keep='forest'."
         )
     return metric
-
-
-def _to_matrix(X: Collection) -> da.Array:
-    """Return a collection as a matrix whose blocks contain whole rows."""
-    matrix = X.to_dask_array() if hasattr(X, "to_dask_array") else X
-    if not isinstance(matrix, da.Array):
-        raise TypeError(
-            f"X must be a Dask array or data frame, got {type(X).__name__}. Use "
-            "opforest.OPFClassifier for data in memory, or dask.array.from_array."
-        )
-    if matrix.ndim != 2:
-        raise ValueError(f"X must have two dimensions, got shape {matrix.shape}.")
-    if np.isnan(matrix.shape[1]):
-        matrix = matrix.copy().compute_chunk_sizes()
-    return matrix.rechunk({1: -1})  # type: ignore[no-any-return]
-
-
-def _empty_table(X: Collection, matrix: da.Array) -> Any:
-    """Return an empty table with the features of X and their names."""
-    return X._meta if hasattr(X, "columns") else np.empty((0, matrix.shape[1]))

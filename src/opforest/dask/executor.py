@@ -24,7 +24,8 @@ class DaskExecutor:
         """Refuse to be pickled."""
         raise TypeError(
             "the parts of this model are on the workers of a cluster, and a pickle would not have "
-            "them. Pickle to_local() instead if it fits into memory, or fit with keep='forest'."
+            "them. Save it by opforest.save(model.parts_, folder), or pickle to_local() if it fits "
+            "into memory."
         )
 
     def fetch(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:

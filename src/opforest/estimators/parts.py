@@ -3,11 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
+import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.exceptions import NotFittedError
 
+from opforest._utils import tuning
 from opforest.core.metrics.types import Array
+from opforest.core.parts.conquest import Offers
 from opforest.estimators.base import MetricEstimator
 from opforest.estimators.classifier import OPFClassifier
 from opforest.estimators.inputs import read_examples
@@ -90,16 +93,28 @@ class PartsClassifier(ClassifierMixin, MetricEstimator):
         offer = self.resolve_metric().to_units(found.offer, self.n_features_in_)
         return found.id, offer
 
-    def _find(self, X: npt.ArrayLike) -> Any:
-        check_is_fitted(self, "parts_")
-        metric = self.resolve_metric()
-        rows = read_examples(self, X, dtype=self.parts_.map.box.dtype, reset=False)
-        return find_conquerors(self.executor_, self.parts_, metric.embed(rows), metric)
+    def fitted_parts(self) -> ForestParts:
+        """Return the parts of the forest, or raise a ``NotFittedError`` if there are none."""
+        if not hasattr(self, "parts_"):
+            raise NotFittedError(
+                "this PartsClassifier has no parts yet: opforest.out_of_core.fit and opforest.load "
+                "return one that has."
+            )
+        return self.parts_
+
+    def _find(self, X: npt.ArrayLike) -> Offers:
+        parts, metric = self.fitted_parts(), self.resolve_metric()
+        rows = read_examples(self, X, dtype=parts.map.box.dtype, reset=False)
+        step = tuning.values.queries_per_piece
+        pieces = [
+            find_conquerors(self.executor_, parts, metric.embed(rows[begin : begin + step]), metric)
+            for begin in range(0, len(rows), step)
+        ]
+        return Offers(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
 
     def to_local(self) -> OPFClassifier:
         """Return an ``OPFClassifier`` with the same model, in the memory of this machine."""
-        check_is_fitted(self, "parts_")
-        parts, metric = self.parts_, self.resolve_metric()
+        parts, metric = self.fitted_parts(), self.resolve_metric()
         rows, label, tree = gather_parts(
             self.executor_, parts.forests, parts.joined, self.n_examples_
         )

@@ -17,6 +17,7 @@ from opforest.core.parts.cell import (
     CellForest,
     UnderflowError,
     grow_cell,
+    has_cycle,
     list_cell_examples,
     list_cell_links,
 )
@@ -39,6 +40,7 @@ from opforest.core.parts.costs import (
 )
 from opforest.core.parts.rounds import Links, answer_questions, ask_cells
 from opforest.core.records import Tree
+from opforest.errors import ModelFileError
 
 #: A value that an executor keeps: a future, a file, or the value itself.
 Kept = Any
@@ -103,7 +105,7 @@ def complete_parts(
 
 def join_parts(executor: Executor, forests: Sequence[Kept], boxes: Array, metric: Metric) -> Links:
     """Return the edges that join the forests of cells to one tree."""
-    joined = executor.remember(
+    joined: Links = executor.remember(
         "joined", lambda: _join_cells(executor, forests, boxes, metric.kernel)
     )
     if len(joined.weight) and joined.weight.min() == 0:
@@ -123,6 +125,8 @@ def gather_parts(
         rows[examples.id], label[examples.id] = examples.points, examples.label
         links.append(edges)
     u, v, weight = (np.concatenate(arrays) for arrays in zip(*links, strict=True))
+    if len(u) != n_examples - 1 or has_cycle(n_examples, u, v):
+        raise ModelFileError("the parts of the model do not form a tree: a file is forged.")
     return rows, label, root_tree(n_examples, u, v, weight)
 
 

@@ -17,6 +17,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+from opforest._utils.name_lock import lock_name
 from opforest.learner.errors import StoreError
 
 try:
@@ -71,16 +72,9 @@ class FileLock:
 
     def _lock_name(self) -> None:
         """Lock a second file beside the store, as all versions do."""
-        lock = sqlite3.connect(f"{self.file}-lock", isolation_level=None, timeout=0,
-                               check_same_thread=False)  # fmt: skip
-        try:
-            lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            lock.close()
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-                raise
-            raise self._busy() from None
-        self._name_lock = lock
+        self._name_lock = lock_name(f"{self.file}-lock")
+        if self._name_lock is None:
+            raise self._busy()
 
     def _busy(self) -> StoreError:
         return StoreError(

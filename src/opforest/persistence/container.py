@@ -11,18 +11,20 @@ the rest              the arrays, row by row, little-endian, each padded by zero
 32                    the SHA-256 of everything before
 ====================  ============================================================================
 
-It contains no code, and reading it never allocates more than the size of the file.
+It contains no code, and reading it never allocates more than the size of the file. A file can also
+be mapped into memory, so that only the parts that are used are read.
 """
 
 import hashlib
 import json
 import math
+import mmap
 import os
 import stat
 from collections.abc import Mapping
 from contextlib import nullcontext
 from itertools import chain
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +42,17 @@ BEGIN = len(MAGIC) + 8
 #: The largest Unicode character.
 LAST_CHARACTER = 0x10FFFF
 
+#: The most dimensions of an array.
+MAX_DIMENSIONS = 3
+
+
+class MappedContainer(NamedTuple):
+    """A file that is mapped into memory."""
+
+    header: dict[str, Any]
+    arrays: dict[str, Array]  #: writable, but changes do not reach the file
+    checksum: str  #: as it is at the end of the file
+
 
 def require(condition: object, message: str) -> None:
     """Raise a ``ModelFileError`` unless a condition holds."""
@@ -49,8 +62,8 @@ def require(condition: object, message: str) -> None:
 
 def write_container(
     path: str | os.PathLike[str] | IO[bytes], header: Mapping[str, Any], arrays: Mapping[str, Array]
-) -> None:
-    """Write a header and arrays to a file, atomically, or to a stream."""
+) -> str:
+    """Write a header and arrays to a file, atomically, or to a stream; return the checksum."""
     little = {name: np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
               for name, array in arrays.items()}  # fmt: skip
     listed = [[name, array.dtype.str, list(array.shape)] for name, array in little.items()]
@@ -65,6 +78,7 @@ def write_container(
             stream.write(part)
             digest.update(part)
         stream.write(digest.digest())
+    return digest.hexdigest()
 
 
 def read_container(
@@ -72,13 +86,37 @@ def read_container(
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the header and arrays of a file or stream; raise a ``ModelFileError`` if invalid."""
     if isinstance(path, str | os.PathLike):
-        mode = os.stat(path).st_mode
-        # Opening a pipe would block; open raises the error for a folder.
-        require(stat.S_ISREG(mode) or stat.S_ISDIR(mode), "it is not a regular file.")
+        _require_file(path)
         with open(path, "rb") as stream:
-            content = _verify(_read_all(stream))
+            content = _verify(memoryview(_read_all(stream)))
     else:
-        content = _verify(bytearray(path.read()))
+        content = _verify(memoryview(bytearray(path.read())))
+    return _parse(content, check_values=True)
+
+
+def map_container(path: str | os.PathLike[str], *, verify: bool) -> MappedContainer:
+    """Map a file into memory; raise a ``ModelFileError`` if it is invalid.
+
+    Only ``verify`` reads all of it: for the checksum, and to check booleans and strings.
+    """
+    _require_file(path)
+    with open(path, "rb") as stream:
+        _check_magic(stream.read(len(MAGIC)))
+        # Read-only arrays are of another type to Numba, and kernels would be compiled again.
+        whole = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY))
+    require(len(whole) >= BEGIN + DIGEST, "it is cut short.")
+    content = _verify(whole) if verify else whole[:-DIGEST]
+    return MappedContainer(*_parse(content, check_values=verify), bytes(whole[-DIGEST:]).hex())
+
+
+def _require_file(path: str | os.PathLike[str]) -> None:
+    mode = os.stat(path).st_mode
+    # Opening a pipe would block; open raises the error for a folder.
+    require(stat.S_ISREG(mode) or stat.S_ISDIR(mode), "it is not a regular file.")
+
+
+def _parse(content: memoryview, check_values: bool) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the header and the arrays, which share the memory of the content."""
     header, end = _read_header(content)
     listed = header.pop("arrays", None)
     require(isinstance(listed, list), "its header has no list of arrays.")
@@ -91,7 +129,9 @@ def read_container(
                 f"its array {name[:50]!r}, of type {dtype} and shape {shape}, comes twice or does "
                 "not fit into the file."
             )
-        arrays[name] = _view(content[end : end + size], name, dtype, shape)
+        arrays[name] = _view(content[end : end + size], dtype, shape)
+        if check_values:
+            _check_values(arrays[name], name)
         end += size + -size % ALIGNMENT
     require(end == len(content), "it is longer or shorter than the arrays its header lists.")
     return header, arrays
@@ -116,10 +156,9 @@ def _check_magic(begin: bytes) -> None:
     require(begin == MAGIC, "it is not a model saved by opforest: its first bytes are wrong.")
 
 
-def _verify(content: bytearray) -> memoryview:
+def _verify(whole: memoryview) -> memoryview:
     """Verify the checksum, and return the content without it."""
-    _check_magic(bytes(content[: len(MAGIC)]))
-    whole = memoryview(content)
+    _check_magic(bytes(whole[: len(MAGIC)]))
     require(len(whole) >= BEGIN + DIGEST, "it is cut short.")
     is_valid = hashlib.sha256(whole[:-DIGEST]).digest() == whole[-DIGEST:]
     require(is_valid, "its checksum is wrong: the file is damaged or cut short.")
@@ -148,7 +187,7 @@ def refuse_constant(constant: str) -> NoReturn:
 def _check_entry(entry: Any) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
     """Return name, type and shape of an array, if they are valid."""
     match entry:
-        case [str(name), str(kind), [*shape]] if len(shape) <= 2:
+        case [str(name), str(kind), [*shape]] if len(shape) <= MAX_DIMENSIONS:
             if all(type(n) is int and 0 <= n < 2**48 for n in shape) and _is_plain(kind):
                 return name, np.dtype(kind), tuple(shape)
     raise ModelFileError(f"its header has an invalid array: {str(entry)[:100]}.")
@@ -164,14 +203,17 @@ def _is_plain(kind: str) -> bool:
     return kind[:2] == "<U" and width.isdecimal() and width.isascii() and 0 < len(width) < 9
 
 
-def _view(data: memoryview, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
-    """Return an array over the memory of the file, if all values are valid."""
+def _view(data: memoryview, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    """Return an array over the memory of the file."""
     array = np.frombuffer(data, dtype).reshape(shape) if len(data) else np.empty(shape, dtype)
-    array = np.require(array, dtype.newbyteorder("="), ("C", "A", "W"))
+    return np.require(array, dtype.newbyteorder("="), ("C", "A", "W"))
+
+
+def _check_values(array: Array, name: str) -> None:
+    """Raise an error if booleans are not 0 or 1, or characters are none."""
     is_valid = True
-    if dtype.kind == "b":
+    if array.dtype.kind == "b":
         is_valid = bool((array.view(np.uint8) <= 1).all())
-    elif dtype.kind == "U":
-        is_valid = bool((np.frombuffer(data, "<u4") <= LAST_CHARACTER).all())
-    require(is_valid, f"its array {name!r} has values that are not of type {dtype}.")
-    return array
+    elif array.dtype.kind == "U" and array.size:
+        is_valid = bool((array.reshape(-1).view(np.uint32) <= LAST_CHARACTER).all())
+    require(is_valid, f"its array {name!r} has values that are not of type {array.dtype}.")

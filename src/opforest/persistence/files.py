@@ -8,8 +8,10 @@ from collections.abc import Callable
 from typing import IO, Any
 
 from opforest.errors import ModelFileError
+from opforest.estimators.parts import PartsClassifier
 from opforest.persistence.container import read_container, require, write_container
 from opforest.persistence.header import Reader, dump_parameters, restore_parameters
+from opforest.persistence.parts import is_parts_folder, load_parts, save_parts
 from opforest.persistence.pipelines import restore_pipeline, split_pipeline
 from opforest.persistence.registry import SERIALIZERS, find_serializer
 
@@ -19,6 +21,8 @@ FORMAT, PIPELINE_FORMAT = 1, 2
 
 def save(model: Any, path: str | os.PathLike[str] | IO[bytes]) -> None:
     """Save a model to a file, atomically: an error leaves an existing file as it was.
+
+    A model in parts is saved to a folder.
 
     Parameters
     ----------
@@ -30,7 +34,7 @@ def save(model: Any, path: str | os.PathLike[str] | IO[bytes]) -> None:
         ``opforest.RelevanceScaler`` and scikit-learn's scalers, ``SimpleImputer``,
         ``OneHotEncoder``, ``OrdinalEncoder`` and ``ColumnTransformer``.
     path : path or binary stream
-        The file.
+        The file; for an ``opforest.out_of_core.PartsClassifier``, the folder.
 
     See Also
     --------
@@ -49,6 +53,10 @@ def save(model: Any, path: str | os.PathLike[str] | IO[bytes]) -> None:
     """
     from opforest._utils.version import __version__
 
+    if isinstance(model, PartsClassifier):
+        if not isinstance(path, str | os.PathLike):
+            raise ValueError("a model in parts is saved to a folder, not to a stream.")
+        return save_parts(model, path)
     model, preparation = split_pipeline(model)
     serializer = find_serializer(model)
     entries, arrays = serializer.dump(model)
@@ -71,7 +79,7 @@ def load(
     Parameters
     ----------
     path : path or binary stream
-        The file.
+        The file, or the folder of a model in parts.
     metric : callable, default=None
         The metric of the model, required if it is your own function. It is compared with the
         distances in the file.
@@ -79,7 +87,8 @@ def load(
     Returns
     -------
     estimator
-        The model, of the class that was saved, or an ``opforest.Pipeline`` that ends with it.
+        The model, of the class that was saved, or an ``opforest.Pipeline`` that ends with it. The
+        parts of a model in parts stay in its folder, and are read when they are used.
 
     Raises
     ------
@@ -102,6 +111,8 @@ def load(
     ...     print(opforest.load(f"{folder}/model.opforest").forest_)
     <Forest of 3 examples, 2 of them prototypes>
     """
+    if is_parts_folder(path):
+        return load_parts(path)
     try:
         header, arrays = read_container(path)
         _check_format(header)

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opforest.core.disjoint_set import find_group
+from opforest.core.jit import kernel
 from opforest.core.kdtree.boxes import HIGH, LOW
 from opforest.core.kdtree.static import StaticKDTree, build_kdtree
 from opforest.core.mst.boruvka import find_first
@@ -128,3 +130,15 @@ def sort_by_cell(examples, planes):
     order = np.argsort(cell, kind="stable")
     begin = np.searchsorted(cell[order], np.arange(len(planes.axis) + 2))
     return CellExamples(*(array[order] for array in examples)), begin
+
+
+@kernel
+def has_cycle(n, u, v):
+    """Return whether edges between n vertices form a cycle."""
+    group = np.arange(n)
+    for e in range(u.shape[0]):
+        a, b = find_group(group, np.int64(u[e])), find_group(group, np.int64(v[e]))
+        if a == b:
+            return True
+        group[max(a, b)] = min(a, b)
+    return False
