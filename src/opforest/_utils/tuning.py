@@ -30,6 +30,12 @@ class Tuning:
     many_for_cells: int = 200_000
     points_per_cell: int = 120_000
 
+    #: A cluster finds them by cells from this number of examples, with at most this many in each,
+    #: and fewer, but no less than this fraction of them, if otherwise a thread had less than two.
+    many_for_parts: int = 200_000
+    examples_per_part: int = 1_000_000
+    smallest_part: float = 1 / 32
+
     #: Coordinates of this many bytes are fetched about as fast as they are measured.
     fast_cache: int = 2**20
 

@@ -10,31 +10,42 @@ import numpy as np
 import numpy.typing as npt
 from dask.base import is_dask_collection
 from dask.delayed import Delayed, delayed
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from opforest._utils.text import count
 from opforest.core.jit import is_jitted
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.core.mst.boruvka import root_tree
-from opforest.dask.cluster import compute, current_client, persist, send
-from opforest.dask.spanning import embed_blocks, span_blocks
+from opforest.dask.blocks import Collection, empty_table, to_matrix
+from opforest.dask.cluster import compute, current_client, send
+from opforest.dask.parts import (
+    map_offers,
+    measure_offers,
+    move_parts,
+    name_conquerors,
+    name_labels,
+)
+from opforest.dask.training import fit_forest, fit_parts
+from opforest.estimators.base import FittedForest
 from opforest.estimators.classifier import OPFClassifier
-from opforest.estimators.validation import check_labels, encode
+from opforest.estimators.parts import PartsClassifier
+from opforest.estimators.validation import check_voters
 from opforest.forest.forest import Forest
+from opforest.forest.parts import gather_parts
 from opforest.forest.updates import find_update
 
-#: A Dask collection: an array, a data frame or a series.
-Collection = Any
+#: Where a fitted model may be.
+KEPT = ("forest", "parts")
 
 
 class DaskOPFClassifier(OPFClassifier):
     """Optimum-path forest classifier on Dask: exactly the model of ``OPFClassifier``.
 
-    ``fit`` computes a spanning forest of each block of examples, and of each pair of blocks, in
-    separate tasks, and merges them into the minimum spanning tree of all examples. The model is
+    In few dimensions, ``fit`` deals the examples to cells of space, spans each by a k-d tree, and
+    joins the trees. Otherwise it computes a spanning forest of each block of examples, and of each
+    pair of blocks, and merges them into the minimum spanning tree of all examples. The model is
     identical to that of ``OPFClassifier.fit`` on the same examples, including ties, for any blocks
     and any number of workers.
 
@@ -44,8 +55,14 @@ class DaskOPFClassifier(OPFClassifier):
         As for ``OPFClassifier``, except ``"precomputed"`` and Python callables, whose models are
         tables of all pairs. ``@numba.njit`` functions are supported.
     metric_params, voters, update, algorithm, n_jobs
-        As for ``OPFClassifier``. ``algorithm="auto"`` decides for each pair of blocks. ``n_jobs``
-        is for computations on this machine; a task on a worker uses one thread.
+        As for ``OPFClassifier``. ``algorithm="kd_tree"`` divides space into cells, ``"brute"``
+        uses pairs of blocks, ``"auto"`` decides by a sample. ``n_jobs`` is for computations on this
+        machine; a task on a worker uses one thread.
+    keep : {"forest", "parts"}, default="forest"
+        Where the model is after ``fit``: ``"forest"`` in the memory of this machine, ``"parts"`` in
+        cells on the workers, so that it may be larger than the memory of any machine. A model in
+        parts answers ``predict``, ``conquerors`` and ``score``; it needs a metric that a k-d tree
+        supports.
     client : distributed.Client, default=None
         The client to compute with, by default the current one; without one, or if ``dask.config``
         names another scheduler, Dask's local scheduler. It never starts a cluster.
@@ -54,19 +71,24 @@ class DaskOPFClassifier(OPFClassifier):
     ----------
     client_ : distributed.Client
         The client that a fitted classifier uses. It is not pickled.
-    classes_, forest_, n_features_in_, feature_names_in_
-        As for ``OPFClassifier``; the forest is in the memory of this machine.
+    classes_, n_features_in_, feature_names_in_
+        As for ``OPFClassifier``.
+    forest_ : Forest
+        The model in the memory of this machine, if ``keep="forest"``.
+    parts_ : PartsClassifier
+        The model on the workers, if ``keep="parts"``.
 
     Notes
     -----
-    The work of ``fit`` grows with the square of the number of examples, as on one machine, and is
-    distributed to all workers. A task holds two blocks, two copies of them, and the edges it finds;
-    the model must fit into the memory of this machine and of each worker that predicts. Blocks of
-    10,000 to 20,000 examples, at least two for each thread of the cluster, work well. See
-    ``docs/scaling.md``.
+    By cells, the work grows little faster than the number of examples, and a worker needs about
+    100 bytes beside each example; blocks of 100,000 to a million examples work well. By pairs of
+    blocks, it grows with the square of the number, as on one machine; a task holds two blocks,
+    two copies of them, and the edges it finds; blocks of 10,000 to 20,000 examples work well. Use
+    at least two blocks for each thread of the cluster. See ``docs/scaling.md``.
 
-    If a worker dies, Dask recomputes its results. If there are no workers for 30 seconds, ``fit``
-    raises a ``TimeoutError``. If it fails or is interrupted, the model does not change.
+    If a worker dies, Dask recomputes its results, also parts of a model. If there are no workers
+    for 30 seconds, ``fit`` raises a ``TimeoutError``. If it fails or is interrupted, the model does
+    not change.
 
     Only ``fit`` requires Dask collections; other methods process other inputs on this machine.
 
@@ -83,6 +105,8 @@ class DaskOPFClassifier(OPFClassifier):
     0.96
     """
 
+    parts_: PartsClassifier
+
     #: The task whose result is the model, for other tasks.
     _model_task: Delayed | None = None
 
@@ -95,6 +119,7 @@ class DaskOPFClassifier(OPFClassifier):
         update: str = "exact",
         algorithm: str = "auto",
         n_jobs: int | None = None,
+        keep: str = "forest",
         client: distributed.Client | None = None,
     ) -> None:
         super().__init__(
@@ -105,12 +130,13 @@ class DaskOPFClassifier(OPFClassifier):
             algorithm=algorithm,
             n_jobs=n_jobs,
         )
+        self.keep = keep
         self.client = client
 
     @property
     def client_(self) -> distributed.Client:
         """The client that a fitted classifier uses: the one given to it, or the current one."""
-        check_is_fitted(self, "forest_")
+        check_is_fitted(self, "classes_")
         try:
             return self.client if self.client is not None else distributed.default_client()
         except ValueError as error:  # an AttributeError, so that hasattr and dir work
@@ -126,8 +152,17 @@ class DaskOPFClassifier(OPFClassifier):
         y : dask array or series of shape (n_samples,), or array-like
             Their labels, of any type that can be sorted.
         """
-        local = self._make_local()
-        _train(local, X, y, current_client(self.client))
+        local, client = self._make_local(), current_client(self.client)
+        metric = _check_parameters(local, self.keep)
+        matrix = to_matrix(X)
+        validate_data(local, empty_table(X, matrix), skip_check_array=True)
+        if self.keep == "parts":
+            parts = PartsClassifier(self.metric, metric_params=self.metric_params)
+            parts.__dict__.update(vars(local))
+            fit_parts(parts, matrix, y, metric, client)
+            local.__dict__.update(parts_=parts, classes_=parts.classes_)
+        else:
+            fit_forest(local, matrix, y, metric, client)
         self.__dict__ = {**vars(local), **vars(self.copy_unfitted()), "_model_task": None}
         return self
 
@@ -135,6 +170,7 @@ class DaskOPFClassifier(OPFClassifier):
         self, X: npt.ArrayLike, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
     ) -> Self:
         """Learn more examples on this machine; see :meth:`opforest.OPFClassifier.partial_fit`."""
+        self._require_forest("learn more examples", "or call fit with all of them")
         self._model_task = None
         return super().partial_fit(X, y, classes)
 
@@ -143,6 +179,7 @@ class DaskOPFClassifier(OPFClassifier):
 
         The ids begin with 0 for the first row of the first block.
         """
+        self._require_forest("forget examples", "or call fit without them")
         self._model_task = None
         return super().forget(ids)
 
@@ -151,6 +188,12 @@ class DaskOPFClassifier(OPFClassifier):
 
         For a Dask collection, the result is a lazy Dask array, with a block for each block of X.
         """
+        if "parts_" in vars(self):
+            if self.voters != 1 or priors is not None:
+                self._require_forest("count votes or use priors")
+            if not is_dask_collection(X):
+                return self.parts_.predict(X)
+            return self._map_parts(X, name_labels, self.classes_)
         if not is_dask_collection(X):
             return super().predict(X, priors)
         check_is_fitted(self, "forest_")
@@ -190,6 +233,22 @@ class DaskOPFClassifier(OPFClassifier):
         check_is_fitted(self, "forest_")
         return self._map_blocks("class_costs", X, self.forest_.cost.dtype, len(self.classes_))
 
+    def conquerors(self, X: Any, k: int | None = None) -> tuple[Any, Any]:
+        """Return the id of each example's conqueror, and its offer, lazily for Dask collections.
+
+        See :meth:`opforest.OPFClassifier.conquerors`.
+        """
+        if "parts_" not in vars(self):
+            return super().conquerors(X, k)
+        if k is not None:
+            self._require_forest("list several offers")
+        if not is_dask_collection(X):
+            return self.parts_.conquerors(X)
+        ids = self._map_parts(X, name_conquerors, np.empty(0, np.int64))
+        empty = np.empty(0, self.parts_.parts_.map.box.dtype)
+        units = self.resolve_metric(), self.n_features_in_
+        return ids, self._map_parts(X, measure_offers, empty, *units)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy, computed at once; see ``sklearn.base.ClassifierMixin.score``.
 
@@ -200,14 +259,117 @@ class DaskOPFClassifier(OPFClassifier):
         y, predicted, weight = compute(tasks, current_client(self.client))
         return float(accuracy_score(y, predicted, sample_weight=weight))
 
+    @classmethod
+    def from_parts(
+        cls, model: PartsClassifier, client: distributed.Client | None = None
+    ) -> "DaskOPFClassifier":
+        """Return a classifier with a model in parts, which the workers load.
+
+        Parameters
+        ----------
+        model : PartsClassifier
+            A model in a folder, as ``opforest.load`` returns it. The workers must be able to read
+            the folder at the same path.
+        client : distributed.Client, default=None
+            As for the class.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import dask.array as da
+        >>> import opforest
+        >>> from opforest.dask import DaskOPFClassifier
+        >>> X = da.arange(8.0, chunks=3).reshape(-1, 1)
+        >>> model = DaskOPFClassifier(keep="parts").fit(X, X[:, 0] > 4)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     opforest.save(model.parts_, folder)
+        ...     loaded = DaskOPFClassifier.from_parts(opforest.load(folder))
+        ...     print(loaded.predict(X).compute()[3:6])
+        [False False  True]
+        """
+        clf = cls(model.metric, metric_params=model.metric_params, keep="parts", client=client)
+        moved = move_parts(model, current_client(client))
+        clf.__dict__.update(parts_=moved, classes_=model.classes_)
+        if hasattr(model, "feature_names_in_"):
+            clf.feature_names_in_ = model.feature_names_in_
+        return clf
+
     def to_local(self) -> OPFClassifier:
         """Return an independent, fitted ``opforest.OPFClassifier`` with the same model."""
-        check_is_fitted(self, "forest_")
+        check_is_fitted(self, "classes_")
         local = self._make_local()
-        excluded = (*self.get_params(deep=False), "_model_task", "forest_")
+        excluded = (*self.get_params(deep=False), "_model_task", "forest_", "parts_")
         fitted = {name: value for name, value in vars(self).items() if name not in excluded}
-        local.__dict__.update(fitted, forest_=copy.deepcopy(self.forest_))
+        local.__dict__.update(fitted)
+        if "parts_" in vars(self):
+            parts, metric = self.parts_.parts_, self.resolve_metric()
+            executor, n = self.parts_.executor_, self.parts_.n_examples_
+            rows, label, tree = gather_parts(executor, parts.forests, parts.joined, n)
+            forest = Forest.train(rows, label, metric, self.algorithm, self.n_jobs, tree)
+            local.set_forest(forest, self.classes_)
+        else:
+            local.__dict__["forest_"] = copy.deepcopy(self.forest_)
         return local
+
+    # Models in parts.
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features."""
+        if "parts_" in vars(self):
+            return int(self.parts_.n_features_in_)
+        n_features: int = self.fitted_forest("n_features_in_").forest.n_features
+        return n_features
+
+    @n_features_in_.setter
+    def n_features_in_(self, n_features: int) -> None:
+        """Ignore the number that scikit-learn sets: the model has it."""
+
+    def fitted_forest(self, name: str = "forest_") -> FittedForest:
+        """Return the forest and the classes that belong to it; see ``ForestEstimator``."""
+        if "parts_" in vars(self):
+            raise AttributeError(f"there is no {name}: the model is in parts (keep='parts')")
+        return super().fitted_forest(name)
+
+    def _require_forest(self, what: str, instead: str = "or use keep='forest'") -> None:
+        """Raise a ``ValueError`` that says what a model in parts cannot do."""
+        if "parts_" in vars(self):
+            raise ValueError(
+                f"a model in parts (keep='parts') cannot {what}. Call to_local() if it fits into "
+                f"the memory of this machine, {instead}."
+            )
+
+    def _check_queries(self, X: npt.ArrayLike) -> Array:
+        self._require_forest("answer this; it can predict labels and find conquerors")
+        return super()._check_queries(X)
+
+    def _map_parts(
+        self, X: Collection, function: Callable[..., Array], empty: Array, *arguments: Any
+    ) -> da.Array:
+        """Return the lazy array of what a function makes of the offers to each block of X."""
+        matrix = to_matrix(X)
+        validate_data(self, empty_table(X, matrix), reset=False, skip_check_array=True)
+        client, model = current_client(self.client), self.parts_
+        return map_offers(matrix, model, client, function, empty, *arguments)
+
+    def _facts(self) -> str:
+        if "parts_" not in vars(self):
+            return super()._facts()
+        model = self.parts_
+        facts = (
+            count(model.n_examples_, "example"),
+            count(model.n_features_in_, "feature"),
+            count(len(self.classes_), "class", "classes"),
+            count(len(model.parts_.forests), "part"),
+        )
+        return ", ".join(facts)
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        if "parts_" not in vars(self):
+            return super()._get_fitted_attr_html(doc_link)
+        return BaseEstimator._get_fitted_attr_html(self, doc_link)
+
+    # Tasks.
 
     def _make_local(self) -> OPFClassifier:
         """Return an unfitted ``OPFClassifier`` with the same parameters."""
@@ -233,8 +395,8 @@ class DaskOPFClassifier(OPFClassifier):
         *arguments: Any,
     ) -> da.Array:
         """Return the lazy array of the results of a method for the blocks of X."""
-        matrix = _to_matrix(X)
-        validate_data(self, _empty_table(X, matrix), reset=False, skip_check_array=True)
+        matrix = to_matrix(X)
+        validate_data(self, empty_table(X, matrix), reset=False, skip_check_array=True)
         empty = np.empty((0,) if n_columns is None else (0, n_columns), dtype)
         shape: dict[str, Any] = {"drop_axis": 1}
         if n_columns is not None:
@@ -279,41 +441,11 @@ def opforest_answer(
     return np.asarray(getattr(model, method)(block, *arguments))
 
 
-def _train(
-    local: OPFClassifier, X: Collection, y: Collection, client: distributed.Client | None
-) -> None:
-    """Fit a new classifier to blocks."""
-    metric = _check_parameters(local)
-    matrix = _to_matrix(X)
-    validate_data(local, _empty_table(X, matrix), skip_check_array=True)
-    points, sizes, y = _load_blocks(embed_blocks(matrix, metric), y, client)
-    check_labels(y)
-    classes, label = encode(y, y[:0], None)
-    spanned = persist([span_blocks(points, sizes, metric, local.algorithm)], client)
-    (edges,) = compute(spanned, client)
-    tree = root_tree(len(y), *(np.require(array, requirements="W") for array in edges))
-    rows = _gather(points, np.empty((len(y), matrix.shape[1]), edges.weight.dtype), client)
-    forest = Forest.train(rows, label, metric, local.algorithm, local.n_jobs, tree)
-    local.set_forest(forest, classes)
-
-
-def _load_blocks(
-    points: list[Delayed], y: Collection, client: distributed.Client | None
-) -> tuple[list[Delayed], list[int], Array]:
-    """Return the computed blocks of points, their sizes, and the labels on this machine."""
-    labels = [delayed(y)] if is_dask_collection(y) else []
-    kept = persist([*points, *labels], client)  # together: both may be read from one file
-    points, labels = kept[: len(points)], kept[len(points) :]
-    sizes = compute([delayed(len)(block) for block in points], client)
-    (y,) = compute(labels, client) or (y,)
-    if sum(sizes) == 0:
-        raise ValueError("X must have at least one row, got none.")
-    _, y = check_X_y(np.zeros((sum(sizes), 1)), y)  # X has been checked block by block
-    return points, sizes, y
-
-
-def _check_parameters(local: OPFClassifier) -> Metric:
+def _check_parameters(local: OPFClassifier, keep: str) -> Metric:
     find_update(local.update)
+    voters = check_voters(local.voters)
+    if keep not in KEPT:
+        raise ValueError(f"keep must be one of {list(KEPT)}, got {keep!r}.")
     if callable(local.metric) and not is_jitted(local.metric):
         raise ValueError(
             "the model of a Python function is a table of all pairs, which does not scale. "
@@ -325,34 +457,11 @@ def _check_parameters(local: OPFClassifier) -> Metric:
             "metric='precomputed' needs a table of all pairs, which does not scale. Use "
             "opforest.OPFClassifier instead."
         )
-    return metric
-
-
-def _to_matrix(X: Collection) -> da.Array:
-    """Return a collection as a matrix whose blocks contain whole rows."""
-    matrix = X.to_dask_array() if hasattr(X, "to_dask_array") else X
-    if not isinstance(matrix, da.Array):
-        raise TypeError(
-            f"X must be a Dask array or data frame, got {type(X).__name__}. Use "
-            "opforest.OPFClassifier for data in memory, or dask.array.from_array."
+    if keep == "parts" and not (metric.is_indexable and local.algorithm != "brute" and voters == 1):
+        raise ValueError(
+            "keep='parts' needs a k-d tree and one voter, that is a metric of the Euclidean "
+            "family, 'cosine', 'correlation', 'squared_chord', 'manhattan', 'chebyshev', or "
+            f"'minkowski' with p >= 1, algorithm='auto' or 'kd_tree', and voters=1; got metric "
+            f"{metric.name!r}, algorithm={local.algorithm!r}, voters={voters!r}. Use keep='forest'."
         )
-    if matrix.ndim != 2:
-        raise ValueError(f"X must have two dimensions, got shape {matrix.shape}.")
-    if np.isnan(matrix.shape[1]):
-        matrix = matrix.copy().compute_chunk_sizes()
-    return matrix.rechunk({1: -1})  # type: ignore[no-any-return]
-
-
-def _empty_table(X: Collection, matrix: da.Array) -> Any:
-    """Return an empty table with the features of X and their names."""
-    return X._meta if hasattr(X, "columns") else np.empty((0, matrix.shape[1]))
-
-
-def _gather(points: list[Delayed], rows: Array, client: distributed.Client | None) -> Array:
-    """Fetch blocks of points, one at a time, and write them into ``rows``."""
-    end = 0
-    for block in points:
-        (part,) = compute([block], client)
-        rows[end : end + len(part)] = part
-        end += len(part)
-    return rows
+    return metric

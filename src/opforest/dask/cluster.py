@@ -10,7 +10,7 @@ from typing import Any
 import dask.base
 import dask.config
 import distributed
-from dask.delayed import delayed
+from dask.delayed import Delayed, delayed
 from dask.diagnostics.progress import ProgressBar
 
 from opforest._utils import tuning
@@ -60,28 +60,53 @@ def compute(tasks: Sequence[Any], client: distributed.Client | None) -> list[Any
     """Return the results of short tasks; other objects are returned unchanged."""
     if client is None:
         return list(dask.base.compute(*tasks))
-    with client.as_current():
+    with _use(client):
         futures = client.compute(tasks)
         _wait(distributed.futures_of(futures), client)
         results: list[Any] = client.gather(futures)
         return results
 
 
-def persist(tasks: Sequence[Any], client: distributed.Client | None) -> list[Any]:
-    """Compute tasks, leave the results on the workers, and show progress."""
+def submit(tasks: Sequence[Delayed], client: distributed.Client | None) -> list[Any]:
+    """Let workers begin with tasks, and return their futures, which other tasks may depend on.
+
+    A local scheduler computes them; then these are tasks that have their results.
+    """
+    if client is None:
+        return list(dask.base.persist(*tasks))
+    with _use(client):
+        futures: list[Any] = client.compute(tasks)
+        return futures
+
+
+def persist(
+    tasks: Sequence[Delayed], client: distributed.Client | None, used: Sequence[Any] = ()
+) -> list[Any]:
+    """Compute tasks, leave the results on the workers, and show progress; see ``submit``.
+
+    ``used`` are results that only these tasks still need: they are given up one by one.
+    """
     if client is None:
         with ProgressBar() if _shows_progress.get() else nullcontext():
-            return list(dask.base.persist(*tasks))
-    with client.as_current():
-        kept: list[Any] = client.persist(tasks)
-        futures = distributed.futures_of(kept)
-        bar = Thread(target=_show, args=(futures, client), daemon=True)  # it blocks until the end
-        if _shows_progress.get():
-            bar.start()
-        _wait(futures, client)
-        if bar.is_alive():
-            bar.join(tuning.values.worker_timeout)  # lest its last line mix with later output
-        return kept
+            return submit(tasks, client)
+    futures = submit(tasks, client)
+    for future in used:
+        future.release()
+    bar = Thread(target=_show, args=(futures, client), daemon=True)  # it blocks until the end
+    if _shows_progress.get():
+        bar.start()
+    _wait(futures, client)
+    if bar.is_alive():
+        bar.join(tuning.values.worker_timeout)  # lest its last line mix with later output
+    return futures
+
+
+@contextmanager
+def _use(client: distributed.Client) -> Iterator[None]:
+    """Make a client the current one, and let graphs contain what is shared with all workers."""
+    size = "distributed.admin.large-graph-warning-threshold"
+    with client.as_current(), dask.config.set({size: "100GB"}):
+        yield
 
 
 def _show(futures: list[Any], client: distributed.Client) -> None:

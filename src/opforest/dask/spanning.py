@@ -6,36 +6,14 @@ to merge these forests, four at a time. The dashboard shows the names of the tas
 """
 
 from collections import defaultdict
-from typing import Any
 
 import numpy as np
-from dask.array import Array as DaskArray
 from dask.delayed import Delayed, delayed
-from sklearn.utils import check_array
 
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.core.mst.kruskal import Edges, list_edges, merge_forests
 from opforest.core.select.mst import probe, span_best, span_between
-from opforest.estimators.validation import PRECISIONS
-
-
-def embed_blocks(X: DaskArray, metric: Metric) -> list[Delayed]:
-    """Return tasks that check the blocks of a matrix and embed their examples."""
-    options = {"ensure_min_samples": 0, "ensure_min_features": 0}
-    dtype = check_array(X._meta, dtype=PRECISIONS, **options).dtype
-    empty = np.empty((0, X.shape[1]), dtype)
-    embed, blocks = delayed(opforest_embed, pure=False), X.to_delayed().ravel()
-    names = _name_blocks(X.chunks[0])
-    return [embed(block, name, empty, metric) for block, name in zip(blocks, names, strict=True)]
-
-
-def _name_blocks(sizes: tuple[float, ...]) -> list[str]:
-    """Return names of blocks for error messages; sizes may be unknown (NaN)."""
-    if np.isnan(sizes).any():
-        return [f"block {i} of X" for i in range(len(sizes))]
-    first = np.cumsum((0, *sizes[:-1]))
-    return [f"block {i} of X, which begins with row {row}" for i, row in enumerate(first)]
 
 
 def span_blocks(points: list[Delayed], sizes: list[int], metric: Metric, algorithm: str) -> Delayed:
@@ -58,18 +36,6 @@ def span_blocks(points: list[Delayed], sizes: list[int], metric: Metric, algorit
     tree: Delayed
     (tree,) = forests.values()
     return tree
-
-
-def opforest_embed(block: Any, name: str, empty: Array, metric: Metric) -> Array:
-    """Check a block of examples and return its points; ``empty`` if it has no rows."""
-    if len(block) == 0:
-        return empty
-    try:
-        points = metric.embed(check_array(block, dtype=empty.dtype, input_name="X"))
-        metric.check_function(points)
-        return points
-    except (ValueError, TypeError) as error:  # TypeError for pandas' NA
-        raise ValueError(f"{error}\nThis is {name}; rows are counted from there.") from None
 
 
 def opforest_span(blocks: list[Array], begin: list[int], metric: Metric, algorithm: str) -> Edges:

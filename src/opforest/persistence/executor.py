@@ -25,7 +25,7 @@ class PartFile:
     """A record in a file, which is mapped into memory while it is used."""
 
     def __init__(self, path: str, checksum: str) -> None:
-        self.path, self.checksum = path, checksum
+        self.path, self.checksum = os.path.abspath(path), checksum  # for workers of a cluster
 
     def load(self) -> Any:
         """Return the record; it must not have changed since it was written or verified."""

@@ -88,6 +88,12 @@ def _use_kdtree(rows: Array, probed: Probe, can_sift: bool = False) -> bool:
     return probed.visited_fraction < limit
 
 
+def is_kdtree_worthwhile(sample: Array, metric: Metric, algorithm: str) -> bool:
+    """Return whether k-d trees should span many examples, of which this is a sample."""
+    limit = SIEVE_FRACTION if have_estimates(sample, metric) else SPANNING_FRACTION
+    return probe(sample, metric, algorithm).visited_fraction < limit
+
+
 def _use_cells(rows: Array, n_jobs: int) -> bool:
     limit = FEATURES_FOR_CELLS if n_jobs == 1 else SHARED_FEATURES_FOR_CELLS
     return len(rows) >= tuning.values.many_for_cells and rows.shape[1] <= limit
