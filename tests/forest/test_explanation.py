@@ -45,7 +45,7 @@ def test_the_rival_makes_the_cheapest_offer_of_all_other_classes(seed, n_classes
 @given(st.integers(0, 2**32), st.sampled_from([1, 2, 5, 40]))
 def test_conqueror_and_rival_are_the_first_by_offer_cost_and_index(algorithm, seed, n_classes):
     X, y = squares(120, 2, n_classes, seed)
-    clf = OPFClassifier(algorithm=algorithm).fit(X, y).forget([5]).forget([17])  # leaves holes
+    clf = OPFClassifier(algorithm=algorithm).fit(X, y).forget([5]).forget([17])
     x = np.random.default_rng(seed + 1).integers(0, 8, 2).astype(float)
     forest = clf.forest_
     offer = np.maximum(forest.cost, np.sqrt(((forest.points - x) ** 2).sum(axis=1)))

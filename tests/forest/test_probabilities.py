@@ -113,7 +113,7 @@ def assert_same_calibration(a, b):
 
 @settings(max_examples=60)
 @given(problem=learning_problems())
-def test_sharpness_and_probabilities(problem):
+def test_exponents_and_probabilities(problem):
     X, y, Q = problem
     clf = OPFClassifier().fit(X, y)
     assert_right(clf)
@@ -445,7 +445,7 @@ def test_it_is_saved_with_the_model(tmp_path, searches):
 # Streams.
 
 
-def test_streams_find_it_anew_when_enough_has_changed(searches, tmp_path):
+def test_streams_find_it_again_when_enough_has_changed(searches, tmp_path):
     river = pytest.importorskip("opforest.river.classifier")
     rng = np.random.default_rng(0)
     model = river.OPFClassifier(window_size=30)
