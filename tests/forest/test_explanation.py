@@ -2,11 +2,11 @@
 
 import re
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.measurement import jitted_manhattan
 from tests.support.notebooks import HOSTILE, read, squares
 
 import opforest
@@ -208,13 +208,8 @@ def test_learners_name_the_rivals_by_key(tmp_path):
 @pytest.mark.parametrize("voters", [1, 3])
 def test_a_jitted_metric(voters):
     """The search for a rival once looked for the compiled version of a Python function."""
-
-    @numba.njit
-    def city_blocks(x, y):
-        return np.abs(x - y).sum()
-
     X, y = [[0.0], [1.0], [3.0], [4.5]], ["low", "low", "high", "high"]
-    why = OPFClassifier(city_blocks, voters=voters).fit(X, y).explain([5.0])
+    why = OPFClassifier(jitted_manhattan, voters=voters).fit(X, y).explain([5.0])
     expected = OPFClassifier("manhattan", voters=voters).fit(X, y).explain([5.0])
     assert str(why) == str(expected)
     assert why.rival.steps == expected.rival.steps
