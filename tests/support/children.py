@@ -52,12 +52,14 @@ for line in sys.stdin:
     if child == 0:
         for number, path in ((1, output), (2, errors)):
             os.dup2(os.open(path, os.O_WRONLY), number)
-        status = 1
+        status = 0
         try:
             exec(compile(code, "<code>", "exec"), {"__name__": "__main__"})
-            status = 0
+        except SystemExit as stop:
+            status = stop.code or 0
         except BaseException:
             traceback.print_exc()
+            status = 1
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
@@ -90,4 +92,5 @@ def run_python(code):
         server.stdin.write(json.dumps([code, *map(str, paths)]) + "\n")
         server.stdin.flush()
         status = int(server.stdout.readline())
-        return subprocess.CompletedProcess(code, status, *(path.read_text() for path in paths))
+        printed = (path.read_text("utf-8", "surrogateescape") for path in paths)
+        return subprocess.CompletedProcess(code, status, *printed)
