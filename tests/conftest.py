@@ -1,4 +1,5 @@
 import os
+import shutil
 import signal
 
 from tests.support import compile_cache
@@ -13,6 +14,10 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.data_files import LIBOPF, LIBOPF_SETS
 from tests.support.tuning import reset
+
+MEMORY = "/dev/shm"
+if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 4 << 30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)  # stores need not wait for a disk
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A suite in the background is told to ignore Ctrl-C, and so would be what it starts.

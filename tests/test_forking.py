@@ -10,7 +10,7 @@ from opforest import OPFClassifier
 from tests.support.children import forks, in_a_child
 
 RNG = np.random.default_rng(5)
-X = RNG.random((1500, 2))
+X = RNG.random((600, 2))
 Y = (4 * X[:, 0]).astype(int) % 2
 Q = RNG.random((20, 2))
 REFUSED = "RuntimeError: another thread was changing this model when the process was forked"
@@ -59,7 +59,7 @@ def test_a_child_forked_while_another_thread_learns(algorithm):
         model.partial_fit(X[:1] + RNG.random(2), Y[:1]).forget(model.forest_.ids[:1])
 
     with busy(change):
-        for _ in range(60):
+        for _ in range(25):
             said = in_a_child(lambda: ask(model))
             assert said == "fine" or said.startswith(REFUSED)
         assert in_a_child(lambda: ask(still)) == "fine"

@@ -1,4 +1,4 @@
-"""Models written by version 0.1.0, before the core was made anew: they load and go on the same.
+"""Models written by version 0.1.0, before the core was rewritten: they load and continue.
 
 ``golden/models`` has, for each, the file, what was learned and forgotten next, and all that the
 version that wrote it said of the forest before and after; its probabilities were shares of inverse

@@ -142,7 +142,7 @@ def test_forgetting_the_conqueror_forgets_that_very_example(metric, seed, steps)
 @pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
 @given(st.integers(0, 2**32), STEPS)
 def test_in_larger_forests_one_by_one(algorithm, seed, steps):
-    """So that forgetting is no refitting, and leaves holes."""
+    """So that forgetting is no refitting, and leaves deleted vertices."""
     play(History(lambda metric: OPFClassifier(metric, algorithm=algorithm), seed), steps, 120)
 
 

@@ -86,13 +86,8 @@ def test_public_names_have_docstrings_with_examples(name):
     assert name == "Step" or ">>>" in doc
 
 
-def learn_in_a_process(environment, first=""):
-    """Learn and predict, after some other code."""
-    code = (
-        f"{first}\nfrom opforest import OPFClassifier\n"
-        "from opforest.core import jit; assert not jit.CACHE\n"
-        "print(OPFClassifier().fit([[0.0], [1.0]], [0, 1]).predict([[0.9]]))"
-    )
+def run_without_cache(environment, code):
+    """Run code that prints the result of a kernel."""
     result = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         capture_output=True,
@@ -104,7 +99,13 @@ def learn_in_a_process(environment, first=""):
 
 
 def test_kernels_compile_without_a_cache_on_request(tmp_path):
-    learn_in_a_process({"OPFOREST_CACHE": "0", "HOME": str(tmp_path)})
+    """With a cache, code without a file could not be compiled."""
+    code = """
+from opforest.core import jit
+assert not jit.CACHE
+print([jit.kernel(lambda x: x + 1)(0)])
+"""
+    run_without_cache({"OPFOREST_CACHE": "0", "HOME": str(tmp_path)}, code)
 
 
 def test_kernels_compile_where_no_cache_can_be_written(tmp_path):
@@ -120,7 +121,7 @@ def test_kernels_compile_where_no_cache_can_be_written(tmp_path):
     for folder in (tmp_path, *tmp_path.rglob("*/")):
         (folder / "__pycache__").write_text("in the way")
     in_the_way = str(tmp_path / "__pycache__" / "folder")
-    first = f"""
+    code = f"""
 import opforest.core.jit
 from numba.core.caching import FunctionCache
 assert opforest.__file__.startswith({str(tmp_path)!r})
@@ -130,6 +131,8 @@ except RuntimeError as error:
     assert "cannot cache function" in str(error)
 else:
     raise AssertionError("there is a place to cache")
+assert not opforest.core.jit.CACHE
+print(opforest.OPFClassifier().fit([[0.0], [1.0]], [0, 1]).predict([[0.9]]))
 """
     environment = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"), in_the_way)
-    learn_in_a_process({**environment, "PYTHONPATH": str(tmp_path)}, first)
+    run_without_cache({**environment, "PYTHONPATH": str(tmp_path)}, code)

@@ -66,7 +66,7 @@ def test_a_bar_on_a_terminal_and_lines_elsewhere(monkeypatch, capsys):
     assert capsys.readouterr().err.count("\r") == 3
 
 
-class Found:
+class Event:
     def __init__(self, module):
         self.data = {"dispatcher": self}
         self.py_func = self
@@ -77,7 +77,7 @@ class Found:
 def test_it_is_said_once_where_a_person_waits(monkeypatch, capsys, is_terminal):
     tune(compile_patience=0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
-    watcher, ours, other = _Watcher(), Found("opforest.core.x"), Found("numba.np")
+    watcher, ours, other = _Watcher(), Event("opforest.core.x"), Event("numba.np")
     for _ in range(2):
         watcher.on_start(ours)
         watcher.on_start(other)
@@ -91,7 +91,7 @@ def test_it_is_said_once_where_a_person_waits(monkeypatch, capsys, is_terminal):
 
 def test_garbage_is_collected_again_afterwards():
     assert gc.isenabled()
-    watcher, ours = _Watcher(), Found("opforest.core.x")
+    watcher, ours = _Watcher(), Event("opforest.core.x")
     watcher.on_start(ours)
     watcher.on_start(ours)
     watcher.on_end(ours)
@@ -109,7 +109,7 @@ def test_garbage_is_collected_again_afterwards():
 
 def test_short_compilations_are_silent(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    watcher, ours = _Watcher(), Found("opforest.core.x")
+    watcher, ours = _Watcher(), Event("opforest.core.x")
     watcher.on_start(ours)
     watcher.on_end(ours)
     assert watcher.timer.finished.is_set()

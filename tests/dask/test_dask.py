@@ -251,7 +251,7 @@ def test_the_plain_classifier_learns_on(client):
 
 
 @pytest.mark.usefixtures("synchronous")
-def test_the_sharpness_is_found_once_and_not_by_workers(monkeypatch):
+def test_the_calibration_is_found_once_and_not_by_workers(monkeypatch):
     X, y = grid(60, 2)
     clf, local = DaskOPFClassifier().fit(in_blocks(X, (30, 30)), y), OPFClassifier().fit(X, y)
     clf.predict(in_blocks(X, (30, 30))).compute()  # tasks have the model already

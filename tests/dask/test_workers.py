@@ -75,7 +75,7 @@ def test_tasks_have_names_for_the_dashboard(client):
 
 
 def _hold_back(folder):
-    """Let a worker make two spans, and then say so and wait until all may go on."""
+    """Let a worker make two spans, then set a flag and wait until all may go on."""
     span, made = spanning.opforest_span, []
 
     def opforest_span(*args):
@@ -90,7 +90,7 @@ def _hold_back(folder):
 
 
 def _wait_until_nothing_is_known(client):
-    """Wait until the scheduler has been told that nobody wants any result."""
+    """Wait until the scheduler has been told that no result is wanted."""
     while client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
         time.sleep(0.01)
 

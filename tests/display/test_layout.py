@@ -1,4 +1,4 @@
-"""Trees in the plane: true lengths, no crossings, the same picture every time."""
+"""Trees in the plane: true lengths, no intersections, the same picture every time."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def drawn_lengths(place, edges):
     return np.hypot(*(place[edges[:, 0]] - place[edges[:, 1]]).T)
 
 
-def crossings(place, edges):
+def intersections(place, edges):
     """Count pairs of edges that cross and share no vertex."""
 
     def side(a, b, c):
@@ -46,11 +46,11 @@ def test_edges_have_their_lengths_and_all_is_repeatable(n, seed, n_trees):
 
 
 @given(st.integers(2, 30), st.integers(0, 2**32))
-def test_sectors_keep_edges_from_crossing(n, seed):
+def test_edges_in_sectors_do_not_intersect(n, seed):
     edges, length = random_forest(n, seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_layout, "ROUNDS", 0)
-        assert crossings(make_layout(n, edges, length), edges) == 0
+        assert intersections(make_layout(n, edges, length), edges) == 0
 
 
 def test_turning_branches_apart_fills_the_plane_and_crosses_hardly_ever():
@@ -58,7 +58,7 @@ def test_turning_branches_apart_fills_the_plane_and_crosses_hardly_ever():
     for seed in range(10):
         edges, length = random_forest(60, seed)
         opened = make_layout(60, edges, length)
-        crossed += crossings(opened, edges)
+        crossed += intersections(opened, edges)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(_layout, "MAX_SPREAD", 0)
             closed = make_layout(60, edges, length)

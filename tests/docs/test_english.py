@@ -21,6 +21,7 @@ SCOPES = {
     "examples": ["examples"],
     "benchmarks": ["benchmarks"],
     "src": ["src"],
+    "tests": ["tests"],
 }
 EVERYWHERE = [
     *(name for names in SCOPES.values() for name in names),

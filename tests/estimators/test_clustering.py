@@ -1,4 +1,4 @@
-"""Clusters: hills of densities, as the definition has them."""
+"""Clusters: peaks of densities, as defined."""
 
 import math
 from decimal import Decimal
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from tests.oracles import density as oracle_hills
+from tests.oracles import density as oracle_density
 from tests.oracles import forest as oracle
 from tests.support.strategies import learning_problems
 
@@ -44,14 +44,14 @@ def test_clusters_are_those_of_the_definition(problem, k_max, k_min, allow_one, 
         assert model.predict(Q).tolist() == [0] * len(Q)
         return
     D = distances(X)
-    k, cuts = oracle_hills.cluster(D, k_max, k_min, allow_one)
-    expected = oracle_hills.grow(D, k)
+    k, cuts = oracle_density.cluster(D, k_max, k_min, allow_one)
+    expected = oracle_density.grow(D, k)
     assert model.k_ == k
     assert model.normalized_cuts_.tolist() == cuts
     assert model.density_.tolist() == expected["density"]
     assert model.predecessor_.tolist() == expected["before"]
     assert model.roots_[model.labels_].tolist() == expected["root"]
-    winners = oracle_hills.predict(expected, distances(X, Q))
+    winners = oracle_density.predict(expected, distances(X, Q))
     assert model.predict(Q).tolist() == model.labels_[winners].tolist()
 
 
@@ -67,7 +67,7 @@ def test_filters_are_those_of_the_definition(problem, merge_by, threshold, k):
     if len(X) == 1:
         return
     model = OPFClustering(k, k_min=k, merge_by=merge_by, threshold=threshold).fit(X)
-    _, root, before = oracle_hills.filtered(distances(X), model.k_, merge_by, threshold)
+    _, root, before = oracle_density.filtered(distances(X), model.k_, merge_by, threshold)
     assert model.roots_[model.labels_].tolist() == root
     assert model.predecessor_.tolist() == before
 
@@ -94,7 +94,7 @@ def test_threads_are_threads_whatever_joblib_is_told():
 @given(x=st.floats(0, 4.5))
 def test_the_oracle_knows_exponentials(x):
     true = (-Decimal(x)).exp()
-    error = abs(Decimal(oracle_hills.exp_minus(x)) - true)
+    error = abs(Decimal(oracle_density.exp_minus(x)) - true)
     assert error <= Decimal("1.1") * Decimal(math.ulp(float(true)))
 
 

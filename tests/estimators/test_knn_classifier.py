@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from tests.oracles import density as oracle_hills
+from tests.oracles import density as oracle_density
 from tests.oracles import forest as oracle
 from tests.support.strategies import learning_problems
 
@@ -28,13 +28,13 @@ def test_the_model_kept_is_the_best_of_those_judged(problem, k_max):
     D, DQ = (np.sqrt(oracle.table(X, oracle.squared_euclidean, A).astype(float)) for A in (X, Q))
     accuracies, answers = [], []
     for k in range(1, min(k_max, len(X) - 1) + 1):
-        forest = oracle_hills.grow(D, k, y)
-        answers.append(y[oracle_hills.predict(forest, DQ)])
+        forest = oracle_density.grow(D, k, y)
+        answers.append(y[oracle_density.predict(forest, DQ)])
         accuracies.append(oracle.opf_accuracy(truth, answers[-1]))
     assert model.accuracies_ == pytest.approx(accuracies)
     assert model.k_ == 1 + int(model.accuracies_.argmax())
     assert model.predict(Q).tolist() == answers[model.k_ - 1].tolist()
-    assert model.predecessor_.tolist() == oracle_hills.grow(D, model.k_, y)["before"]
+    assert model.predecessor_.tolist() == oracle_density.grow(D, model.k_, y)["before"]
 
 
 def test_held_out_examples_are_the_same_again_and_never_a_whole_class():

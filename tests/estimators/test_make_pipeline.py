@@ -90,9 +90,9 @@ def test_labels_that_come_later():
 
 
 def test_what_the_last_step_cannot_do_the_pipeline_cannot():
-    hills = make_pipeline(StandardScaler(), OPFKNNClassifier()).fit(X, Y)
+    pipeline = make_pipeline(StandardScaler(), OPFKNNClassifier()).fit(X, Y)
     for name in ("partial_fit", "forget", "explain", "class_costs", "conquerors", "label"):
-        assert hasattr(hills, name) == hasattr(hills[-1], name)
+        assert hasattr(pipeline, name) == hasattr(pipeline[-1], name)
     clusters = make_pipeline(StandardScaler(), OPFClustering(5))
     assert not hasattr(clusters, "forget")
     with pytest.raises(AttributeError, match="'Pipeline' has no attribute 'forget'"):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from tests.oracles import density as oracle_hills
+from tests.oracles import density as oracle_density
 from tests.oracles import forest as oracle
 from tests.support.strategies import learning_problems
 
@@ -25,9 +25,9 @@ def test_scores_are_logarithms_of_densities(problem, k_max):
         return
     model = OPFOutlier(k_max).fit(X)
     D = np.sqrt(oracle.table(X, oracle.squared_euclidean).astype(float))
-    k, _ = oracle_hills.cluster(D, k_max, allow_one=True)
-    near = oracle_hills.neighbors(D, k)
-    _, (unit, _, _) = oracle_hills.densities(D, near)
+    k, _ = oracle_density.cluster(D, k_max, allow_one=True)
+    near = oracle_density.neighbors(D, k)
+    _, (unit, _, _) = oracle_density.densities(D, near)
     assert model.k_ == k
     scores = model.score_samples(X)
     for i, row in enumerate(near):

@@ -57,10 +57,10 @@ def test_it_is_what_plain_numpy_gives(encode, scale, rows):
 
 
 @settings(max_examples=25)
-@given(rows=tables, holes=st.lists(st.tuples(st.integers(0, 11), st.integers(0, 2)), max_size=6))
-def test_medians_and_modes(rows, holes):
+@given(rows=tables, missing=st.lists(st.tuples(st.integers(0, 11), st.integers(0, 2)), max_size=6))
+def test_medians_and_modes(rows, missing):
     rows = [list(row) for row in rows * 3]
-    for i, k in holes:
+    for i, k in missing:
         rows[i % len(rows)][k] = None
     if any(all(row[k] is None for row in rows) for k in range(3)):
         return
@@ -163,9 +163,9 @@ def test_data_of_which_anything_is_missing_are_refused(encode, scale):
     table = np.array([[1.0, "x", 2.0], [2.0, "y", 5.0], [4.0, "x", 5.5]], object)
     fitted = Preparation(encode, "median", scale).fit(table, [0, 1, 0])
     whole = dump_preparation(fitted)
-    ways = [way for way in places(whole) if isinstance(way[-1], str)]
-    assert any(way[-1] == "names" for way in ways)
-    for *path, last in ways:
+    paths = [path for path in places(whole) if isinstance(path[-1], str)]
+    assert any(path[-1] == "names" for path in paths)
+    for *path, last in paths:
         data = json.loads(json.dumps(whole))
         inside = data
         for key in path:

@@ -46,7 +46,7 @@ def some_missing(y, kept):
     kept=st.lists(st.booleans(), min_size=1, max_size=24),
     algorithm=st.sampled_from(["brute", "kd_tree"]),
 )
-def test_labels_costs_and_ways_are_those_of_kruskal_with_seeds(problem, kept, algorithm):
+def test_labels_costs_and_paths_are_those_of_kruskal_with_seeds(problem, kept, algorithm):
     X, y, Q = problem
     y = some_missing(y, kept)
     if (y == -1).all():

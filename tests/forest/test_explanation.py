@@ -2,11 +2,11 @@
 
 import re
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.measurement import jitted_manhattan
 from tests.support.notebooks import HOSTILE, read, squares
 
 import opforest
@@ -45,7 +45,7 @@ def test_the_rival_makes_the_cheapest_offer_of_all_other_classes(seed, n_classes
 @given(st.integers(0, 2**32), st.sampled_from([1, 2, 5, 40]))
 def test_conqueror_and_rival_are_the_first_by_offer_cost_and_index(algorithm, seed, n_classes):
     X, y = squares(120, 2, n_classes, seed)
-    clf = OPFClassifier(algorithm=algorithm).fit(X, y).forget([5]).forget([17])  # leaves holes
+    clf = OPFClassifier(algorithm=algorithm).fit(X, y).forget([5]).forget([17])
     x = np.random.default_rng(seed + 1).integers(0, 8, 2).astype(float)
     forest = clf.forest_
     offer = np.maximum(forest.cost, np.sqrt(((forest.points - x) ** 2).sum(axis=1)))
@@ -208,13 +208,8 @@ def test_learners_name_the_rivals_by_key(tmp_path):
 @pytest.mark.parametrize("voters", [1, 3])
 def test_a_jitted_metric(voters):
     """The search for a rival once looked for the compiled version of a Python function."""
-
-    @numba.njit
-    def city_blocks(x, y):
-        return np.abs(x - y).sum()
-
     X, y = [[0.0], [1.0], [3.0], [4.5]], ["low", "low", "high", "high"]
-    why = OPFClassifier(city_blocks, voters=voters).fit(X, y).explain([5.0])
+    why = OPFClassifier(jitted_manhattan, voters=voters).fit(X, y).explain([5.0])
     expected = OPFClassifier("manhattan", voters=voters).fit(X, y).explain([5.0])
     assert str(why) == str(expected)
     assert why.rival.steps == expected.rival.steps

@@ -6,7 +6,6 @@ import pickle
 import threading
 from contextlib import nullcontext
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from tests.oracles import forest as oracle
 from tests.oracles import probabilities as plain
 from tests.support.comparison import insertions_only
-from tests.support.measurement import COMMON
+from tests.support.measurement import COMMON, jitted_manhattan
 from tests.support.strategies import learning_problems
 from tests.support.tuning import tune, tuned
 
@@ -113,7 +112,7 @@ def assert_same_calibration(a, b):
 
 @settings(max_examples=60)
 @given(problem=learning_problems())
-def test_sharpness_and_probabilities(problem):
+def test_exponents_and_probabilities(problem):
     X, y, Q = problem
     clf = OPFClassifier().fit(X, y)
     assert_right(clf)
@@ -181,7 +180,7 @@ def test_all_metrics(metric):
     X[:, 2] += 5  # no example has all features equal, for which correlation is undefined
     if metric == "precomputed":
         X = np.abs(X[:, None] - X[None]).sum(axis=2)
-    function = {"python": city_blocks, "jitted": numba.njit(city_blocks)}.get(metric, metric)
+    function = {"python": city_blocks, "jitted": jitted_manhattan}.get(metric, metric)
     params = {"p": 3} if metric == "minkowski" else None
     clf = OPFClassifier(function, metric_params=params)
     with pytest.warns(UserWarning, match="a Python") if metric == "python" else nullcontext():
@@ -445,7 +444,7 @@ def test_it_is_saved_with_the_model(tmp_path, searches):
 # Streams.
 
 
-def test_streams_find_it_anew_when_enough_has_changed(searches, tmp_path):
+def test_streams_find_it_again_when_enough_has_changed(searches, tmp_path):
     river = pytest.importorskip("opforest.river.classifier")
     rng = np.random.default_rng(0)
     model = river.OPFClassifier(window_size=30)

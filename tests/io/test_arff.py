@@ -37,7 +37,7 @@ def test_numbers_of_arff_are_what_their_text_says(tmp_path, monkeypatch, rows, l
             except DataFileError as error:
                 return str(error).partition(", got ")[0]
         X = data.X if isinstance(data.X, np.ndarray) else data.X.to_numpy()
-        # Ids that are fractions are numbers now, as those of CSV are; nobody has any.
+        # Ids that are fractions are numbers now, as those of CSV are.
         ids = None if data.ids is None else [str(one).lstrip("+-0") for one in data.ids.tolist()]
         return repr(X.tolist()), data.y.tolist() if data.y is not None else None, ids, data.notes
 

@@ -168,7 +168,7 @@ ROWS = 200_000
 
 
 def varint(number, width=0):
-    """Return a number as Thrift has it, in so many bytes at least."""
+    """Return a number as Thrift has it, in at least that many bytes."""
     rest, found = 2 * number, []
     while rest or len(found) < width or not found:
         found.append(rest & 0x7F | 0x80)

@@ -39,7 +39,7 @@ def is_right(data, table):
 
 
 def find_changes(error):
-    """Return the ways out that an error offers, as changes of options."""
+    """Return the remedies that an error offers, as changes of options."""
     told = str(error)
     assert "\n" not in told
     if isinstance(error, UndecidedError):
@@ -49,7 +49,7 @@ def find_changes(error):
     for hint, change in HINTS.items():
         if found := re.search(hint, told):
             merged |= change(found.groupdict().get("value"))
-    assert merged, f"there is no way out: {told}"
+    assert merged, f"the error offers no remedy: {told}"
     return [merged]
 
 
@@ -65,7 +65,7 @@ def follow(path, options, depth=4):
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_read_right_or_a_way_out(tmp_path, name):
+def test_read_right_or_a_remedy(tmp_path, name):
     table = VARIANTS[name]
     path = tmp_path / f"data{table.suffix}"
     path.write_bytes(table.content())

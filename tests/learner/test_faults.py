@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.children import run_python
 from tests.support.tuning import tune
 
 from opforest import Learner, StoreError
@@ -38,16 +39,10 @@ def some(n, seed=0):
 
 
 def test_a_hundred_kills_lose_nothing_and_bring_nothing_back(tmp_path):
-    folder = Path("/dev/shm") if Path("/dev/shm").is_dir() else tmp_path
-    path = folder / f"kills-{os.getpid()}.db"
-    try:
-        done = subprocess.run(
-            [sys.executable, str(KILLS), str(path), "100", "1"],
-            stdout=subprocess.PIPE, text=True, check=True,
-        )  # fmt: skip
-    finally:
-        for left in folder.glob(f"{path.name}*"):
-            left.unlink()
+    done = subprocess.run(
+        [sys.executable, str(KILLS), str(tmp_path / "a.db"), "100", "1"],
+        stdout=subprocess.PIPE, text=True, check=True,
+    )  # fmt: skip
     facts = json.loads(done.stdout)
     assert facts["kills"] == 100
     assert facts["acknowledged"] >= sum(life % 12 for life in range(100))  # each waits for that
@@ -164,10 +159,7 @@ def test_there_is_one_writer(tmp_path):
         with pytest.raises(StoreError, match="another process is learning into this store"):
             Learner(path)
         code = f"import opforest; opforest.Learner({str(path)!r})"
-        other = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False
-        )
-        assert "another process is learning into this store" in other.stderr
+        assert "another process is learning into this store" in run_python(code).stderr
         learner.learn([[1.0]], [1])
     Learner(path).close()
 
@@ -277,10 +269,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM
 learner.learn(X[:1] + 2, y[:1])
 print(json.dumps([known, len(learner), learner.audit().ok, errors[0]]))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True
-    )
-    known, later, ok, error = json.loads(done.stdout)
+    known, later, ok, error = json.loads(run_python(code).stdout)
     assert ok
     assert later == known + 1
     assert "Nothing was changed" in error
@@ -308,10 +297,7 @@ os._exit(0)
 """
     with Learner(path) as learner:
         learner.learn(X, y, keys)
-    done = subprocess.run(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True
-    )
-    error, known = json.loads(done.stdout)
+    error, known = json.loads(run_python(code).stdout)
     assert "gone from the model and from the table, but traces may be left" in error
     assert known == 2980
     with Learner(path) as learner:
@@ -326,9 +312,7 @@ def run_as_nobody(code):
     """Run code as a user without write permission, after the imports."""
     first = "import os\nimport numpy, opforest, opforest.learner\n"
     drop = "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n" if os.getuid() == 0 else ""
-    return subprocess.run(
-        [sys.executable, "-c", first + drop + code], capture_output=True, text=True, check=False
-    )
+    return run_python(first + drop + code)
 
 
 def test_a_read_only_folder_can_be_read():

@@ -8,6 +8,7 @@ import sys
 import threading
 
 import pytest
+from tests.support.children import run_python
 
 from opforest import Learner, StoreError
 from opforest.learner import file_lock
@@ -23,7 +24,7 @@ def path(tmp_path):
 def elsewhere(path, read_only=False):
     """Open a store in another process; return its last line of output."""
     code = f"import opforest\nprint(len(opforest.Learner({str(path)!r}, read_only={read_only})))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = run_python(code)
     return (done.stdout + done.stderr).splitlines()[-1]
 
 

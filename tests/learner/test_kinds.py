@@ -3,7 +3,6 @@
 import itertools
 import json
 import sqlite3
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -182,12 +181,10 @@ class Machine(RuleBasedStateMachine):
 
 
 def test_a_learner_of_any_kind_is_always_the_model_of_its_table(tmp_path):
-    in_memory = Path("/dev/shm")  # where no disk makes us wait
-    with tempfile.TemporaryDirectory(dir=in_memory if in_memory.is_dir() else tmp_path) as folder:
-        Machine.folder = Path(folder)
-        case = Machine.TestCase
-        case.settings = settings(max_examples=40, stateful_step_count=10)
-        case().runTest()
+    Machine.folder = tmp_path
+    case = Machine.TestCase
+    case.settings = settings(max_examples=40, stateful_step_count=10)
+    case().runTest()
 
 
 # Examples without labels.

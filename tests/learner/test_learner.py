@@ -1,7 +1,6 @@
 """What a learner answers, and that it always is the model of its table."""
 
 import itertools
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -139,12 +138,10 @@ class Machine(RuleBasedStateMachine):
 
 
 def test_a_learner_is_always_the_model_of_its_table(tmp_path):
-    in_memory = Path("/dev/shm")  # where no disk makes us wait
-    with tempfile.TemporaryDirectory(dir=in_memory if in_memory.is_dir() else tmp_path) as folder:
-        Machine.folder = Path(folder)
-        case = Machine.TestCase
-        case.settings = settings(max_examples=20, stateful_step_count=12)
-        case().runTest()
+    Machine.folder = tmp_path
+    case = Machine.TestCase
+    case.settings = settings(max_examples=20, stateful_step_count=12)
+    case().runTest()
 
 
 def test_snapshots_of_older_versions_keep_the_ids_of_the_table(tmp_path):

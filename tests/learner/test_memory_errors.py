@@ -1,4 +1,4 @@
-"""A learner without memory: changes in the file stay there, and the error says so."""
+"""A learner without memory: changes in the file stay there, and the error reports it."""
 
 import threading
 from pathlib import Path

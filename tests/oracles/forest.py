@@ -68,7 +68,8 @@ def table(X, distance, Q=None):
 # Forests.
 def kruskal(D):
     """The edges of the minimum spanning tree under (weight, smaller index, larger index)."""
-    return spanning_forest([(D[u, v], u, v) for u, v in combinations(range(len(D)), 2)])
+    rows = D.tolist()
+    return spanning_forest([(rows[u][v], u, v) for u, v in combinations(range(len(D)), 2)])
 
 
 def spanning_forest(edges):
@@ -97,7 +98,14 @@ def prototypes(tree, y):
 
 
 def costs(D, roots):
-    return minimax(D)[:, roots].min(axis=1)
+    """Bellman–Ford: the smallest possible largest step on a path from any root."""
+    cost = np.full(len(D), np.inf, D.dtype)
+    cost[roots] = 0
+    while True:
+        offer = np.maximum(cost[:, None], D).min(axis=0)
+        if (offer >= cost).all():
+            return cost
+        cost = np.minimum(cost, offer)
 
 
 def paths(D, tree, y, roots):

@@ -36,7 +36,7 @@ def test_semi_supervised_forests_go_on(tmp_path, metric, seeds):
     assert_same_model(clf, twin, Q)
 
 
-def test_sharpness_is_kept_until_a_label_comes(tmp_path):
+def test_the_calibration_is_kept_until_a_label_comes(tmp_path):
     clf = OPFSemiSupervised().fit(X, Y).forget([3, 7])
     clf.predict_proba(Q)
     twin = again(clf, tmp_path)

@@ -369,7 +369,7 @@ def test_forged_entries_are_refused_or_a_forest(saved, path, data):
         for key in way:
             part = part[key]
         if isinstance(part, dict) and data.draw(st.booleans()):
-            last = data.draw(st.text(max_size=3))  # an entry that nobody expects
+            last = data.draw(st.text(max_size=3))  # an unexpected entry
         part[last] = data.draw(JSON)
     refuse_or_use(path, sealed(header, body))
 
@@ -402,7 +402,7 @@ def test_a_forged_tree_that_is_not_minimal_does_no_harm(path, seed, n, algorithm
         assert len(model.predict(points)) == n
 
 
-def test_faults_that_nobody_has_thought_of_are_errors_of_the_file(path, monkeypatch):
+def test_unforeseen_faults_are_errors_of_the_file(path, monkeypatch):
     opforest.save(make("exact"), path)
     for error in (KeyError("names"), IndexError("far"), AttributeError("x"), RecursionError()):
 

@@ -116,8 +116,8 @@ def test_commands(folder):
     assert run("predict", knn, data).stdout == (FOLDER / "knn.out").read_text()
     assert run_json("predict", cluster, data)["classes"] == list(range(6))
     assert run_json("info", cluster)["clusters"] == 6
-    assert run_json("convert", cluster, "hills.opforest")["clusters"] == 6
-    assert run("predict", "hills.opforest", data).stdout.split() == labels
+    assert run_json("convert", cluster, "clusters.opforest")["clusters"] == 6
+    assert run("predict", "clusters.opforest", data).stdout.split() == labels
     assert run_json("evaluate", knn, data)["examples"] == 121
     assert "which does not predict labels" in run("evaluate", cluster, data, code=4).stderr
     refused = run("prune", knn, data, "small.opforest", code=4)

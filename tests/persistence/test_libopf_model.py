@@ -187,7 +187,7 @@ def test_models_of_libopf_are_read_however_its_edges_tie(libopf, tmp_path, class
         write_dataset(tmp_path / "training.dat", X, y)
         program = [libopf / "opf_train", "training.dat"]
         subprocess.run(program, cwd=tmp_path, check=True, capture_output=True)
-        if classes == 1:  # LibOPF finds no prototype then, and its model says so
+        if classes == 1:  # LibOPF finds no prototype then, as its model shows
             with pytest.raises(DataFileError, match="a single class"):
                 read_model(tmp_path / "classifier.opf")
             continue

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.measurement import COMMON
+from tests.support.measurement import COMMON, jitted_manhattan
 from tests.support.strategies import learning_problems
 
 import opforest
@@ -31,12 +31,7 @@ def weighted(x, y, weight):
 
 
 @numba.njit
-def compiled(x, y):
-    return np.abs(x - y).sum()
-
-
-@numba.njit
-def compiled_otherwise(x, y):
+def jitted_otherwise(x, y):
     return 2 * np.abs(x - y).sum()
 
 
@@ -214,19 +209,19 @@ def test_a_function_must_be_passed_again(path):
 
 
 def test_so_must_a_compiled_function(path):
-    clf = OPFClassifier(compiled).fit(*some(20))
-    twin = again(clf, path, compiled)
+    clf = OPFClassifier(jitted_manhattan).fit(*some(20))
+    twin = again(clf, path, jitted_manhattan)
     assert_same(clf.partial_fit(*some(9, 1)), twin.partial_fit(*some(9, 1)))
     with pytest.raises(ModelFileError, match="Pass it again"):
         opforest.load(path)
     with pytest.raises(ModelFileError, match="is not the one it was learned with"):
-        opforest.load(path, compiled_otherwise)
+        opforest.load(path, jitted_otherwise)
 
 
 def test_a_metric_that_contradicts_the_file_is_refused(path):
     clf = OPFClassifier("manhattan").fit(*some(9))
     assert_same(clf, again(clf, path, "manhattan"))
-    for metric in ("euclidean", compiled):
+    for metric in ("euclidean", jitted_manhattan):
         with pytest.raises(ModelFileError, match="its metric is 'manhattan'"):
             opforest.load(path, metric)
 

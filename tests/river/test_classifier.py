@@ -3,13 +3,12 @@
 import copy
 import pickle
 
-import numba
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.measurement import COMMON, PARAMS
+from tests.support.measurement import COMMON, PARAMS, jitted_manhattan
 from tests.support.strategies import learning_problems
 from tests.support.streams import (
     as_dicts,
@@ -82,18 +81,13 @@ def test_metrics_that_a_missing_feature_breaks_are_refused():
             OPFClassifier(metric=name).learn_one({"x0": 1.0}, 0)
 
 
-@numba.njit
-def jitted(x, y):
-    return np.abs(x - y).sum()
-
-
 def plain(x, y):
     return float(np.abs(x - y).sum())
 
 
 @pytest.mark.filterwarnings("ignore:metric 'plain' is a Python function")
 @pytest.mark.parametrize(
-    ("metric", "update"), [(jitted, "exact"), *((plain, update) for update in UPDATES)]
+    ("metric", "update"), [(jitted_manhattan, "exact"), *((plain, update) for update in UPDATES)]
 )
 def test_own_metrics(metric, update):
     rng = np.random.default_rng(4)
@@ -278,7 +272,7 @@ def test_test_then_train_measures_once(update):
     assert len(calls) == 12 or xs[0] == xs[1]
 
 
-@pytest.mark.parametrize("metric", ["euclidean", jitted])
+@pytest.mark.parametrize("metric", ["euclidean", jitted_manhattan])
 def test_test_then_train_calls_each_kernel_once(metric, monkeypatch):
     calls = []
 

@@ -158,7 +158,7 @@ def test_memory_is_constant():
 def test_forgetting_the_oldest():
     X, y = examples(50)
     model = OPFClassifier()
-    model.forget_oldest(3)  # nobody is known yet
+    model.forget_oldest(3)  # no example is known yet
     for x, label in zip(as_dicts(X), y, strict=True):
         model.learn_one(x, label)
     model.forget_oldest()

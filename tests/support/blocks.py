@@ -10,7 +10,7 @@ def grid(n, d, seed=0, classes=3):
 
 
 def in_blocks(array, sizes):
-    """A Dask array whose blocks have so many rows."""
+    """A Dask array with this many rows in a block."""
     import dask.array as da
 
     return da.from_array(array, chunks=(tuple(sizes), *(-1,) * (array.ndim - 1)))

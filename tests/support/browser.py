@@ -52,7 +52,7 @@ class Page:
 
 
 def wait(page, expression, seconds=120):
-    """Wait for something to be true; the page's policy lets nobody else evaluate it."""
+    """Wait for something to be true; the page's policy forbids other evaluation."""
     end = time.monotonic() + seconds
     while not page.evaluate(expression):
         assert time.monotonic() < end, expression

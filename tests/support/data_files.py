@@ -17,7 +17,7 @@ PUBLISHED_DATA = SHARED_DATA if SHARED_DATA.is_dir() else GOLDEN / "data"
 
 
 def at_hand(file):
-    """Tell whether a published file is there, given by its name in ``opfi``."""
+    """Return whether a published file is there, given by its name in ``opfi``."""
     return (PUBLISHED_DATA / "opfi" / file).exists() or (PUBLISHED_DATA / "uci" / file).exists()
 
 

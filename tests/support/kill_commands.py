@@ -71,7 +71,7 @@ def elapsed(seconds):
 
 
 def saved(path, times):
-    """Wait until a file has been replaced so many times, however long that takes."""
+    """Wait until a file has been replaced that many times, however long that takes."""
 
     def look():
         status = path.stat() if path.exists() else None
@@ -91,7 +91,7 @@ def begun(path):
 
 
 def same(first, second):
-    """Tell whether two model files hold the same forest."""
+    """Return whether two model files hold the same forest."""
     a, b = opforest.load(first), opforest.load(second)
     return np.array_equal(a.classes_, b.classes_) and all(
         np.array_equal(getattr(a.forest_, name), getattr(b.forest_, name))

@@ -2,7 +2,7 @@
 
     python kills.py STORE TIMES SEED
 
-Each life is a fork of this process, so that nothing is imported or compiled anew. Two threads share
+Each life is a fork of this process, so nothing is imported or compiled again. Two threads share
 its learner and write what they are about to do, and what has been acknowledged, to a pipe. A random
 moment after some changes have been acknowledged comes ``kill -9``. Then the store is opened again,
 and must have all that was acknowledged and nothing that was forgotten. The last third of the lives
@@ -64,7 +64,7 @@ def live(path, pipe, life, seed):
 def read_lines(pipe, child, wanted, patience):
     """Return what a child said until it was killed.
 
-    That is some time after it had opened the store and so many changes had been acknowledged.
+    That is some time after it had opened the store and that many changes had been acknowledged.
     """
     content, end = b"", None
     os.set_blocking(pipe, False)

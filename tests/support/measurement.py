@@ -33,6 +33,7 @@ PARAMS = {
 }
 
 
+# Kernels with a jitted metric are compiled again in each process, so that all tests use this one.
 @numba.njit
 def jitted_manhattan(x, y):
     return np.abs(x - y).sum()

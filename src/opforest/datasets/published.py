@@ -118,13 +118,8 @@ def load_published(
     X, y = _read_skin(path) if name == "Skin" else read_dataset(path)[:2]
     X = X.astype(np.float64)
     names = ["B", "G", "R"] if name == "Skin" else [f"feature {k}" for k in range(X.shape[1])]
-    frame = None
-    if as_frame:
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("as_frame=True needs pandas: pip install pandas") from error
-        frame = pd.DataFrame(X, columns=names).assign(target=y)
+    frame = _as_frame(X, y, names) if as_frame else None
+    if frame is not None:
         X, y = frame[names], frame["target"]
     if return_X_y:
         return X, y
@@ -134,6 +129,14 @@ def load_published(
         f"{about.n_classes} classes. From {about.file.url}",
         filename=str(path),
     )  # fmt: skip
+
+
+def _as_frame(X: Any, y: Any, names: list[str]) -> Any:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("as_frame=True needs pandas: pip install pandas") from error
+    return pd.DataFrame(X, columns=names).assign(target=y)
 
 
 def _read_skin(path: Path) -> tuple[Any, Any]:

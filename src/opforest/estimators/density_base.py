@@ -15,6 +15,7 @@ from opforest.estimators.base import MetricEstimator
 from opforest.estimators.inputs import read_examples
 from opforest.estimators.validation import PRECISIONS, require_count
 from opforest.forest.density import DensityForest, DensityForestState, NeighborGraph
+from opforest.forest.state import freeze
 
 
 class DensityEstimator(MetricEstimator):
@@ -45,7 +46,7 @@ class DensityEstimator(MetricEstimator):
     @property
     def density_(self) -> Array:
         """The density of each example, from 1 to 1000."""
-        return _view(self._state().arrays.density)
+        return freeze(self._state().arrays.density.view())
 
     @property
     def k_(self) -> int:
@@ -55,7 +56,7 @@ class DensityEstimator(MetricEstimator):
     @property
     def predecessor_(self) -> Array:
         """The example before each one on its path, as a row of X; −1 for roots."""
-        return _view(self._state().arrays.predecessor)
+        return freeze(self._state().arrays.predecessor.view())
 
     def _state(self) -> DensityForestState:
         if "density_forest_" not in vars(self):
@@ -90,13 +91,6 @@ class DensityEstimator(MetricEstimator):
             if hasattr(self, name):
                 facts.insert(-1, count(len(getattr(self, name)), *what))
         return ", ".join(facts)
-
-
-def _view(array: Array) -> Array:
-    """Return a read-only view."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def require_fraction(name: str, value: Any, most: float = 1.0, least_open: bool = False) -> None:

@@ -4,7 +4,7 @@ Both functions train forests on examples from one pool. Examples are measured in
 which the metric embeds them, so nothing is rounded twice.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -169,27 +169,44 @@ def learn_from_errors(
         raise ValueError(f"mode must be one of {list(MODES)}, got {mode!r}.")
     require_count("rounds", rounds, 0)
     pool, chosen, queries = _make_pool(clf, X, y)
+    if mode == "add":
+        forest, history = _add_errors(pool, chosen, queries)
+    else:
+        forest, history = _swap_errors(pool, chosen, queries, rounds, random_state)
+    return _make_model(clf, forest), history
+
+
+def _add_errors(pool: _Pool, chosen: Array, queries: Array) -> tuple[Forest, list[PruningStep]]:
+    """Move errors to the training set until there are none."""
+    history = []
+    while True:
+        forest, conqueror, accuracy = pool.evaluate(chosen, queries)
+        history.append(PruningStep(len(chosen), accuracy))
+        is_error = pool.label[chosen[conqueror]] != pool.label[queries]
+        if not is_error.any():
+            return forest, history
+        chosen = np.sort(np.append(chosen, queries[is_error]))
+        queries = queries[~is_error]
+        if len(queries) == 0:
+            return pool.train(chosen), history
+
+
+def _swap_errors(
+    pool: _Pool, chosen: Array, queries: Array, rounds: int, random_state: Any
+) -> tuple[Forest, list[PruningStep]]:
+    """Swap errors for free examples, round by round; return the best forest."""
     random = check_random_state(random_state)
     history: list[PruningStep] = []
-    best: Forest | None = None
     while True:
         chosen = np.sort(chosen)
         forest, conqueror, accuracy = pool.evaluate(chosen, queries)
-        if best is None or mode == "add" or accuracy > max(r.accuracy for r in history):
+        if not history or accuracy > max(step.accuracy for step in history):
             best = forest
         history.append(PruningStep(len(chosen), accuracy))
         errors = np.flatnonzero(pool.label[chosen[conqueror]] != pool.label[queries])
-        if len(errors) == 0:
-            break
-        if mode == "add":
-            chosen = np.append(chosen, queries[errors])
-            queries = np.delete(queries, errors)
-            if len(queries) == 0:
-                best = pool.train(np.sort(chosen))
-                break
-        elif len(history) > rounds or not _swap(pool, chosen, queries, errors, forest, random):
-            break
-    return _make_model(clf, best), history
+        is_last = len(errors) == 0 or len(history) > rounds
+        if is_last or not _swap(pool, chosen, queries, errors, forest, random):
+            return best, history
 
 
 def _swap(

@@ -114,10 +114,10 @@ def same(one, other, way):
 
 
 LINKS = ("a link", "a hard link")
-WAYS = ("its name", "its whole name", "a longer way", "a folder's link", *LINKS)
+SPELLINGS = ("its name", "its whole name", "a longer way", "a folder's link", *LINKS)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", SPELLINGS)
 @pytest.mark.parametrize(("name", "one", "other"), list(clashes()))
 def test_input_and_output_must_differ(tmp_path, monkeypatch, name, one, other, way):
     if sys.platform == "win32" and way in ("a link", "a folder's link"):

@@ -9,21 +9,21 @@ import opforest
 
 
 def test_cluster_prints_labels_and_saves_a_model(folder):
-    done = run("cluster", "train.csv", "--k-max", "10", "--model", "hills.opforest")
+    done = run("cluster", "train.csv", "--k-max", "10", "--model", "clusters.opforest")
     labels = [int(line) for line in done.stdout.split()]
-    model = opforest.load("hills.opforest")
+    model = opforest.load("clusters.opforest")
     assert labels == model.labels_.tolist()
-    answers = run("predict", "hills.opforest", "train.csv")
+    answers = run("predict", "clusters.opforest", "train.csv")
     assert len(answers.stdout.split()) == len(labels)
-    answers = json.loads(run("predict", "hills.opforest", "train.csv", "--json").stdout)
+    answers = json.loads(run("predict", "clusters.opforest", "train.csv", "--json").stdout)
     assert answers["classes"] == list(range(len(model.roots_)))
     facts = json.loads(run("cluster", "train.csv", "--k-max", "10", "--json").stdout)
     assert facts["labels"] == labels
     assert facts["k"] == model.k_
-    assert run("plot", "hills.opforest", "hills.png").exit_code == 0
-    facts = json.loads(run("info", "hills.opforest", "--json").stdout)
+    assert run("plot", "clusters.opforest", "clusters.png").exit_code == 0
+    facts = json.loads(run("info", "clusters.opforest", "--json").stdout)
     assert facts["clusters"] == len(model.roots_)
-    refused = run("evaluate", "hills.opforest", "train.csv", code=4)
+    refused = run("evaluate", "clusters.opforest", "train.csv", code=4)
     assert "it is an OPFClustering" in refused.stderr
 
 

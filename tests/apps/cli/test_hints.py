@@ -47,7 +47,7 @@ B = RNG.normal(size=N).round(2).tolist()
 SMALL = [k % 3 for k in range(N)]
 CITY = [("Rome", "Oslo", "Lima")[k % 3] for k in range(N)]
 TEXT = [f"word {k % 40} of 40" for k in range(N)]
-HOLES = ["" if k % 7 == 3 else a for k, a in enumerate(A)]
+BLANK = ["" if k % 7 == 3 else a for k, a in enumerate(A)]
 THOUSANDS = [f"{1 + k % 5},{37 * (k % 9):03}" for k in range(N)]
 NESTED = {"a": A, "list": [[k] for k in range(N)], "label": Y}
 DATES = [f"2020-01-{1 + k % 28:02}" for k in range(N)]
@@ -56,7 +56,7 @@ DATES = [f"2020-01-{1 + k % 28:02}" for k in range(N)]
 TITANIC = csv_of(
     PassengerId=range(1, N + 1), Survived=[k % 2 for k in range(N)], Pclass=SMALL,
     Name=[f"Braund, Mr. Owen {k}" for k in range(N)], Sex=[("male", "female")[k % 2 ^ k % 3 % 2]
-    for k in range(N)], Age=HOLES, Ticket=[f"A/5 {21171 + k}" if k % 4 == 0 else 113000 + 7 * k
+    for k in range(N)], Age=BLANK, Ticket=[f"A/5 {21171 + k}" if k % 4 == 0 else 113000 + 7 * k
     for k in range(N)], Fare=A, Cabin=[f"C{k}" if k % 3 == 0 else "" for k in range(N)],
     Embarked=["" if k == 7 else "SCQ"[k % 3] for k in range(N)],
 )  # fmt: skip
@@ -68,12 +68,12 @@ CASES = {
     "titanic, label": ({"d.csv": TITANIC}, ["train d.csv m --encode onehot --missing median "
                                             "--drop Ticket,Cabin"]),
     "words": ({"d.csv": csv_of(a=A, city=CITY, note=TEXT, label=Y)}, ["train d.csv m"]),
-    "words and holes": ({"d.csv": csv_of(a=HOLES, city=CITY, label=Y)}, ["train d.csv m"]),
+    "words and holes": ({"d.csv": csv_of(a=BLANK, city=CITY, label=Y)}, ["train d.csv m"]),
     "names with commas": ({"d.csv": csv_of(["a", "first, last", "it's", "label"], a=A, b=TEXT,
                                            c=TEXT, y=Y)}, ["train d.csv m"]),
     "words without names": ({"d.csv": csv_of([], a=A, city=CITY, note=TEXT, y=Y)},
                             ["train d.csv m --label 4"]),
-    "holes": ({"d.csv": csv_of(a=HOLES, label=Y)}, ["train d.csv m"]),
+    "holes": ({"d.csv": csv_of(a=BLANK, label=Y)}, ["train d.csv m"]),
     "holes in words": ({"d.csv": csv_of(a=A, c=["" if k == 5 else c for k, c in enumerate(CITY)],
                                         label=Y)}, ["train d.csv m --encode onehot"]),
     "holes in every row": ({"d.csv": csv_of(a=["", "1"] * 30, b=["2", ""] * 30, label=Y)},
@@ -123,20 +123,20 @@ CASES = {
                                              y=SMALL)}, ["train d.csv m --label 4"]),
     "no options here, words": ({"d.csv": csv_of(a=A, city=CITY, label=Y)},
                                ["distance d.csv out.csv"]),
-    "no options here, holes": ({"d.csv": csv_of(a=HOLES, b=B, label=Y)},
+    "no options here, holes": ({"d.csv": csv_of(a=BLANK, b=B, label=Y)},
                                ["distance d.csv out.csv"]),
     "without loss, words": ({"d.csv": csv_of(a=A, city=CITY, label=Y)},
                             ["normalize d.csv out.csv"]),
-    "without loss, holes": ({"d.csv": csv_of(a=HOLES, b=B, label=Y)}, ["normalize d.csv out.csv"]),
-    "store, words": ({"d.csv": csv_of(a=HOLES, city=CITY, note=TEXT, label=Y)},
+    "without loss, holes": ({"d.csv": csv_of(a=BLANK, b=B, label=Y)}, ["normalize d.csv out.csv"]),
+    "store, words": ({"d.csv": csv_of(a=BLANK, city=CITY, note=TEXT, label=Y)},
                      ["store create s.db", "store learn s.db d.csv"]),
-    "store, holes": ({"d.csv": csv_of(a=HOLES, label=Y)},
+    "store, holes": ({"d.csv": csv_of(a=BLANK, label=Y)},
                      ["store create s.db", "store learn s.db d.csv"], 0),
     "store, marks": ({"d.csv": csv_of(a=["n.d." if k % 9 == 3 else a for k, a in enumerate(A)],
                                       label=Y)}, ["store create s.db", "store learn s.db d.csv"]),
-    "holes for a model": ({"d.csv": csv_of(a=A, label=Y), "e.csv": csv_of(a=HOLES, label=Y)},
+    "holes for a model": ({"d.csv": csv_of(a=A, label=Y), "e.csv": csv_of(a=BLANK, label=Y)},
                           ["train d.csv m", "predict m e.csv"], 0),
-    "dropped by a model": ({"d.csv": csv_of(a=HOLES, label=Y)},
+    "dropped by a model": ({"d.csv": csv_of(a=BLANK, label=Y)},
                            ["train d.csv m --missing drop", "predict m d.csv"], 0),
     "a label apart": ({"d.svm": "1 1:0.5 2:1\n2 1:1\n"}, ["train d.svm m --label 1"]),
     "no labels at all": ({"d.svm": "0 1:0.5 2:1\n0 1:1\n"}, ["train d.svm m"]),
@@ -257,7 +257,7 @@ def test_hints_work_as_printed(tmp_path, monkeypatch, said, case):
     assert code in (0, 2, 3), (code, stderr)
     messages = messages_of(stderr)
     said[case] = "\n".join([*messages, stdout])
-    if code:  # what was noted before it went wrong is no way out
+    if code:  # what was noted before the error is not advice
         messages = re.findall(r"^opforest: error: (.*)$", stderr, re.MULTILINE)
         assert len(messages) == 1, stderr
     tried = 0

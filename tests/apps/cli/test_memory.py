@@ -1,4 +1,4 @@
-"""Commands that run out of memory: a line that says so, and a code of its own."""
+"""Commands that run out of memory: an error in one line, and its own exit code."""
 
 import pytest
 

@@ -1,14 +1,23 @@
 """Names of files that are bytes and no text: read, written, and said on any terminal."""
 
 import os
-import subprocess
 import sys
 
 import pytest
+from tests.support.children import run_python
 
 pytest.importorskip("typer")
 
-COMMAND = (sys.executable, "-c", "from opforest.apps.cli.main import main; main()")
+#: What a terminal of some encoding, and a shell, do.
+COMMAND = """
+import os, sys
+from opforest.apps.cli.main import main
+os.chdir({folder!r})
+sys.stdout.reconfigure(encoding={encoding!r})
+sys.stderr.reconfigure(encoding={encoding!r}, errors="backslashreplace")
+sys.argv = ["opforest", *map(os.fsdecode, {arguments!r})]
+main()
+"""
 ROWS = b"a,b,class\n" + b"".join(b"%d,%d,%s\n" % (k % 7, k % 5, b"xy"[k % 2 : k % 2 + 1])
                                  for k in range(30))  # fmt: skip
 NAME = b"caf\xe9-\xff"
@@ -27,17 +36,15 @@ def folder(tmp_path):
 
 @pytest.fixture(params=["utf-8", "ascii"])
 def run(request, folder):
-    environment = {**os.environ, "PYTHONIOENCODING": request.param}
-
     def run(*arguments, code=0):
-        done = subprocess.run([*COMMAND, *arguments], cwd=folder, capture_output=True, check=False,
-                              env=environment)  # fmt: skip
+        values = {"folder": folder, "encoding": request.param, "arguments": arguments}
+        done = run_python(COMMAND.format(**values))
         assert done.returncode == code, done.stderr
-        assert b"Traceback" not in done.stderr
-        assert b"this is a bug" not in done.stderr
+        assert "Traceback" not in done.stderr
+        assert "this is a bug" not in done.stderr
         if code:
-            assert done.stderr.count(b"\n") == 1, done.stderr
-            assert b"caf" in done.stderr
+            assert done.stderr.count("\n") == 1, done.stderr
+            assert "caf" in done.stderr
         return done.stdout
 
     return run
@@ -46,13 +53,13 @@ def run(request, folder):
 @pytest.mark.skipif(sys.platform == "win32", reason="names are text there")
 def test_names_that_are_not_utf_8(run, folder):
     data, model = NAME + b".csv", NAME + b".opforest"
-    assert b"caf" in run("info", data)
-    assert b"caf" in run("info", data, "--json")
-    assert b"caf" in run("convert", data, NAME + b".parquet")
-    assert b"caf" in run("info", NAME + b".parquet")
-    assert b"caf" in run("train", data, model)
-    assert b"caf" in run("info", model)
-    assert run("predict", model, data).count(b"\n") >= 30
+    assert "caf" in run("info", data)
+    assert "caf" in run("info", data, "--json")
+    assert "caf" in run("convert", data, NAME + b".parquet")
+    assert "caf" in run("info", NAME + b".parquet")
+    assert "caf" in run("train", data, model)
+    assert "caf" in run("info", model)
+    assert run("predict", model, data).count("\n") >= 30
     run("predict", model, data, "--out", b"out-" + NAME + b".csv")
     assert os.path.exists(os.path.join(folder, b"out-" + NAME + b".csv"))
 

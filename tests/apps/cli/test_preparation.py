@@ -20,7 +20,7 @@ N = 60
 
 @pytest.fixture
 def mixed(tmp_path, monkeypatch):
-    """A folder with mixed.csv: an id, a number and a category with holes, a large number."""
+    """A folder with mixed.csv: an id, a number and a category with empty cells, a large number."""
     monkeypatch.chdir(tmp_path)
     y = RNG.integers(0, 2, N)
     frame = pl.DataFrame({

@@ -17,7 +17,7 @@ from opforest.io.tables import write_table
 pytest.importorskip("typer")
 
 COMMAND = (sys.executable, "-c", "from opforest.apps.cli.main import main; main()")
-KILLS = 15
+KILLS = 8
 posix = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 
 

@@ -82,24 +82,24 @@ def test_rows_without_a_label_are_dropped(folder, labels):
     text = TABLE.replace("x\n", f"{labels[0]}\n").replace("y\n", f"{labels[1]}\n")
     (folder / "whole.csv").write_text(text)
     lines = text.splitlines()
-    holes = [f"{line[:-1]}{'?' * (k % 2)}" if k in (3, 10, 20) else line
+    blank = [f"{line[:-1]}{'?' * (k % 2)}" if k in (3, 10, 20) else line
              for k, line in enumerate(lines)]  # fmt: skip
     kept = [line for k, line in enumerate(lines) if k not in (3, 10, 20)]
-    (folder / "holes.csv").write_text("\n".join(holes) + "\n")
+    (folder / "blank.csv").write_text("\n".join(blank) + "\n")
     (folder / "kept.csv").write_text("\n".join(kept) + "\n")
-    told = run("train", "holes.csv", "n", code=3).stderr
+    told = run("train", "blank.csv", "n", code=3).stderr
     assert "line 4, column 3: the label is missing; --missing drop leaves out such rows" in told
-    done = run("train", "holes.csv", "n", "--missing", "drop")
+    done = run("train", "blank.csv", "n", "--missing", "drop")
     assert "note: 3 rows with missing cells are left out" in done.stderr
     run("train", "kept.csv", "k", "--missing", "drop")
     one, other = opforest.load("n")[-1], opforest.load("k")[-1]
     assert one.classes_.dtype == other.classes_.dtype
     assert np.array_equal(one.forest_.label, other.forest_.label)
     assert np.array_equal(one.forest_.points, other.forest_.points)
-    assert run_json("update", "n", "holes.csv")["learned"] == 37
-    assert run_json("evaluate", "n", "holes.csv")["examples"] == 37
+    assert run_json("update", "n", "blank.csv")["learned"] == 37
+    assert run_json("evaluate", "n", "blank.csv")["examples"] == 37
     assert (
-        run_json("stream", "s", "holes.csv", "--missing", "drop", "--every", "9")["examples"] == 40
+        run_json("stream", "s", "blank.csv", "--missing", "drop", "--every", "9")["examples"] == 40
     )
     assert opforest.load("s")[-1].classes_.dtype.kind == other.classes_.dtype.kind
 

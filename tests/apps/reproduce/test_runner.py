@@ -75,7 +75,7 @@ class TestRunning:
         assert len(many) == 4 * len(few)
         assert all(one in many for one in few)
 
-    def test_what_is_spoilt_or_of_other_conditions_is_run_anew(self, tmp_path):
+    def test_what_is_spoilt_or_of_other_conditions_is_run_again(self, tmp_path):
         first = run(settings(tmp_path))
         paths = sorted((tmp_path / "out" / "runs").iterdir())
         paths[0].write_text('{"dataset": "Sat')

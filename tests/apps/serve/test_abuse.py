@@ -1,4 +1,4 @@
-"""Clients that are slow, speak no HTTP, look for other files, or send what nobody expects."""
+"""Clients that are slow, speak no HTTP, look for other files, or send unexpected content."""
 
 import json
 import os
@@ -54,7 +54,7 @@ BODY = b'{"rows": [[0, 0]]}'
 
 @pytest.mark.parametrize("kind", ["application/json", "text/plain"])
 def test_a_second_request_must_not_dawdle_either(port, kind):
-    """Byte by byte, it would hold the connection for ever: its head, or a body nobody wants."""
+    """Byte by byte, it would hold the connection for ever: its head, or an unwanted body."""
     with socket.create_connection(("127.0.0.1", port), timeout=120) as connection:
         length = len(BODY) if kind == "application/json" else 10**6
         head = HEAD % kind.encode() + b"Content-Length: %d\r\n\r\n" % length
@@ -136,7 +136,7 @@ def test_a_bug_is_confessed_in_json(monkeypatch, capsys):
         assert "default-src 'none'" in headers["content-security-policy"]
         assert json.loads(content)["detail"] == "please report it: ZeroDivisionError"
         assert Client(port).get("/v1/stats")["examples"] == 0
-    assert "ZeroDivisionError" in capsys.readouterr().err  # whoever runs the service sees it all
+    assert "ZeroDivisionError" in capsys.readouterr().err  # for the operator of the service
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are Unicode")

@@ -1,4 +1,4 @@
-"""A service without memory says so, and goes on."""
+"""A service without memory reports it, and goes on."""
 
 import json
 

@@ -206,7 +206,7 @@ def raw(port, content, patience=60.0):
         return found
 
 
-def test_ten_thousand_bad_requests_change_nothing(client, port):
+def test_thousands_of_bad_requests_change_nothing(client, port):
     """Wrong JSON, types, widths, numbers and sizes; slow ones, and ones that are cut off."""
     rng = np.random.default_rng(0)
     before = client.get("/v1/stats")
@@ -215,7 +215,7 @@ def test_ten_thousand_bad_requests_change_nothing(client, port):
              for path, body, code in BAD if code != 413]  # fmt: skip
     memory = None
     sent = 0
-    while sent < 9_700:
+    while sent < 5_700:
         path, content = small[rng.integers(len(small))]
         if rng.random() < 0.5:  # a good one with a byte that makes it none
             path, at = "/v1/learn", int(rng.integers(len(good)))
@@ -225,7 +225,7 @@ def test_ten_thousand_bad_requests_change_nothing(client, port):
         assert headers["content-type"] == "application/problem+json"
         assert json.loads(answer)["detail"]
         sent += 1
-        if sent == 2000:
+        if sent == 1000:
             memory = count_memory()
     head = b"POST /v1/learn HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
     for _ in range(250):  # cut off

@@ -172,13 +172,14 @@ def test_two_zero_vectors_are_the_same_to_bray_curtis():
 
 
 @numba.njit
-def jitted_nan_at_large(x, y):
-    return np.nan if abs(x[0] - y[0]) > 5 else abs(x[0] - y[0])
-
-
-@numba.njit
-def jitted_negative(x, y):
-    return -1.0 if x[0] != y[0] else 0.0
+def jitted_undefined(x, y):
+    """Return a valid distance, or an invalid one of three kinds."""
+    apart = abs(x[0] - y[0])
+    if 5 < apart < 10:
+        return np.nan
+    if 10 < apart < 12:
+        return -1.0
+    return apart if apart < 20 else np.inf
 
 
 def python_manhattan(x, y, weight=1.0):
@@ -209,14 +210,15 @@ def test_functions_of_users():
 
 def test_bad_functions_of_users():
     X = [[0.0], [1.0], [9.0]]
-    with pytest.raises(ValueError, match="'jitted_nan_at_large' must give a finite"):
-        OPFClassifier(jitted_nan_at_large).fit(X, [0, 0, 1])
-    with pytest.raises(ValueError, match="undefined"):
-        OPFClassifier(jitted_negative).fit(X, [0, 0, 1])
-    fine = OPFClassifier(jitted_nan_at_large).fit(X[:2], [0, 1])
+    with pytest.raises(ValueError, match="'jitted_undefined' must give a finite"):
+        OPFClassifier(jitted_undefined).fit(X, [0, 0, 1])
+    for bad in ([[0.0], [11.0]], [[0.0], [15.0], [30.0]]):  # the tree would not need 0 to 30
+        with pytest.raises(ValueError, match="undefined"):
+            OPFClassifier(jitted_undefined).fit(bad, [0, 0, 1][: len(bad)])
+    fine = OPFClassifier(jitted_undefined).fit(X[:2], [0, 1])
     assert fine.predict([[2.0]]).tolist() == [1]
     with pytest.raises(ValueError, match="query 1 and a training example"):
-        fine.predict([[2.0], [90.0]])
+        fine.predict([[2.0], [8.0]])
     with pytest.raises(ValueError, match="Put them into the function"):
         OPFClassifier(jitted_manhattan, metric_params={"weight": 1}).fit(X, [0, 0, 1])
     with (
@@ -239,18 +241,11 @@ def test_correlation_does_not_suffer_from_an_offset(dtype, tolerance):
 
 
 @numba.njit
-def sometimes_infinite(x, y):
-    return np.inf if abs(x[0] - y[0]) > 3 else abs(x[0] - y[0])
-
-
-@numba.njit
 def of_three(x, y, z):
     return 0.0
 
 
 def test_functions_that_are_no_metrics():
-    with pytest.raises(ValueError, match="undefined"):
-        OPFClassifier(sometimes_infinite).fit([[0.0], [2.0], [4.0]], [0, 0, 1])
     with pytest.raises(ValueError, match="must take two 1-D arrays of float64"):
         OPFClassifier(of_three).fit([[0.0], [2.0]], [0, 1])
 

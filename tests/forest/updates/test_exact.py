@@ -1,4 +1,4 @@
-"""Exact growth equals training anew."""
+"""Exact insertion equals refitting."""
 
 import numpy as np
 import pytest

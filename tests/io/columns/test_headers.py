@@ -70,7 +70,7 @@ def test_a_header_of_numbers_is_no_example(tmp_path, case):
 
 
 #: First rows that may be a header or an example; with the rows below them.
-DOUBTFUL = {
+AMBIGUOUS = {
     "three in order": (["1.5", "3", "7"], {}),
     "three years": (counted(2019, 3), {}),
     "a singleton in order": (["1.2", "3.4", "5.6", "7.9"], {}),
@@ -80,9 +80,9 @@ DOUBTFUL = {
 }
 
 
-@pytest.mark.parametrize("case", DOUBTFUL)
-def test_what_remains_doubtful_is_asked(tmp_path, case):
-    names, more = DOUBTFUL[case]
+@pytest.mark.parametrize("case", AMBIGUOUS)
+def test_what_remains_ambiguous_is_asked(tmp_path, case):
+    names, more = AMBIGUOUS[case]
     path = write(tmp_path, header(names, "zebra", -1) + rows_of(len(names), label=-1, **more))
     with pytest.raises(
         DataFileError, match=r"line 1: .* Use --header if .* --no-header if"

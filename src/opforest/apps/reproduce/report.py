@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from opforest._utils.text import count
 from opforest.apps.reproduce import figures, tables
 from opforest.apps.reproduce.store import write
 from opforest.apps.reproduce.summary import (
@@ -69,12 +70,12 @@ def _describe_conditions(raw: dict[str, Any]) -> dict[str, Any]:
     machine = raw["machine"]
     return {
         **machine,
-        "repeats": _count(raw["settings"]["repeats"], "repetition", "repetitions"),
+        "repeats": count(raw["settings"]["repeats"], "repetition"),
         "seed": raw["settings"]["seed"],
         "versions": ", ".join(f"{name} {number}" for name, number in raw["versions"].items()),
         "finished": raw["finished"],
         "minutes": f"{sum(run['elapsed'] for run in raw['runs']) / 60:.1f}",
-        "pool": _count(machine["processes"], "process", "processes"),
+        "pool": count(machine["processes"], "process", "processes"),
     }
 
 
@@ -223,7 +224,3 @@ def _read(name: str) -> str:
 
 def _mean(by_dataset: dict[str, float]) -> float:
     return float(np.mean(list(by_dataset.values())))
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
