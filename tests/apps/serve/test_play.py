@@ -9,25 +9,15 @@ import pytest
 
 pytest.importorskip("playwright.sync_api")
 
-from tests.support.browser import CHROMIUM, Page, launch, wait
+from tests.support.browser import MARKS, Page, wait
 from tests.support.playground import playground
 
 from opforest.apps.serve.play import STATIC, PlayServer
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is here: apt-get install chromium"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = MARKS
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 PHONE = {"size": (390, 844), "is_mobile": True, "has_touch": True, "color_scheme": "dark"}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with launch() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

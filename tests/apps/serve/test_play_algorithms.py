@@ -5,16 +5,12 @@ import pytest
 
 pytest.importorskip("playwright.sync_api")
 
-from tests.support.browser import CHROMIUM, Page, launch
+from tests.support.browser import MARKS, Page, launch
 from tests.support.playground import playground
 
 from opforest import OPFClassifier
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is here: apt-get install chromium"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = MARKS
 
 #: Sides of the lattice: the smaller, the more ties and duplicates.
 SIDES = (1, 2, 3, 5, 12, 40, 800)
