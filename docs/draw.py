@@ -129,8 +129,8 @@ def draw_model(theme):
     clf = OPFClassifier().fit(X, y)
     forest = clf.forest_
     titles = (
-        "1. Examples of two classes",
-        "2. Their minimum spanning tree",
+        "1. Examples of two classes,\nas points",
+        "2. Their minimum spanning tree:\nthe shortest edges that connect all",
         "3. Cut between classes: the ends\nof cut edges are prototypes",
         "4. Prototypes conquer the rest,\nand then every new point",
     )
