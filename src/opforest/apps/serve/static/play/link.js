@@ -27,7 +27,7 @@ function writeGaps(names, lastName) {
   return gaps.length ? `~${gaps.join(".")}` : "";
 }
 
-// Numbers so many examples, without those of the gaps; null if no drawing has such gaps.
+// The numbers of that many examples, without those in the gaps; null if no drawing has such gaps.
 function readNames(gaps, count) {
   const names = [];
   let next = 1;
