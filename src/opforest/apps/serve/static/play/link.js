@@ -32,7 +32,7 @@ function readNames(gaps, count) {
   const names = [];
   let next = 1;
   for (const gap of gaps ? gaps.split(".") : []) {
-    const [first, last = first] = gap.split("-").map(Number);
+    const [first, last = first] = /^\d{1,7}(-\d{1,7})?$/.test(gap) ? gap.split("-").map(Number) : [];
     while (next < first && names.length < count) names.push(next++);
     if (next !== first || last < first) return null;
     next = last + 1;
@@ -48,7 +48,7 @@ export const writeLink = ({ examples, begin, names, lastName }) =>
 // Throws an error that says what is wrong with it.
 export function readLink(text) {
   if (text.length <= 1) return null;
-  const [, begin, codes, gaps] = /^#1-(\d{1,3})-((?:[\w-]{4})*)(?:~([\d.-]+))?$/.exec(text) ?? [];
+  const [, begin, codes, gaps] = /^#1-(\d{1,3})-((?:[\w-]{4})*)(?:~([^~]+))?$/.exec(text) ?? [];
   const examples = (codes?.match(/.{4}/g) ?? []).map(readExample), numbers = readNames(gaps, examples.length);
   if (codes === undefined || !numbers) throw new Error("This link is incomplete or not from this page: nothing was loaded.");
   if (examples.length > MAX_EXAMPLES || examples.some(({ label }) => label > CLASSES) || begin < 1) {
