@@ -68,6 +68,7 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_validation_checks: set[str] = set()
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 
 #: The gallery, in reading order.
 EXAMPLES = [
@@ -194,8 +195,22 @@ html_sidebars = {
 INHERITED = {"score", "get_params", "set_params", "set_output", "fit_transform", "fit_predict"}
 
 
-def skip_foreign_members(app, what, name, member, skip, options):
-    """Skip most members that classes inherit from other libraries."""
+#: Methods by which modules of the library use each other, and of no use to its users.
+INTERNAL = {
+    *("as_counts", "check_batch", "check_model", "check_parameters", "check_tree", "class_names"),
+    *("classify", "complete", "copy_unfitted", "current_calibration", "elect", "find_vertices"),
+    *("fitted_forest", "fitted_source", "given_labels", "is_needed"),
+    *("learn_named", "list_sources", "lock", "log_likelihood", "make_transformer", "needs_labels"),
+    *("of", "parts", "relabel", "renumber", "resolve_metric", "restore", "retrain", "seed_name"),
+    *("set_forest", "source_forest", "state", "to_units", "trace", "training_labels"),
+    *("vote_probabilities",),
+}
+
+
+def skip_members(app, what, name, member, skip, options):
+    """Skip internal members, and most that classes inherit from other libraries."""
+    if name in INTERNAL:
+        return True
     function = getattr(member, "fget", member)
     module = getattr(function, "__module__", None) or ""
     is_foreign = callable(function) and not module.startswith("opforest")
@@ -203,9 +218,11 @@ def skip_foreign_members(app, what, name, member, skip, options):
 
 
 def shorten_inherited(app, what, name, obj, options, lines):
-    """Remove links to pages of scikit-learn, which this site cannot resolve, from docstrings."""
+    """Remove links to pages of scikit-learn, and its versions, from docstrings."""
     if name.rpartition(".")[2] in INHERITED:
         text = "\n".join(lines)
+        text = re.sub(r"Refer to the :ref:.*?\n\n", "", text, flags=re.DOTALL)
+        text = re.sub(r" *\.\. version(added|changed)::.*\n( +.*\n)*", "", text)
         lines[:] = re.sub(
             r"(See )?(:ref:|:term:|:class:)`~?([^`<]*?)( <[^`]*>)?`", r"\3", text
         ).split("\n")
@@ -242,7 +259,7 @@ def add_playground(app, error):
 def setup(app):
     """Connect the events."""
     app.connect("build-finished", add_playground)
-    app.connect("autodoc-skip-member", skip_foreign_members)
+    app.connect("autodoc-skip-member", skip_members)
     app.connect("autodoc-process-docstring", describe_published)
     app.connect("autodoc-process-docstring", shorten_inherited)
     app.add_html_math_renderer("mathml", (typeset_inline, None), (typeset_block, None))

@@ -53,9 +53,15 @@ class Panel:
         self.theme, self.title, self.keys = theme, title, []
         self.figure, self.ax = plt.subplots(figsize=size, layout="constrained")
 
-    def draw_forest(self, clf, X):
-        """Draw a forest in the colors of the theme."""
-        display = ForestDisplay.from_estimator(clf, X, ax=self.ax, legend=False)
+    def draw_forest(self, clf, X, shown=None):
+        """Draw a forest in the colors of the theme, with its regions around all points shown."""
+        display = ForestDisplay.from_estimator(
+            clf, X, ax=self.ax, legend=False, eps=0.3, grid_resolution=400
+        )
+        shown = X if shown is None else shown
+        low, high = shown.min(0), shown.max(0)
+        xlim, ylim = np.transpose((low - 0.06 * (high - low), high + 0.06 * (high - low)))
+        self.ax.set(xlim=xlim, ylim=ylim)
         paper = np.array(plt.matplotlib.colors.to_rgb(self.theme.paper))
         colors = np.array([plt.matplotlib.colors.to_rgb(c) for c in self.theme.classes])
         regions = paper + self.theme.soft * (colors - paper)
@@ -77,7 +83,8 @@ class Panel:
         self.ax.spines[:].set_color(self.theme.gray)
         if self.keys:
             self.figure.legend(handles=self.keys, loc="outside lower center", frameon=False,
-                               ncols=3, fontsize=9.5, columnspacing=1.2)  # fmt: skip
+                               ncols=4 if len(self.keys) <= 4 else 3, fontsize=9.5, columnspacing=1.2,
+                               handlelength=1.6, handletextpad=0.5)  # fmt: skip
         self.figure.savefig(IMAGES / f"{name}{self.theme.suffix}.png", dpi=150)
         plt.close(self.figure)
 
@@ -85,24 +92,20 @@ class Panel:
 def draw_home(theme):
     """Learn, forget, explain."""
     X, y = make_moons(150, noise=0.17, random_state=5)
-    low, high = X[:110].min(0) - 0.09, X[:110].max(0) + 0.09
-    limits = {"xlim": (low[0], high[0]), "ylim": (low[1], high[1])}
     clf = OPFClassifier().fit(X[:110], y[:110]).partial_fit(X[110:], y[110:])
     panel = Panel(theme, "Learn: 40 more examples,\nexactly as if refitted on all")
     panel.draw_forest(clf, X)
     panel.ax.scatter(*X[110:].T, s=95, facecolors="none", edgecolors=theme.ink, linewidths=1)
     panel.explain(ls="", marker="o", ms=9, mfc="none", mec=theme.ink, label="learned")
-    panel.ax.set(**limits)
     panel.save("home-learn")
 
     gone = np.arange(110, 150)
     clf.forget(gone)
     panel = Panel(theme, "Forget: the same 40,\nexactly as if never learned")
-    panel.draw_forest(clf, X[:110])
+    panel.draw_forest(clf, X[:110], X)
     cross = {"marker": "x", "color": "#8a8f98"}
     panel.ax.scatter(*X[gone].T, s=26, linewidths=1, **cross)
     panel.explain(ls="", ms=6, label="forgotten", **cross)
-    panel.ax.set(**limits)
     panel.save("home-forget")
 
     x = np.array([-0.78, -0.05])
@@ -110,11 +113,13 @@ def draw_home(theme):
     path = np.array([X[step.id] for step in why.steps[:-1]] + [x])
     panel = Panel(theme, f"Explain: the path to the diamond, {len(path)} points;\n"
                          "its longest step is its cost")  # fmt: skip
-    panel.draw_forest(clf, X[:110])
+    panel.draw_forest(clf, X[:110], X)
     panel.ax.plot(*path.T, "-o", color=theme.ink, lw=2.4, ms=4.5, zorder=5)
+    longest = int(np.argmax([step.distance for step in why.steps[1:]]))
+    panel.ax.plot(*path[longest : longest + 2].T, color=theme.red, lw=4, zorder=6)
     panel.ax.plot(*x, "D", color=theme.paper, mec=theme.ink, mew=2, ms=10, zorder=6)
     panel.explain(color=theme.ink, lw=2.4, label="path")
-    panel.ax.set(**limits)
+    panel.explain(color=theme.red, lw=4, label="longest step")
     panel.save("home-explain")
 
 
@@ -124,8 +129,8 @@ def draw_model(theme):
     clf = OPFClassifier().fit(X, y)
     forest = clf.forest_
     titles = (
-        "1. Examples of two classes",
-        "2. Their minimum spanning tree",
+        "1. Examples of two classes,\nas points",
+        "2. Their minimum spanning tree:\nthe shortest edges that connect all",
         "3. Cut between classes: the ends\nof cut edges are prototypes",
         "4. Prototypes conquer the rest,\nand then every new point",
     )
@@ -187,12 +192,10 @@ def draw_request(theme):
     clf = OPFClassifier().fit(X, y)
     before = dict(zip(clf.forest_.ids, clf.forest_.cost, strict=True))
     gone = int(clf.forest_.prototypes[np.argmax(X[clf.forest_.prototypes, 0] > 0.8)])
-    limits = X.min(0) - 0.12, X.max(0) + 0.12
     panel = Panel(theme, "Before: the example to forget\nis circled")
     panel.draw_forest(clf, X)
     panel.ax.plot(*X[gone], "o", ms=17, mfc="none", mec=theme.red, mew=2, zorder=6)
     panel.explain(ls="", marker="o", ms=10, mfc="none", mec=theme.red, mew=2, label="to forget")
-    panel.ax.set(xlim=(limits[0][0], limits[1][0]), ylim=(limits[0][1], limits[1][1]))
     panel.save("request-before")
     clf.forget([gone])
     stay = clf.forest_.ids
@@ -201,12 +204,11 @@ def draw_request(theme):
     changed = [i for i, cost in zip(stay, clf.forest_.cost, strict=True) if cost != before[i]]
     panel = Panel(theme, f"After: {len(changed)} costs have changed;\n"
                          "identical to refitting without it")  # fmt: skip
-    panel.draw_forest(clf, X[stay])
+    panel.draw_forest(clf, X[stay], X)
     panel.ax.plot(*X[gone], "x", ms=10, color=theme.red, mew=2, zorder=6)
     panel.ax.scatter(*X[changed].T, s=110, facecolors="none", edgecolors=theme.ink, zorder=5)
     panel.explain(ls="", marker="x", ms=8, color=theme.red, mew=2, label="forgotten")
     panel.explain(ls="", marker="o", ms=9, mfc="none", mec=theme.ink, label="cost changed")
-    panel.ax.set(xlim=(limits[0][0], limits[1][0]), ylim=(limits[0][1], limits[1][1]))
     panel.save("request-after")
 
 

@@ -1,6 +1,6 @@
-"""Take the screenshot of ``opforest play`` in the README: ``python docs/photograph.py``.
+"""Take the screenshots of ``opforest play`` in the README: ``python docs/photograph.py``.
 
-This needs Chromium and the dependency group ``test``. The picture is committed in ``docs/images``.
+This needs Chromium and the dependency group ``test``. The pictures are committed in ``docs/images``.
 """
 
 import sys
@@ -20,10 +20,10 @@ SIZE, SCALE = {"width": 1280, "height": 1200}, 1.5
 STEPS, FORGOTTEN, POINT = 40, (0.364, 0.555), (0.84, 0.36)
 
 
-def photograph(browser, url: str) -> None:
+def photograph(browser, url: str, scheme: str, name: str) -> None:
     """Play a part of a stream, forget an example, point at a place, and save the screenshot."""
     context = browser.new_context(
-        viewport=SIZE, device_scale_factor=SCALE, reduced_motion="reduce", color_scheme="light"
+        viewport=SIZE, device_scale_factor=SCALE, reduced_motion="reduce", color_scheme=scheme
     )
     page = context.new_page()
     page.goto(url)
@@ -41,10 +41,11 @@ def photograph(browser, url: str) -> None:
     page.wait_for_timeout(300)
     legend = page.locator(".legends").bounding_box()
     clip = {"x": 0, "y": 0, "width": SIZE["width"], "height": legend["y"] + legend["height"] + 16}
-    page.screenshot(path=HERE / "images" / "play.png", clip=clip)
+    page.screenshot(path=HERE / "images" / name, clip=clip)
     context.close()
 
 
 if __name__ == "__main__":
     with playground() as url, launch() as browser:
-        photograph(browser, url)
+        photograph(browser, url, "light", "play.png")
+        photograph(browser, url, "dark", "play-dark.png")

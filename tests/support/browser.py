@@ -4,9 +4,18 @@ import shutil
 import time
 from contextlib import contextmanager
 
+import pytest
+
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
+
+#: The marks of a module whose tests use a browser.
+MARKS = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is here: apt-get install chromium"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @contextmanager

@@ -9,33 +9,12 @@ import pytest
 pytest.importorskip("fastapi")
 pytest.importorskip("playwright.sync_api")
 
-from tests.support.browser import CHROMIUM, Page, launch, wait
+from tests.support.browser import MARKS, Page, wait
 from tests.support.service import Client, running
 
 from opforest import Learner, Preparation
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is here: apt-get install chromium"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with launch() as browser:
-        yield browser
-
-
-@pytest.fixture
-def store(tmp_path):
-    rng = np.random.default_rng(0)
-    X = rng.random((40, 2))
-    learner = Learner(tmp_path / "animals.db", score=True)
-    y = np.where(X[:, 0] > 0.5, "dog", "cat")
-    learner.learn(X[:20], y[:20], [f"img-{i}" for i in range(20)])
-    learner.learn(X[20:], y[20:], [f"img-{i}" for i in range(20, 40)])
-    return learner
+pytestmark = MARKS
 
 
 def test_a_store_in_use_is_shown_and_changed_only_on_request(browser, store):

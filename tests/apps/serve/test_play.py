@@ -9,25 +9,15 @@ import pytest
 
 pytest.importorskip("playwright.sync_api")
 
-from tests.support.browser import CHROMIUM, Page, launch, wait
+from tests.support.browser import MARKS, Page, wait
 from tests.support.playground import playground
 
 from opforest.apps.serve.play import STATIC, PlayServer
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is here: apt-get install chromium"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = MARKS
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 PHONE = {"size": (390, 844), "is_mobile": True, "has_touch": True, "color_scheme": "dark"}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with launch() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +36,7 @@ def encode(examples, begin=1):
 def decode(page):
     """Return the examples in the address of a page, which is written when nothing changes."""
     page.wait_for_timeout(600)
-    text = re.fullmatch(r".*#1-\d+-(.*)", page.url)[1]
+    text = re.fullmatch(r".*#1-\d+-([^~]*)(~.*)?", page.url)[1]
     codes = [sum(DIGITS.index(text[i + k]) << 18 - 6 * k for k in range(4))
              for i in range(0, len(text), 4)]  # fmt: skip
     return [(code % 800, code // 800 % 600, code // 480_000 + 1) for code in codes]
@@ -70,7 +60,12 @@ def choose(page, tool):
 
 
 def is_proved(page):
-    return page.inner_text("#proof h2").split() == ["✓", "Identical", "to", "refitting"]
+    return "dentical to refitting" in page.inner_text("#proof h2")
+
+
+def notice(page, panel="exact"):
+    """Return what is said on a drawing."""
+    return page.text_content(f"#panel-{panel} .notice")
 
 
 def test_clicks_learn_and_other_gestures_forget(browser, url):
@@ -88,13 +83,17 @@ def test_clicks_learn_and_other_gestures_forget(browser, url):
             assert max(abs(a - b) for a, b in zip(found, wanted, strict=True)) <= 2
         click(page, 560, 188)  # near an example, even so a click learns
         assert len(decode(page)) == 5
-        click(page, 300, 300, button="right")  # there is nothing to forget
+        assert notice(page) == ""
+        click(page, 300, 300, button="right")
+        assert notice(page) == "There is no example here to forget."
         assert len(decode(page)) == 5
         click(page, 100, 500, button="right")
         assert "Forgot example 1:" in page.inner_text("#proof")
         assert is_proved(page)
+        assert notice(page) == ""
         choose(page, "Forget")
-        click(page, 300, 300)
+        click(page, 525, 200)  # not near enough to the example at 500, with a mouse
+        assert "no example here" in notice(page)
         assert decode(page)[:3] == drawn[1:]
         click(page, 500, 200)
         assert "Forgot example 3:" in page.inner_text("#proof")
@@ -125,17 +124,45 @@ def test_a_link_opens_the_same_drawing(browser, url):
         assert decode(page) == drawn
 
 
+def test_a_link_keeps_the_numbers_of_the_examples(browser, url):
+    with Page(browser, url) as page:
+        page.select_option("#stream", "drift")
+        for _ in range(5):
+            page.click("#step")  # each forgets the oldest one
+        choose(page, "Forget")
+        page.evaluate("document.activeElement.blur()")
+        drawn = decode(page)
+        assert page.url.endswith("~1-5")
+        click(page, *drawn[2][:2])
+        click(page, *drawn[-1][:2])
+        assert len(decode(page)) == 58
+        assert page.url.endswith("~1-5.8.65")
+        page.reload()
+        assert "Loaded 58 examples" in page.inner_text("#proof")
+        click(page, *drawn[3][:2], button="right")
+        assert "Forgot example 9:" in page.inner_text("#proof")
+        choose(page, "1")
+        click(page, 20, 20)
+        assert "Learned example 66:" in page.inner_text("#proof")
+        decode(page)
+        assert page.url.endswith("~1-5.8-9.65")
+    with Page(browser, url + "#1-1-~1-6") as page:  # all were forgotten
+        click(page, 300, 300)
+        assert "Learned example 7" in page.inner_text("#proof")
+
+
 @pytest.mark.parametrize(
     "text",
     ["#1-1-AAA", "#2-1-AAAA", "#nonsense", "#1-0-AAAA", "#1-1-____", "#1-1-" + "AAAA" * 401,
-     "#1-1-<b>x", "#1-9999-AAAA"],
+     "#1-1-<b>x", "#1-9999-AAAA", "#1-1-AAAA~", "#1-1-AAAA~0", "#1-1-AAAA~3", "#1-1-AAAA~2-1",
+     "#1-1-AAAA~1.1", "#1-1-AAAA~1-2-3", "#1-1-AAAA~1.", "#1-1-AAAA~1-99999999"],
 )  # fmt: skip
 def test_a_bad_link_is_refused_with_a_reason(browser, url, text):
     with Page(browser, url + text) as page:
-        assert "nothing was loaded" in page.inner_text("#problem")
+        assert "nothing was loaded" in notice(page)
         assert "Learned 60 examples" in page.inner_text("#proof")
         page.click("#step")
-        assert not page.is_visible("#problem")
+        assert notice(page) == ""
 
 
 def test_the_longest_step_decides_where_it_surprises(browser, url):
@@ -166,16 +193,23 @@ def test_three_forests_and_the_cases_of_opfi(browser, url):
         assert seen == {"Case 1", "Case 2", "Case 3"}
         assert page.locator("#panel-exact dd").all_inner_texts()[::2] == ["100", "100 %"]
         assert page.locator("#panel-dift dd").all_inner_texts()[:2] == ["100", "90"]
-        page.locator("#panel-opfi canvas").hover(position=place(page, 300, 300, "opfi"))
-        page.wait_for_selector("#path .chip")
+        assert page.inner_text("#proof h2").split("\n")[-1] == "Exact: identical to refitting"
+        for panel in ("opfi", "exact"):
+            page.locator(f"#panel-{panel} canvas").hover(position=place(page, 300, 300, panel))
+            assert page.inner_text("#why h2").split()[-1].lower() == panel
+            assert page.locator("#path .chip").last.inner_text() == "here"
         choose(page, "Forget")
         page.evaluate(f"location.hash = {encode(FOUR)!r}")
         wait(page, "document.getElementById('proof').textContent.includes('Loaded 4')")
         click(page, 100, 500, "dift")
         assert "learned all examples again" in page.inner_text("#panel-opfi .message")
         assert page.locator("#panel-opfi dd").first.inner_text() == "3"
+        click(page, 700, 500, "dift")
+        assert "no example here" in notice(page, "dift")
+        assert notice(page) == ""
         page.click("#tabs button[value=one]")
         assert not page.is_visible("#panel-dift")
+        assert page.inner_text("#why h2").strip() == "Why this class?"
 
 
 def test_a_stream_is_played_to_its_end_and_the_window_forgets(browser, url):
@@ -198,6 +232,17 @@ def test_a_stream_is_played_to_its_end_and_the_window_forgets(browser, url):
         assert page.is_enabled("#run")
 
 
+def test_the_path_follows_the_pointer_while_a_stream_is_played(browser, url):
+    with Page(browser, url) as page:
+        page.click("#run")
+        page.locator("#panel-exact canvas").hover(position=place(page, 300, 300))
+        assert page.locator("#path .chip").last.inner_text() == "here"
+        wait(page, "document.getElementById('proof').textContent.includes('Learned example 64')")
+        assert page.locator("#path .chip").last.inner_text() == "here"
+        page.click("#run")
+        assert page.locator("#path .chip").count() == 0
+
+
 def test_the_keyboard_is_enough(browser, url):
     with Page(browser, url + encode(FOUR)) as page:
         page.locator("#panel-exact canvas").focus()
@@ -212,6 +257,8 @@ def test_the_keyboard_is_enough(browser, url):
         assert len(decode(page)) == 5
         page.keyboard.press("Delete")
         assert decode(page) == FOUR
+        page.keyboard.press("Delete")
+        assert "no example here" in notice(page)
         page.keyboard.press("f")
         assert page.locator("#tools input[value=forget]").is_checked()
         page.select_option("#stream", "moons")
@@ -238,6 +285,24 @@ def test_a_phone(browser, url):
         page.locator("#tools .pill", has_text="2").tap()
         page.locator("#panel-exact canvas").tap(position=place(page, 400, 300))
         assert "Learned example 61" in page.inner_text("#proof")
+        page.locator("#tools .pill", has_text="Forget").tap()
+        # Ten units are five pixels here: a finger may miss by more.
+        page.locator("#panel-exact canvas").tap(position=place(page, 410, 310))
+        assert "Forgot example 61" in page.inner_text("#proof")
+
+
+def test_on_a_phone_the_reason_is_below_the_drawing_that_it_explains(browser, url):
+    def top(page, name):
+        return page.locator(name).bounding_box()["y"]
+
+    with Page(browser, url, **PHONE) as page:
+        assert top(page, "#panel-exact") < top(page, "#why") < top(page, "#proof")
+        assert top(page, "#proof") < top(page, "#copy") < top(page, ".legends")
+        assert page.locator("#why").bounding_box()["height"] < 110  # there is nothing to explain
+        page.tap("#tabs button[value=three]")
+        page.locator("#tools .pill", has_text="Explain").tap()
+        page.locator("#panel-opfi canvas").tap(position=place(page, 400, 300, "opfi"))
+        assert top(page, "#panel-opfi") < top(page, "#why") < top(page, "#panel-dift")
 
 
 def test_there_is_a_limit(browser, url):
@@ -245,7 +310,7 @@ def test_there_is_a_limit(browser, url):
     with Page(browser, url + encode(many, begin=400)) as page:
         assert is_proved(page)
         click(page, 5, 595)
-        assert "which is its limit" in page.inner_text("#problem")
+        assert "which is its limit" in notice(page)
         assert decode(page) == many
         click(page, 400, 300, button="right")
         assert len(decode(page)) == 399

@@ -5,16 +5,12 @@ import pytest
 
 pytest.importorskip("playwright.sync_api")
 
-from tests.support.browser import CHROMIUM, Page, launch
+from tests.support.browser import MARKS, Page, launch
 from tests.support.playground import playground
 
 from opforest import OPFClassifier
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is here: apt-get install chromium"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = MARKS
 
 #: Sides of the lattice: the smaller, the more ties and duplicates.
 SIDES = (1, 2, 3, 5, 12, 40, 800)
@@ -37,7 +33,7 @@ RUN = """async (drawings) => {
         }),
     });
     return drawings.map(({ examples, begin, forgotten, queries }) => {
-        const drawing = new Drawing(examples.slice(0, begin).map(([x, y, label]) => ({ x, y, label })), begin);
+        const drawing = new Drawing({ examples: examples.slice(0, begin).map(([x, y, label]) => ({ x, y, label })), begin });
         const outcomes = [], proofs = [];
         for (const [x, y, label] of examples.slice(begin)) {
             drawing.learn({ x, y, label });
@@ -194,11 +190,11 @@ def test_a_forest_that_differs_is_noticed(page):
     found = page.evaluate("""async () => {
         const { Drawing } = await import("/play/drawing.js");
         const examples = [[0, 0, 1], [3, 4, 1], [9, 0, 2], [9, 9, 2]].map(([x, y, label]) => ({ x, y, label }));
-        const drawing = new Drawing(examples, 2), found = [drawing.proof.different];
+        const drawing = new Drawing({ examples, begin: 2 }), found = [drawing.proof.different];
         const changes = [(forest) => { forest.cost[1] += 1; }, (forest) => { forest.predecessor[1] = 2; },
             (forest) => { forest.edges.pop(); }, (forest) => { forest.prototypes.push(3); }];
         for (const change of changes) {
-            const broken = new Drawing(examples, 2);
+            const broken = new Drawing({ examples, begin: 2 });
             change(broken.forests.exact);
             broken.prove();
             found.push(broken.proof.different);

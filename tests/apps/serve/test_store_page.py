@@ -1,67 +1,31 @@
 """The page of a store in a real browser: ask, find, correct, forget."""
 
-import shutil
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 pytest.importorskip("fastapi")
-playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("playwright.sync_api")
 
+from tests.support.browser import MARKS, Page
 from tests.support.service import running
 
 from opforest import Learner, Preparation
 
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is here: apt-get install chromium"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = MARKS
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def open_page(browser):
-    contexts, errors = [], []
-
-    def open_page(port, width=1280):
-        context = browser.new_context(viewport={"width": width, "height": 900})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(f"http://127.0.0.1:{port}/")
+@contextmanager
+def shown(browser, learner, width=1280):
+    """Serve a store, and yield its page."""
+    with running(learner) as port, Page(browser, port, (width, 900)) as page:
         page.wait_for_selector("#ask-fields label")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert errors == []
+        yield page
 
 
-@pytest.fixture
-def store(tmp_path):
-    X = np.random.default_rng(0).random((40, 2))
-    learner = Learner(tmp_path / "animals.db")
-    y = np.where(X[:, 0] > 0.5, "dog", "cat")
-    learner.learn_named(X.tolist(), y.tolist(), [f"img-{i}" for i in range(40)], False,
-                        ("size", "weight"))  # fmt: skip
-    return learner
-
-
-def test_values_give_a_class_its_probability_and_the_reason(open_page, store):
-    with running(store) as port:
-        page = open_page(port)
+def test_values_give_a_class_its_probability_and_the_reason(browser, store):
+    with shown(browser, store) as page:
         assert page.locator("#ask-fields span").all_inner_texts() == ["size", "weight"]
         page.fill("#ask-fields label:nth-child(1) input", "0.9")
         page.click("#ask button[type=submit]")
@@ -82,9 +46,8 @@ def test_values_give_a_class_its_probability_and_the_reason(open_page, store):
         assert float(page.input_value("#ask-fields input >> nth=0")) == store.rows()[1][-1, 0]
 
 
-def test_an_example_is_found_corrected_and_forgotten(open_page, store):
-    with running(store) as port:
-        page = open_page(port)
+def test_an_example_is_found_corrected_and_forgotten(browser, store):
+    with shown(browser, store) as page:
         page.fill("#search-key", "img-1")
         page.wait_for_selector("#search-found li:has-text('and more')")
         page.fill("#search-key", "img-17")
@@ -107,23 +70,21 @@ def test_an_example_is_found_corrected_and_forgotten(open_page, store):
         assert "img-17" not in store.rows()[0]
 
 
-def test_text_and_missing_cells_can_be_asked(open_page, tmp_path):
+def test_text_and_missing_cells_can_be_asked(browser, tmp_path):
     learner = Learner(tmp_path / "a.db", preparation=Preparation("onehot", "median"))
     learner.learn([["red", 1.0], ["blue", 2.0], ["red", 1.5], ["blue", 2.5]], [1, 0, 1, 0])
-    with running(learner) as port:
-        page = open_page(port)
+    with shown(browser, learner) as page:
         page.fill("#ask-fields input >> nth=0", "red")
         page.click("#ask button[type=submit]")
         page.wait_for_selector("#ask-result .answer")
         assert page.inner_text(".answer").startswith("1 with probability")
 
 
-def test_many_features_are_one_field(open_page, tmp_path):
+def test_many_features_are_one_field(browser, tmp_path):
     X = np.random.default_rng(0).random((20, 30))
     learner = Learner(tmp_path / "a.db")
     learner.learn(X, np.arange(20) % 2)
-    with running(learner) as port:
-        page = open_page(port)
+    with shown(browser, learner) as page:
         assert page.locator("#ask-fields textarea").count() == 1
         page.fill("#ask-fields textarea", ", ".join(map(str, X[3])))
         page.click("#ask button[type=submit]")
@@ -133,9 +94,8 @@ def test_many_features_are_one_field(open_page, tmp_path):
         page.wait_for_selector("#ask-message:has-text('must have 30 features')")
 
 
-def test_a_narrow_page_and_no_path_of_the_server(open_page, store, tmp_path):
-    with running(store) as port:
-        page = open_page(port, 390)
+def test_a_narrow_page_and_no_path_of_the_server(browser, store, tmp_path):
+    with shown(browser, store, 390) as page:
         page.click("#ask-latest")
         page.wait_for_selector("#ask-result .answer")
         page.fill("#search-key", "img-")

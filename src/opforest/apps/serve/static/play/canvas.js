@@ -4,19 +4,21 @@ import { ForestCanvas } from "../draw.js";
 import { HEIGHT, WIDTH } from "./drawing.js";
 import { classifyGrid } from "./query.js";
 
-const GRID = [160, 120], NEAR = 14, FAR = 40; // pixels within which an example is meant, by pointer and by keys
+const GRID = [160, 120];
+const REACH = { mouse: 9, pen: 14, touch: 24, keys: 12 }; // pixels within which an example is meant
 
 export class PlayCanvas extends ForestCanvas {
   // `act(x, y, key)` is a click, `forget(key)` another gesture; `key` is the example that is meant, or null.
   constructor(canvas, { act, forget, hover, isForgetting }) {
     const code = (label) => label - 1;
-    super(canvas, { code, click: (x, y) => act(x, y, this.keyAt(...this.pixels(x, y), NEAR)), hover });
-    Object.assign(this, { act, forget, isForgetting });
+    super(canvas, { code, click: (x, y) => act(x, y, this.keyAt(...this.pixels(x, y), this.reach)), hover });
+    Object.assign(this, { act, forget, isForgetting, reach: REACH.mouse });
+    const look = ({ pointerType }) => { this.reach = REACH[pointerType] ?? REACH.mouse; };
+    for (const type of ["pointermove", "pointerdown"]) canvas.addEventListener(type, look);
     canvas.addEventListener("contextmenu", (event) => {
       event.preventDefault();
       const box = canvas.getBoundingClientRect();
-      const key = this.keyAt(event.clientX - box.left, event.clientY - box.top, NEAR);
-      if (key !== null) forget(key);
+      forget(this.keyAt(event.clientX - box.left, event.clientY - box.top, this.reach));
     });
     canvas.addEventListener("blur", () => { this.cursor = null; this.paint(); });
   }
@@ -27,15 +29,16 @@ export class PlayCanvas extends ForestCanvas {
   }
 
   move(event, click, hover) {
+    this.reach = REACH.keys;
     if (event.key !== "Enter" && event.key !== "Delete" && event.key !== "Backspace") {
       super.move(event, click, hover);
       return;
     }
     const { width, height } = this.canvas.getBoundingClientRect();
     this.cursor ??= [width / 2, height / 2];
-    const key = this.keyAt(...this.cursor, FAR);
+    const key = this.keyAt(...this.cursor, this.reach);
     if (event.key === "Enter") this.act(...this.toData(...this.cursor), key);
-    else if (key !== null) this.forget(key);
+    else this.forget(key);
     event.preventDefault();
   }
 
@@ -103,7 +106,7 @@ export class PlayCanvas extends ForestCanvas {
   // Circles the example that a click would forget.
   drawCursor(context, color) {
     super.drawCursor(context, color);
-    const key = this.cursor && this.isForgetting() ? this.keyAt(...this.cursor, NEAR) : null;
+    const key = this.cursor && this.isForgetting() ? this.keyAt(...this.cursor, this.reach) : null;
     if (key === null) return;
     const { width, height } = this.canvas.getBoundingClientRect();
     const [x, y] = this.toScreen(this.data.points[this.data.keys.indexOf(key)], width, height);

@@ -11,17 +11,18 @@ const place = (value, limit) => Math.min(limit, Math.max(0, Math.round(value)));
 export const makeExample = (x, y, label) => ({ x: place(x, WIDTH - 1), y: place(y, HEIGHT - 1), label });
 
 export class Drawing {
-  // The first `begin` examples are learned together, the others one after another.
-  constructor(examples = [], begin = 1) {
+  // The first `begin` examples are learned together, the others one after another. Examples are numbered in the
+  // order of arrival, unless a link says otherwise.
+  constructor({ examples, begin = 1, names = examples.map((_, i) => i + 1), lastName = examples.length }) {
     this.begin = begin;
     this.outcomes = {};
-    this.names = examples.slice(0, begin).map((_, i) => i + 1); // of examples, by the order of arrival
-    this.lastName = this.names.length;
+    this.names = [];
     this.forests = { exact: new ExactForest(examples.slice(0, begin)) };
     this.learnAgain(examples.slice(0, begin));
     this.prove();
     for (const example of examples.slice(begin)) this.learn(example, false);
     if (examples.length > begin) this.prove();
+    Object.assign(this, { names, lastName });
   }
 
   get examples() {

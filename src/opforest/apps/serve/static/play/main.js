@@ -23,8 +23,8 @@ function refresh() {
     const own = panel.show(page.drawing, labels);
     labels ??= own;
   }
-  showProof(find("proof"), page.drawing, page.change);
-  explain(null);
+  showProof(find("proof"), page.drawing, page.change, shownPanels().length > 1);
+  explain(page.pointed?.point ?? null, page.pointed?.panel);
   const { length = 0 } = page.total ?? {};
   find("progress").value = length ? 1 - page.waiting.length / length : 0;
   find("step").disabled = find("run").disabled = !page.waiting.length;
@@ -35,7 +35,7 @@ function refresh() {
 
 // Changes the drawing, and writes it into the address so that it can be sent and is there after a reload.
 function change(title, action) {
-  showProblem("");
+  say("");
   action();
   page.change = { title };
   refresh();
@@ -47,42 +47,43 @@ function writeAddress(address) {
   page.writer = setTimeout(() => history.replaceState(null, "", address), REST);
 }
 
-const showProblem = (text) => { find("problem").textContent = text; find("problem").hidden = !text; };
+// Says something on the drawing of one panel, until the next change.
+const say = (text, panel = panels[0]) => panels.forEach((one) => { one.notice.textContent = one === panel ? text : ""; });
 
-function learn(example) {
+function learn(example, panel) {
   if (page.drawing.examples.length >= MAX_EXAMPLES) {
-    showProblem(`The page has ${MAX_EXAMPLES} examples, which is its limit: forget some first.`);
+    say(`The page has ${MAX_EXAMPLES} examples, which is its limit: forget some first.`, panel);
     stop();
     return;
   }
   change(`Learned example ${page.drawing.lastName + 1}`, () => page.drawing.learn(example));
 }
 
-function forget(name) {
-  change(`Forgot example ${name}`, () => page.drawing.forget(page.drawing.names.indexOf(name)));
+function forget(name, panel) {
+  if (name === null) say("There is no example here to forget.", panel);
+  else change(`Forgot example ${name}`, () => page.drawing.forget(page.drawing.names.indexOf(name)));
 }
 
-function act(x, y, name) {
+function act(panel, x, y, name) {
   const tool = chosenTool();
-  if (tool === "explain") explain({ x, y });
-  else if (tool !== "forget") {
-    const example = makeExample(x, y, Number(tool));
-    learn(example);
-    explain(example);
-  } else if (name !== null) forget(name);
+  if (tool === "forget") return forget(name, panel);
+  const point = tool === "explain" ? { x, y } : makeExample(x, y, Number(tool));
+  if (tool !== "explain") learn(point, panel);
+  explain(point, panel);
 }
 
-// Explains a point in all forests that are shown, with the words of the one pointed at.
-function explain(point, name = "exact") {
-  for (const panel of shownPanels()) {
-    const path = point && explainPoint(page.drawing.forests[panel.name], point);
-    panel.canvas.setPath(path);
-    if (panel.name === name) showExplanation(path, find("path"), find("surprise"), page.drawing.names);
-  }
+// Explains a point in all forests that are shown, with the words of the one pointed at, until another one is.
+function explain(point, pointed) {
+  const shown = shownPanels(), panel = shown.includes(pointed) ? pointed : shown[0];
+  page.pointed = point && { point, panel };
+  for (const one of shown) one.canvas.setPath(point && explainPoint(page.drawing.forests[one.name], point));
+  showExplanation(panel.canvas.path, find("path"), find("surprise"), page.drawing.names);
+  find("where").textContent = point && shown.length > 1 ? panel.title : "";
+  find("why").style.setProperty("--panel", shown.indexOf(panel)); // under which it is on a phone
 }
 
 function hover(panel, x, y) {
-  explain(x === null || page.timer ? null : { x, y }, panel.name);
+  explain(x === null ? null : { x, y }, panel);
 }
 
 function step() {
@@ -106,9 +107,9 @@ function run() {
 function openStream(name, seed) {
   stop();
   const { examples, begin, shown } = makeStream(name, seed);
-  Object.assign(page, { stream: name, seed, total: examples, waiting: examples.slice(shown), drawing: new Drawing(examples.slice(0, shown), begin) });
-  page.change = { title: `Learned ${shown} examples` };
-  showProblem("");
+  Object.assign(page, { stream: name, seed, total: examples, waiting: examples.slice(shown), drawing: new Drawing({ examples: examples.slice(0, shown), begin }), pointed: null });
+  page.change = { title: `Learned ${shown} examples`, isMany: true };
+  say("");
   refresh();
   explain(STREAMS[name].at ?? null);
   writeAddress(location.pathname + location.search);
@@ -120,13 +121,13 @@ function openLink() {
     const found = readLink(location.hash);
     if (!found) return false;
     stop();
-    const drawing = new Drawing(found.examples, found.begin);
-    Object.assign(page, { stream: "empty", total: null, waiting: [], drawing, change: { title: `Loaded ${found.examples.length} examples` } });
+    say("");
+    Object.assign(page, { stream: "empty", total: null, waiting: [], drawing: new Drawing(found), pointed: null, change: { title: `Loaded ${found.examples.length} examples`, isMany: true } });
     refresh();
     return true;
   } catch (error) {
     if (!page.drawing) openStream("moons", 1);
-    showProblem(error.message);
+    say(error.message);
     return true;
   }
 }
@@ -150,6 +151,7 @@ function addTools() {
     const label = make("span", { className: k < CLASSES ? `k${k}` : "word" });
     if (k < CLASSES) label.innerHTML = glyph(k);
     label.append(make("b", {}, name[0].toUpperCase() + name.slice(1)));
+    if (k === CLASSES) find("tools").append(make("span", { className: "soft" }, "or"));
     find("tools").append(make("label", { className: "pill", title: titles[name] ?? `Learn an example of class ${name} (${name})` }, input, label));
   });
 }

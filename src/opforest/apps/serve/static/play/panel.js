@@ -12,17 +12,18 @@ const TITLES = {
 
 export class Panel {
   constructor(name, actions) {
-    this.name = name;
     const [title, subtitle] = TITLES[name], canvas = make("canvas", { tabIndex: 0, role: "img" });
     canvas.setAttribute("aria-label", `${title}: a forest to draw on. Arrows move the cursor, Enter learns, Delete forgets.`);
+    Object.assign(this, { name, title });
+    this.notice = make("p", { className: "notice", role: "status" });
     this.numbers = make("dl", { className: "numbers" });
     this.message = make("p", { className: "message" });
     this.element = make("article", { className: name === "exact" ? "panel main" : "panel", id: `panel-${name}` },
       make("header", {}, make("h2", {}, `${title} `, make("small", {}, subtitle))),
-      make("div", { className: "stage" }, canvas), this.numbers, this.message);
+      make("div", { className: "stage" }, canvas, this.notice), this.numbers, this.message);
     this.canvas = new PlayCanvas(canvas, {
-      act: actions.act,
-      forget: actions.forget,
+      act: (x, y, key) => actions.act(this, x, y, key),
+      forget: (key) => actions.forget(key, this),
       hover: (x, y) => actions.hover(this, x, y),
       isForgetting: actions.isForgetting,
     });

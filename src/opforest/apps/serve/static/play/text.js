@@ -5,6 +5,9 @@ import { make, number, showPath, symbol } from "../parts.js";
 const count = (value) => value.toLocaleString("en");
 const plural = (value, noun) => `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 
+const HINT = matchMedia("(hover: none)").matches
+  ? "Choose “Explain” and tap anywhere to see the path that decides." : "Point anywhere to see the path that decides.";
+
 export const OUTCOMES = {
   "case 1": ["Case 1", "An example of its own class conquers it: it joins that tree."],
   "case 2": ["Case 2", "A prototype of its own class conquers it: it joins that tree."],
@@ -14,11 +17,13 @@ export const OUTCOMES = {
   "learned again": ["", "It cannot forget, so it has learned all examples again."],
 };
 
-// Says what the last change was, and how the updated forest compares with one fitted again.
-export function showProof(place, drawing, change) {
+// Says what the last change was, and how the updated forest compares with one fitted again; beside other
+// forests, by name.
+export function showProof(place, drawing, change, isNamed) {
   const { compared, different, updated, fitted } = drawing.proof, n = drawing.examples.length;
   place.classList.toggle("failed", different > 0);
-  const title = different ? `Differs from refitting in ${plural(different, "value")}` : "Identical to refitting";
+  const result = different ? `differs from refitting in ${plural(different, "value")}` : "identical to refitting";
+  const title = isNamed ? `Exact: ${result}` : result[0].toUpperCase() + result.slice(1);
   const mark = make("span", { className: "mark" }, different ? "✗" : "✓");
   const text = make("p", {});
   if (!n) {
@@ -28,7 +33,7 @@ export function showProof(place, drawing, change) {
   }
   if (n === 1) text.append(make("b", {}, change.title), ".");
   else {
-    text.append(make("b", {}, change.title), `: updated with ${plural(updated, "distance")}; refitting took all ${count(fitted)}. `,
+    text.append(make("b", {}, change.title), `: the ${change.isMany ? "last update" : "update"} took ${plural(updated, "distance")}, refitting all ${count(fitted)}. `,
       make("b", {}, `${count(compared)} values`), ` (edges, costs, paths, prototypes) were compared, and ${different ? "not all" : "all"} are equal.`);
   }
   place.replaceChildren(make("h2", {}, mark, title), text);
@@ -38,7 +43,7 @@ export function showProof(place, drawing, change) {
 export function showExplanation(path, pathPlace, surprisePlace, names) {
   surprisePlace.hidden = true;
   if (!path) {
-    pathPlace.textContent = "Point anywhere to see the path that decides.";
+    pathPlace.textContent = names.length ? HINT : "Paths begin at examples: learn one first.";
     return;
   }
   const steps = path.steps.map((step) => ({ ...step, key: step.id === null ? null : String(names[step.id]) }));
