@@ -36,7 +36,7 @@ class TestErrors:
                 "line 2, column 2: column 'b' must hold numbers",
             ),
             ("a,b,class\n1,2,x\n1,2\n", "line 3: the row has 2 cells, but the header has 3"),
-            ("1,2\n1\n", "line 2: the row has 1 cells, but the first line has 2"),
+            ("1,2\n1\n", "line 2: the row has 1 cell, but the first line has 2"),
             ('a,b\n1,"2\n', "line 2: the row cannot be read"),
         ],
     )

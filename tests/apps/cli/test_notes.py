@@ -82,6 +82,22 @@ class TestStream:
             ["the label is column 'sort' (--label names another)"], []
         ]  # fmt: skip
 
+    def test_rows_that_the_model_has_learned(self):
+        run("stream", "s", "e.csv")
+        known = (
+            "s has 50 examples, and has learned 50 rows of e.csv in an earlier run; all rows are "
+            "learned in addition (--resume learns only those that are new)"
+        )
+        assert told_by("stream", "s", "e.csv") == [[known], []]
+        known = known.replace("s has 50", "s has 100")
+        assert told_by("stream", "s", "e.csv") == [[known], []]  # of the last run only
+        assert told_by("stream", "s", "e.csv", "--resume") == [[], []]
+        run("update", "s", "d.csv")
+        assert told_by("stream", "s", "e.csv") == [[], []]  # --resume would not know, either
+        rows = pl.read_csv("e.csv").write_csv()
+        run("stream", "t", "-", stdin=rows)
+        assert told_by("stream", "t", "-", stdin=rows) == [[], []]  # they may be others
+
     def test_no_note_on_a_given_label(self):
         assert told_by("stream", "s", "d.csv", "--label", "kind")[0] == []
 

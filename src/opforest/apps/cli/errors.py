@@ -62,7 +62,8 @@ def locate_errors(path: str, data: Any = None) -> Iterator[None]:
         line = find_line(row) if row is not None and find_line is not None else None
         reason = str(error)
         if isinstance(error, MissingCellError):
-            reason = f"cells are missing in {error.columns}: train with --missing median or drop"
+            reason = f"cells are missing in {error.columns}: fill them in, or train with "
+            reason += "--missing median, which does"
         raise DataFileError(reason, path, line) from error
 
 

@@ -16,11 +16,12 @@ from typer import Argument, Option
 
 import opforest
 from opforest._utils.numerals import Cells
+from opforest._utils.text import count
 from opforest.apps.cli import job, options
 from opforest.apps.cli.errors import BAD_MODEL, locate_errors
 from opforest.apps.cli.groups import make_group
 from opforest.apps.cli.lazy_modules import table, tables
-from opforest.apps.cli.models import active_parameters
+from opforest.apps.cli.models import active_parameters, kind_of_model
 from opforest.apps.cli.output import count_examples, print_json, print_notes
 from opforest.apps.cli.paths import require_distinct, require_folder
 from opforest.apps.cli.predict import predict_chunks, write_json, write_lines, write_output
@@ -42,10 +43,14 @@ def files_of(store: str) -> list[str]:
 
 
 def require_store(path: str) -> None:
-    """Raise an error if a store does not exist."""
+    """Raise an error if a store does not exist, or is a model."""
     if not os.path.exists(path):
         raise opforest.StoreError(
             f"{path}: there is no such store. `opforest store create {path}` makes one."
+        )
+    if kind_of_model(path) == "opforest":
+        raise opforest.StoreError(
+            f"{path} is a model, not a store: `opforest predict`, `update` and `forget` take it."
         )
 
 
@@ -138,7 +143,7 @@ def learn(
     """
     require_distinct([data], files_of(store))
     begin, totals = perf_counter(), {"learned": 0, "unchanged": 0, "replaced": 0}
-    with _open(store) as learner, count_examples("learned") as count:
+    with _open(store) as learner, count_examples("learned") as advance:
         reading, known = _adapt(reading, learner), learner.settings
         if known.semi_supervised:
             totals["labeled"] = 0
@@ -163,7 +168,7 @@ def learn(
                 rows = chunk if complete is None else chunk.take(complete.nonzero()[0])
                 job.warn_of_scales(learner.model, rows, "make a new store with --scale standard")
             is_first = False
-            count(len(chunk))
+            advance(len(chunk))
         examples = len(learner)
     seconds = perf_counter() - begin
     return {"store": store, **totals, "examples": examples, "seconds": seconds}
@@ -181,8 +186,10 @@ def _require_new(learner: "Learner", chunk: "table.Data", y: Any, path: str) -> 
             "a column called id makes it safe to repeat a file."
         )
     if known:
+        verb = "is" if known == 1 else "are"
         print_notes([
-            f"{known} of the first {n} examples are in the store already, and are learned again"
+            f"{known} of the first {count(n, 'example')} {verb} in the store already, and {verb} "
+            "learned again"
         ])  # fmt: skip
 
 

@@ -7,18 +7,28 @@ import numpy as np
 import polars as pl
 
 from opforest._utils.interrupts import defer_interrupts
+from opforest._utils.text import count, join_first
 from opforest.errors import DataFileError
 from opforest.io.columns.describe import (
     MISSING_NUMBER,
     NUMERIC,
     Column,
     describe_columns,
-    join_first,
 )
 from opforest.io.columns.forms import mark_missing
 from opforest.io.columns.hints import explain_missing, explain_mixed, explain_text, guess_form
 from opforest.io.columns.roles import Roles
 from opforest.io.columns.table import Array, Data, ReadOptions, Table, locate_error
+
+#: Types of cells that are neither numbers nor text, as messages name them.
+OTHER_TYPES: dict[Any, str] = {
+    pl.Struct: "nested objects",
+    pl.List: "lists",
+    pl.Array: "lists",
+    pl.Binary: "bytes",
+    pl.Decimal: "decimal numbers",
+    pl.Null: "nothing",
+}
 
 #: Not all integers from here on are float64.
 EXACT = 2.0**53
@@ -134,11 +144,13 @@ class _Converter:
     def _not_finite(self, X: Array, columns: list[Column]) -> DataFileError:
         i, k = np.argwhere(~np.isfinite(X))[0].tolist()
         cell, is_missing = columns[k].cells[i], np.isnan(X)
-        reason = f"{columns[k]} must hold finite numbers, got {'' if cell is None else cell!r}"
+        shown = repr(cell) if str("" if cell is None else cell).strip() else "an empty cell"
+        reason = f"{columns[k]} must hold finite numbers, got {shown}"
         if missing := [column for k, column in enumerate(columns) if is_missing[:, k].any()]:
             names = join_first([column.option for column in missing], 20)
             rows = int(is_missing.any(axis=1).sum())
-            reason += f"; {rows} of {len(X)} rows have missing cells, in {names}: "
+            verb = "has" if rows == 1 else "have"
+            reason += f"; {rows} of {count(len(X), 'row')} {verb} missing cells, in {names}: "
             reason += explain_missing(missing, self.options)
         return self._error_at(columns[k], i, reason)
 
@@ -172,7 +184,8 @@ class _Converter:
         if column.is_text:
             return self._to_labels_from_text(column, text)
         if not (dtype.is_numeric() or dtype == pl.Boolean) or dtype.is_decimal():
-            raise self._error(f"labels must be text or numbers, and {column} has the type {dtype}")
+            reason = f"labels must be text or numbers, and {column} holds {_name_type(column)}"
+            raise self._error(f"{reason}; --label names another column")
         cells = column.cells.cast(pl.Int64) if dtype == pl.Boolean else column.cells
         missing = cells.is_null() | (cells.is_nan() if cells.dtype.is_float() else False)
         known = cells.filter(~missing)
@@ -214,7 +227,9 @@ def _to_bits(column: Column) -> pl.Series:
 
 
 def _name_type(column: Column) -> str:
-    return "dates" if column.kind == "date" else str(column.cells.dtype)
+    """Return what the cells of a column are that are neither numbers nor text."""
+    dtype = column.cells.dtype
+    return "dates" if column.kind == "date" else OTHER_TYPES.get(dtype.base_type(), "other values")
 
 
 def _is_inexact(cell: Any, value: float) -> bool:

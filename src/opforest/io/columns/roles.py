@@ -10,8 +10,9 @@ import polars as pl
 
 from opforest._utils.interrupts import defer_interrupts
 from opforest._utils.numerals import Cells
+from opforest._utils.text import count, join_first
 from opforest.errors import DataFileError
-from opforest.io.columns.describe import Column, join_first
+from opforest.io.columns.describe import Column
 from opforest.io.columns.forms import (
     describe_forms,
     detect_forms,
@@ -286,7 +287,8 @@ class ModelMatch:
             others = others[:-1]  # the label comes last
         if len(others) != n:
             but = "" if roles.label is None else ", beside the label,"
-            reason = f"the model expects {n} features, but the file{but} has {len(others)}"
+            wanted = count(n, "feature")
+            reason = f"the model expects {wanted}, but the file{but} has {len(others)}"
             raise DataFileError(reason, self.table.path)
         return others
 

@@ -16,6 +16,7 @@ import polars as pl
 
 from opforest._utils import tuning
 from opforest._utils.interrupts import defer_interrupts
+from opforest._utils.text import count
 from opforest.errors import DataFileError
 from opforest.io.columns.table import ReadOptions, Table
 from opforest.io.readers.dialect import DECIMAL_COMMA, Dialect, Row, find_dialect, split_rows
@@ -213,7 +214,7 @@ class Delimited:
                 row = row[:-1]
             if len(row) != width:
                 what = "the first line" if self.dialect.names is None else "the header"
-                reason = f"the row has {len(row)} cells, but {what} has {width}"
+                reason = f"the row has {count(len(row), 'cell')}, but {what} has {width}"
                 if width == 1 and line < 10:
                     reason += f"; if the lines before it are a title, use --skip {line - 1}"
                 raise DataFileError(reason, self.name, line)

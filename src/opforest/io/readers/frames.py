@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from opforest._utils.extras import install_command
+from opforest._utils.text import count
 from opforest.errors import DataFileError
 from opforest.io.columns.label import LABEL_NAMES
 from opforest.io.columns.roles import ID_NAME
@@ -191,10 +192,11 @@ def _choose_sheet(sheets: dict[str, pl.DataFrame], wanted: str | None, name: str
         raise DataFileError("there are no examples", name)
     if len(full) == 1:
         return full[0]
-    choices = [
-        Choice({"sheet": title}, f"--sheet {shlex.quote(title)}",
-               f"{len(sheets[title])} rows, {sheets[title].width} columns") for title in full
-    ]  # fmt: skip
+    choices = []
+    for title in full:
+        rows, columns = sheets[title].shape
+        size = f"{count(rows, 'row')}, {count(columns, 'column')}"
+        choices.append(Choice({"sheet": title}, f"--sheet {shlex.quote(title)}", size))
     offered = ", ".join(choice.option for choice in choices[:8])
     reason = f"{len(full)} sheets hold tables: choose {offered}"
     raise UndecidedError(reason, name, "Which sheet holds the table?", choices)
