@@ -15,7 +15,8 @@ from opforest.apps.cli.options import Format, Scale, Update
 
 COMMANDS = ("train", "update", "forget", "predict", "evaluate", "audit", "stream", "plot", "info",
             "convert", "split", "fold", "merge", "normalize", "distance", "metrics", "datasets",
-            "demo", "reproduce")  # fmt: skip
+            "demo", "reproduce", "cluster", "prune", "serve", "play")  # fmt: skip
+STORE_COMMANDS = ("create", "learn", "predict", "forget", "correct", "stats", "audit", "export")
 
 
 class TestHelp:
@@ -25,7 +26,19 @@ class TestHelp:
 
     @pytest.mark.parametrize("command", COMMANDS)
     def test_each_has_an_example(self, command):
-        assert re.search(rf"Example: [^\n]*opforest {command}", run(command, "--help").stdout)
+        shown = run(command, "--help").stdout
+        assert re.search(rf"Example: [^\n]*opforest {command}", shown)
+        assert max(map(len, shown.splitlines())) <= 80
+
+    @pytest.mark.parametrize("command", STORE_COMMANDS)
+    def test_commands_of_stores_have_an_example(self, command):
+        shown = run("store", command, "--help").stdout
+        assert re.search(rf"Example: opforest store {command}", shown)
+        assert max(map(len, shown.splitlines())) <= 80
+
+    def test_keys_are_described(self):
+        shown = " ".join(run("store", "forget", "--help").stdout.split())
+        assert "their ids in the data file, or, if it has none, :1, :2 and so on" in shown
 
     @pytest.mark.parametrize("command", ["", "store", "store learn", "train", "reproduce"])
     def test_short_option(self, command):

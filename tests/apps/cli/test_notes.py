@@ -1,6 +1,7 @@
 """What commands say without being asked: which column is the label, and scales, never in Python."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -125,6 +126,24 @@ def test_commands_without_a_model(command):
     assert [note.removesuffix("; labels are ignored here") for note in notes] == [LABEL]
     assert warnings == []
     assert told_by(*command, "--label", "kind") == [[], []]
+
+
+def test_ids(spread):
+    spread.with_row_index("id", 10).write_csv("named.csv")
+    note = "column 'id' names the examples, and is no feature (--keep id takes it in)"
+    assert told_by("train", "named.csv", "m")[0] == [note, LABEL]
+    assert told_by("train", "named.csv", "m", "--keep", "id")[0] == [LABEL]
+    assert told_by("convert", "named.csv", "b.csv")[0] == [LABEL]  # which keeps it
+
+
+def test_decimal_commas(spread):
+    text = spread.write_csv(separator=";").replace(".", ",")
+    Path("c.csv").write_text(text)
+    first = text.splitlines()[1].split(";")[0]
+    note = f"numbers have decimal commas: {first!r} is read as {first.replace(',', '.')}"
+    assert told_by("train", "c.csv", "m")[0] == [note, LABEL]
+    assert told_by("predict", "m", "c.csv")[0] == [note]
+    assert told_by("predict", "m", "d.csv")[0] == []
 
 
 def test_stores():

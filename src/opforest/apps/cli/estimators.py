@@ -99,7 +99,7 @@ def prune(
 
     DATA must not contain the examples that the model was trained on.
 
-    Example: opforest prune iris.opforest evaluation.csv small.opforest --loss 0.01
+    Example: opforest prune iris.opforest test.csv small.opforest --loss 0.01
     """
     from opforest.estimators.density_base import require_fraction
 

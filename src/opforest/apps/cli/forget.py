@@ -45,7 +45,7 @@ def forget(
 
     Categories, medians and scales that the model has learned from its first file stay in use.
 
-    Example: opforest forget iris.opforest --rows-in wrong.csv --out better.opforest
+    Example: opforest forget iris.opforest --rows-in wrong.csv -o better.opforest
     """
     if (ids is None) == (rows_in is None):
         raise ValueError("name the examples to forget: either --ids or --rows-in.")

@@ -21,7 +21,7 @@ from opforest.apps.cli import job, options
 from opforest.apps.cli.errors import BAD_MODEL, locate_errors
 from opforest.apps.cli.groups import make_group
 from opforest.apps.cli.lazy_modules import table, tables
-from opforest.apps.cli.models import active_parameters, kind_of_model
+from opforest.apps.cli.models import active_parameters, classifier_of, kind_of_model
 from opforest.apps.cli.output import count_examples, print_json, print_notes
 from opforest.apps.cli.paths import require_distinct, require_folder
 from opforest.apps.cli.predict import predict_chunks, write_json, write_lines, write_output
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 
 #: A label that is a whole number.
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})")
+
+KEYS = (
+    "Keys of examples: their ids in the data file, or, if it has none, :1, :2 and so on in the "
+    "order of learning."
+)
 
 StorePath = Annotated[str, Argument(help="The file of the store.")]
 
@@ -221,6 +226,8 @@ def describe_store(path: str) -> dict[str, Any]:
     """Return the facts about a store that commands print."""
     with _open(path, read_only=True) as learner:
         known = learner.stats()
+        if known["voters"] == "auto" and known["classes"]:
+            known["chosen_voters"] = classifier_of(learner.model).voters_
     score = known.pop("score") or {}
     known["preparation"] = active_parameters(known["preparation"] or {})
     known["examples_by_class"] = known.pop("classes")
@@ -262,7 +269,7 @@ def predict(
 @options.command()
 def forget(
     store: StorePath,
-    keys: Annotated[list[str] | None, Argument(metavar="KEY", help="Keys of examples.")] = None,
+    keys: Annotated[list[str] | None, Argument(metavar="KEY", help=KEYS)] = None,
     keys_from: Annotated[
         str | None, Option(help="A file with more keys, one per line; - is the standard input.")
     ] = None,
@@ -289,7 +296,7 @@ def forget(
 @options.command()
 def correct(
     store: StorePath,
-    key: Annotated[str, Argument(help="The key of the example.")],
+    key: Annotated[str, Argument(help="The key of the example, as for forget.")],
     label: Annotated[str, Argument(help="The new label.")],
 ) -> options.Facts:
     """Change the label of an example.

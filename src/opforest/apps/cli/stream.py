@@ -50,7 +50,7 @@ def stream(
     run that was stopped, or even killed, continues with --resume, and ends with exactly the model
     of a run that was not. Later, --resume learns the rows that the file has gained.
 
-    Example: tail -n +1 -f events.csv | opforest stream events.opforest - --every 500
+    Example: tail -n +1 -f events.csv | opforest stream m.opforest - --every 500
     """
     require_distinct([data], [model, model + SUFFIX])
     require_folder(model)

@@ -217,6 +217,8 @@ class Delimited:
                 reason = f"the row has {count(len(row), 'cell')}, but {what} has {width}"
                 if width == 1 and line < 10:
                     reason += f"; if the lines before it are a title, use --skip {line - 1}"
+                elif len(row) == 1:
+                    reason += "; if it is a comment or a total, delete it"
                 raise DataFileError(reason, self.name, line)
             yield line, row
 

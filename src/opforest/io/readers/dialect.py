@@ -106,6 +106,7 @@ def find_dialect(lines: list[str], options: ReadOptions, path: str) -> Dialect:
     decimal = options.decimal or find_decimal([row for _, row in rows])
     has_commas = decimal == "comma only" and delimiter != ","
     if has_commas:
+        notes.append(_describe_commas(rows))
         rows = [(line, [cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell
                         for cell in row]) for line, row in rows]  # fmt: skip
     decimal = decimal if decimal in (".", ",") else ""
@@ -156,6 +157,13 @@ def _describe_title(row: list[str]) -> str:
     text = " ".join(filter(None, row))
     shown = f"{text[:40]}…" if len(text) > 40 else text
     return f"a title, {shown!r}" if text.strip() else "it has only empty cells"
+
+
+def _describe_commas(rows: list[Row]) -> str:
+    """Return a note on decimal commas, with the first cell that has one."""
+    cells = (cell.strip() for _, row in rows for cell in row)
+    cell = next(filter(_MARKS["decimal comma"].fullmatch, cells))
+    return f"numbers have decimal commas: {cell!r} is read as {cell.replace(',', '.')}"
 
 
 def _skip_comments(lines: list[str]) -> int:
