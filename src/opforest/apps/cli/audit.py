@@ -55,7 +55,7 @@ def audit(
 
     Example: opforest audit iris.csv --label species --out suspects.csv
     """
-    require_distinct([data], [out])
+    require_distinct([data, *metric.files], [out])
     if models.kind_of_model(data) is not None:
         if any(metric) or any(preparation):
             raise ValueError(

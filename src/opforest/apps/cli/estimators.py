@@ -45,7 +45,7 @@ def cluster(
 
     Example: opforest cluster iris.csv --label species --k-max 30 --scale standard
     """
-    require_distinct([data], [model, out])
+    require_distinct([data, *metric.files], [model, out])
     models.check_jobs(jobs)
     if preparation.make().needs_labels:
         raise ValueError(

@@ -54,7 +54,7 @@ def train(
 
     Example: opforest train iris.csv iris.opforest --label species --scale auto
     """
-    require_distinct([data, distances, *(unlabeled or ())], [model])
+    require_distinct([data, distances, *(unlabeled or ()), *metric.files], [model])
     if test is not None:
         _check_share(test, distances is not None or bool(unlabeled))
     if distances is not None:

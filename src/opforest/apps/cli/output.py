@@ -92,6 +92,8 @@ def show(cell: Any, digits: int = 6) -> str:
         return "" if cell != cell else f"{cell:.{digits}g}"  # NaN
     if isinstance(cell, Mapping):
         return ", ".join(f"{key}: {show(value)}" for key, value in cell.items())
+    if isinstance(cell, list | tuple) and cell and isinstance(cell[0], list | tuple):
+        return f"{len(cell)} × {len(cell[0])} numbers"
     if isinstance(cell, list | tuple):
         return ", ".join(map(show, cell))
     return "" if cell is None else str(cell)

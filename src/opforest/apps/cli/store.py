@@ -110,12 +110,14 @@ def create(
 
     Example: opforest store create animals.db --score --scale standard
     """
+    require_distinct(metric.files, files_of(store))
     if os.path.exists(store) and os.path.getsize(store):
         raise opforest.StoreError(f"{store} exists already: remove it, or choose another name.")
     names = None if features is None else [name.strip() for name in features.split(",")]
     with opforest.Learner(
-        store, **metric._asdict(), feature_names=names, precision=precision, score=score,
-        semi_supervised=semi_supervised, preparation=preparation.make(), voters=voters,
+        store, metric=metric.metric, metric_params=metric.metric_params, feature_names=names,
+        precision=precision, score=score, semi_supervised=semi_supervised, voters=voters,
+        preparation=preparation.make(),
     ) as learner:  # fmt: skip
         known = learner.settings
     facts = {"store": store, "metric": known.metric, "score": known.score}

@@ -52,7 +52,7 @@ def stream(
 
     Example: tail -n +1 -f events.csv | opforest stream m.opforest - --every 500
     """
-    require_distinct([data], [model, model + SUFFIX])
+    require_distinct([data, *metric.files], [model, model + SUFFIX])
     require_folder(model)
     saved = models.ModelFile(model)
     estimator = _load_or_make(model, metric, preparation, update, voters)
@@ -88,8 +88,10 @@ def _load_or_make(
         classifier = models.make_classifier(metric, update, voters=voters)
         return models.add_preparation(classifier, preparation)
     model = models.load_to_update(path)
+    own = {"metric": metric.metric, "metric_params": metric.metric_params, "update": update,
+           "voters": voters}  # fmt: skip
     for wanted, known in (
-        ({**metric._asdict(), "update": update, "voters": voters}, models.classifier_of(model)),
+        (own, models.classifier_of(model)),
         (preparation._asdict(), models.preparation_of(model)),
     ):
         for name, value in wanted.items():
