@@ -55,7 +55,7 @@ def test_labels_and_ids_that_cannot_be():
     clf = OPFSemiSupervised().fit(X, ["a", None, None, "b"])
     before = clf.transduction_.tolist()
     for ids, label, message in [
-        (9, "a", "ids must be those of known examples"),
+        (9, "a", "the model has no example 9: forgotten, or never learned"),
         (0, "b", "example 0 already has the label 'a'"),
         ([1, 1], ["a", "a"], "ids must be unique"),
         ([1, 2], ["a"], "y must be 2 labels"),

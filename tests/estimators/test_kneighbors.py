@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.preprocessing import StandardScaler
+from scipy.sparse import csr_array
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from tests.oracles import forest as oracle
 from tests.support.measurement import PARAMS, REDUCED, jitted_manhattan
 from tests.support.strategies import DTYPES, learning_problems
@@ -76,10 +78,26 @@ def test_neighbors_in_a_pipeline_and_without_labels():
     assert model.kneighbors(X[:4])[1][:, 0].tolist() == [0, 1, 2, 3]
 
 
+def test_parameters_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    X, Q, y = rng.normal(size=(30, 2)), rng.normal(size=(9, 2)), np.arange(30) % 3
+    theirs, ours = KNeighborsClassifier().fit(X, y), OPFClassifier().fit(X, y)
+    for model in (ours, make_pipeline(FunctionTransformer(), OPFClassifier()).fit(X, y)):
+        expected = theirs.kneighbors(Q, n_neighbors=4)
+        found = model.kneighbors(Q, n_neighbors=4)
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
+        np.testing.assert_array_equal(found[1], expected[1])
+        np.testing.assert_array_equal(
+            model.kneighbors(Q, return_distance=False), theirs.kneighbors(Q, return_distance=False)
+        )
+    sparse = ours.kneighbors(csr_array(Q), 2, return_distance=False)
+    np.testing.assert_array_equal(sparse, theirs.kneighbors(Q, 2, return_distance=False))
+
+
 def test_bad_numbers_of_neighbors():
     clf = OPFClassifier().fit([[0.0], [1.0]], [0, 1])
     for k in (0, -1, 1.5, True, "2"):
-        with pytest.raises(ValueError, match="k must be an integer of at least 1"):
+        with pytest.raises(ValueError, match="n_neighbors must be an integer of at least 1"):
             clf.kneighbors([[0.0]], k)
     with pytest.raises(ValueError, match="features"):
         clf.kneighbors([[0.0, 1.0]], 1)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import NotFittedError
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline as sklearn_make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.oracles import forest as oracle
@@ -159,6 +160,25 @@ def test_exact_issues_of_given_labels_equal_refitting(problem, kept):
     with tuned(refit_fraction_to_forget=1.0):
         issues = find_label_issues(clf, exact=True)
     assert_same(issues, judge_by_refitting(clf, make, X, y.tolist()), y.tolist())
+
+
+def test_wrong_types():
+    X, y = [[0.0], [1.0]], [0, 1]
+    for other in (3, None, X, np.zeros((2, 1)), "m.opforest"):
+        with pytest.raises(TypeError, match=f"got an object of type {type(other).__name__}. Fit"):
+            find_label_issues(other)
+    with pytest.raises(TypeError, match=r"got the class OPFClassifier\. Fit one first"):
+        find_label_issues(OPFClassifier)
+    with pytest.raises(NotFittedError, match="got OPFClassifier, which is not fitted"):
+        find_label_issues(OPFClassifier())
+    with pytest.raises(NotFittedError, match=r"got KNeighborsClassifier\.$"):
+        find_label_issues(KNeighborsClassifier(1).fit(X, y))
+    clf = OPFClassifier().fit(X, y)
+    for n_jobs in ("2", 1.5, 0):
+        with pytest.raises(ValueError, match="n_jobs must be an integer that is not 0, or None"):
+            find_label_issues(clf, n_jobs=n_jobs)
+    with pytest.raises(ValueError, match="exact must be True or False, got 'yes'"):
+        find_label_issues(clf, exact="yes")
 
 
 @pytest.mark.parametrize("exact", [False, True])

@@ -1,5 +1,6 @@
 """Data files that are wrong, or would lose something: the error for each."""
 
+import json
 import re
 import sys
 import zipfile
@@ -36,8 +37,27 @@ class TestErrors:
                 "line 2, column 2: column 'b' must hold numbers",
             ),
             ("a,b,class\n1,2,x\n1,2\n", "line 3: the row has 2 cells, but the header has 3"),
-            ("1,2\n1\n", "line 2: the row has 1 cells, but the first line has 2"),
+            ("1,2\n1\n", "line 2: the row has 1 cell, but the first line has 2"),
             ('a,b\n1,"2\n', "line 2: the row cannot be read"),
+            (
+                "a,b,class\n1,2,x\n1,3,y\n1,4,x\n# by me\n",
+                "line 5: the row has 1 cell, but the header has 3; if it is a comment or a total",
+            ),
+            (
+                "a,b,class\n1,2,x\n1,3,y\n1,4,x\nSumme,,\n",
+                "line 5, column 1: column 'a' must hold numbers, got 'Summe'; only one cell of the "
+                "row is filled: if it is a total or a comment, delete it$",
+            ),
+            (
+                "a,b,class\n1,2,x\n1,3,y\n1,4,x\nSumme,9,\n",
+                "line 5, column 1: column 'a' must hold numbers, got 'Summe'; the row has no "
+                "label: if it is a total or a comment, delete it$",
+            ),
+            (
+                "a,b,label\n1,2,x\n1,3,y\n1,4,x\n,,Summe\n",
+                "line 5, column 1: column 'a' must hold finite numbers, got an empty cell; 1 of 4 "
+                "rows has missing cells, in a, b; only one cell of the row is filled",
+            ),
         ],
     )
     def test_bad_csv(self, tmp_path, content, message):
@@ -108,6 +128,25 @@ class TestErrors:
         for path in sorted(tmp_path.iterdir()):
             with pytest.raises(DataFileError, match=path.name):
                 read_table(path)
+
+    @pytest.mark.parametrize("suffix", [".json", ".ndjson"])
+    @pytest.mark.parametrize(
+        ("cell", "message"),
+        [
+            ({"p": 1}, "got nested objects; --drop b leaves it out, or write their members in"),
+            ([1, 2], "got lists; --drop b leaves it out$"),
+            ([{"p": [1]}], "got lists; --drop b leaves it out$"),
+        ],
+    )
+    def test_nested_json(self, tmp_path, suffix, cell, message):
+        rows = [json.dumps({"a": k, "b": cell, "label": "xy"[k % 2]}) for k in range(4)]
+        content = "\n".join(rows) if suffix == ".ndjson" else f"[{','.join(rows)}]"
+        path = write(tmp_path, content, f"a{suffix}")
+        with pytest.raises(DataFileError, match=f"column 'b' must hold numbers, {message}"):
+            read_table(path)
+        assert read_table(path, ReadOptions(drop=("b",))).X.shape == (4, 1)
+        with pytest.raises(DataFileError, match=r"text or numbers, and column 'b' holds [a-z]+"):
+            read_table(path, ReadOptions(label="b", drop=("label",)))
 
     @pytest.mark.parametrize("y", [np.array([1e19, 1]), np.array([2**63, 1], np.uint64)])
     def test_labels_that_are_too_large(self, tmp_path, y):

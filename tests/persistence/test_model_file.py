@@ -1,9 +1,11 @@
 """Saved and loaded models: equal array by array, and going on as if they had never been away."""
 
+import errno
 import inspect
 import os
 import warnings
 from importlib import import_module
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -255,6 +257,23 @@ def test_a_file_keeps_its_mode_and_a_link_its_target(path):
     assert path.stat().st_mode & 0o777 == 0o640
     assert_same(clf, opforest.load(path))
     assert sorted(entry.name for entry in path.parent.iterdir()) == ["link", path.name]
+
+
+def test_a_missing_folder_is_named(tmp_path, monkeypatch):
+    model = OPFClassifier().fit([[0.0], [1.0]], [0, 1])
+    monkeypatch.chdir(tmp_path)
+    for folder in ("models/new", str(tmp_path / "models")):
+        with pytest.raises(FileNotFoundError, match=f"There is no folder: '{folder}'$"):
+            opforest.save(model, f"{folder}/m.opforest")
+
+
+def test_errors_name_the_file_and_not_a_temporary_one(path, monkeypatch):
+    def refuse(self, mode):
+        raise PermissionError(errno.EACCES, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(PermissionError, match=f"Permission denied: '{path}'$"):
+        opforest.save(OPFClassifier().fit([[0.0], [1.0]], [0, 1]), path)
 
 
 def test_only_files_are_replaced_and_read(tmp_path):

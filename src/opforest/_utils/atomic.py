@@ -32,6 +32,14 @@ def open_atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
+def _create(partial: Path, path: str | os.PathLike[str]) -> IO[bytes]:
+    """Create a file; an error is about the one that it will replace."""
+    try:
+        return partial.open("xb")
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
+
+
 @contextmanager
 def _open_beside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     target = Path(os.path.realpath(path))
@@ -41,9 +49,12 @@ def _open_beside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         return
     if target.exists() and not target.is_file():
         raise OSError(f"{path} is not a regular file and cannot be replaced.")
+    if not target.parent.is_dir():
+        folder = os.path.dirname(os.fspath(path)) or str(target.parent)
+        raise FileNotFoundError(errno.ENOENT, "There is no folder", folder)
     partial = target.with_name(f".{target.name[:200]}-{secrets.token_hex(8)}")
     try:
-        with partial.open("xb") as stream:
+        with _create(partial, path) as stream:
             if target.exists():
                 shutil.copymode(target, partial)
             yield stream

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -327,6 +328,10 @@ def find_label_issues(clf: Any, *, exact: bool = False, n_jobs: int | None = Non
     (2, 0)
     """
     last = classifier_of(clf)
+    if not isinstance(exact, bool | np.bool_):
+        raise ValueError(f"exact must be True or False, got {exact!r}.")
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be an integer that is not 0, or None, got {n_jobs!r}.")
     voters = check_voters(last.voters)
     n_jobs = last.n_jobs if n_jobs is None else n_jobs
     fitted = last.fitted_source()

@@ -116,9 +116,9 @@ class Pipeline(SklearnPipeline):
         return self.steps[-1][1].conquerors(self.prepare(X), k)
 
     @_if_last_has("kneighbors")
-    def kneighbors(self, X: Any, k: int = 5) -> Any:
+    def kneighbors(self, X: Any, n_neighbors: int = 5, return_distance: bool = True) -> Any:
         """Return distances and ids of nearest examples; see ``OPFClassifier.kneighbors``."""
-        return self.steps[-1][1].kneighbors(self.prepare(X), k)
+        return self.steps[-1][1].kneighbors(self.prepare(X), n_neighbors, return_distance)
 
     @property
     def forest_(self) -> Any:
@@ -175,11 +175,15 @@ def make_pipeline(
 
 def classifier_of(estimator: Any) -> OPFClassifier:
     """Return a fitted classifier, or the last step of a pipeline if it is one."""
-    last = estimator.steps[-1][1] if isinstance(estimator, SklearnPipeline) else estimator
-    is_other = isinstance(estimator, SklearnPipeline) and not isinstance(last, OPFClassifier)
-    name = f"a Pipeline that ends in {type(last).__name__}" if is_other else "%(name)s"
-    message = (
-        f"estimator must be a fitted OPFClassifier, or a pipeline that ends in one, got {name}."
-    )
-    check_is_fitted(last, "forest_", msg=message)
+    is_pipeline = isinstance(estimator, SklearnPipeline)
+    last = estimator.steps[-1][1] if is_pipeline else estimator
+    required = "estimator must be a fitted OPFClassifier, or a pipeline that ends in one, got"
+    is_class = isinstance(last, type)
+    if is_class or not hasattr(last, "fit"):
+        kind = last.__name__ if is_class else type(last).__name__
+        name = f"the class {kind}" if is_class else f"an object of type {kind}"
+        raise TypeError(f"{required} {name}. Fit one first: OPFClassifier().fit(X, y).")
+    name = f"a Pipeline that ends in {type(last).__name__}" if is_pipeline else "%(name)s"
+    is_new = isinstance(last, OPFClassifier)
+    check_is_fitted(last, "forest_", msg=f"{required} {name}{', which is not fitted' * is_new}.")
     return last  # type: ignore[no-any-return]

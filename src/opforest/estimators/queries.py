@@ -146,36 +146,47 @@ class QueryMixin(ForestEstimator):
         return self.forest_.conquerors(X, self.n_jobs, k)
 
     @by_blocks
-    def kneighbors(self, X: npt.ArrayLike, k: int = 5) -> tuple[Array, Array]:
+    def kneighbors(
+        self, X: npt.ArrayLike, n_neighbors: int = 5, return_distance: bool = True
+    ) -> Any:  # fmt: skip
         """Return the nearest known examples by distance, whatever their costs and labels.
+
+        The parameters are those of scikit-learn's ``KNeighborsClassifier.kneighbors``, but X is
+        required, and ids take the place of row numbers; without ``forget`` they are equal.
 
         Parameters
         ----------
         X : array-like
             As for ``predict``. A known example is its own nearest neighbor.
-        k : int, default=5
+        n_neighbors : int, default=5
             The number of neighbors.
+        return_distance : bool, default=True
+            Whether to return distances beside the ids.
 
         Returns
         -------
-        distances : array of shape (n_samples, k)
-            The distances, in the metric's own units, in ascending order.
-        ids : array of shape (n_samples, k)
+        distances : array of shape (n_samples, n_neighbors)
+            The distances, in the metric's own units, in ascending order; only with
+            ``return_distance``.
+        ids : array of shape (n_samples, n_neighbors)
             The ids of the examples, as in ``forget`` and ``explain``. Ties go to the smaller id.
-            Where fewer than k examples are known, infinity and −1 follow.
+            Where fewer examples are known, infinity and −1 follow.
 
         Examples
         --------
         >>> from opforest import OPFClassifier
         >>> clf = OPFClassifier().fit([[0.0], [1.0], [3.0], [4.5]], [0, 0, 1, 1]).forget([0])
-        >>> clf.kneighbors([[1.5], [9.0]], k=2)
+        >>> clf.kneighbors([[1.5], [9.0]], n_neighbors=2)
         (array([[0.5, 1.5],
                [4.5, 6. ]]), array([[1, 2],
                [3, 2]]))
+        >>> clf.kneighbors([[1.5]], n_neighbors=2, return_distance=False)
+        array([[1, 2]])
         """
-        require_count("k", k, 1)
+        require_count("n_neighbors", n_neighbors, 1)
         X = self._check_queries(X)
-        return self.forest_.queries.find_nearest(X, k, self.n_jobs)
+        found = self.forest_.queries.find_nearest(X, n_neighbors, self.n_jobs)
+        return found if return_distance else found[1]
 
     def explain(self, x: npt.ArrayLike) -> Any:
         """Return the path that gave an example its label.

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from joblib import effective_n_jobs
 
 from opforest._utils.progress import begin_phase
+from opforest._utils.text import join_first
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.core.records import Tree
@@ -180,10 +181,9 @@ class BaseForest(ABC):
         """Return the vertices with these ids, or raise a ``ValueError`` if one is unknown."""
         vertex = self.storage.vertices_of(ids)
         if (vertex < 0).any():
-            raise ValueError(
-                "ids must be those of known examples, as in forest_.ids; unknown: "
-                f"{(vertex < 0).sum()}, for instance {ids[vertex.argmin()]}."
-            )
+            unknown = join_first(ids[vertex < 0].tolist(), 5)
+            raise ValueError(f"the model has no example {unknown}: forgotten, or never learned. "
+                             "forest_.ids has the ids of all that it knows.")  # fmt: skip
         return vertex
 
     @property

@@ -68,6 +68,9 @@ _SVM = re.compile(rb"\s*[+-]?[\d.]+(e[+-]?\d+)?(\s+(qid|\d+):\S+)+\s*(#|$)", re.
 _JSON_LINE = re.compile(rb'\s*\{\s*"')
 _JSON_LIST = re.compile(rb"\[\s*\{")
 
+#: The first bytes of an SQLite database, such as a store.
+SQLITE = b"SQLite format 3\0"
+
 #: Beginnings of text files that are not tables, in lower case.
 _FOREIGN = {
     rb"<(!doctype|html|\?xml)": "a web page or XML, not a table",
@@ -82,6 +85,10 @@ def find_format(source: Source) -> str:
     begin = source.begin
     if not begin:
         raise DataFileError("the file is empty", source.name)
+    if begin.startswith(SQLITE):
+        reason = "the file is a database, not a table; if it is a store of opforest, `opforest "
+        reason += "store export` writes its examples to a data file, or its model to a model file"
+        raise DataFileError(reason, source.name)
     for one in FORMATS.values():
         if begin.startswith(one.magic):
             return one.name

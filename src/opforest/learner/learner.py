@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from opforest._utils.text import count
 from opforest.estimators.label_issues import LabelIssue
 from opforest.estimators.validation import require_count
 from opforest.forest.explanation import Explanation
@@ -156,7 +157,7 @@ class Learner:
 
     def __repr__(self) -> str:
         """Return a summary."""
-        state = "closed" if self.session.is_closed else f"{len(self)} examples"
+        state = "closed" if self.session.is_closed else count(len(self), "example")
         return f"<Learner {self.path}: {state}>"
 
     def __len__(self) -> int:

@@ -45,12 +45,39 @@ class TestIds:
     def test_unknown_ids(self, folder):
         before = (folder / "iris.opforest").read_bytes()
         told = run("forget", "iris.opforest", "--ids", "74-99999999999999", code=2).stderr
-        assert "holds no example with the id 75. Nothing was changed" in told
+        assert (
+            "has no example 75, 76, 77, 78, 79 and 99,999,999,999,920 more: forgotten, or" in told
+        )
+        assert "Nothing was changed; --missing-ok forgets the others" in told
         assert (folder / "iris.opforest").read_bytes() == before
         told = run_json("forget", "iris.opforest", "--ids", "74-80", "--missing-ok")
         assert told["forgotten"] == 1
-        told = run_json("forget", "iris.opforest", "--ids", "74", "--missing-ok")
-        assert told["forgotten"] == 0
+        result = run("forget", "iris.opforest", "--ids", "74", "--missing-ok", "--json")
+        assert '"forgotten": 0' in result.stdout
+        assert "has no example 74: forgotten, or never learned\n" in result.stderr
+        told = run("forget", "iris.opforest", "--ids", "74", code=2).stderr
+        assert told.endswith("forgotten, or never learned. Nothing was changed.\n")
+
+    @given(
+        st.lists(st.tuples(st.integers(0, 12), st.integers(0, 5)), min_size=1, max_size=6),
+        st.sets(st.integers(0, 12), min_size=1),
+    )
+    def test_ranges(self, ranges, known):
+        from types import SimpleNamespace
+
+        from opforest.apps.cli.forget import _choose_ids
+
+        forest = SimpleNamespace(ids=np.array(sorted(known)))
+        texts = [f"{begin}-{begin + more}" if more else f"{begin}" for begin, more in ranges]
+        wanted = {id for begin, more in ranges for id in range(begin, begin + more + 1)}
+        found = _choose_ids(SimpleNamespace(forest_=forest), "m", [",".join(texts)], True)
+        assert found == sorted(wanted & known)
+        missing = sorted(wanted - known)
+        if missing:
+            more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+            shown = ", ".join(map(str, missing[:5])) + more
+            with pytest.raises(ValueError, match=f"^m has no example {shown}: forgotten, or never"):
+                _choose_ids(SimpleNamespace(forest_=forest), "m", texts, False)
 
     def test_all(self, folder):
         told = run("forget", "iris.opforest", "--ids", "0-74", code=2).stderr
@@ -79,12 +106,15 @@ class TestRows:
             ",".join(iris.feature_names) + "\n" + ",".join(map(str, iris.X[7])) + "\n9,9,9,9\n"
         )
         told = run("forget", "iris.opforest", "--rows-in", "w.csv", code=2).stderr
-        assert "1 of the 2 rows of w.csv are not in iris.opforest (line 3)" in told
+        assert "1 of the 2 rows of w.csv is not in iris.opforest (line 3)" in told
         assert (folder / "iris.opforest").read_bytes() == before
         result = run("forget", "iris.opforest", "--rows-in", "w.csv", "--missing-ok", "--json")
         assert '"forgotten": 1' in result.stdout
         assert "(line 3)" in result.stderr
         assert 7 not in opforest.load("iris.opforest").forest_.ids
+        (folder / "v.csv").write_text(",".join(iris.feature_names) + "\n9,9,9,9\n8,8,8,8\n")
+        told = run("forget", "iris.opforest", "--rows-in", "v.csv", code=2).stderr
+        assert "none of the 2 rows of v.csv is in iris.opforest. Nothing was changed.\n" in told
 
     def test_labels_must_be_equal(self, folder, iris):
         header = ",".join([*iris.feature_names, "species"])
@@ -101,7 +131,7 @@ class TestRows:
         run("train", "a.csv", "m")
         (folder / "b.csv").write_text("a,class\n1,x\n0,x\n")
         result = run("forget", "m", "--rows-in", "b.csv")
-        assert "m holds 1 more examples that are equal to these" in result.stderr
+        assert "m holds 1 more example that is equal to these" in result.stderr
         assert opforest.load("m").forest_.ids.tolist() == [0, 1]
 
     @given(

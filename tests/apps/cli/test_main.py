@@ -15,7 +15,9 @@ from typer.main import get_command
 from opforest.apps.cli.main import make_app
 from opforest.apps.cli.options import Format, Scale, Update
 
-COMMANDS = [name for name in get_command(make_app()).commands if name != "store"]  # a group
+APP = get_command(make_app()).commands
+COMMANDS = [name for name in APP if name != "store"]  # a group
+STORE_COMMANDS = [*APP["store"].commands]
 
 
 class TestHelp:
@@ -25,7 +27,19 @@ class TestHelp:
 
     @pytest.mark.parametrize("command", COMMANDS)
     def test_each_has_an_example(self, command):
-        assert re.search(rf"Example: [^\n]*opforest {command}", run(command, "--help").stdout)
+        shown = run(command, "--help").stdout
+        assert re.search(rf"Example: [^\n]*opforest {command}", shown)
+        assert max(map(len, shown.splitlines())) <= 80
+
+    @pytest.mark.parametrize("command", STORE_COMMANDS)
+    def test_commands_of_stores_have_an_example(self, command):
+        shown = run("store", command, "--help").stdout
+        assert re.search(rf"Example: opforest store {command}", shown)
+        assert max(map(len, shown.splitlines())) <= 80
+
+    def test_keys_are_described(self):
+        shown = " ".join(run("store", "forget", "--help").stdout.split())
+        assert "their ids in the data file, or, if it has none, :1, :2 and so on" in shown
 
     @pytest.mark.parametrize("command", ["", "store", "store learn", "train", "reproduce"])
     def test_short_option(self, command):

@@ -1,6 +1,7 @@
 """What commands say without being asked: which column is the label, and scales, never in Python."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -82,6 +83,22 @@ class TestStream:
             ["the label is column 'sort' (--label names another)"], []
         ]  # fmt: skip
 
+    def test_rows_that_the_model_has_learned(self):
+        run("stream", "s", "e.csv")
+        known = (
+            "s has 50 examples, and has learned 50 rows of e.csv in an earlier run; all rows are "
+            "learned in addition (--resume learns only those that are new)"
+        )
+        assert told_by("stream", "s", "e.csv") == [[known], []]
+        known = known.replace("s has 50", "s has 100")
+        assert told_by("stream", "s", "e.csv") == [[known], []]  # of the last run only
+        assert told_by("stream", "s", "e.csv", "--resume") == [[], []]
+        run("update", "s", "d.csv")
+        assert told_by("stream", "s", "e.csv") == [[], []]  # --resume would not know, either
+        rows = pl.read_csv("e.csv").write_csv()
+        run("stream", "t", "-", stdin=rows)
+        assert told_by("stream", "t", "-", stdin=rows) == [[], []]  # they may be others
+
     def test_no_note_on_a_given_label(self):
         assert told_by("stream", "s", "d.csv", "--label", "kind")[0] == []
 
@@ -109,6 +126,24 @@ def test_commands_without_a_model(command):
     assert [note.removesuffix("; labels are ignored here") for note in notes] == [LABEL]
     assert warnings == []
     assert told_by(*command, "--label", "kind") == [[], []]
+
+
+def test_ids(spread):
+    spread.with_row_index("id", 10).write_csv("named.csv")
+    note = "column 'id' names the examples, and is no feature (--keep id takes it in)"
+    assert told_by("train", "named.csv", "m")[0] == [note, LABEL]
+    assert told_by("train", "named.csv", "m", "--keep", "id")[0] == [LABEL]
+    assert told_by("convert", "named.csv", "b.csv")[0] == [LABEL]  # which keeps it
+
+
+def test_decimal_commas(spread):
+    text = spread.write_csv(separator=";").replace(".", ",")
+    Path("c.csv").write_text(text)
+    first = text.splitlines()[1].split(";")[0]
+    note = f"numbers have decimal commas: {first!r} is read as {first.replace(',', '.')}"
+    assert told_by("train", "c.csv", "m")[0] == [note, LABEL]
+    assert told_by("predict", "m", "c.csv")[0] == [note]
+    assert told_by("predict", "m", "d.csv")[0] == []
 
 
 def test_stores():

@@ -82,6 +82,21 @@ class TestTerminal:
         assert "feature" in shown
         assert "label: by its name" in shown
 
+    def test_messages_are_wrapped_between_words(self, monkeypatch):
+        monkeypatch.setenv("COLUMNS", "60")
+        words = "the label is column 'kind', the only one: --label names-another " * 3 + "x" * 70
+        with contextlib.redirect_stderr(Terminal()) as stream:
+            output.print_notes([words])
+        lines = stream.getvalue().splitlines()
+        assert lines[0].startswith("opforest: note: the label")
+        assert all(line.startswith("  ") for line in lines[1:])
+        assert max(map(len, lines[:-1])) <= 60
+        assert lines[-1] == "  " + "x" * 70  # a word that can be copied
+        assert " ".join(" ".join(lines).split()) == f"opforest: note: {words}"
+        with contextlib.redirect_stderr(io.StringIO()) as stream:
+            output.print_notes([words])
+        assert stream.getvalue() == f"opforest: note: {words}\n"
+
     def test_progress_needs_a_terminal_that_can_overwrite(self, monkeypatch):
         monkeypatch.setattr(sys, "stderr", Terminal())
         monkeypatch.setenv("TERM", "xterm")

@@ -85,7 +85,8 @@ class TestPreparation:
         assert f"{40 - len(complete)} rows with missing cells are left out" in result.stderr
         assert len(opforest.load("m").forest_) == len(complete)
         told = run("predict", "m", "test.csv", code=3).stderr
-        assert "cells are missing" in told
+        assert "test.csv, line 5: the cell of column 'kind' is missing, and the model was" in told
+        assert "fill it in, or train the model with --missing median" in told
         assert "--missing median" in told
         assert run_json("evaluate", "m", "test.csv")["examples"] == len(mixed[40:].drop_nulls())
 
@@ -126,10 +127,11 @@ class TestPreparation:
         mixed.drop_nulls().write_csv("whole.csv")
         run("train", "whole.csv", "m", "--encode", "onehot")
         told = run("predict", "m", "mixed.csv", code=3).stderr
-        assert "the model was trained without --missing median" in told
+        assert "got an empty cell; 4 of 60 rows have missing cells, in small: fill them in" in told
+        assert "or train the model with --missing median, which does" in told
         mixed.filter(pl.col("small").is_not_null()).write_csv("words.csv")
         told = run("predict", "m", "words.csv", code=3).stderr
-        assert "line 6: cells are missing in 'kind': train with --missing median or drop" in told
+        assert "line 6: cells are missing in 'kind': fill them in, or train with --missing" in told
 
     def test_a_category_that_is_absent_later(self, mixed):
         run("train", "train.csv", "m", *OPTIONS)

@@ -90,6 +90,14 @@ def test_colors_and_progress_are_for_terminals(folder):
     assert "\x1b" not in result.stdout
 
 
+@pytest.mark.parametrize("module", ["opforest", "opforest.apps.cli.main"])
+def test_modules_that_run_the_command_line(module):
+    result = subprocess.run(
+        [sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=False
+    )
+    assert result.stdout == f"opforest {opforest.__version__}\n"
+
+
 @posix
 @pytest.mark.parametrize("colors", [True, False])
 def test_tables_are_drawn_on_a_terminal(folder, colors):

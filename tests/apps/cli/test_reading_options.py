@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("polars")
 from tests.support.commands import run, run_json
+from tests.support.comparison import same_forest
 from tests.support.workbooks import write_workbook
 
 import opforest
@@ -62,8 +63,42 @@ def test_sheet_and_skip(folder):
     rows[1:] = [[float(a), float(b), c] for a, b, c in rows[1:]]
     write_workbook(folder / "d.xlsx", [[["k", "v"], [1, 2]], rows, [["A title"], *rows]])
     assert points("d.xlsx", "--sheet", "S2") == points("plain.csv")
-    assert "is a title: --skip 1" in run("train", "d.xlsx", "n", "--sheet", "3", code=3).stderr
+    said = run("train", "d.xlsx", "n", "--sheet", "3").stderr
+    assert "a row above the table is left out: a title, 'A title'" in said
     assert points("d.xlsx", "--sheet", "3", "--skip", "1") == points("plain.csv")
+
+
+def test_titles_and_units_in_workbooks(folder):
+    pytest.importorskip("fastexcel")
+    head, *rows = [row.split(",") for row in TABLE.splitlines()]
+    rows = [[float(a), float(b), c] for a, b, c in rows]
+    tables = {
+        "titles": [["A title"], [], ["of two rows"], head, *rows],
+        "units": [head, ["cm", "mm", ""], *rows],
+        "both": [["A title"], [], head, [], ["cm", "", ""], *rows],
+        "blank": [[], [], head, [], *rows],
+    }
+    for name, cells in tables.items():
+        write_workbook(folder / f"{name}.xlsx", [cells])
+        assert points(f"{name}.xlsx") == points("plain.csv"), name
+    said = run("train", "both.xlsx", "n").stderr
+    assert "note: a row above the table is left out: a title, 'A title'\n" in said
+    assert "note: a row below the names is left out: it has the units of the columns, 'cm'" in said
+    write_workbook(folder / "unnamed.xlsx", [[["", *head[1:]], *rows]])
+    assert run_json("info", "unnamed.xlsx")["columns"][0]["name"] == "column 1"
+
+
+@pytest.mark.parametrize("above", ["A title\n", "A title of 2024\n\nby me\n", "", "# none\n"])
+@pytest.mark.parametrize("units", ["cm,mm,\n", ""])
+def test_titles_and_units_in_pipes(folder, above, units):
+    head, _, rows = TABLE.partition("\n")
+    text = f"{above}{head}\n{units}{rows}"
+    run("train", "plain.csv", "m")
+    expected = run("predict", "m", "plain.csv").stdout
+    assert run("predict", "m", "-", stdin=text).stdout == expected
+    run("stream", "s", "-", stdin=text)
+    run("stream", "t", "plain.csv")
+    assert same_forest(opforest.load("s"), opforest.load("t"))
 
 
 def test_archives_and_json(folder):

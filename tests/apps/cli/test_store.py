@@ -117,6 +117,28 @@ def test_errors_about_stores(store, folder):
         run("store", "predict", store, "test.csv")  # readers are welcome
 
 
+@pytest.mark.parametrize("command", [
+    ("predict", "a.db", "iris.csv"), ("update", "a.db", "iris.csv"), ("plot", "a.db", "a.png"),
+    ("forget", "a.db", "--ids", "1"), ("evaluate", "a.db", "iris.csv"),
+    ("stream", "a.db", "iris.csv"), ("prune", "a.db", "iris.csv", "b.opforest"),
+])  # fmt: skip
+def test_a_store_is_not_a_model(store, folder, command):
+    said = run(*command, code=4).stderr
+    assert "a.db is a store, not a model: `opforest store predict`, `learn` and `forget`" in said
+    assert "`opforest store export a.db NAME.opforest`" in said
+
+
+def test_a_store_is_not_a_data_file_nor_a_model_a_store(store, folder):
+    for command in (("audit", store), ("evaluate", store), ("convert", store, "b.csv"),
+                    ("train", store, "m"), ("predict", "iris.opforest", store)):  # fmt: skip
+        said = run(*command, code=3).stderr
+        assert "a.db: the file is a database, not a table" in said
+        assert "`opforest store export`" in said
+    for command in (("learn", "iris.opforest", "iris.csv"), ("stats", "iris.opforest")):
+        said = run("store", *command, code=4).stderr
+        assert "iris.opforest is a model, not a store: `opforest predict`" in said
+
+
 def test_a_damaged_store_makes_the_audit_fail(store, folder):
     import sqlite3
 

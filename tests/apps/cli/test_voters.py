@@ -82,12 +82,22 @@ def test_stream(folder, iris):
 
 
 def test_stores(folder, iris):
+    rows = (folder / "test.csv").read_text().splitlines()
+    (folder / "new.csv").write_text("\n".join(row.rpartition(",")[0] for row in rows))
     assert run_json("store", "create", "a.db", "--voters", "auto")["voters"] == "auto"
     assert "voters" not in run_json("store", "create", "b.db", "--voters", 1)
     run("store", "learn", "a.db", "train.csv")
     with Learner("a.db", read_only=True) as learner:
         assert learner.stats()["voters"] == "auto"
     clf = OPFClassifier(voters="auto").fit(iris.X[:75], iris.y[:75])
+    told = run_json("store", "stats", "a.db")
+    assert (told["voters"], told["chosen_voters"]) == ("auto", clf.voters_)
+    run("store", "create", "c.db", "--voters", "auto", "--semi-supervised", "--scale", "standard")
+    assert "chosen_voters" not in run_json("store", "stats", "c.db")
+    run("store", "learn", "c.db", "new.csv", "--label", "none")
+    assert "chosen_voters" not in run_json("store", "stats", "c.db")
+    run("store", "learn", "c.db", "train.csv")
+    assert run_json("store", "stats", "c.db")["chosen_voters"] > 0
     assert run("store", "predict", "a.db", "test.csv").stdout.split() == (
         clf.predict(iris.X[75:]).tolist()
     )

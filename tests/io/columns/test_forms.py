@@ -71,8 +71,10 @@ class TestConsistentColumns:
         path = write(tmp_path, table_of([to_text(v) for v in VALUES.tolist()], delimiter))
         data = read_table(path, ReadOptions(needs_label=True))
         assert data.X[:, 0].tolist() == VALUES.tolist()
-        if case != "decimal comma" or delimiter == ",":  # elsewhere that is how files are written
+        if case != "decimal comma" or delimiter == ",":
             assert any(f"'x' holds numbers ({told}" in note for note in data.notes)
+        else:  # how files are written where the comma is no delimiter
+            assert any(note.startswith("numbers have decimal commas: '") for note in data.notes)
 
     def test_missing_cells_stay_missing(self, tmp_path):
         cells = ["12.5%", "", "NA", "None", "7%"] * 8

@@ -161,7 +161,7 @@ class TestTwins:
     def test_missing_cells_are_counted(self, tmp_path):
         cells = ["?", *map(str, PIXELS[0][1:])]
         (tmp_path / "a.csv").write_text(table([RUNNING, cells, WORDS]))
-        message = r"line 1, column 2: .* got '\?'; 1 of 60 rows have missing cells, in 2: --missing"
+        message = r"line 1, column 2: .* got '\?'; 1 of 60 rows has missing cells, in 2: --missing"
         with pytest.raises(DataFileError, match=message):
             read_table(tmp_path / "a.csv", ASK)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 import opforest
+from opforest._utils.text import count
 from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, labels_of, warn_of_scales
@@ -54,7 +55,7 @@ def audit(
 
     Example: opforest audit iris.csv --label species --out suspects.csv
     """
-    require_distinct([data], [out])
+    require_distinct([data, *metric.files], [out])
     if models.kind_of_model(data) is not None:
         if any(metric) or any(preparation):
             raise ValueError(
@@ -136,10 +137,10 @@ class Findings:
         if rows:
             print_table(list(columns), rows[:top])
         more = f"; --top {len(rows)} prints all" if len(rows) > top else ""
-        verb = "is" if len(rows) == 1 else "are"
+        verb, n_voters = "is" if len(rows) == 1 else "are", self.issues.n_voters
         print_notes([
-            f"{len(rows)} of {self.issues.n_judged} labels {verb} probably wrong, by the votes of "
-            f"{self.issues.n_voters} others{more}"
+            f"{len(rows):,} of {count(self.issues.n_judged, 'label')} {verb} probably wrong, by "
+            f"the {'vote' if n_voters == 1 else 'votes'} of {count(n_voters, 'other')}{more}"
         ])  # fmt: skip
 
     def as_json(self, path: str) -> dict[str, Any]:

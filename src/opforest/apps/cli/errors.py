@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import typer
 
+from opforest.apps.cli.output import print_message
 from opforest.errors import DataFileError, ModelFileError, StoreError
 
 BUG, USAGE, BAD_DATA, BAD_MODEL, NO_MEMORY, INTERRUPTED = 1, 2, 3, 4, 5, 130
@@ -62,13 +63,14 @@ def locate_errors(path: str, data: Any = None) -> Iterator[None]:
         line = find_line(row) if row is not None and find_line is not None else None
         reason = str(error)
         if isinstance(error, MissingCellError):
-            reason = f"cells are missing in {error.columns}: train with --missing median or drop"
+            reason = f"cells are missing in {error.columns}: fill them in, or train with "
+            reason += "--missing median, which does"
         raise DataFileError(reason, path, line) from error
 
 
 def print_error(error: object) -> None:
-    """Print an error in one line."""
-    sys.stderr.write(f"opforest: error: {' '.join(str(error).split())}\n")
+    """Print an error in one line, or on a terminal wrapped to its width."""
+    print_message("error", error)
 
 
 def _fail(error: object, code: int) -> NoReturn:
@@ -83,7 +85,6 @@ def _describe_missing(path: str) -> str:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning in one line, unless it is one of a library, about our use of it."""
-    if not (getattr(message, "is_from_opforest", False) or os.environ.get("OPFOREST_DEBUG")):
-        return
-    sys.stderr.write(f"opforest: warning: {' '.join(str(message).split())}\n")
+    """Print a warning, unless it is one of a library, about our use of it."""
+    if getattr(message, "is_from_opforest", False) or os.environ.get("OPFOREST_DEBUG"):
+        print_message("warning", message)

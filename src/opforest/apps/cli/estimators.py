@@ -45,7 +45,7 @@ def cluster(
 
     Example: opforest cluster iris.csv --label species --k-max 30 --scale standard
     """
-    require_distinct([data], [model, out])
+    require_distinct([data, *metric.files], [model, out])
     models.check_jobs(jobs)
     if preparation.make().needs_labels:
         raise ValueError(
@@ -99,7 +99,7 @@ def prune(
 
     DATA must not contain the examples that the model was trained on.
 
-    Example: opforest prune iris.opforest evaluation.csv small.opforest --loss 0.01
+    Example: opforest prune iris.opforest test.csv small.opforest --loss 0.01
     """
     from opforest.estimators.density_base import require_fraction
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from opforest._utils.text import count
 from opforest.apps.cli import models, options
 from opforest.apps.cli.comparison import cross_validate
 from opforest.apps.cli.errors import locate_errors
@@ -98,13 +99,13 @@ def _cross_validate(job: Job, folds: int, seed: int) -> dict[str, Any]:
     accuracy: dict[str, list[float]] = {}
     opf: dict[str, list[float]] = {}
     predicted = np.empty_like(y)
-    with count_examples("tested") as count:
+    with count_examples("tested") as advance:
         for others, answers in cross_validate(job, data, y, folds, seed):
             for name, answer in answers.items():
                 accuracy.setdefault(name, []).append(float((answer == y[others]).mean()))
                 opf.setdefault(name, []).append(opf_accuracy(y[others], answer))
             predicted[others] = next(iter(answers.values()))
-            count(len(others))
+            advance(len(others))
     job.print_dropped(_note_rare(rare, folds))
     _warn_of_scales(job, data, y)
     methods = [
@@ -153,14 +154,14 @@ def _evaluate_model(
     truth: list[Any] = []
     predicted: list[Any] = []
     is_held: list[bool] = []
-    with count_examples("tested") as count:
+    with count_examples("tested") as advance:
         for chunk in job.complete_chunks():
             truth += labels_of(chunk, path).tolist()
             with locate_errors(path, chunk):
                 predicted += job.model.predict(chunk.X).tolist()
             if held is not None:
                 is_held += [row in held for row in known.read(chunk, path)]
-            count(len(chunk))
+            advance(len(chunk))
     job.print_dropped()
     if not truth:
         raise ValueError(f"{path}: no row is complete, so there is nothing to compare.")
@@ -174,8 +175,8 @@ def _score_new(truth: list[Any], predicted: list[Any], is_held: list[bool]) -> d
     right = [a == b for a, b, held in zip(truth, predicted, is_held, strict=True) if not held]
     if len(right) < len(truth):
         print_notes([
-            f"the model holds {len(truth) - len(right)} of the {len(truth)} examples, which say "
-            "nothing about new ones"
+            f"the model holds {len(truth) - len(right):,} of the {count(len(truth), 'example')}, "
+            "which say nothing about new ones"
         ])  # fmt: skip
     share = sum(right) / len(right) if right else None
     return {"in_model": len(truth) - len(right), "accuracy_of_others": share}

@@ -1,6 +1,5 @@
 """``opforest convert`` and ``opforest info``."""
 
-import os
 import sys
 from dataclasses import replace
 from typing import Annotated, Any
@@ -125,19 +124,11 @@ def info(
     """
     if models.kind_of_model(file):
         _describe_model(file, json)
-    elif _is_store(file):
+    elif models.is_store(file):
         facts = describe_store(file)
         print_facts({"file": facts.pop("store"), "kind": "store", **facts}, json)
     else:
         _describe_data(file, replace(reading, allow_missing=True), json)
-
-
-def _is_store(path: str) -> bool:
-    """Return whether a file is an SQLite database, by its first bytes."""
-    if path == STANDARD or not os.path.isfile(path):
-        return False
-    with open(path, "rb") as stream:
-        return stream.read(16) == b"SQLite format 3\0"
 
 
 def _describe_model(path: str, as_json: bool) -> None:

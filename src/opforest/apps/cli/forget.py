@@ -1,10 +1,13 @@
 """``opforest forget``."""
 
+from bisect import bisect_right
+from itertools import islice
 from typing import Annotated, Any
 
 from typer import Option
 
 import opforest
+from opforest._utils.text import count, join_first
 from opforest.apps.cli import models, options
 from opforest.apps.cli.job import Job, labels_of
 from opforest.apps.cli.lookup import ExampleLookup
@@ -42,7 +45,7 @@ def forget(
 
     Categories, medians and scales that the model has learned from its first file stay in use.
 
-    Example: opforest forget iris.opforest --rows-in wrong.csv --out better.opforest
+    Example: opforest forget iris.opforest --rows-in wrong.csv -o better.opforest
     """
     if (ids is None) == (rows_in is None):
         raise ValueError("name the examples to forget: either --ids or --rows-in.")
@@ -76,14 +79,29 @@ def forget(
 
 def _choose_ids(classifier: Any, path: str, texts: list[str], missing_ok: bool) -> list[int]:
     """Return the ids that are named, such as 3,7 or 10-19; all must be known."""
-    forest = classifier.forest_
-    known = set(forest.ids.tolist())
-    wanted = {id for text in texts for id in _parse_ids(text, forest.next_id)}
-    missing = sorted(wanted - known)
-    if missing:
-        reason = f"{path} holds no example with the id {_list_first(missing)}"
-        _report_missing(reason, missing_ok)
-    return sorted(wanted & known)
+    ranges = _merge([one for text in texts for one in _parse_ids(text)])
+    ids = classifier.forest_.ids.tolist()
+    known = set(ids)
+    begins = [one.start for one in ranges]
+    chosen = [id for id in ids if (k := bisect_right(begins, id)) and id in ranges[k - 1]]
+    n_missing = sum(one.stop - one.start for one in ranges) - len(chosen)  # len() has a limit
+    if n_missing:
+        missing = (id for one in ranges for id in one if id not in known)
+        shown = join_first(list(islice(missing, MAX_NAMED)), MAX_NAMED, n_missing)
+        reason = f"{path} has no example {shown}: forgotten, or never learned"
+        _report_missing(reason, missing_ok, bool(chosen))
+    return chosen
+
+
+def _merge(ranges: list[range]) -> list[range]:
+    """Return ranges of the same numbers that do not overlap, in order."""
+    merged: list[range] = []
+    for one in sorted(ranges, key=lambda one: one.start):
+        if merged and one.start <= merged[-1].stop:
+            merged[-1] = range(merged[-1].start, max(merged[-1].stop, one.stop))
+        else:
+            merged.append(one)
+    return merged
 
 
 def _find_rows(job: Job, path: str, missing_ok: bool) -> list[int]:
@@ -110,28 +128,29 @@ def _find_rows(job: Job, path: str, missing_ok: bool) -> list[int]:
     if missing:
         numbers = [places[i][1] or places[i][0] + 1 for i in missing]
         unit = "row" if places[missing[0]][1] is None else "line"
-        reason = f"{len(missing)} of the {len(rows)} rows of {job.path} are not in {path} ({unit} "
-        _report_missing(f"{reason}{_list_first(numbers)})", missing_ok)
+        verb, total = "is" if len(missing) == 1 else "are", count(len(rows), "row")
+        reason = f"none of the {total} of {job.path} is in {path}"
+        if found:
+            reason = f"{len(missing):,} of the {total} of {job.path} {verb} not in {path}"
+            reason += f" ({unit} {join_first(numbers, MAX_NAMED)})"
+        _report_missing(reason, missing_ok, bool(found))
     if more:
-        print_notes([f"{path} holds {more} more examples that are equal to these"])
+        verb = "is" if more == 1 else "are"
+        print_notes([f"{path} holds {count(more, 'more example')} that {verb} equal to these"])
     return sorted(found)
 
 
-def _report_missing(reason: str, missing_ok: bool) -> None:
+def _report_missing(reason: str, missing_ok: bool, has_others: bool) -> None:
     """Print what a model lacks as a note, or raise it as an error."""
     if not missing_ok:
-        raise ValueError(f"{reason}. Nothing was changed; --missing-ok forgets the others.")
+        advice = "; --missing-ok forgets the others" if has_others else ""
+        raise ValueError(f"{reason}. Nothing was changed{advice}.")
     print_notes([reason])
 
 
-def _list_first(numbers: list[int]) -> str:
-    more = ", …" if len(numbers) > MAX_NAMED else ""
-    return ", ".join(map(str, numbers[:MAX_NAMED])) + more
-
-
-def _parse_ids(text: str, n: int) -> list[int]:
+def _parse_ids(text: str) -> list[range]:
     """Return the ids in a list such as 3,7 or 10-19."""
-    found: list[int] = []
+    found: list[range] = []
     for part in text.split(","):
         first, dash, end = part.strip().partition("-")
         if not (first.isascii() and first.isdecimal() and (end if dash else "0").isdecimal()):
@@ -139,6 +158,5 @@ def _parse_ids(text: str, n: int) -> list[int]:
         begin, last = int(first), int(end if dash else first)
         if last < begin:
             raise ValueError(f"--ids: {part.strip()} must begin with the smaller number.")
-        # Of ids beyond those of the model, one is enough for the error.
-        found += range(begin, min(last, max(n, begin)) + 1)
+        found.append(range(begin, last + 1))
     return found

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from opforest._utils.numerals import Cells
+from opforest._utils.text import count, join_first
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.lazy_modules import np, table, tables
 from opforest.apps.cli.models import classifier_of, preparation_of, prepare
@@ -73,8 +74,8 @@ class Job:
                 raise
             reason = (
                 f"{error.reason}; the model was trained with --distances, so each row must hold "
-                f"its distances to the {last.n_features_in_} examples of the model, in "
-                f"{last.n_features_in_} columns, in the order of learning"
+                f"distances to the {count(last.n_features_in_, 'example')} of the model, one in "
+                "each column, in the order of learning"
             )
             raise DataFileError(reason, error.path, error.line, error.column) from error
 
@@ -134,7 +135,8 @@ class Job:
 
     def print_dropped(self, more: Iterable[str] = ()) -> None:
         """Print a note on rows that were left out, and other notes."""
-        dropped = f"{self.n_dropped} rows with missing cells are left out"
+        verb = "is" if self.n_dropped == 1 else "are"
+        dropped = f"{count(self.n_dropped, 'row')} with missing cells {verb} left out"
         print_notes([*more, *([dropped] if self.n_dropped else [])])
 
     def fit(self, data: "table.Data", y: Any = None) -> None:
@@ -157,12 +159,26 @@ def require_complete(model: Any, data: "table.Data", path: str) -> None:
     """Raise an error if cells are missing in a row that needs an answer."""
     complete = find_complete(model, data)
     if complete is not None and not complete.all():
+        row = int(complete.argmin())
         raise replace(data, label_column=None).error_at(
-            int(complete.argmin()),
-            "cells are missing, and the model was trained with --missing drop, so it has no "
-            "answer; train it with --missing median",
+            row,
+            f"the cell of {join_first(list_missing(model, data, row))} is missing, and the model "
+            "was trained with --missing drop, so it has no answer; fill it in, or train the model "
+            "with --missing median, which does",
             path,
         )
+
+
+def list_missing(model: Any, data: "table.Data", row: int) -> list[str]:
+    """Return the columns that a model uses in which the cell of a row is missing."""
+    X, preparation = data.X, preparation_of(model)
+    ignored = preparation.categorical_ if preparation.encode == "drop" else ()
+    cells = X.row(row) if hasattr(X, "columns") else X[row].tolist()
+    numbers = (data.layout or {}).get("features", range(1, len(cells) + 1))
+    names = data.feature_names and map(repr, data.feature_names)
+    columns = enumerate(zip(names or numbers, cells, strict=True))
+    return [f"column {name}" for k, (name, cell) in columns
+            if k not in ignored and (cell is None or cell != cell)]  # fmt: skip
 
 
 def labels_of(data: "table.Data", path: str, advice: str = "") -> "table.Array":

@@ -57,8 +57,11 @@ class Journal:
     either model finds its own counts after a crash.
     """
 
-    def __init__(self, file: ModelFile, data: str, counts: StreamCounts) -> None:
+    def __init__(
+        self, file: ModelFile, data: str, counts: StreamCounts, known_rows: int = 0
+    ) -> None:
         self.file, self.data, self.counts = file, data, counts
+        self.known_rows = known_rows  #: of the data, which will be learned again
         self._saved = replace(counts)
 
     @classmethod
@@ -80,7 +83,8 @@ class Journal:
                 f"start over, remove {path}{SUFFIX}, and also {path} for a new model."
             )
         if not (resume and counts):
-            return cls(file, data, StreamCounts(learned, window=window))
+            known_rows = counts.rows if counts and data != STANDARD else 0
+            return cls(file, data, StreamCounts(learned, window=window), known_rows)
         if counts.window != window:
             was = f"--window {counts.window}" if counts.window else "no --window"
             raise ValueError(f"the stream into {path} had {was}; resume it with the same option.")

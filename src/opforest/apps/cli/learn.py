@@ -52,9 +52,9 @@ def train(
     and its accuracy is printed beside those of the nearest neighbor and the most frequent class.
     Then the model that is written is trained on all examples. `opforest evaluate DATA` says more.
 
-    Example: opforest train iris.csv iris.opforest --label species --scale standard
+    Example: opforest train iris.csv iris.opforest --label species --scale auto
     """
-    require_distinct([data, distances, *(unlabeled or ())], [model])
+    require_distinct([data, distances, *(unlabeled or ()), *metric.files], [model])
     if test is not None:
         _check_share(test, distances is not None or bool(unlabeled))
     if distances is not None:

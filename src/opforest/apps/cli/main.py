@@ -88,3 +88,7 @@ def make_app() -> Any:
     commands["About opforest"]["compile"] = compile_
     about = "Optimum-path forests: a parameter-free, multi-class, explainable classifier."
     return make_group(commands, about, accept_version)
+
+
+if __name__ == "__main__":
+    main()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import opforest
 from opforest.apps.cli.lazy_modules import libopf, np, table
 from opforest.errors import DataFileError, ModelFileError
+from opforest.io.formats import SQLITE
 from opforest.io.source import STANDARD
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ def load_model(path: str, jobs: int | None = None) -> Any:
     from opforest.estimators.density_base import DensityEstimator
 
     check_jobs(jobs)
+    if is_store(path):
+        raise ModelFileError(
+            f"{path} is a store, not a model: `opforest store predict`, `learn` and `forget` take "
+            f"it, and `opforest store export {path} NAME.opforest` writes its model to a file."
+        )
     try:
         model = libopf.read_model(path) if kind_of_model(path) == "LibOPF" else opforest.load(path)
     except DataFileError as error:
@@ -99,6 +105,14 @@ def kind_of_model(path: str) -> str | None:
         if stream.read(4) == MAGIC[:4]:
             return "opforest"
     return "LibOPF" if libopf.looks_like(path) in ("model", "incremental model") else None
+
+
+def is_store(path: str) -> bool:
+    """Return whether a file is an SQLite database, by its first bytes."""
+    if path == STANDARD or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as stream:
+        return stream.read(len(SQLITE)) == SQLITE
 
 
 def classifier_of(model: Any) -> Any:

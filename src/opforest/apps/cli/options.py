@@ -12,9 +12,10 @@ from typer.models import ArgumentInfo
 
 import opforest
 from opforest.apps.cli.errors import report_errors
-from opforest.apps.cli.lazy_modules import table
+from opforest.apps.cli.lazy_modules import table, tables
 from opforest.apps.cli.output import print_facts
 from opforest.apps.cli.question import ask_and_run
+from opforest.errors import DataFileError
 from opforest.io.encodings import find_encoding
 from opforest.io.formats import FORMATS
 
@@ -87,25 +88,57 @@ SeedOption = Annotated[int, Option(min=0, help="The random seed.")]
 JsonOption = Annotated[bool, Option(help="Print one JSON object.")]
 
 
+#: What metrics need that have a parameter for each feature.
+ARRAY_PARAMETERS = {
+    "seuclidean": "the variances of the features: --metric-param V=1,2.5,… or V=@FILE, in one row "
+    "or column",
+    "mahalanobis": "the covariances of the features: --metric-param V=@FILE, a square table of "
+    "numbers without names, or VI=@FILE, its inverse",
+}
+
+
+def _parse_metric_param(name: str, text: str, is_matrix: bool) -> Any:
+    """Return a number, a list, or the numbers in a file; raise a ValueError otherwise."""
+    if text.startswith("@"):
+        numbers = tables.read_table(text[1:], table.ReadOptions(label="none", lossless=True)).X
+        is_row = 1 in numbers.shape and not is_matrix
+        return (numbers.ravel() if is_row else numbers).tolist()
+    values = list(map(float, text.split(",")))
+    return values if len(values) > 1 or name in ("V", "VI", "w") else values[0]
+
+
 class MetricOptions(NamedTuple):
     """The options of commands that measure distances; None is the default."""
 
     metric: str | None
-    metric_params: dict[str, float] | None
+    metric_params: dict[str, Any] | None
+    files: tuple[str, ...] = ()  #: that hold parameters
 
     @classmethod
     def parse(cls, metric: str | None, metric_param: list[str] | None) -> Self:
         """Return the options of a command, or raise a ValueError if one is invalid."""
-        found = {}
+        found: dict[str, Any] = {}
         for param in metric_param or ():
             name, _, value = param.partition("=")
             try:
-                found[name] = float(value)
-            except ValueError:
+                found[name] = _parse_metric_param(name, value, metric == "mahalanobis")
+            except ValueError as error:
+                if isinstance(error, DataFileError):
+                    raise
                 name = ""
             if not name:
-                raise ValueError(f"--metric-param must be like p=3, got {param!r}.")
-        return cls(metric, found or None)
+                raise ValueError(
+                    "--metric-param must be like p=3, w=1,2.5,1 or V=@FILE, a table of numbers, "
+                    f"got {param!r}."
+                )
+        if metric in ARRAY_PARAMETERS:
+            arrays = [found[name] for name in ("V", "VI") if name in found]
+            is_matrix = metric == "mahalanobis"
+            if not arrays or any(isinstance(one[0], list) != is_matrix for one in arrays):
+                raise ValueError(f"--metric {metric} needs {ARRAY_PARAMETERS[metric]}.")
+        values = (param.partition("=")[2] for param in metric_param or ())
+        files = tuple(value[1:] for value in values if value.startswith("@"))
+        return cls(metric, found or None, files)
 
 
 class PreparationOptions(NamedTuple):
@@ -162,8 +195,8 @@ GROUPS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "metric": (MetricOptions.parse, {
         "metric": _option(str | None, "The metric; `opforest metrics` lists all. Default: "
                           "euclidean.", "--metric", "-m", autocompletion=complete_metric),
-        "metric_param": _option(list[str] | None, "A parameter of the metric, such as p=3. "
-                                "Repeatable."),
+        "metric_param": _option(list[str] | None, "A parameter of the metric, such as p=3, "
+                                "w=1,2.5,1 or V=@FILE, a table of numbers. Repeatable."),
     }),
     "preparation": (PreparationOptions, {
         "encode": _option(Encode | None, "Encode text columns: one column per category, the "

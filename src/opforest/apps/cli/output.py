@@ -4,11 +4,15 @@ import json
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 Cell = str | int | float | None
+
+#: Messages are not wrapped to fewer columns.
+NARROWEST = 40
 
 #: The headings of a table of facts.
 FACTS = ("name", "value")
@@ -88,6 +92,8 @@ def show(cell: Any, digits: int = 6) -> str:
         return "" if cell != cell else f"{cell:.{digits}g}"  # NaN
     if isinstance(cell, Mapping):
         return ", ".join(f"{key}: {show(value)}" for key, value in cell.items())
+    if isinstance(cell, list | tuple) and cell and isinstance(cell[0], list | tuple):
+        return f"{len(cell)} × {len(cell[0])} numbers"
     if isinstance(cell, list | tuple):
         return ", ".join(map(show, cell))
     return "" if cell is None else str(cell)
@@ -96,7 +102,18 @@ def show(cell: Any, digits: int = 6) -> str:
 def print_notes(notes: Sequence[str]) -> None:
     """Print decisions that no option asked for to the standard error."""
     for note in dict.fromkeys(notes):
-        sys.stderr.write(f"opforest: note: {note}\n")
+        print_message("note", note)
+
+
+def print_message(kind: str, text: object) -> None:
+    """Print a note, a warning or an error: in one line, or on a terminal wrapped at blanks."""
+    line = f"opforest: {kind}: {' '.join(str(text).split())}"
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        # Words stay whole, so that options and names can be copied.
+        line = textwrap.fill(line, max(width, NARROWEST), subsequent_indent="  ",
+                             break_long_words=False, break_on_hyphens=False)  # fmt: skip
+    sys.stderr.write(f"{line}\n")
 
 
 def has_progress() -> bool:

@@ -10,6 +10,7 @@ from typer import Option
 
 import opforest
 from opforest._utils.extras import install_command
+from opforest._utils.text import count
 from opforest.apps.cli import options
 from opforest.apps.cli.paths import require_distinct
 from opforest.apps.cli.store import StorePath, files_of, require_store
@@ -133,7 +134,7 @@ def serve(
     hosts = (host, *(allow_host or ()))
     listener = runner.bind("127.0.0.1" if host == "localhost" else host, port)
     learner = opforest.Learner(store)
-    title = f"serving {store}: {len(learner)} examples"
+    title = f"serving {store}: {count(len(learner), 'example')}"
     _run(runner, learner, listener, title, tokens=tokens, hosts=hosts, limits=limits)
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import opforest
+from opforest._utils.text import count
 from opforest.apps.cli import models
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, labels_of, warn_of_scales
@@ -86,7 +87,8 @@ def _find_known(model: Any, path: str, data: "table.Data", files: Sequence[str])
     n = models.count_learned(model)
     if len(data) != n:
         raise ValueError(
-            f"{path} has learned {n} examples, but there are {len(data)} in {named}: {advice}."
+            f"{path} has learned {count(n, 'example')}, but there are {len(data):,} in {named}: "
+            f"{advice}."
         )
     forest = classifier.forest_
     with locate_errors(named):

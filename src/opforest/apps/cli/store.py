@@ -16,11 +16,12 @@ from typer import Argument, Option
 
 import opforest
 from opforest._utils.numerals import Cells
+from opforest._utils.text import count
 from opforest.apps.cli import job, options
 from opforest.apps.cli.errors import BAD_MODEL, locate_errors
 from opforest.apps.cli.groups import make_group
 from opforest.apps.cli.lazy_modules import table, tables
-from opforest.apps.cli.models import active_parameters
+from opforest.apps.cli.models import active_parameters, classifier_of, kind_of_model
 from opforest.apps.cli.output import count_examples, print_json, print_notes
 from opforest.apps.cli.paths import require_distinct, require_folder
 from opforest.apps.cli.predict import predict_chunks, write_json, write_lines, write_output
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
 
 #: A label that is a whole number.
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})")
+
+KEYS = (
+    "Keys of examples: their ids in the data file, or, if it has none, :1, :2 and so on in the "
+    "order of learning."
+)
 
 StorePath = Annotated[str, Argument(help="The file of the store.")]
 
@@ -42,10 +48,14 @@ def files_of(store: str) -> list[str]:
 
 
 def require_store(path: str) -> None:
-    """Raise an error if a store does not exist."""
+    """Raise an error if a store does not exist, or is a model."""
     if not os.path.exists(path):
         raise opforest.StoreError(
             f"{path}: there is no such store. `opforest store create {path}` makes one."
+        )
+    if kind_of_model(path) == "opforest":
+        raise opforest.StoreError(
+            f"{path} is a model, not a store: `opforest predict`, `update` and `forget` take it."
         )
 
 
@@ -100,12 +110,14 @@ def create(
 
     Example: opforest store create animals.db --score --scale standard
     """
+    require_distinct(metric.files, files_of(store))
     if os.path.exists(store) and os.path.getsize(store):
         raise opforest.StoreError(f"{store} exists already: remove it, or choose another name.")
     names = None if features is None else [name.strip() for name in features.split(",")]
     with opforest.Learner(
-        store, **metric._asdict(), feature_names=names, precision=precision, score=score,
-        semi_supervised=semi_supervised, preparation=preparation.make(), voters=voters,
+        store, metric=metric.metric, metric_params=metric.metric_params, feature_names=names,
+        precision=precision, score=score, semi_supervised=semi_supervised, voters=voters,
+        preparation=preparation.make(),
     ) as learner:  # fmt: skip
         known = learner.settings
     facts = {"store": store, "metric": known.metric, "score": known.score}
@@ -138,7 +150,7 @@ def learn(
     """
     require_distinct([data], files_of(store))
     begin, totals = perf_counter(), {"learned": 0, "unchanged": 0, "replaced": 0}
-    with _open(store) as learner, count_examples("learned") as count:
+    with _open(store) as learner, count_examples("learned") as advance:
         reading, known = _adapt(reading, learner), learner.settings
         if known.semi_supervised:
             totals["labeled"] = 0
@@ -163,7 +175,7 @@ def learn(
                 rows = chunk if complete is None else chunk.take(complete.nonzero()[0])
                 job.warn_of_scales(learner.model, rows, "make a new store with --scale standard")
             is_first = False
-            count(len(chunk))
+            advance(len(chunk))
         examples = len(learner)
     seconds = perf_counter() - begin
     return {"store": store, **totals, "examples": examples, "seconds": seconds}
@@ -181,8 +193,10 @@ def _require_new(learner: "Learner", chunk: "table.Data", y: Any, path: str) -> 
             "a column called id makes it safe to repeat a file."
         )
     if known:
+        verb = "is" if known == 1 else "are"
         print_notes([
-            f"{known} of the first {n} examples are in the store already, and are learned again"
+            f"{known} of the first {count(n, 'example')} {verb} in the store already, and {verb} "
+            "learned again"
         ])  # fmt: skip
 
 
@@ -214,6 +228,8 @@ def describe_store(path: str) -> dict[str, Any]:
     """Return the facts about a store that commands print."""
     with _open(path, read_only=True) as learner:
         known = learner.stats()
+        if known["voters"] == "auto" and known["classes"]:
+            known["chosen_voters"] = classifier_of(learner.model).voters_
     score = known.pop("score") or {}
     known["preparation"] = active_parameters(known["preparation"] or {})
     known["examples_by_class"] = known.pop("classes")
@@ -255,7 +271,7 @@ def predict(
 @options.command()
 def forget(
     store: StorePath,
-    keys: Annotated[list[str] | None, Argument(metavar="KEY", help="Keys of examples.")] = None,
+    keys: Annotated[list[str] | None, Argument(metavar="KEY", help=KEYS)] = None,
     keys_from: Annotated[
         str | None, Option(help="A file with more keys, one per line; - is the standard input.")
     ] = None,
@@ -282,7 +298,7 @@ def forget(
 @options.command()
 def correct(
     store: StorePath,
-    key: Annotated[str, Argument(help="The key of the example.")],
+    key: Annotated[str, Argument(help="The key of the example, as for forget.")],
     label: Annotated[str, Argument(help="The new label.")],
 ) -> options.Facts:
     """Change the label of an example.

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
+from opforest._utils.text import count
 from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import INTERRUPTED, locate_errors
 from opforest.apps.cli.job import Job, labels_of, quiet_about_scales, warn_of_scales
 from opforest.apps.cli.journal import SUFFIX, Journal
 from opforest.apps.cli.lazy_modules import table
-from opforest.apps.cli.output import count_examples, print_json
+from opforest.apps.cli.output import count_examples, print_json, print_notes
 from opforest.apps.cli.paths import require_distinct, require_folder
 from opforest.apps.cli.signals import StopRequest, catch_signals
 
@@ -49,9 +50,9 @@ def stream(
     run that was stopped, or even killed, continues with --resume, and ends with exactly the model
     of a run that was not. Later, --resume learns the rows that the file has gained.
 
-    Example: tail -n +1 -f events.csv | opforest stream events.opforest - --every 500
+    Example: tail -n +1 -f events.csv | opforest stream m.opforest - --every 500
     """
-    require_distinct([data], [model, model + SUFFIX])
+    require_distinct([data, *metric.files], [model, model + SUFFIX])
     require_folder(model)
     saved = models.ModelFile(model)
     estimator = _load_or_make(model, metric, preparation, update, voters)
@@ -59,6 +60,12 @@ def stream(
     if window is not None and models.classifier_of(job.model).update != "exact":
         raise ValueError("--window needs --update exact: no other can forget.")
     journal = Journal.open(saved, data, job.model, resume, window or 0)
+    if journal.known_rows:
+        rows, n = count(journal.known_rows, "row"), len(models.classifier_of(job.model).forest_)
+        print_notes([
+            f"{model} has {count(n, 'example')}, and has learned {rows} of {data} in an earlier "
+            "run; all rows are learned in addition (--resume learns only those that are new)"
+        ])  # fmt: skip
     with catch_signals() as stop:
         reports = _follow(job, journal, every, batch, stop, json)
     if json:
@@ -81,8 +88,10 @@ def _load_or_make(
         classifier = models.make_classifier(metric, update, voters=voters)
         return models.add_preparation(classifier, preparation)
     model = models.load_to_update(path)
+    own = {"metric": metric.metric, "metric_params": metric.metric_params, "update": update,
+           "voters": voters}  # fmt: skip
     for wanted, known in (
-        ({**metric._asdict(), "update": update, "voters": voters}, models.classifier_of(model)),
+        (own, models.classifier_of(model)),
         (preparation._asdict(), models.preparation_of(model)),
     ):
         for name, value in wanted.items():
@@ -103,7 +112,7 @@ def _follow(
     # The preparation of a new model is learned from the first report's examples.
     n_first = every if models.preparation_of(job.model) is not None and not counts.learned else 1
     chunks = job.chunks(rows=batch, skip=counts.rows)
-    with count_examples("learned") as count:
+    with count_examples("learned") as advance:
         while (read := _next(chunks, stop, n_first)) is not None:
             n_first = 1
             chunk = job.drop_incomplete(read)
@@ -114,7 +123,7 @@ def _follow(
             models.remember_names(job.model, chunk)
             monitor.add(chunk)
             before, counts.rows = counts.rows, counts.rows + len(read)
-            count(len(read))
+            advance(len(read))
             if before // every < counts.rows // every:
                 reports.append(counts.report())
                 counts.tested_lately = counts.right_lately = 0

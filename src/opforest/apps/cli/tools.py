@@ -115,7 +115,7 @@ def distance(
     """
     from opforest.core.metrics.registry import resolve
 
-    require_distinct([data], [out])
+    require_distinct([data, *metric.files], [out])
     chosen = resolve(metric.metric or "euclidean", metric.metric_params)
     if chosen.is_precomputed:
         raise ValueError("metric 'precomputed' measures nothing; name another one.")

@@ -7,18 +7,28 @@ import numpy as np
 import polars as pl
 
 from opforest._utils.interrupts import defer_interrupts
+from opforest._utils.text import count, join_first
 from opforest.errors import DataFileError
 from opforest.io.columns.describe import (
     MISSING_NUMBER,
     NUMERIC,
     Column,
     describe_columns,
-    join_first,
 )
 from opforest.io.columns.forms import mark_missing
 from opforest.io.columns.hints import explain_missing, explain_mixed, explain_text, guess_form
 from opforest.io.columns.roles import Roles
 from opforest.io.columns.table import Array, Data, ReadOptions, Table, locate_error
+
+#: Types of cells that are neither numbers nor text, as messages name them.
+OTHER_TYPES: dict[Any, str] = {
+    pl.Struct: "nested objects",
+    pl.List: "lists",
+    pl.Array: "lists",
+    pl.Binary: "bytes",
+    pl.Decimal: "decimal numbers",
+    pl.Null: "nothing",
+}
 
 #: Not all integers from here on are float64.
 EXACT = 2.0**53
@@ -38,7 +48,7 @@ def to_data(
         replace(mark_missing(columns[k], roles.cells.missing), form=roles.columns[k].form)
         for k in roles.features
     ]
-    convert = _Converter(table, roles, options, first)
+    convert = _Converter(table, roles, options, first, columns)
     as_frame = options.categories and (roles.text or not options.lossless)
     label = None if roles.label is None else columns[roles.label]
     find = table.find_line
@@ -61,6 +71,7 @@ class _Converter:
     roles: Roles
     options: ReadOptions
     first: int  #: number of the first row
+    columns: list[Column]  #: all of the table
 
     def _error(self, reason: str) -> DataFileError:
         return DataFileError(reason, self.table.path)
@@ -120,26 +131,42 @@ class _Converter:
         if is_new and not options.categories and kinds & {"category", "text"}:
             return self._error(explain_text(roles, options))
         if column.kind in ("other", "date"):
-            return self._error(f"{column} must hold numbers, got {_name_type(column)}; "
-                               f"--drop {column.option}")  # fmt: skip
+            reason = f"{column} must hold numbers, got {_name_type(column)}; --drop {column.option}"
+            or_flat = ", or write their members in columns of their own"
+            is_nested = column.cells.dtype.base_type() == pl.Struct
+            return self._error(f"{reason} leaves it out{or_flat if is_nested else ''}")
         remedy = explain_mixed(column, roles, options) if is_new else ""
         column = guess_form(column) if is_new else column
         prefix, suffix = column.form.affix
         wanted = "" if is_new else ", as in training"
         wanted += f" such as '{prefix}1{suffix}'" if prefix or suffix else ""
         i = int(column.is_invalid.arg_max() or 0)
+        remedy = self._explain_footer(i) or remedy
         reason = f"{column} must hold numbers{wanted}, got {column.cells[i]!r}{remedy}"
         return self._error_at(column, i, reason)
+
+    def _explain_footer(self, i: int) -> str:
+        """Return advice about a row of totals or a comment: it has no label, or one cell alone."""
+        cells = [str("" if column.cells[i] is None else column.cells[i]) for column in self.columns]
+        label = self.roles.label
+        is_alone = len(cells) > 2 and sum(bool(cell.strip()) for cell in cells) == 1
+        if not is_alone and (label is None or cells[label].strip()):
+            return ""
+        lacks = "only one cell of the row is filled" if is_alone else "the row has no label"
+        return f"; {lacks}: if it is a total or a comment, delete it"
 
     def _not_finite(self, X: Array, columns: list[Column]) -> DataFileError:
         i, k = np.argwhere(~np.isfinite(X))[0].tolist()
         cell, is_missing = columns[k].cells[i], np.isnan(X)
-        reason = f"{columns[k]} must hold finite numbers, got {'' if cell is None else cell!r}"
+        shown = repr(cell) if str("" if cell is None else cell).strip() else "an empty cell"
+        reason = f"{columns[k]} must hold finite numbers, got {shown}"
         if missing := [column for k, column in enumerate(columns) if is_missing[:, k].any()]:
             names = join_first([column.option for column in missing], 20)
             rows = int(is_missing.any(axis=1).sum())
-            reason += f"; {rows} of {len(X)} rows have missing cells, in {names}: "
-            reason += explain_missing(missing, self.options)
+            verb = "has" if rows == 1 else "have"
+            reason += f"; {rows} of {count(len(X), 'row')} {verb} missing cells, in {names}"
+            footer = self._explain_footer(i) if rows == 1 else ""
+            reason += footer or f": {explain_missing(missing, self.options)}"
         return self._error_at(columns[k], i, reason)
 
     def _check_exact(self, X: Array, columns: list[Column]) -> None:
@@ -172,7 +199,8 @@ class _Converter:
         if column.is_text:
             return self._to_labels_from_text(column, text)
         if not (dtype.is_numeric() or dtype == pl.Boolean) or dtype.is_decimal():
-            raise self._error(f"labels must be text or numbers, and {column} has the type {dtype}")
+            reason = f"labels must be text or numbers, and {column} holds {_name_type(column)}"
+            raise self._error(f"{reason}; --label names another column")
         cells = column.cells.cast(pl.Int64) if dtype == pl.Boolean else column.cells
         missing = cells.is_null() | (cells.is_nan() if cells.dtype.is_float() else False)
         known = cells.filter(~missing)
@@ -214,7 +242,9 @@ def _to_bits(column: Column) -> pl.Series:
 
 
 def _name_type(column: Column) -> str:
-    return "dates" if column.kind == "date" else str(column.cells.dtype)
+    """Return what the cells of a column are that are neither numbers nor text."""
+    dtype = column.cells.dtype
+    return "dates" if column.kind == "date" else OTHER_TYPES.get(dtype.base_type(), "other values")
 
 
 def _is_inexact(cell: Any, value: float) -> bool:

@@ -1,7 +1,6 @@
 """Columns of a table and their kinds: numbers, categories, dates, ids."""
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -267,9 +266,3 @@ def describe_columns(frame: pl.DataFrame, table: Table) -> list[Column]:
         Column(k + 1, table.names[k] if table.names else None, cells, table.declared.get(k, ""))
         for k, cells in enumerate(frame.iter_columns())
     ]
-
-
-def join_first(items: Sequence[object], most: int = 8) -> str:
-    """Return the first items as text, and the number of the others."""
-    shown = ", ".join(map(str, items[:most]))
-    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from opforest._utils.numerals import NUMBER_LIKE, affix_of, looks_like_number
-from opforest.io.columns.describe import Column, join_first
+from opforest._utils.text import count, join_first
+from opforest.io.columns.describe import Column
 from opforest.io.columns.forms import find_forms
 from opforest.io.columns.roles import Roles
 from opforest.io.columns.table import ReadOptions
@@ -23,7 +24,8 @@ def explain_text(roles: Roles, options: ReadOptions) -> str:
     wrong = [column for column in roles.feature_columns if column.kind in kinds]
     text = [column for column in wrong if column.kind in ("category", "text")]
     mixed = [column for column in wrong if column.kind == "mixed"]
-    shown = join_first([f"{column.option} ({column.distinct} values)" for column in text], 20)
+    named = [f"{column.option} ({count(column.distinct, 'value')})" for column in text]
+    shown = join_first(named, 20)
     noun = "these columns hold" if len(text) > 1 else "this column holds"
     message = f"{noun} text, which has no distances: {shown}."
     if mixed:
@@ -43,12 +45,12 @@ def explain_mixed(column: Column, roles: Roles, options: ReadOptions) -> str:
 
 def explain_missing(missing: Sequence[Column], options: ReadOptions) -> str:
     """Return advice about missing cells in these columns of numbers."""
+    if options.remedy == "store":
+        return "fill them in, or create the store with --missing median, which does"
     if options.expected is not None:
-        return "the model was trained without --missing median, which would fill them"
+        return "fill them in, or train the model with --missing median, which does"
     if options.remedy == "here" and not options.lossless:
         return "--missing median fills them, --missing drop leaves these rows out"
-    if options.remedy == "store":
-        return "a store created with --missing median fills them"
     return f"fill them in, or leave these columns out:{_format_drop(missing)}"
 
 

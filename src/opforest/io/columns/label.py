@@ -5,7 +5,8 @@ No choice is silent: a column that no option names comes with a note.
 
 from typing import NamedTuple
 
-from opforest.io.columns.describe import Column, join_first
+from opforest._utils.text import count, join_first
+from opforest.io.columns.describe import Column
 
 #: Names of label columns, best first; case does not matter.
 LABEL_NAMES = ("label", "target", "class", "species", "outcome", "diagnosis")
@@ -127,7 +128,7 @@ def choose_label(columns: list[Column], left: list[int]) -> LabelChoice:
             others = dict.fromkeys((*found.named, *found.categories, *found.rivals))
             others.pop(chosen, None)
             also = f"; it might have been {_offer(columns, list(others), 3)}" if others else ""
-            classes = _count_classes(columns[chosen])
+            classes = count(columns[chosen].distinct, "class", "classes")
             note = f"the label is {columns[chosen]}, {why}: {classes}"
             return LabelChoice(chosen, why, note + (also or " (--label names another)"))
     ends = [k for k in (left[-1], left[0]) if k in found.possible] if left else []
@@ -168,10 +169,5 @@ def describe_classes(column: Column, n_shown: int = 0) -> str:
         cells = (column.words if column.is_text else column.cells).drop_nulls()
         classes = sorted(map(str, cells.unique(maintain_order=True)))
         shown = ": " + ", ".join(f"{one[:20]}…" if len(one) > 20 else one for one in classes)
-    return f"{_count_classes(column)}{shown}" + (
-        f", {column.missing} missing" if column.missing else ""
-    )
-
-
-def _count_classes(column: Column) -> str:
-    return f"{column.distinct} {'class' if column.distinct == 1 else 'classes'}"
+    classes = count(column.distinct, "class", "classes")
+    return f"{classes}{shown}" + (f", {column.missing} missing" if column.missing else "")

@@ -10,8 +10,9 @@ import polars as pl
 
 from opforest._utils.interrupts import defer_interrupts
 from opforest._utils.numerals import Cells
+from opforest._utils.text import count, join_first
 from opforest.errors import DataFileError
-from opforest.io.columns.describe import Column, join_first
+from opforest.io.columns.describe import Column
 from opforest.io.columns.forms import (
     describe_forms,
     detect_forms,
@@ -137,10 +138,12 @@ def _leave_out_ids(roles: Roles, keep: list[int], only_named: bool) -> None:
         is_named = (column.name or "").lower() == ID_NAME
         if k in keep or (only_named and not is_named):
             continue
+        advice = "" if column.kind == "text" else f" (--keep {column.option} takes it in)"
         if roles.id is None and is_named:
             roles.id = k
+            if not only_named:
+                roles.notes.append(f"{column} names the examples, and is no feature{advice}")
         elif column.id_reason:
-            advice = "" if column.kind == "text" else f" (--keep {column.option} takes it in)"
             roles.leave_out(k, f"an id: {column.id_reason}",
                             f"{column.id_reason}, so it looks like an id{advice}")  # fmt: skip
 
@@ -286,7 +289,8 @@ class ModelMatch:
             others = others[:-1]  # the label comes last
         if len(others) != n:
             but = "" if roles.label is None else ", beside the label,"
-            reason = f"the model expects {n} features, but the file{but} has {len(others)}"
+            wanted = count(n, "feature")
+            reason = f"the model expects {wanted}, but the file{but} has {len(others)}"
             raise DataFileError(reason, self.table.path)
         return others
 

@@ -47,6 +47,13 @@ def _is_title(row: Sequence[str], below: Sequence[Sequence[str]], width: int) ->
     return is_alone and not any(other and other[0].strip() == filled[0] for other in below)
 
 
+def describe_title(row: Sequence[str]) -> str:
+    """Return what a row above the table has, for a note."""
+    text = " ".join(filter(None, row))
+    shown = f"{text[:40]}…" if len(text) > 40 else text
+    return f"a title, {shown!r}" if text.strip() else "it has only empty cells"
+
+
 def drop_repeated_names(rows: Sequence[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
     """Return numbered rows without those that repeat the first one, if it has names.
 

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from opforest._utils import tuning
+from opforest._utils.text import count
 from opforest.errors import DataFileError
 from opforest.io.columns.describe import MISSING_NUMBER, NUMBER
 from opforest.io.columns.table import ReadOptions, Table
@@ -134,7 +135,8 @@ class Arff:
                 raise self._error(reason, line)
             row = self._split(content, line)
             if len(row) != width:
-                raise self._error(f"the row has {len(row)} cells, but the header has {width}", line)
+                reason = f"the row has {count(len(row), 'cell')}, but the header has {width}"
+                raise self._error(reason, line)
             for k, values in known.items():
                 if row[k] not in values:
                     name, allowed = self.attributes[k].name, ", ".join(sorted(values - {"?"})[:8])

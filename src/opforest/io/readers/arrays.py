@@ -11,8 +11,8 @@ from typing import IO, Any
 import numpy as np
 import polars as pl
 
+from opforest._utils.text import join_first
 from opforest.errors import DataFileError
-from opforest.io.columns.describe import join_first
 from opforest.io.columns.table import ROWS, Array, Data, Table
 from opforest.io.compression import check_unpacked
 

@@ -16,13 +16,24 @@ import polars as pl
 
 from opforest._utils import tuning
 from opforest._utils.interrupts import defer_interrupts
+from opforest._utils.text import count
 from opforest.errors import DataFileError
 from opforest.io.columns.table import ReadOptions, Table
-from opforest.io.readers.dialect import DECIMAL_COMMA, Dialect, Row, find_dialect, split_rows
+from opforest.io.readers.dialect import (
+    DECIMAL_COMMA,
+    Dialect,
+    Row,
+    find_dialect,
+    may_have_surroundings,
+    split_rows,
+)
 from opforest.io.source import Source
 
 #: Bytes of the longest row, and bytes that show the dialect.
 LONGEST, SAMPLE = 1 << 26, 1 << 20
+
+#: Lines to read ahead of a pipe that may begin with titles.
+MORE_LINES = 8
 
 _BLANK_LINE = re.compile(rb"^[ \t]*\r?\n", re.MULTILINE)
 
@@ -63,7 +74,10 @@ class Delimited:
         most = 2 if source.is_live else tuning.values.csv_lines
         head = _read_lines(self._stream, most, options.skip)
         if dialect is None:
-            lines = [decode(line, i + 1, self.name) for i, line in enumerate(head)]
+            lines = self._decode(head)
+            if source.is_live and may_have_surroundings(lines, options):
+                head += _read_lines(self._stream, MORE_LINES, 0)
+                lines = self._decode(head)
             dialect = find_dialect(lines, options, self.name)
         schema = [pl.String if source.is_live or k in text else kind
                   for k, kind in enumerate(dialect.schema)]  # fmt: skip
@@ -75,6 +89,9 @@ class Delimited:
         self._is_plain = False  # whether each line of the block is a row
         self._block = b"".join(head[self.dialect.skipped :])
         self._line, self._row = self.dialect.skipped, 0
+
+    def _decode(self, lines: Sequence[bytes]) -> list[str]:
+        return [decode(line, i, self.name) for i, line in enumerate(lines, 1)]
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the cells, some rows at a time."""
@@ -213,9 +230,11 @@ class Delimited:
                 row = row[:-1]
             if len(row) != width:
                 what = "the first line" if self.dialect.names is None else "the header"
-                reason = f"the row has {len(row)} cells, but {what} has {width}"
+                reason = f"the row has {count(len(row), 'cell')}, but {what} has {width}"
                 if width == 1 and line < 10:
                     reason += f"; if the lines before it are a title, use --skip {line - 1}"
+                elif len(row) == 1:
+                    reason += "; if it is a comment or a total, delete it"
                 raise DataFileError(reason, self.name, line)
             yield line, row
 

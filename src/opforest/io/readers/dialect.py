@@ -16,7 +16,12 @@ from opforest._utils.numerals import looks_like_number
 from opforest.errors import DataFileError
 from opforest.io.columns.describe import MISSING_NUMBER, NUMBER
 from opforest.io.columns.headers import find_header, is_number
-from opforest.io.columns.surroundings import count_titles, drop_repeated_names, find_units
+from opforest.io.columns.surroundings import (
+    count_titles,
+    describe_title,
+    drop_repeated_names,
+    find_units,
+)
 from opforest.io.columns.table import ReadOptions
 
 #: Possible delimiters; a blank stands for any white space.
@@ -106,6 +111,7 @@ def find_dialect(lines: list[str], options: ReadOptions, path: str) -> Dialect:
     decimal = options.decimal or find_decimal([row for _, row in rows])
     has_commas = decimal == "comma only" and delimiter != ","
     if has_commas:
+        notes.append(_describe_commas(rows))
         rows = [(line, [cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell
                         for cell in row]) for line, row in rows]  # fmt: skip
     decimal = decimal if decimal in (".", ",") else ""
@@ -137,6 +143,13 @@ def find_dialect(lines: list[str], options: ReadOptions, path: str) -> Dialect:
                    decimal, tuple(notes), rows[0] if has_header else None)  # fmt: skip
 
 
+def may_have_surroundings(lines: list[str], options: ReadOptions) -> bool:
+    """Return whether two lines may be titles, or names and units: the second has no number."""
+    body = lines[options.skip + _skip_comments(lines[options.skip :]) :]
+    rows = _split_sample(body, options.delimiter or find_delimiter(body))
+    return len(rows) > 1 and not any(map(looks_like_number, rows[-1][1]))
+
+
 def _split_table(
     body: list[str], delimiter: str | None, options: ReadOptions, path: str, before: int
 ) -> tuple[list[Row], str, list[str]]:
@@ -146,16 +159,17 @@ def _split_table(
     n = count_titles([row for _, row in rows]) if options.header is None else 0
     if n == 0:
         return rows or list(split_rows(body, chosen, path, before)), chosen, []
-    notes = [f"line {line} is left out: {_describe_title(row)}" for line, row in rows[:n]]
+    notes = [f"line {line} is left out: {describe_title(row)}" for line, row in rows[:n]]
     skipped = rows[n][0] - 1 - before
     rows, chosen, more = _split_table(body[skipped:], delimiter, options, path, before + skipped)
     return rows, chosen, notes + more
 
 
-def _describe_title(row: list[str]) -> str:
-    text = " ".join(filter(None, row))
-    shown = f"{text[:40]}…" if len(text) > 40 else text
-    return f"a title, {shown!r}" if text.strip() else "it has only empty cells"
+def _describe_commas(rows: list[Row]) -> str:
+    """Return a note on decimal commas, with the first cell that has one."""
+    cells = (cell.strip() for _, row in rows for cell in row)
+    cell = next(filter(_MARKS["decimal comma"].fullmatch, cells))
+    return f"numbers have decimal commas: {cell!r} is read as {cell.replace(',', '.')}"
 
 
 def _skip_comments(lines: list[str]) -> int:
