@@ -124,9 +124,11 @@ class ForestQueries:
     ) -> tuple[Array, Array]:
         searcher = self.choose_searcher(len(queries), wanted)
         winner, offer = find_in_parts(searcher, queries, effective_n_jobs(n_jobs), k)
-        is_missing = winner < 0
-        is_missing[:, 0] = False  # a conqueror at infinity is an error, a missing voter is not
-        self._check_offers(np.where(is_missing, 0, offer) if k > 1 else offer)
+        known, is_missing = offer, winner[:, 1:] < 0
+        if is_missing.any():  # a conqueror at infinity is an error, a missing voter is not
+            known = offer.copy()
+            known[:, 1:][is_missing] = 0
+        self._check_offers(known)
         return winner, offer
 
     @read_locked

@@ -18,6 +18,7 @@ from opforest.core.probability.votes import (
     EXPONENTS,
     SMOOTHING,
     count_votes,
+    find_labels,
     smooth_votes,
     vote_likelihoods,
 )
@@ -127,8 +128,8 @@ def find_vote_parameters(
 
 def _labels_of(queries: ForestQueries, voter: Array) -> Array:
     """Return the classes of voters; −1 where there is none."""
-    label = queries.storage.labels_of(voter.ravel()).reshape(voter.shape)
-    return np.where(voter >= 0, label, -1).astype(np.int64)
+    label: Array = find_labels(queries.storage.arrays.vertices, voter)
+    return label
 
 
 def _find_others(

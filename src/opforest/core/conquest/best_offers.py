@@ -1,6 +1,9 @@
 """Keep the best offers to a query, in order: by offer, then by cost, then by place.
 
-A place is an index of the array of costs: a vertex, or a position in a ranking.
+A place is an index of the array of costs: a vertex, or a position in a ranking. A search in which
+many offers replace others keeps them in no order, knows the last one, and sorts them at the end.
+As integers, the bits of offers, which are not negative, sort like the offers, and the compiler
+compares several at once.
 """
 
 from opforest.core.jit import helper
@@ -22,3 +25,44 @@ def insert_offer(offers, places, offer, place, cost):
         offers[j], places[j] = offers[j - 1], places[j - 1]
         j -= 1
     offers[j], places[j] = offer, place
+
+
+@helper
+def find_last_offer(bits, places, cost):
+    """Return where the last one is among offers in no order, given by their bits."""
+    if bits.shape[0] == 1:
+        return 0
+    most = bits[0]
+    for j in range(bits.shape[0]):
+        most = bits[j] if bits[j] > most else most
+    last, n_equal = 0, 0
+    for j in range(bits.shape[0]):
+        last += j if bits[j] == most else 0
+        n_equal += bits[j] == most
+    if n_equal > 1:
+        last = -1
+        for j in range(bits.shape[0]):
+            if bits[j] == most and (last < 0 or is_before(cost, places[last], places[j])):
+                last = j
+    return last
+
+
+@helper
+def sort_offers(bits, places, cost, own_bits, own_places):
+    """Sort offers, given by their bits, by counting those before each; the last two are scratch."""
+    n, total = bits.shape[0], 0
+    for i in range(n):
+        own_bits[i], own_places[i] = bits[i], places[i]
+    for i in range(n):
+        rank = 0
+        for j in range(n):
+            rank += own_bits[j] < own_bits[i]
+        bits[rank], places[rank] = own_bits[i], own_places[i]
+        total += rank
+    if 2 * total < n * (n - 1):  # some are equal
+        for i in range(n):
+            offer, place, rank = own_bits[i], own_places[i], 0
+            for j in range(n):
+                is_tie = own_bits[j] == offer
+                rank += own_bits[j] < offer or (is_tie and is_before(cost, own_places[j], place))
+            bits[rank], places[rank] = offer, place

@@ -6,7 +6,7 @@ its bounding box.
 
 import numpy as np
 
-from opforest.core.conquest.best_offers import insert_offer, is_before
+from opforest.core.conquest.best_offers import find_last_offer, is_before, sort_offers
 from opforest.core.jit import borrow, helper, kernel
 from opforest.core.kdtree.boxes import distance_to_box
 from opforest.core.kdtree.dynamic import BUCKET, class_bit
@@ -25,21 +25,25 @@ def find_conquerors_in_kdtree(queries, arrays, index, wanted, metric, k=1):
     """
     winner = np.full((len(queries), k), -1, np.int64)
     offer = np.full((len(queries), k), np.inf, queries.dtype)
-    _search(queries, arrays.vertices, arrays.cost, index, wanted, winner, offer, metric)
+    found = winner, offer, offer.view(f"i{offer.itemsize}")
+    _search(queries, arrays.vertices, arrays.cost, index, wanted, found, metric)
     return winner, offer
 
 
 @kernel
-def _search(queries, vertices, cost, index, wanted, winner, offer, metric):
+def _search(queries, vertices, cost, index, wanted, found, metric):
+    """Write the best offers into vertices, offers, and the bits of these, the same memory."""
     index = borrow(index)
-    winner, offer = borrow((winner, offer))
-    last_one = winner.shape[1] - 1
+    winner, offer, bits = borrow(found)
+    k = winner.shape[1]
     nodes, box, vertex, points = index.nodes, index.box, index.vertex, index.points
     stack, bound = np.empty(STACK, np.int64), np.empty(STACK, queries.dtype)
+    own_bits, own_places = np.empty(k, bits.dtype), np.empty(k, np.int64)
     bit = class_bit(wanted) if wanted != ANY else ~np.uint64(0)
     for i in range(queries.shape[0]):
         x, offers, champions = queries[i], offer[i], winner[i]
         limit, last = np.inf, np.int64(-1)
+        n_found = at = 0
         stack[0], bound[0] = 0, 0
         m = 1
         while m > 0:
@@ -61,8 +65,14 @@ def _search(queries, vertices, cost, index, wanted, winner, offer, metric):
                     continue
                 value = max(c, distance(x, points[slot], metric))
                 if value < limit or (value == limit and is_before(cost, v, last)):
-                    insert_offer(offers, champions, value, v, cost)
-                    limit, last = offers[last_one], champions[last_one]
+                    at = n_found if n_found < k else at
+                    offers[at], champions[at] = value, v
+                    n_found += n_found < k
+                    if n_found == k:
+                        at = find_last_offer(bits[i], champions, cost)
+                        limit, last = offers[at], champions[at]
+        if n_found > 1:
+            sort_offers(bits[i, :n_found], champions[:n_found], cost, own_bits, own_places)
 
 
 @helper

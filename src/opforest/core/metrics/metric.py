@@ -136,14 +136,19 @@ class Metric:
         Infinity, the offer of a class without examples, is not a distance and stays infinite: a
         metric whose largest value is 1 would make it 1.
         """
-        is_infinite = np.isinf(reduced)
+        convert, params = CONVERSIONS[self.conversion], dict(self.params)
         with np.errstate(divide="ignore"):
-            convert, params = CONVERSIONS[self.conversion], dict(self.params)
+            if reduced.size and reduced.max() < np.inf:  # the usual case, in a single pass
+                converted = np.asarray(convert(reduced, n_features, params))
+                return converted.copy() if converted is reduced else converted
+            is_infinite = np.isinf(reduced)
             converted = np.asarray(convert(np.where(is_infinite, 0, reduced), n_features, params))
         return np.where(is_infinite, np.asarray(np.inf, converted.dtype), converted)
 
     def check_defined(self, reduced: Array, describe: Callable[[int], str]) -> None:
         """Raise a ``ValueError`` unless all these reduced distances are finite and not negative."""
+        if reduced.size == 0 or (reduced.min() >= 0 and reduced.max() < np.inf):
+            return
         bad = ~((reduced >= 0) & np.isfinite(reduced))
         if bad.any():
             raise ValueError(

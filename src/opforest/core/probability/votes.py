@@ -18,6 +18,16 @@ SMALL = 1e-200
 
 
 @kernel
+def find_labels(vertices, voter):
+    """Return the classes of voters; −1 where there is none."""
+    label = np.empty(voter.shape, np.int64)
+    for i in range(voter.shape[0]):
+        for j in range(voter.shape[1]):
+            label[i, j] = vertices[voter[i, j]].label if voter[i, j] >= 0 else -1
+    return label
+
+
+@kernel
 def count_votes(offer, label, exponent, floor, weight, votes, winner):
     """Write the weight of each voter, the votes for each class, and the winner of each row.
 
