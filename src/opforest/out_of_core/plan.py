@@ -11,7 +11,7 @@ PROGRAM = 300_000_000
 
 #: Bytes for each example of a cell while its forest is found, besides its coordinates, of which
 #: there are COPIES; for each edge between fragments while cells are joined.
-GROWTH, COPIES, EDGE = 150, 4, 300
+GROWTH, COPIES, EDGE = 150, 4, 700
 
 #: Copies of a piece, with labels and ids.
 PIECE_COPIES = 5

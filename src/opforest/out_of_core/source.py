@@ -23,6 +23,7 @@ from opforest.out_of_core.rows import (
     identify_file,
     identify_rows,
     open_rows,
+    sample_rows,
 )
 
 if TYPE_CHECKING:
@@ -57,12 +58,19 @@ class Examples:
         """Return the features and the codes of some examples."""
         X = self.X.read(begin, end)
         try:
-            X = check_array(X, dtype=self.dtype)
+            X = check_array(X, dtype=self.dtype, input_name="X")
         except ValueError as error:
             raise ValueError(f"rows {begin} to {begin + len(X) - 1}: {error}") from error
         y = self.y.read(begin, end)
         label = y if self.are_codes else np.searchsorted(self.classes, y)
         return X, label.astype(np.int32)
+
+    def sample(self, size: int) -> Array:
+        """Return the features of about this many examples."""
+        sample: Array = check_array(
+            sample_rows(self.X, self.n, size), dtype=self.dtype, input_name="X"
+        )
+        return sample
 
 
 class ArraySource:
