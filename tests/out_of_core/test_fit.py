@@ -152,8 +152,12 @@ def test_bad_input_is_explained(tmp_path, X, y, message):
 
 
 def test_too_little_memory_is_explained_before_anything_is_written(tmp_path):
-    with pytest.raises(ValueError, match=r"max_bytes must be about .* MB .* got 1 MB"):
+    with pytest.raises(ValueError, match=r"max_bytes must be more than .* MB.* got 1 MB"):
         out_of_core.fit(np.eye(3), tmp_path / "model", [0, 1, 2], max_bytes=1e6)
+    assert not (tmp_path / "model").exists()
+    X = np.random.default_rng(0).random((1000, 8))
+    with pytest.raises(ValueError, match=r"max_bytes must be about .* MB for 1,000 examples"):
+        out_of_core.fit(X, tmp_path / "model", np.arange(1000) % 2, max_bytes=300_000_100)
 
 
 def test_cells_shrink_and_threads_wait_if_memory_is_short():

@@ -20,7 +20,7 @@ from opforest.estimators.parts import PartsClassifier
 from opforest.estimators.validation import warn_about_scales
 from opforest.forest.parts import train_parts
 from opforest.out_of_core.cells import deal_examples
-from opforest.out_of_core.plan import choose_jobs, make_plan
+from opforest.out_of_core.plan import choose_jobs, make_plan, require_memory
 from opforest.out_of_core.source import ArraySource, Examples, FileSource, open_source
 from opforest.persistence.executor import SUFFIX, FolderExecutor
 from opforest.persistence.header import dump_parameters
@@ -126,6 +126,7 @@ def fit_source(
 ) -> PartsClassifier:
     """Fit the examples of a source, or continue a fit that was stopped."""
     metric = require_bounds(settings)
+    require_memory(settings.max_bytes)
     with claim_folder(folder), _explain_full_disk(folder):
         name = f"parts-{_identify_job(source, settings)[:16]}"
         target, current = os.path.join(folder, name), find_current(folder)

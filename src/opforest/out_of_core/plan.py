@@ -31,6 +31,15 @@ class Plan(NamedTuple):
     bytes_per_example: float  #: of a cell that is being grown
 
 
+def require_memory(max_bytes: float) -> None:
+    """Raise a ``ValueError`` if no examples at all could be fitted in this memory."""
+    if not max_bytes > PROGRAM:
+        raise ValueError(
+            f"max_bytes must be more than {format_bytes(PROGRAM)}, which the program itself needs, "
+            f"got {format_bytes(max_bytes)}."
+        )
+
+
 def make_plan(
     n: int, n_coordinates: int, dtype: np.dtype[Any], max_bytes: float, n_jobs: int
 ) -> Plan:

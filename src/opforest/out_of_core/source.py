@@ -52,7 +52,6 @@ class Examples:
     are_codes: bool = False
     feature_names: list[str] | None = None
     layout: dict[str, Any] | None = None  #: of the columns of a data file
-    notes: tuple[str, ...] = field(default=(), compare=False)
 
     def read(self, begin: int, end: int) -> tuple[Array, Array]:
         """Return the features and the codes of some examples."""
@@ -117,6 +116,7 @@ class FileSource:
         if not os.path.exists(path):
             raise FileNotFoundError(2, os.strerror(2), path)
         self._path = path
+        self.notes: tuple[str, ...] = ()  #: on decisions that were made when the file was read
         self._reading = replace(reading, needs_label=True, remedy="")
 
     def identify(self) -> list[Any]:
@@ -185,8 +185,9 @@ class FileSource:
         classes, label = np.unique(known, return_inverse=True)
         X = FileRows(os.path.join(folder, "rows"), dtype, (n, n_features))
         y = _CodeRows(os.path.join(folder, "labels"), np.dtype(np.int32), (n,), code=label)
+        self.notes = tuple(entries["notes"])
         return Examples(X, y, n, n_features, dtype, classes, True, entries["names"],
-                        entries["layout"], tuple(entries["notes"]))  # fmt: skip
+                        entries["layout"])  # fmt: skip
 
 
 @dataclass(frozen=True)
