@@ -82,7 +82,8 @@ class PartsClassifier(ClassifierMixin, MetricEstimator):
         X : array-like of shape (n_samples, n_features)
             The examples.
         """
-        label: Array = self.classes_[self._find(X).label]
+        found = self._find(X)
+        label: Array = self.classes_[found.label]
         return label
 
     def conquerors(self, X: npt.ArrayLike) -> tuple[Array, Array]:

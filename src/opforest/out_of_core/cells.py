@@ -14,7 +14,7 @@ from opforest.core.metrics.types import Array
 from opforest.core.parts.cell import CellExamples
 from opforest.core.parts.planes import Planes, divide_space, find_cells
 from opforest.out_of_core.plan import Plan
-from opforest.out_of_core.rows import as_bytes, sample_rows
+from opforest.out_of_core.rows import as_bytes
 from opforest.out_of_core.source import Examples
 
 #: Examples of which planes are the medians.
@@ -56,8 +56,7 @@ def row_type(n_coordinates: int, dtype: Any) -> np.dtype[Any]:
 
 def find_planes(examples: Examples, metric: Metric, n_cells: int) -> Planes:
     """Return planes between cells, at medians of a sample."""
-    sample = sample_rows(examples.X, examples.n, SAMPLE).astype(examples.dtype)
-    return divide_space(metric.embed(sample), n_cells)
+    return divide_space(metric.embed(examples.sample(SAMPLE)), n_cells)
 
 
 def deal_examples(examples: Examples, metric: Metric, plan: Plan, folder: str) -> DealtCells:

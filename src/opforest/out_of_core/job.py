@@ -20,8 +20,7 @@ from opforest.estimators.parts import PartsClassifier
 from opforest.estimators.validation import warn_about_scales
 from opforest.forest.parts import train_parts
 from opforest.out_of_core.cells import deal_examples
-from opforest.out_of_core.plan import choose_jobs, make_plan
-from opforest.out_of_core.rows import sample_rows
+from opforest.out_of_core.plan import choose_jobs, make_plan, require_memory
 from opforest.out_of_core.source import ArraySource, Examples, FileSource, open_source
 from opforest.persistence.executor import SUFFIX, FolderExecutor
 from opforest.persistence.header import dump_parameters
@@ -33,6 +32,7 @@ from opforest.persistence.parts import (
     find_current,
     load_parts,
     remove_others,
+    remove_partial,
     write_manifest,
 )
 
@@ -126,24 +126,35 @@ def fit_source(
 ) -> PartsClassifier:
     """Fit the examples of a source, or continue a fit that was stopped."""
     metric = require_bounds(settings)
+    require_memory(settings.max_bytes)
     with claim_folder(folder), _explain_full_disk(folder):
         name = f"parts-{_identify_job(source, settings)[:16]}"
         target, current = os.path.join(folder, name), find_current(folder)
         if name == current:
             with suppress(ModelFileError):  # damaged: fit again
-                return load_parts(folder)
+                finished = load_parts(folder)
+                _remove_working_files(folder, name)
+                return finished
             os.remove(os.path.join(folder, MANIFEST))
             shutil.rmtree(target)
         remove_others(folder, name, current)
+        for place in (folder, target):
+            remove_partial(place)
         work = os.path.join(target, "work")
         os.makedirs(work, exist_ok=True)
         model, files = _fit_in(work, target, source.read(work), metric, settings)
-        shutil.rmtree(work)
-        with suppress(FileNotFoundError):
-            os.remove(os.path.join(target, f"ports{SUFFIX}"))
         write_manifest(model, folder, name, files)
-        remove_others(folder, name)
+        _remove_working_files(folder, name)
         return model
+
+
+def _remove_working_files(folder: str, name: str) -> None:
+    """Remove what a finished model does not need, and the model that it has replaced."""
+    target = os.path.join(folder, name)
+    shutil.rmtree(os.path.join(target, "work"), ignore_errors=True)
+    with suppress(FileNotFoundError):
+        os.remove(os.path.join(target, f"ports{SUFFIX}"))
+    remove_others(folder, name)
 
 
 def require_bounds(settings: Settings) -> Metric:
@@ -170,7 +181,7 @@ def _fit_in(
     work: str, target: str, examples: Examples, metric: Metric, settings: Settings
 ) -> tuple[PartsClassifier, PartFiles]:
     """Fit the examples, and return the model and its files."""
-    sample = sample_rows(examples.X, examples.n, 1000).astype(examples.dtype)
+    sample = examples.sample(1000)
     remedy = "divide each by its standard deviation before the fit"
     warn_about_scales(sample, metric.name, examples.feature_names, remedy)
     n_coordinates = metric.embed(sample[:1]).shape[1]

@@ -11,7 +11,7 @@ PROGRAM = 300_000_000
 
 #: Bytes for each example of a cell while its forest is found, besides its coordinates, of which
 #: there are COPIES; for each edge between fragments while cells are joined.
-GROWTH, COPIES, EDGE = 150, 4, 300
+GROWTH, COPIES, EDGE = 150, 4, 700
 
 #: Copies of a piece, with labels and ids.
 PIECE_COPIES = 5
@@ -29,6 +29,15 @@ class Plan(NamedTuple):
     piece: int  #: rows
     max_bytes: float
     bytes_per_example: float  #: of a cell that is being grown
+
+
+def require_memory(max_bytes: float) -> None:
+    """Raise a ``ValueError`` if no examples at all could be fitted in this memory."""
+    if not max_bytes > PROGRAM:
+        raise ValueError(
+            f"max_bytes must be more than {format_bytes(PROGRAM)}, which the program itself needs, "
+            f"got {format_bytes(max_bytes)}."
+        )
 
 
 def make_plan(

@@ -23,6 +23,7 @@ from opforest.out_of_core.rows import (
     identify_file,
     identify_rows,
     open_rows,
+    sample_rows,
 )
 
 if TYPE_CHECKING:
@@ -51,18 +52,24 @@ class Examples:
     are_codes: bool = False
     feature_names: list[str] | None = None
     layout: dict[str, Any] | None = None  #: of the columns of a data file
-    notes: tuple[str, ...] = field(default=(), compare=False)
 
     def read(self, begin: int, end: int) -> tuple[Array, Array]:
         """Return the features and the codes of some examples."""
         X = self.X.read(begin, end)
         try:
-            X = check_array(X, dtype=self.dtype)
+            X = check_array(X, dtype=self.dtype, input_name="X")
         except ValueError as error:
             raise ValueError(f"rows {begin} to {begin + len(X) - 1}: {error}") from error
         y = self.y.read(begin, end)
         label = y if self.are_codes else np.searchsorted(self.classes, y)
         return X, label.astype(np.int32)
+
+    def sample(self, size: int) -> Array:
+        """Return the features of about this many examples."""
+        sample: Array = check_array(
+            sample_rows(self.X, self.n, size), dtype=self.dtype, input_name="X"
+        )
+        return sample
 
 
 class ArraySource:
@@ -109,6 +116,7 @@ class FileSource:
         if not os.path.exists(path):
             raise FileNotFoundError(2, os.strerror(2), path)
         self._path = path
+        self.notes: tuple[str, ...] = ()  #: on decisions that were made when the file was read
         self._reading = replace(reading, needs_label=True, remedy="")
 
     def identify(self) -> list[Any]:
@@ -177,8 +185,9 @@ class FileSource:
         classes, label = np.unique(known, return_inverse=True)
         X = FileRows(os.path.join(folder, "rows"), dtype, (n, n_features))
         y = _CodeRows(os.path.join(folder, "labels"), np.dtype(np.int32), (n,), code=label)
+        self.notes = tuple(entries["notes"])
         return Examples(X, y, n, n_features, dtype, classes, True, entries["names"],
-                        entries["layout"], tuple(entries["notes"]))  # fmt: skip
+                        entries["layout"])  # fmt: skip
 
 
 @dataclass(frozen=True)

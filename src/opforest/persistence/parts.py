@@ -13,7 +13,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -49,6 +49,9 @@ SUBFOLDER = re.compile(r"parts-[0-9a-f]{16}")
 
 #: The names of their files.
 FILE = re.compile(r"[a-z]+(-[0-9]{5,9})?\.opforest")
+
+#: The names that ``open_atomic`` gives to files until they are complete.
+PARTIAL = re.compile(r"\..+-[0-9a-f]{16}")
 
 #: Kinds of NumPy types of labels, and those that are objects.
 LABEL_TYPES = re.compile(r"\|b1|[<|][iuf][1248]|<U[0-9]{1,8}|object")
@@ -204,6 +207,14 @@ def remove_others(folder: str, *names: str | None) -> None:
     for other in os.listdir(folder):
         if SUBFOLDER.fullmatch(other) and other not in names:
             shutil.rmtree(os.path.join(folder, other), ignore_errors=True)
+
+
+def remove_partial(folder: str) -> None:
+    """Remove files that were not complete when their process was killed."""
+    with suppress(FileNotFoundError):
+        for name in os.listdir(folder):
+            if PARTIAL.fullmatch(name):
+                os.remove(os.path.join(folder, name))
 
 
 def load_parts(folder: str | os.PathLike[str]) -> PartsClassifier:

@@ -140,7 +140,8 @@ def _evaluate_model(
     model: str, path: str, reading: options.ReadOptions, voters: Any, jobs: int | None
 ) -> dict[str, Any]:
     """Return the scores of a model."""
-    job = Job(models.load_model(model, jobs), path, reading, needs_label=True)
+    estimator = models.load_model(model, jobs, may_be_parts=True)
+    job = Job(estimator, path, reading, needs_label=True)
     last = models.classifier_of(job.model)
     if not hasattr(last, "classes_"):
         name = type(last).__name__
@@ -149,8 +150,8 @@ def _evaluate_model(
         if not hasattr(last, "voters"):
             raise ValueError(f"--voters needs a classifier made by train, and {model} is another.")
         last.voters = voters
-    known = ExampleLookup(job.model)
-    held = known.contents() if known.are_comparable else None
+    known = None if hasattr(last, "parts_") else ExampleLookup(job.model)
+    held = known.contents() if known is not None and known.are_comparable else None
     truth: list[Any] = []
     predicted: list[Any] = []
     is_held: list[bool] = []
@@ -159,7 +160,7 @@ def _evaluate_model(
             truth += labels_of(chunk, path).tolist()
             with locate_errors(path, chunk):
                 predicted += job.model.predict(chunk.X).tolist()
-            if held is not None:
+            if known is not None and held is not None:
                 is_held += [row in held for row in known.read(chunk, path)]
             advance(len(chunk))
     job.print_dropped()

@@ -132,7 +132,7 @@ def info(
 
 
 def _describe_model(path: str, as_json: bool) -> None:
-    model = models.load_model(path)
+    model = models.load_model(path, may_be_parts=True)
     last, preparation = models.classifier_of(model), models.preparation_of(model)
     names = getattr(last, "feature_names_in_", ())
     facts = {"file": path, "kind": "model", **models.describe(model)}

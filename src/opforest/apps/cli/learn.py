@@ -13,6 +13,7 @@ from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, labels_of, make_schema, quiet_about_scales, warn_of_scales
 from opforest.apps.cli.lazy_modules import libopf, np, table, tables
 from opforest.apps.cli.operations import assign_stratified
+from opforest.apps.cli.out_of_core import train_out_of_core
 from opforest.apps.cli.output import count_examples, show_phases
 from opforest.apps.cli.paths import require_distinct, require_model_path
 from opforest.apps.cli.refit import describe_preparation, refit_model
@@ -41,6 +42,10 @@ def train(
         float | None,
         Option(metavar="SHARE", help="Test on this share of the examples first, such as 0.2."),
     ] = None,
+    out_of_core: Annotated[
+        bool, Option(help="Train on more data than fits into memory; MODEL is a folder.")
+    ] = False,
+    memory: options.MemoryOption = None,
     jobs: options.JobsOption = None,
 ) -> options.Facts:
     """Train a model on a data file.
@@ -52,9 +57,20 @@ def train(
     and its accuracy is printed beside those of the nearest neighbor and the most frequent class.
     Then the model that is written is trained on all examples. `opforest evaluate DATA` says more.
 
+    With --out-of-core, the data may be larger than memory. The model is a folder, for predict and
+    evaluate; it is the same model. If the command is stopped, the same command continues.
+
     Example: opforest train iris.csv iris.opforest --label species --scale auto
     """
     require_distinct([data, distances, *(unlabeled or ()), *metric.files], [model])
+    if memory is not None and not out_of_core:
+        raise ValueError("--memory goes with --out-of-core.")
+    if out_of_core:
+        others = {"--distances": distances, "--unlabeled": unlabeled, "--test": test,
+                  "--update": update, "--voters": voters, "--encode": preparation.encode,
+                  "--missing": preparation.missing, "--scale": preparation.scale,
+                  "--unknown": preparation.unknown}  # fmt: skip
+        return train_out_of_core(data, model, metric, reading, memory, jobs, others)
     if test is not None:
         _check_share(test, distances is not None or bool(unlabeled))
     if distances is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import opforest
 from opforest.apps.cli.lazy_modules import libopf, np, table
+from opforest.apps.cli.out_of_core import describe_parts, refuse_parts
 from opforest.errors import DataFileError, ModelFileError
 from opforest.io.formats import SQLITE
 from opforest.io.source import STANDARD
@@ -41,7 +42,7 @@ def add_preparation(estimator: Any, options: "PreparationOptions") -> Any:
     return opforest.Pipeline([("prepare", preparation), ("classify", estimator)])
 
 
-def load_model(path: str, jobs: int | None = None) -> Any:
+def load_model(path: str, jobs: int | None = None, *, may_be_parts: bool = False) -> Any:
     """Load a model of any kind that predicts, ours or LibOPF's; it may be a pipeline."""
     from opforest.estimators.density_base import DensityEstimator
 
@@ -51,8 +52,15 @@ def load_model(path: str, jobs: int | None = None) -> Any:
             f"{path} is a store, not a model: `opforest store predict`, `learn` and `forget` take "
             f"it, and `opforest store export {path} NAME.opforest` writes its model to a file."
         )
+    kind = kind_of_model(path)
+    if kind == "parts":
+        if not may_be_parts:
+            refuse_parts(path)
+        model = opforest.load(path)
+        model.executor_.n_jobs = jobs
+        return model
     try:
-        model = libopf.read_model(path) if kind_of_model(path) == "LibOPF" else opforest.load(path)
+        model = libopf.read_model(path) if kind == "LibOPF" else opforest.load(path)
     except DataFileError as error:
         raise ModelFileError(str(error)) from error
     last = classifier_of(model)
@@ -96,8 +104,16 @@ def check_jobs(jobs: int | None) -> None:
 
 
 def kind_of_model(path: str) -> str | None:
-    """Return the kind of a model file by its first bytes: "opforest", "LibOPF" or None."""
+    """Return the kind of a model by its first bytes: "opforest", "LibOPF" or None.
+
+    The kind of a folder with a model is "parts".
+    """
     from opforest.persistence.container import MAGIC
+
+    if path != STANDARD and os.path.isdir(path):
+        from opforest.persistence.parts import is_parts_folder
+
+        return "parts" if is_parts_folder(path) else None
 
     if path == STANDARD or (os.path.exists(path) and not os.path.isfile(path)):
         return None  # a pipe can be read only once
@@ -165,6 +181,8 @@ def copy_names(source: Any, target: Any) -> None:
 def describe(model: Any) -> dict[str, Any]:
     """Return the facts about a model that commands print."""
     last, preparation = classifier_of(model), preparation_of(model)
+    if hasattr(last, "parts_"):
+        return describe_parts(last)
     has_forest = hasattr(last, "forest_")
     steps = [type(step).__name__ for _, step in getattr(model, "steps", ())[:-1]]
     voters = getattr(last, "voters", 1)

@@ -13,6 +13,7 @@ from typer.models import ArgumentInfo
 import opforest
 from opforest.apps.cli.errors import report_errors
 from opforest.apps.cli.lazy_modules import table, tables
+from opforest.apps.cli.out_of_core import parse_memory
 from opforest.apps.cli.output import print_facts
 from opforest.apps.cli.question import ask_and_run
 from opforest.errors import DataFileError
@@ -74,6 +75,14 @@ VotersOption = Annotated[
 ]
 JobsOption = Annotated[
     int | None, Option("--jobs", "-j", help="The number of threads; -1 uses all processors.")
+]
+MemoryOption = Annotated[
+    Any,  # a float, by a parser
+    Option(
+        parser=parse_memory,
+        metavar="SIZE",
+        help="About how much memory --out-of-core uses, such as 500MB. Default: 2GB.",
+    ),
 ]
 ProbaOption = Annotated[bool, Option(help="Add the probability of each class.")]
 CopyOption = Annotated[

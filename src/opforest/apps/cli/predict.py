@@ -48,9 +48,11 @@ def predict(
     require_distinct([model, data], [out])
     if keep and explain and not json:
         raise ValueError("--keep does not go with --explain, whose output is no table: add --json.")
-    job = Job(models.load_model(model, jobs), data, replace(reading, copied=reading.keep))
+    estimator = models.load_model(model, jobs, may_be_parts=True)
+    job = Job(estimator, data, replace(reading, copied=reading.keep))
     if (proba or costs or explain) and not hasattr(models.classifier_of(job.model), "forest_"):
-        raise ValueError("--proba, --costs and --explain need a classifier made by train.")
+        raise ValueError("--proba, --costs and --explain need a classifier made by train, without "
+                         "--out-of-core.")  # fmt: skip
     write = write_json if json else _write_paths if explain else write_lines
     wanted = {"proba": proba, "costs": costs, "path": explain}
     details = [name for name, is_wanted in wanted.items() if is_wanted]

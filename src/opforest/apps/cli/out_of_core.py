@@ -1,0 +1,87 @@
+"""``opforest train --out-of-core``, and models in parts."""
+
+import re
+import sys
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+import typer
+
+from opforest.apps.cli.errors import INTERRUPTED
+from opforest.apps.cli.output import print_notes, show_phases
+from opforest.apps.cli.paths import require_folder
+from opforest.errors import ModelFileError
+from opforest.io.source import STANDARD
+
+UNITS = {"": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+         "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+
+
+def parse_memory(text: str) -> float:
+    """Return a number of bytes, such as 2GB; raise an error of the command line if it is none.
+
+    Examples
+    --------
+    >>> from opforest.apps.cli.out_of_core import parse_memory
+    >>> parse_memory("1.5 GB")
+    1500000000.0
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Z]*)", text.strip().upper(), re.ASCII)
+    if not found or found[2] not in UNITS:
+        raise typer.BadParameter(f"it must be like 2GB or 500MB, got {text!r}.")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def train_out_of_core(
+    data: str,
+    folder: str,
+    metric: Any,
+    reading: Any,
+    memory: float | None,
+    jobs: int | None,
+    others: Mapping[str, object],
+) -> dict[str, Any]:
+    """Train a model in a folder; ``others`` are options that must not be given."""
+    from opforest.apps.cli.models import check_jobs
+    from opforest.out_of_core.job import TWO_GB, Settings, fit_source
+    from opforest.out_of_core.source import FileSource
+
+    if given := [name for name, value in others.items() if value]:
+        raise ValueError(f"--out-of-core does not go with {' or '.join(given)}.")
+    if data == STANDARD:
+        raise ValueError("--out-of-core needs a data file, not the standard input, to continue if "
+                         "it is stopped.")  # fmt: skip
+    check_jobs(jobs)
+    require_folder(folder.rstrip("/\\") or folder)
+    settings = Settings(metric.metric or "euclidean", metric.metric_params, memory or TWO_GB, jobs)
+    source, begin = FileSource(data, reading), perf_counter()
+    try:
+        with show_phases():
+            model = fit_source(source, folder, settings)
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped; the same command continues.\n")
+        raise typer.Exit(INTERRUPTED) from None
+    print_notes(source.notes)
+    return {"model": folder, **describe_parts(model), "seconds": perf_counter() - begin}
+
+
+def describe_parts(model: Any) -> dict[str, Any]:
+    """Return the facts about a model in parts that commands print."""
+    return {
+        "estimator": "model in parts",
+        "examples": model.n_examples_,
+        "features": model.n_features_in_,
+        "classes": len(model.classes_),
+        "parts": len(model.parts_.forests),
+        "metric": model.metric,
+        "metric_params": dict(model.metric_params or {}),
+    }
+
+
+def refuse_parts(path: str) -> None:
+    """Raise an error for a command that needs a whole model."""
+    raise ModelFileError(
+        f"{path}: it is a model in parts, made by train --out-of-core, which predict, evaluate and "
+        "info use; no other command can. To change it, train it again."
+    )
