@@ -1,0 +1,60 @@
+"""A worker dies in each phase of a fit by cells, and of predictions: the model is the same."""
+
+import importlib
+import os
+import signal
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed", reason="Dask is not installed: pip install 'opforest[dask]'")
+from tests.support.blocks import grid, in_blocks
+from tests.support.comparison import assert_same_model
+from tests.support.tuning import tune
+
+from opforest import OPFClassifier
+from opforest.dask import DaskOPFClassifier
+
+PHASES = [
+    ("opforest.dask.cells", "deal"),
+    ("opforest.core.parts.cell", "grow_cell"),
+    ("opforest.core.parts.rounds", "ask_cells"),
+    ("opforest.core.parts.rounds", "answer_questions"),
+    ("opforest.core.parts.costs", "reduce_to_ports"),
+    ("opforest.core.parts.costs", "find_cell_costs"),
+    ("opforest.dask.conquest", "ask_cell"),
+]
+
+
+def _kill_one_worker(module, name, folder):
+    """Let the first worker that calls a function twice kill itself, and lose the first result."""
+    home = importlib.import_module(module)
+    function, calls = getattr(home, name), []
+
+    def call(*args):
+        calls.append(1)
+        if len(calls) == 2:
+            try:
+                (folder / name).touch(exist_ok=False)
+            except FileExistsError:  # another worker was first
+                return function(*args)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return function(*args)
+
+    setattr(home, name, call)
+
+
+@pytest.mark.parametrize(("module", "name"), PHASES)
+def test_a_worker_is_killed(client, tmp_path, module, name):
+    tune(examples_per_part=60)
+    X, y = grid(400, 3)
+    X[:, 0] += np.arange(400) / 7
+    client.wait_for_workers(2)
+    client.run(_kill_one_worker, module, name, tmp_path)
+    blocks = in_blocks(X, (100,) * 4)
+    clf = DaskOPFClassifier(keep="parts").fit(blocks, in_blocks(y, (200, 200)))
+    lazy = clf.predict(blocks).compute()
+    assert (tmp_path / name).exists()
+    local = OPFClassifier().fit(X, y)
+    assert np.array_equal(lazy, local.predict(X))
+    assert_same_model(clf.to_local(), local, X[:9])
