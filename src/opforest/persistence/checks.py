@@ -60,12 +60,12 @@ def _is_seeded(parts: ForestState) -> bool:
 
 
 def _check_facts(parts: ForestState) -> None:
-    metric, share, n = parts.metric, parts.visited_fraction, len(parts.rows)
+    metric, fraction, n = parts.metric, parts.visited_fraction, len(parts.rows)
     check_algorithm(parts.algorithm, metric)
     kinds = {"", SeededForest.grown_by, *UPDATES} - {"exact"}
     require(parts.grown_by in kinds, f"unknown update {parts.grown_by[:50]!r}.")
-    require(0 <= share <= 1, f"its visited fraction must be from 0 to 1, got {share}.")
-    require(share == 1 or metric.is_indexable, f"metric {metric.name!r} has no k-d tree.")
+    require(0 <= fraction <= 1, f"its visited fraction must be from 0 to 1, got {fraction}.")
+    require(fraction == 1 or metric.is_indexable, f"metric {metric.name!r} has no k-d tree.")
     arrival, removed = parts.arrival, parts.removed
     require(0 <= removed < MAX_ID, f"its number of forgotten examples cannot be {removed}.")
     is_sorted = (arrival >= 0).all() and (np.diff(arrival) > 0).all()
