@@ -247,6 +247,13 @@ def describe_published(app, what, name, obj, options, lines):
         lines[:] = comments["", "PUBLISHED"]
 
 
+def wrap_plots(app, pagename, templatename, context, doctree):
+    """Put each plot of the gallery into a box of its own, which scrolls on phones."""
+    if pagename.startswith("gallery/") and "body" in context:
+        plot = r'<img [^>]*sphx-glr-single-img"/>'
+        context["body"] = re.sub(plot, r'<div class="plot">\g<0></div>', context["body"])
+
+
 def add_playground(app, error):
     """Add the playground, which the home page shows, to the finished site."""
     sys.path.insert(0, str(app.confdir))
@@ -259,6 +266,7 @@ def add_playground(app, error):
 def setup(app):
     """Connect the events."""
     app.connect("build-finished", add_playground)
+    app.connect("html-page-context", wrap_plots)
     app.connect("autodoc-skip-member", skip_members)
     app.connect("autodoc-process-docstring", describe_published)
     app.connect("autodoc-process-docstring", shorten_inherited)

@@ -82,9 +82,11 @@ class Panel:
         self.ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
         self.ax.spines[:].set_color(self.theme.gray)
         if self.keys:
-            self.figure.legend(handles=self.keys, loc="outside lower center", frameon=False,
-                               ncols=4 if len(self.keys) <= 4 else 3, fontsize=9.5, columnspacing=1.2,
-                               handlelength=1.6, handletextpad=0.5)  # fmt: skip
+            self.figure.legend(
+                handles=self.keys, loc="outside lower center", frameon=False, fontsize=9.5,
+                ncols=4 if len(self.keys) <= 4 else 3, columnspacing=1.2, handlelength=1.6,
+                handletextpad=0.5,
+            )  # fmt: skip
         self.figure.savefig(IMAGES / f"{name}{self.theme.suffix}.png", dpi=150)
         plt.close(self.figure)
 

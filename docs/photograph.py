@@ -1,6 +1,7 @@
 """Take the screenshots of ``opforest play`` in the README: ``python docs/photograph.py``.
 
-This needs Chromium and the dependency group ``test``. The pictures are committed in ``docs/images``.
+This needs Chromium and the dependency group ``test``. The pictures in ``docs/images`` are
+committed.
 """
 
 import sys

@@ -3,8 +3,8 @@ Learning curves: exact, OPFI, DIFT and 1-NN
 ===========================================
 
 A stream arrives in forty increments. After each, every model is tested on the same held-out half,
-and the processor time of its update is measured. All of it is repeated with five other streams, and the
-medians are drawn. ``update="exact"`` gives exactly the model you would get by refitting on all
+and the processor time of its update is measured. This is done with five streams, and the medians
+are drawn. ``update="exact"`` gives exactly the model you would get by refitting on all
 examples so far, in a small fraction of the time.
 """
 
@@ -72,6 +72,8 @@ for name, color in colors.items():
     right.plot(ENDS[1:], 1000 * np.median(seconds[name], axis=0)[1:], color=color, label=name)
 left.set(xlabel="examples learned", ylabel="accuracy on the other half, %, median")
 right.set(xlabel="examples learned", ylabel="time of 75 examples, ms, median", yscale="log")
+right.set_yticks([0.5, 1, 2, 5, 10], ["0.5", "1", "2", "5", "10"])
+right.minorticks_off()
 right.legend(frameon=False, ncols=2)
 plt.show()
 

@@ -15,8 +15,8 @@ from opforest.river import OPFClassifier
 from river import datasets, metrics, naive_bayes, neighbors, preprocessing, tree
 
 # %%
-# Three streams, five classifiers
-# -------------------------------
+# Three streams, six classifiers
+# ------------------------------
 # Every example is predicted before it is learned. In the last stream, a tenth of the labels is wrong: there,
 # one voter follows the noise, and models that average over many examples win.
 

@@ -34,8 +34,8 @@ export class SuspectList {
   }
 
   show() {
-    this.note.textContent = this.found.length ? (this.canEdit() ? "the most suspicious first"
-      : "to correct or forget them, tick the box above") : "";
+    const hint = this.canEdit() ? "" : "; to correct or forget them, tick the box above";
+    this.note.textContent = this.found.length ? `given → suggested label, and its probability${hint}` : "";
     if (!this.found.length) {
       this.list.replaceChildren(make("li", { className: "soft" }, "None: the votes of its neighbors support each label."));
       return;
