@@ -5,11 +5,15 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline as make_pipeline_of
 from sklearn.preprocessing import (
     FunctionTransformer,
     MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
     PowerTransformer,
     QuantileTransformer,
     RobustScaler,
@@ -59,6 +63,82 @@ def test_preparations_are_undone(encode, missing, scale, tmp_path):
     several = model.explain(table[30:33])
     for i, why in enumerate(several):
         assert_original(why, table, table.iloc[30 + i])
+
+
+def encode_ordinal():
+    return make_pipeline_of(
+        SimpleImputer(strategy="most_frequent"), OrdinalEncoder(), MinMaxScaler()
+    )
+
+
+TRANSFORMERS = {
+    "names": lambda: ColumnTransformer([
+        ("n", make_pipeline_of(SimpleImputer(), StandardScaler()), ["weight", "price"]),
+        ("c", OneHotEncoder(), ["kind", "color"]),
+    ]),
+    "numbers": lambda: ColumnTransformer([
+        ("c", OneHotEncoder(drop="first", sparse_output=False), [0, -2]),
+        ("n", RobustScaler(), [3, 1]),
+    ]),
+    "a mask": lambda: ColumnTransformer([
+        ("c", encode_ordinal(), [True, False, True, False]),
+        ("n", "passthrough", [False, True, False, True]),
+    ]),
+    "slices": lambda: ColumnTransformer([
+        ("c", encode_ordinal(), slice(0, 1)), ("p", StandardScaler(), slice("price", "price")),
+        ("d", "drop", slice("kind", "weight")),
+    ]),
+    "the remainder": lambda: ColumnTransformer(
+        [("c", OneHotEncoder(handle_unknown="ignore"), ["color", "kind"])], remainder=MinMaxScaler()
+    ),
+    "the remainder as it is": lambda: ColumnTransformer(
+        [("c", OrdinalEncoder(), make_column_selector(dtype_exclude="number"))],
+        remainder="passthrough",
+    ),
+    "no remainder": lambda: ColumnTransformer([("n", StandardScaler(), ["price"])]),
+    "nothing": lambda: ColumnTransformer(
+        [("n", StandardScaler(), ["price", "weight"]), ("c", OneHotEncoder(), [])],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [(), (StandardScaler,), (RelevanceScaler,)])
+@pytest.mark.parametrize("name", TRANSFORMERS)
+def test_column_transformers_are_undone(name, more, tmp_path):
+    table, y = make_table()
+    model = make_pipeline(TRANSFORMERS[name](), *(one() for one in more), OPFClassifier())
+    model.fit(table[:30], y[:30]).forget([0, 7])
+    dropped = {"slices": {"kind", "weight"}, "no remainder": {"color", "kind", "weight"},
+               "nothing": {"color", "kind"}}.get(name, set())  # fmt: skip
+    models = [model]
+    if name in ("names", "no remainder"):
+        opforest.save(model, str(tmp_path / "model"))
+        models.append(opforest.load(str(tmp_path / "model")))
+    for one, i in itertools.product(models, (30, 33)):
+        why = one.explain(table.iloc[[i]])
+        assert set(why.table.names) == set(table) - dropped
+        assert_original(why, table, table.iloc[i])
+    if name == "names":  # they are found in any order
+        assert_original(model.explain(table.iloc[[31]][[*table][::-1]]), table, table.iloc[31])
+
+
+def test_column_transformers_of_other_parts():
+    table, y = make_table()
+    parts = [
+        [("n", PCA(1), ["price", "weight"])],
+        [("c", OneHotEncoder(max_categories=2, handle_unknown="infrequent_if_exist"), ["color"])],
+        [("n", SimpleImputer(add_indicator=True), ["price"])],
+        [("n", FunctionTransformer(np.log1p), ["price"])],
+    ]
+    for part in parts:
+        model = make_pipeline(ColumnTransformer(part), OPFClassifier()).fit(table, y)
+        why = model.explain(table.iloc[[3]])
+        assert not why.table.has_names
+    array = table[["price", "weight"]].to_numpy()
+    model = make_pipeline(ColumnTransformer([("n", StandardScaler(), [1])]), OPFClassifier())
+    why = model.fit(array, y).explain(array[3])
+    assert why.table.names == ("feature 1",)
+    assert why.table.values[-1] == (array[3, 1],)
 
 
 @pytest.mark.parametrize("kind", ["text", "numbers"])

@@ -1,6 +1,11 @@
 """Damaged and hostile files that other libraries read for us: one error with the file's name."""
 
+import bz2
+import gzip
+import json
+import lzma
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -13,10 +18,10 @@ from tests.support.tuning import tune
 from tests.support.workbooks import write_workbook
 
 from opforest.errors import DataFileError
-from opforest.io.columns.table import ReadOptions, Table
+from opforest.io.columns.table import Data, ReadOptions, Table
 from opforest.io.library_errors import convert_errors, is_panic, protect
 from opforest.io.readers.unpacked_size import measure_arrow, measure_parquet
-from opforest.io.tables import read_chunks, read_columns, read_table
+from opforest.io.tables import read_chunks, read_columns, read_table, write_table
 
 pa = pytest.importorskip("pyarrow")
 feather = pytest.importorskip("pyarrow.feather")
@@ -92,6 +97,68 @@ def test_commands_end_with_3_and_one_line(tmp_path, name):
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith(f"opforest: error: {name}: ")
     assert done.stderr.count("\n") == 1
+
+
+#: Words of libraries about their own internals, which help nobody.
+INTERNALS = re.compile(
+    r"CRC|zlib|zip::|[Zz]ip (error|file)|calamine|codec|Error -?\d|EOCD|\bb'|literal|"
+    r"magic|central directory|offset|struct\b|to unpack|numpy\.|pickle|polars|arrow::|thrift"
+)
+
+
+def write_formats(folder):
+    """Write a table in each format, and compressed."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 99, (60, 3)).astype(np.float32) / 8, rng.integers(1, 4, 60)
+    for end in (".csv", ".parquet", ".arrow", ".ndjson", ".npz", ".npy", ".svm", ".dat"):
+        write_table(folder / f"a{end}", Data(X, y))
+    rows = [[*map(float, row), int(label)] for row, label in zip(X, y, strict=True)]
+    write_workbook(folder / "a.xlsx", [[["a", "b", "c", "label"], *rows]])
+    records = [dict(zip("abcd", row, strict=True)) for row in rows]
+    (folder / "a.json").write_text(json.dumps(records))
+    content = (folder / "a.csv").read_bytes()
+    for end, pack in ((".gz", gzip.compress), (".xz", lzma.compress), (".bz2", bz2.compress)):
+        (folder / f"a.csv{end}").write_bytes(pack(content))
+    with zipfile.ZipFile(folder / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.csv", content)
+
+
+def test_messages_are_about_the_file_and_not_about_libraries(tmp_path):
+    write_formats(tmp_path)
+    rng = np.random.default_rng(1)
+    messages = []
+    for path in sorted(tmp_path.iterdir()):
+        content = path.read_bytes()
+        wrong = [content[:end] for end in (5, len(content) // 2, len(content) - 1)]
+        for place, byte in zip(rng.integers(0, len(content), 25), rng.bytes(25), strict=True):
+            wrong.append(content[:place] + bytes([byte]) + content[place + 1 :])
+        for bad in wrong:
+            path.write_bytes(bad)
+            try:
+                read_table(path, ReadOptions(label="last" if path.suffix == ".npy" else None))
+            except DataFileError as error:
+                messages.append(str(error))
+    assert [one for one in messages if INTERNALS.search(one) or "\n" in one] == []
+    assert len(messages) > 200
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("a.csv.gz", "compressed file"), ("a.csv.xz", "compressed file"), ("a.zip", "archive"),
+     ("a.csv.bz2", "compressed file"), ("a.npz", "NPZ file"), ("a.xlsx", "workbook"),
+     ("a.parquet", "Parquet file"), ("a.arrow", "Arrow file")],
+)  # fmt: skip
+def test_what_to_do_about_a_damaged_file(tmp_path, name, what):
+    write_formats(tmp_path)
+    path = tmp_path / name
+    content = path.read_bytes()
+    middle = len(content) // 2
+    is_archive = what in ("archive", "workbook", "NPZ file")  # without an end, it is none
+    bad = content[:middle] + bytes(9) + content[middle + 9 :] if is_archive else content[:-9]
+    path.write_bytes(bad)
+    message = f"{name}: the {what} is damaged, or was not written to its end: write it again"
+    with pytest.raises(DataFileError, match=re.escape(message)):
+        read_table(path)
 
 
 def test_only_reports_of_panics_are_dropped(tmp_path):

@@ -222,6 +222,11 @@ def test_explanations_name_keys(learner):
     path = learner.explain([4.0, 0])
     assert [step.key for step in path.steps] == ["c", None]
     assert "conquered by 'c', on the path of prototype 'c'" in str(path)
+    rows = [[4.0, 0], [0.1, 0], [1.2, 0]]
+    assert learner.explain(rows) == [learner.explain(row) for row in rows]
+    assert learner.explain(rows[:1]) == path
+    with pytest.raises(ValueError, match="explain needs an example, got a table without rows"):
+        learner.explain(np.empty((0, 2)))
 
 
 def test_the_score_is_of_predictions_before_learning(tmp_path):

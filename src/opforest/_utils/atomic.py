@@ -50,8 +50,8 @@ def _open_beside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     if target.exists() and not target.is_file():
         raise OSError(f"{path} is not a regular file and cannot be replaced.")
     if not target.parent.is_dir():
-        folder = os.path.dirname(os.fspath(path)) or str(target.parent)
-        raise FileNotFoundError(errno.ENOENT, "There is no folder", folder)
+        missing = os.path.dirname(os.fspath(path)) or str(target.parent)
+        raise FileNotFoundError(errno.ENOENT, "There is no folder", missing)
     partial = target.with_name(f".{target.name[:200]}-{secrets.token_hex(8)}")
     try:
         with _create(partial, path) as stream:

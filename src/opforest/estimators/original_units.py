@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin
+from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 
 from opforest.core.metrics.types import Array
+from opforest.estimators.inverse_columns import undo_columns
 from opforest.estimators.preparation import Preparation
 from opforest.forest.explanation import Explanation
 from opforest.forest.feature_table import FeatureTable, round_cell
@@ -19,7 +21,8 @@ def show_original_units(
 ) -> Explanation:
     """Return an explanation whose table has the features before the transformers of a pipeline.
 
-    Scalers and a ``Preparation`` are undone, from the last step on, up to the first other step.
+    Scalers, and a ``Preparation`` or a ``ColumnTransformer`` of scalers and encoders, are undone,
+    from the last step on, up to the first other step.
     ``x`` is the row that was given to the pipeline; without it, it is restored, too.
     """
     table = why.table
@@ -56,6 +59,11 @@ def _undo(steps: Sequence[Any], X: Array) -> tuple[Array, Array, Sequence[Any] |
         if isinstance(step, Preparation):
             sources = np.array(step.list_sources())[sources]
             return step.inverse_transform(X), sources, step.columns_, n_undone + 1
+        if isinstance(step, ColumnTransformer):
+            if (found := undo_columns(step, X)) is None:
+                break
+            names = getattr(step, "feature_names_in_", None)
+            return found[0], found[1][sources], names, n_undone + 1
         is_filled = isinstance(step, SimpleImputer) and step.n_features_in_ == X.shape[1]
         if isinstance(step, OneToOneFeatureMixin) and hasattr(step, "inverse_transform"):
             X = step.inverse_transform(X)
@@ -70,6 +78,8 @@ def list_rows(X: Any, steps: Sequence[Any]) -> list[list[Any]]:
     """Return the rows of a table as lists of the cells that the first step uses, in its order."""
     if hasattr(X, "columns"):
         names = getattr(steps[0], "columns_", None) if steps else None
+        if steps and isinstance(steps[0], ColumnTransformer):
+            names = getattr(steps[0], "feature_names_in_", None)
         columns = [X[name].to_numpy().tolist() for name in X.columns]
         place = {str(name): k for k, name in enumerate(X.columns)}
         chosen = range(len(columns)) if names is None else [place[name] for name in names]

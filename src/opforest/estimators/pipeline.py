@@ -96,7 +96,8 @@ class Pipeline(SklearnPipeline):
     def explain(self, x: Any) -> Any:
         """Return the path that gave an example its label; see ``OPFClassifier.explain``.
 
-        The table of features shows them as they are before scalers and a ``Preparation``.
+        The table of features shows them as they are before scalers, a ``Preparation`` and a
+        ``ColumnTransformer`` of scalers and encoders.
         """
         X, steps = as_one_row(x), self._transformers()
         found = self.steps[-1][1].explain(self.prepare(X))

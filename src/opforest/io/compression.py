@@ -19,6 +19,9 @@ PIECE = 1 << 10
 #: A compressed file may expand to this many times its size; a small one to more.
 MAX_EXPANSION = 100
 
+#: What is said of files whose bytes contradict each other.
+DAMAGED = "damaged, or was not written to its end: write it again, or get a new copy"
+
 #: First bytes of zip archives.
 ARCHIVE = (b"PK\x03\x04", b"PK\x05\x06")
 
@@ -79,13 +82,15 @@ def decompress(stream: Any, make: Callable[[], Any], name: str) -> Iterator[byte
             except MemoryError:
                 raise
             except Exception as error:  # each library has its own errors
-                raise wrap_error(error, name, "the file cannot be unpacked") from None
+                if "memory" in str(error).lower():
+                    raise wrap_error(error, name, "the file cannot be unpacked") from None
+                raise DataFileError(f"the compressed file is {DAMAGED}", name) from None
             written += len(part)
             check_unpacked(written, read, name)
             yield part
             more = decompressor.unused_data
     if not decompressor.eof:
-        raise DataFileError("the file cannot be unpacked: it is cut short", name)
+        raise DataFileError(f"the compressed file is {DAMAGED}", name)
 
 
 def open_member(stream: Any, name: str) -> tuple[str, Iterator[bytes]] | None:
@@ -123,5 +128,7 @@ def _unpack_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -
                 written += len(part)
                 check_unpacked(written, info.compress_size, name, "the archive")
                 yield part
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except NotImplementedError as error:
         raise wrap_error(error, name, "the archive cannot be unpacked") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError):
+        raise DataFileError(f"the archive is {DAMAGED}", name) from None

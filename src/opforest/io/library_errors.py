@@ -5,13 +5,15 @@ import os
 import re
 import sys
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from opforest.errors import DataFileError
-from opforest.io.compression import wrap_error
+from opforest.io.compression import DAMAGED, wrap_error
 
 if TYPE_CHECKING:
     from opforest.io.columns.table import Table
@@ -24,7 +26,9 @@ IMPOSSIBLE = (None, errno.EINVAL, errno.EOVERFLOW)
 
 #: Kinds of files whose libraries report internals, and what is said instead.
 OPAQUE = {"parquet": "Parquet", "arrow": "Arrow"}
-DAMAGED = "damaged, or was not written to its end: write it again, or get a new copy"
+
+#: Kinds of files that are archives.
+ARCHIVES = {"npz": "NPZ file", "excel": "workbook"}
 
 #: Messages about content that is valid, but cannot be used.
 _NOT_DAMAGED = re.compile(
@@ -66,6 +70,9 @@ def convert_errors(name: str, kind: str = "") -> Iterator[None]:
             raise
         if kind in OPAQUE and not _NOT_DAMAGED.search(str(error)):
             raise DataFileError(f"the {OPAQUE[kind]} file is {DAMAGED}", name) from error
+        is_broken = isinstance(error, zipfile.BadZipFile | zlib.error) or "Zip error" in str(error)
+        if is_broken and kind in ARCHIVES:
+            raise DataFileError(f"the {ARCHIVES[kind]} is {DAMAGED}", name) from error
         raise wrap_error(error, name) from error
 
 

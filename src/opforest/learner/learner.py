@@ -10,7 +10,6 @@ import numpy.typing as npt
 from opforest._utils.text import count
 from opforest.estimators.label_issues import LabelIssue
 from opforest.estimators.validation import require_count
-from opforest.forest.explanation import Explanation
 from opforest.learner.audit import Audit, audit_store
 from opforest.learner.changes import Change
 from opforest.learner.errors import StoreError
@@ -294,27 +293,29 @@ class Learner:
         replica, rows = self.session.prepare_queries(X)
         return replica.predict_proba(rows)[2]
 
-    def explain(self, x: npt.ArrayLike) -> Explanation:
+    def explain(self, x: npt.ArrayLike) -> Any:
         """Return the path that gives an example its label, with the keys of the examples on it.
 
         Parameters
         ----------
-        x : array-like of shape (n_features,) or (1, n_features)
+        x : array-like of shape (n_features,) or (n_samples, n_features), or a data frame
             The example.
 
         Returns
         -------
-        Explanation
+        Explanation, or a list of them for several rows
             The path, which prints as a table. ``forget`` and ``correct`` take the ``key`` of a
             step; its ``id`` counts the examples of the store from 1, as in the generated keys
             ``:1``, ``:2``.
         """
-        one = x if hasattr(x, "columns") or np.ndim(x) == 2 else [x]
-        replica, rows = self.session.prepare_queries(one)
-        if len(rows) != 1:
-            raise ValueError(f"explain takes one example at a time, got {len(rows)}.")
-        path, _ = self.session.explain(replica, rows[0])
-        return replica.rows.show_units(path, replica.rows.read(one)[0])
+        table = x if hasattr(x, "columns") or np.ndim(x) == 2 else [x]
+        replica, rows = self.session.prepare_queries(table)
+        if not len(rows):
+            raise ValueError("explain needs an example, got a table without rows.")
+        paths = (self.session.explain(replica, row)[0] for row in rows)
+        cells = replica.rows.read(table)
+        found = [replica.rows.show_units(*one) for one in zip(paths, cells, strict=True)]
+        return found if len(found) > 1 else found[0]
 
     def suspects(self, n: int = 20) -> list[LabelIssue]:
         """Return the examples whose labels are probably wrong, the most suspicious first.

@@ -133,7 +133,7 @@ def test_ids(spread):
     note = "column 'id' names the examples, and is no feature (--keep id takes it in)"
     assert told_by("train", "named.csv", "m")[0] == [note, LABEL]
     assert told_by("train", "named.csv", "m", "--keep", "id")[0] == [LABEL]
-    assert told_by("convert", "named.csv", "b.csv")[0] == [LABEL]  # which keeps it
+    assert told_by("convert", "named.csv", "b.csv")[0] == [LABEL]  # the id is kept
 
 
 def test_decimal_commas(spread):

@@ -133,6 +133,27 @@ class TestPreparation:
         told = run("predict", "m", "words.csv", code=3).stderr
         assert "line 6: cells are missing in 'kind': fill them in, or train with --missing" in told
 
+    def test_rows_are_those_of_the_file(self, mixed):
+        whole = mixed.drop_nulls()
+        whole.write_csv("whole.csv")
+        long = pl.concat([whole] * (9000 // len(whole) + 1))[:9000]
+        at = pl.int_range(pl.len()) == 8000
+        wrong = {
+            "cells": long.with_columns(kind=pl.when(at).then(None).otherwise("kind")),
+            "category": long.with_columns(kind=pl.when(at).then(pl.lit("w")).otherwise("kind")),
+            "label": long.with_columns(label=pl.when(at).then(None).otherwise("label")),
+        }
+        for name, frame in wrong.items():
+            for end in ("csv", "parquet"):
+                getattr(frame, f"write_{end}")(f"{name}.{end}")
+                run("train", "whole.csv", "m", "--encode", "onehot")
+                told = run("update", "m", f"{name}.{end}", code=3).stderr
+                place = f"{name}.csv, line 8002" if end == "csv" else f"{name}.parquet: row 8001:"
+                assert place in told
+        run("train", "whole.csv", "m", "--encode", "onehot", "--missing", "drop")
+        told = run("predict", "m", "cells.parquet", "--out", "labels", code=3).stderr
+        assert "cells.parquet: row 8001: the cell of column 'kind' is missing" in told
+
     def test_a_category_that_is_absent_later(self, mixed):
         run("train", "train.csv", "m", *OPTIONS)
         mixed[40:].with_columns(kind=pl.lit("p")).write_csv("new.csv")

@@ -59,13 +59,13 @@ def locate_errors(path: str, data: Any = None) -> Iterator[None]:
     except ValueError as error:
         from opforest.estimators.preparation import MissingCellError
 
-        row, find_line = getattr(error, "row", None), getattr(data, "find_line", None)
-        line = find_line(row) if row is not None and find_line is not None else None
-        reason = str(error)
+        row, reason = getattr(error, "row", None), str(error)
         if isinstance(error, MissingCellError):
             reason = f"cells are missing in {error.columns}: fill them in, or train with "
             reason += "--missing median, which does"
-        raise DataFileError(reason, path, line) from error
+        if row is None or data is None:
+            raise DataFileError(reason, path) from error
+        raise data.error_at(row, reason, path, is_label=False) from error
 
 
 def print_error(error: object) -> None:

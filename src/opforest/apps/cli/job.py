@@ -160,12 +160,13 @@ def require_complete(model: Any, data: "table.Data", path: str) -> None:
     complete = find_complete(model, data)
     if complete is not None and not complete.all():
         row = int(complete.argmin())
-        raise replace(data, label_column=None).error_at(
+        raise data.error_at(
             row,
             f"the cell of {join_first(list_missing(model, data, row))} is missing, and the model "
             "was trained with --missing drop, so it has no answer; fill it in, or train the model "
             "with --missing median, which does",
             path,
+            is_label=False,
         )
 
 

@@ -210,9 +210,7 @@ def _locate_conflicts(path: str, chunk: "table.Data") -> Iterator[None]:
             yield
         except KeyConflictError as error:
             reason = f"another example has the key {error.key!r}: --replace replaces it"
-            raise change_fields(chunk, label_column=None).error_at(
-                error.row, reason, path
-            ) from error
+            raise chunk.error_at(error.row, reason, path, is_label=False) from error
 
 
 @options.command()

@@ -62,6 +62,7 @@ def to_data(
         None if find is None else lambda i: find(first + i),
         roles.layout,
         tuple(dict.fromkeys([*roles.notes, *table.notes])),
+        find_row=lambda i: first + i,
     )
 
 

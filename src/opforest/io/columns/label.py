@@ -167,7 +167,7 @@ def describe_classes(column: Column, n_shown: int = 0) -> str:
     shown = ""
     if column.distinct <= n_shown:
         cells = (column.words if column.is_text else column.cells).drop_nulls()
-        classes = sorted(map(str, cells.unique(maintain_order=True)))
-        shown = ": " + ", ".join(f"{one[:20]}…" if len(one) > 20 else one for one in classes)
+        known = sorted(map(str, cells.unique(maintain_order=True)))
+        shown = ": " + ", ".join(f"{one[:20]}…" if len(one) > 20 else one for one in known)
     classes = count(column.distinct, "class", "classes")
     return f"{classes}{shown}" + (f", {column.missing} missing" if column.missing else "")

@@ -12,6 +12,7 @@ from opforest.errors import DataFileError
 
 Array = npt.NDArray[Any]
 FindLine = Callable[[int], int | None]  #: returns the line of a row in a text file, if known
+FindRow = Callable[[int], int]  #: returns a row of the file, counted from 0
 
 #: Default number of rows in a chunk.
 ROWS = 4096
@@ -63,10 +64,14 @@ class Data:
     layout: dict[str, Any] | None = None  #: the columns of features and label, for similar files
     notes: tuple[str, ...] = ()  #: decisions made without an option
     copied: Any = None  #: the cells of ``ReadOptions.copied`` as text, in a polars.DataFrame
+    find_row: FindRow | None = field(default=None, compare=False)  #: by index of the example
 
-    def error_at(self, i: int, reason: str, path: str) -> DataFileError:
-        """Return the error that the label of example i is wrong."""
-        return locate_error(reason, path, i, self.find_line, self.label_column)
+    def error_at(self, i: int, reason: str, path: str, is_label: bool = True) -> DataFileError:
+        """Return the error that the label of example i is wrong, or something else of it."""
+        line = None if self.find_line is None else self.find_line(i)
+        row = i if self.find_row is None else self.find_row(i)
+        column = self.label_column if is_label else None
+        return locate_error(reason, path, row, lambda _: line, column)
 
     def __len__(self) -> int:
         """Return the number of examples."""
@@ -75,14 +80,19 @@ class Data:
     def take(self, index: npt.ArrayLike | slice) -> Self:
         """Return some of the examples."""
         chosen = index if isinstance(index, slice) else np.asarray(index)
-        find_line = self.find_line
+        find_line, find_row = self.find_line, self.find_row
+
+        def place(i: int) -> int:
+            return int(np.arange(len(self))[chosen][i])
+
         return replace(
             self,
             X=self.X[chosen],
             y=None if self.y is None else self.y[chosen],
             ids=None if self.ids is None else self.ids[chosen],
             copied=None if self.copied is None else self.copied[chosen],
-            find_line=find_line and (lambda i: find_line(int(np.arange(len(self))[chosen][i]))),
+            find_line=find_line and (lambda i: find_line(place(i))),
+            find_row=find_row and (lambda i: find_row(place(i))),
         )
 
 
@@ -198,7 +208,9 @@ def join(parts: Sequence[Data]) -> Data:
     else:
         X = np.concatenate([part.X for part in parts])
     ys, ids = [part.y for part in parts], [part.ids for part in parts]
-    return replace(parts[0], X=X, y=_concatenate(ys), ids=_concatenate(ids), find_line=None)
+    return replace(
+        parts[0], X=X, y=_concatenate(ys), ids=_concatenate(ids), find_line=None, find_row=None
+    )
 
 
 def _concatenate(arrays: Sequence[Array | None]) -> Array | None:

@@ -94,6 +94,9 @@ def read_json(path: str, name: str) -> Table:
         content = file.read()
     try:
         rows = json.loads(content)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataFileError("JSON must be text in UTF-8, which this is not", name, line) from None
     except (ValueError, RecursionError) as error:
         raise wrap_error(error, name, "the file is not valid JSON") from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -156,7 +159,7 @@ def _slices(lazy: Any, kept: list[int], name: str, stored: int) -> Iterator[pl.D
     except (pl.exceptions.SchemaError, pl.exceptions.ColumnNotFoundError) as error:
         raise wrap_error(error, name, "the files of the folder differ in their columns") from None
     except (pl.exceptions.PolarsError, OSError) as error:
-        reason = f"the file is damaged after {row} rows: write it again, or get a new copy"
+        reason = f"the file is damaged after {count(row, 'row')}: write it again, or get a new copy"
         raise DataFileError(reason, name) from error
 
 

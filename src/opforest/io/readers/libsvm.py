@@ -13,6 +13,7 @@ from typing import IO
 import numpy as np
 import polars as pl
 
+from opforest._utils.text import count
 from opforest.errors import DataFileError
 from opforest.io.columns.table import ROWS, Array, Data, ReadOptions, Table
 from opforest.io.source import Source
@@ -74,7 +75,12 @@ def _parse(numbered: list[tuple[int, bytes]], d: int, name: str) -> tuple[Array,
             try:
                 _load([line], d)
             except (ValueError, OverflowError) as cause:
-                raise DataFileError(f"the row cannot be read: {cause}", name, number) from None
+                shown = line.strip()[:40].decode("utf-8", "replace")
+                reason = "it must be a label and pairs such as 3:0.5, numbered from 1 in order"
+                if str(cause).startswith("n_features"):
+                    reason = f"there are {count(d, 'feature')}, and it has one with a larger number"
+                reason = f"the row cannot be read: {reason}, got {shown!r}"
+                raise DataFileError(reason, name, number) from None
         raise DataFileError(f"the file cannot be read: {error}", name) from None
 
 
