@@ -246,8 +246,7 @@ class ForestQueries:
         arrays, end = self.storage.arrays, self.storage.end
         if isinstance(self.storage.fields.index, DynamicKDTree):
             return self.find_best(arrays.rows[end : end + 1], k)
-        voter = np.full((1, k), -1, np.int64)
-        offer = np.full((1, k), np.inf, arrays.rows.dtype)
+        voter, offer = np.empty((1, k), np.int64), np.empty((1, k), arrays.rows.dtype)
         insert_offers_to_staged(arrays, end, voter, offer)
         return voter, offer
 

@@ -174,7 +174,8 @@ class ForestStorage:
         """The number of features of the examples, or of distances in a row of a table."""
         if self.fields.vectors is not None:
             return int(self.fields.vectors.shape[1])
-        return self.metric.count_features(self._width(len(self)))
+        is_table = self.metric.is_table
+        return self.metric.count_features(len(self) if is_table else self.arrays.rows.shape[1])
 
     @property
     def n_bytes(self) -> int:

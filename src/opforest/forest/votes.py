@@ -11,6 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from opforest._utils.chunks import map_chunks, split_chunks
+from opforest.core.conquest.kdtree import ANY
 from opforest.core.jit import specialize
 from opforest.core.metrics.types import Array
 from opforest.core.probability.leave_label_out import find_voters_of_other_trees, relabel_seeds
@@ -22,6 +23,7 @@ from opforest.core.probability.votes import (
     smooth_votes,
     vote_likelihoods,
 )
+from opforest.core.select.search import ScanSearch
 from opforest.forest.queries import ForestQueries
 
 #: The numbers of voters that ``"auto"`` tries, beside one.
@@ -143,7 +145,11 @@ def _find_others(
 def _other_voters(
     queries: ForestQueries, chosen: Array, k: int, n_jobs: int | None
 ) -> tuple[Array, Array]:
-    """Return the k best offers to vertices from the others."""
+    """Return the k best offers to vertices, in ascending order, from the others."""
+    if len(chosen) == len(queries.storage) and effective_n_jobs(n_jobs) == 1:
+        searcher = queries.choose_searcher(len(chosen), ANY)
+        if isinstance(searcher, ScanSearch) and searcher.can_pair:
+            return searcher.find_of_others(k)
     voter, offer = queries.find_best(queries.storage.arrays.rows[chosen], k + 1, n_jobs)
     order = np.argsort(voter == chosen[:, None], axis=1, kind="stable")[:, :k]  # itself comes last
     return np.take_along_axis(voter, order, 1), np.take_along_axis(offer, order, 1)

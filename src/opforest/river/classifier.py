@@ -290,10 +290,9 @@ class OPFClassifier(MiniBatchClassifier):
             return None
         forest, calibration = self._forest, self._vote_calibration(self._forest)
         conqueror = self._query.measure(forest, read_one(x, self._column)[0])
-        code = int(forest.storage.labels_of(conqueror))
-        if calibration is not None:
-            code = int(staged_election(forest, calibration).winner[0])
-        return self._labels[code]
+        if calibration is None:
+            return self._labels[int(forest.storage.labels_of(conqueror))]
+        return self._labels[int(staged_election(forest, calibration).winner[0])]
 
     @write_locked
     def predict_proba_one(self, x: dict[FeatureName, Any], **kwargs: Any) -> dict[ClfTarget, float]:

@@ -1,9 +1,11 @@
 """Keep the best offers to a query, in order: by offer, then by cost, then by place.
 
-A place is an index of the array of costs: a vertex, or a position in a ranking. A search in which
-many offers replace others keeps them in no order, knows the last one, and sorts them at the end.
-As integers, the bits of offers, which are not negative, sort like the offers, and the compiler
-compares several at once.
+A place is an index of the array of costs: a vertex, or a position in a ranking. At first all offers
+are infinite, and their places −1.
+
+Insertion keeps a list sorted. It is faster to replace the last offer, wherever it is in the list,
+and to sort the list at the end: as integers, the bits of offers, which are not negative, sort like
+the offers, and the compiler compares several at once.
 """
 
 from opforest.core.jit import helper
@@ -28,10 +30,19 @@ def insert_offer(offers, places, offer, place, cost):
 
 
 @helper
-def find_last_offer(bits, places, cost):
-    """Return where the last one is among offers in no order, given by their bits."""
-    if bits.shape[0] == 1:
-        return 0
+def replace_last(offers, bits, places, at, offer, place, cost):
+    """Replace the last offer, at ``at``, by one that precedes it; return where the last one is.
+
+    ``bits`` are those of the offers, the same memory. The first call has ``at`` = 0.
+    """
+    offers[at], places[at] = offer, place
+    if at + 1 < places.shape[0] and places[at + 1] < 0:
+        return at + 1
+    return _find_last(bits, places, cost) if places.shape[0] > 1 else 0
+
+
+@helper
+def _find_last(bits, places, cost):
     most = bits[0]
     for j in range(bits.shape[0]):
         most = bits[j] if bits[j] > most else most
@@ -49,7 +60,10 @@ def find_last_offer(bits, places, cost):
 
 @helper
 def sort_offers(bits, places, cost, own_bits, own_places):
-    """Sort offers, given by their bits, by counting those before each; the last two are scratch."""
+    """Sort offers, given by their bits, by counting those before each; the last two are scratch.
+
+    If there are infinite ones, they come last already.
+    """
     n, total = bits.shape[0], 0
     for i in range(n):
         own_bits[i], own_places[i] = bits[i], places[i]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opforest.core.conquest.best_offers import insert_offer
+from opforest.core.conquest.best_offers import replace_last, sort_offers
 from opforest.core.jit import borrow, helper, kernel, specialize
 from opforest.core.metrics.distances import TILE, count_tiles, make_tiles, measure
 
@@ -45,43 +45,51 @@ def find_conquerors(queries, rows, ranking, metric, k=1):
     """
     winner = np.full((len(queries), k), -1, np.int64)
     offer = np.full((len(queries), k), np.inf, rows.dtype)
-    specialize(_scan, metric)(queries, rows, ranking, winner, offer, metric)
+    found = winner, offer, offer.view(f"i{offer.itemsize}")
+    specialize(_scan, metric)(queries, rows, ranking, found, metric)
     return winner, offer
 
 
 @kernel
-def _scan(queries, rows, ranking, winner, offer, metric):
+def _scan(queries, rows, ranking, found, metric):
+    """Write the best offers into vertices, offers, and the bits of these, the same memory."""
     vertex, cost, tiles, is_sorted = ranking
-    winner, offer = borrow((winner, offer))
-    n, last_one = vertex.shape[0], winner.shape[1] - 1
-    distances = np.empty(TILE, rows.dtype)
+    winner, offer, bits = borrow(found)
+    n, k = vertex.shape[0], winner.shape[1]
+    own_bits, own_places = np.empty(k, bits.dtype), np.empty(k, np.int64)
+    distances, at = np.empty(TILE, rows.dtype), np.empty(GROUP, np.int64)
     for begin in range(0, queries.shape[0], GROUP):
         end = min(begin + GROUP, queries.shape[0])
+        at[:] = 0
         for tile in range(count_tiles(n)):
             first, last = tile * TILE, min(tile * TILE + TILE, n)
             out, chosen = distances[: last - first], vertex[first:last]
             n_waiting = 0
             for i in range(begin, end):
-                x, limit = queries[i], offer[i, last_one]
+                x, limit = queries[i], offer[i, at[i - begin]]
                 if is_sorted and cost[first] >= limit:  # no later vertex can offer less
                     continue
                 n_waiting += 1
                 if measure(out, x, rows.shape[0], rows, tiles[tile], chosen, limit, metric) > 0:
-                    _insert_tile(out, cost, is_sorted, offer[i], winner[i], first)
+                    place = at[i - begin]
+                    at[i - begin] = _insert_tile(
+                        out, cost, is_sorted, offer[i], bits[i], winner[i], place, first
+                    )
             if n_waiting == 0:
                 break
         for i in range(begin, end):
-            for j in range(last_one + 1):
+            if k > 1:
+                sort_offers(bits[i], winner[i], cost, own_bits, own_places)
+            for j in range(k):
                 if j == 0 or winner[i, j] >= 0:  # even a conqueror at infinity is a vertex
                     winner[i, j] = vertex[winner[i, j]]
 
 
 @helper
-def _insert_tile(distances, all_costs, is_sorted, offers, places, first):
-    """Insert the offers of one more tile into those of a query."""
+def _insert_tile(distances, all_costs, is_sorted, offers, bits, places, at, first):
+    """Insert the offers of one more tile into those of a query; return where the last one is."""
     cost = all_costs[first : first + distances.shape[0]]
-    last_one = offers.shape[0] - 1
-    limit, last = offers[last_one], places[last_one]
+    limit, last = offers[at], places[at]
     for j in range(distances.shape[0]):
         if is_sorted and cost[j] >= limit:
             break
@@ -90,11 +98,12 @@ def _insert_tile(distances, all_costs, is_sorted, offers, places, first):
         offer = max(cost[j], distances[j])
         if offer < limit or (offer == limit and last >= 0 and cost[j] < all_costs[last]):
             if distances[j] < 0:  # undefined, and it might have won
-                for k in range(last_one + 1):
+                for k in range(offers.shape[0]):
                     offers[k], places[k] = distances[j], first + j
                 break
-            insert_offer(offers, places, offer, first + j, all_costs)
-            limit, last = offers[last_one], places[last_one]
+            at = replace_last(offers, bits, places, at, offer, first + j, all_costs)
+            limit, last = offers[at], places[at]
+    return at
 
 
 @kernel

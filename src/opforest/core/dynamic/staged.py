@@ -37,12 +37,15 @@ def offer_to_staged(arrays, z, offer):
 def insert_offers_to_staged(arrays, z, voter, offer):
     """Write the best offers to the staged vertex z, whose distances were measured, in order.
 
-    ``voter`` and ``offer`` have one row, of −1 and infinity before.
+    ``voter`` and ``offer`` have one row. If there are fewer offers, −1 and infinity follow.
     """
+    arrays, (voter, offer) = borrow(arrays), borrow((voter, offer))
     distances, cost = arrays.distances, arrays.cost
     last_one = voter.shape[1] - 1
+    voter[:], offer[:] = -1, np.inf
+    limit, last = offer[0, last_one], voter[0, last_one]
     for v in range(z):
-        limit, last = offer[0, last_one], voter[0, last_one]
         value = max(cost[v], distances[v])  # infinite for a deleted vertex
         if value < limit or (value == limit and last >= 0 and cost[v] < cost[last]):
             insert_offer(offer[0], voter[0], value, v, cost)
+            limit, last = offer[0, last_one], voter[0, last_one]

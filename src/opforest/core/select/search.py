@@ -4,9 +4,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from opforest._utils import tuning
 from opforest._utils.blas import one_blas_thread
 from opforest._utils.chunks import concatenate_results, map_chunks, split_chunks
+from opforest.core.conquest.all_pairs import find_offers_of_others
 from opforest.core.conquest.kdtree import ANY, find_conquerors_in_kdtree
 from opforest.core.conquest.matmul import find_conquerors_by_matmul
 from opforest.core.conquest.scan import GROUP, Ranking, find_conquerors
@@ -59,6 +62,18 @@ class ScanSearch(Searcher):
         """Return how many queries to search in one call."""
         work = len(self.ranking.vertex) * self.arrays.rows.shape[1]
         return int(max(GROUP, tuning.values.work_per_call // max(1, work)))
+
+    @property
+    def can_pair(self) -> bool:
+        """Whether ``find_of_others`` is possible."""
+        return self.ranking.is_sorted and self.metric.is_separable
+
+    def find_of_others(self, k: int) -> tuple[Array, Array]:
+        """Return the k best others and their offers for each vertex, in ascending order."""
+        rows, kernel = self.arrays.rows, self.metric.kernel
+        winner, offer = find_offers_of_others(rows, self.ranking, kernel, k)
+        order = np.argsort(self.ranking.vertex)
+        return winner[order], offer[order]
 
 
 @dataclass(frozen=True)
