@@ -6,7 +6,6 @@ import numpy as np
 
 from opforest import OPFClassifier
 from opforest.core.parts.cell import CellExamples, bound_points, sort_by_cell
-from tests.support.comparison import assert_same_model
 
 
 class InlineExecutor:
