@@ -10,7 +10,8 @@ SCRIPTS = (
     "speed/fit", "speed/fit_features", "speed/large_fit", "speed/predict", "speed/voters",
     "speed/insertion", "speed/indexed",
     "speed/unkind", "speed/forgetting", "speed/streams", "quality/probabilities", "speed/memory",
-    "speed/start", "speed/scaling", "speed/reading", "speed/learner", "speed/family",
+    "speed/start", "speed/scaling", "speed/out_of_core", "speed/reading",
+    "speed/learner", "speed/family",
 )  # fmt: skip
 
 

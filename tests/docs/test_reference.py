@@ -21,6 +21,7 @@ MODULES = {
     "opforest.io.libopf": None,
     "opforest.learner": None,
     "opforest.metrics": ["resolve"],
+    "opforest.out_of_core": None,
     "opforest.neighbors": ["nearest_neighbors"],
     "opforest.plotting": ["ForestDisplay"],
     "opforest.river": ["OPFClassifier"],

@@ -24,7 +24,7 @@ def lock_name(path: str) -> sqlite3.Connection | None:
 
 @contextmanager
 def lock_folder(folder: str) -> Iterator[bool]:
-    """Lock a folder, which must exist; yield whether nobody else has."""
+    """Lock a folder, which must exist; yield False if another process has."""
     path = os.path.join(folder, ".lock")
     try:
         lock = lock_name(path)

@@ -43,6 +43,17 @@ class PartsClassifier(ClassifierMixin, MetricEstimator):
         The number of examples.
     parts_ : ForestParts
         The parts of the forest.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from opforest import out_of_core
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model = out_of_core.fit(X[::2], f"{folder}/iris", y[::2])
+    ...     print(model.predict(X[1::40]), len(model.to_local().forest_))
+    [0 0 1 2] 75
     """
 
     classes_: Array

@@ -15,7 +15,7 @@ from opforest.core.parts.cell import CellExamples
 from opforest.core.parts.planes import Planes, divide_space, find_cells
 from opforest.out_of_core.plan import Plan
 from opforest.out_of_core.rows import as_bytes
-from opforest.out_of_core.source import Examples
+from opforest.out_of_core.source import ExampleRows
 
 #: Examples of which planes are the medians.
 SAMPLE = 100_000
@@ -54,12 +54,12 @@ def row_type(n_coordinates: int, dtype: Any) -> np.dtype[Any]:
     return np.dtype([("id", "<i8"), ("label", "<i4"), ("points", dtype, (n_coordinates,))])
 
 
-def find_planes(examples: Examples, metric: Metric, n_cells: int) -> Planes:
+def find_planes(examples: ExampleRows, metric: Metric, n_cells: int) -> Planes:
     """Return planes between cells, at medians of a sample."""
     return divide_space(metric.embed(examples.sample(SAMPLE)), n_cells)
 
 
-def deal_examples(examples: Examples, metric: Metric, plan: Plan, folder: str) -> DealtCells:
+def deal_examples(examples: ExampleRows, metric: Metric, plan: Plan, folder: str) -> DealtCells:
     """Write the examples of each cell to a file, unless that was done before an interruption."""
     listing = os.path.join(folder, "cells.json")
     if not os.path.exists(listing):
@@ -76,7 +76,7 @@ def deal_examples(examples: Examples, metric: Metric, plan: Plan, folder: str) -
     return DealtCells(files, boxes)
 
 
-def _deal(examples: Examples, metric: Metric, plan: Plan, folder: str) -> dict[str, Any]:
+def _deal(examples: ExampleRows, metric: Metric, plan: Plan, folder: str) -> dict[str, Any]:
     """Write the files, and return what describes them."""
     planes = find_planes(examples, metric, plan.n_cells)
     cells = [_CellWriter(os.path.join(folder, f"cell-{j:05}")) for j in range(plan.n_cells)]
@@ -132,7 +132,7 @@ def write_piece(
     points: Array, label: Array, begin: int, planes: Planes, cells: list[_CellWriter]
 ) -> None:
     """Append a piece of the examples to the files of their cells."""
-    cell = find_cells(points, planes).astype(np.uint16)  # which are sorted faster
+    cell = find_cells(points, planes).astype(np.uint16)  # short numbers are sorted faster
     order = np.argsort(cell, kind="stable")
     rows = np.empty(len(points), row_type(points.shape[1], points.dtype))
     rows["points"], rows["label"] = points, label

@@ -21,7 +21,7 @@ from opforest.estimators.validation import warn_about_scales
 from opforest.forest.parts import train_parts
 from opforest.out_of_core.cells import deal_examples
 from opforest.out_of_core.plan import choose_jobs, make_plan, require_memory
-from opforest.out_of_core.source import ArraySource, Examples, FileSource, open_source
+from opforest.out_of_core.source import ArraySource, ExampleRows, FileSource, open_source
 from opforest.persistence.executor import SUFFIX, FolderExecutor
 from opforest.persistence.header import dump_parameters
 from opforest.persistence.part_checks import ModelSize
@@ -178,7 +178,7 @@ def _identify_job(source: ArraySource | FileSource, settings: Settings) -> str:
 
 
 def _fit_in(
-    work: str, target: str, examples: Examples, metric: Metric, settings: Settings
+    work: str, target: str, examples: ExampleRows, metric: Metric, settings: Settings
 ) -> tuple[PartsClassifier, PartFiles]:
     """Fit the examples, and return the model and its files."""
     sample = examples.sample(1000)

@@ -40,7 +40,7 @@ NO_LABEL = ("", "?", "nan", "NaN")
 
 
 @dataclass(frozen=True)
-class Examples:
+class ExampleRows:
     """Examples on disk or in memory."""
 
     X: Rows
@@ -95,7 +95,7 @@ class ArraySource:
         """Return what changes with the examples."""
         return [identify_rows(self._X, self._n), identify_rows(self._y, self._n)]
 
-    def read(self, folder: str) -> Examples:
+    def read(self, folder: str) -> ExampleRows:
         """Return the examples; classes are found piece by piece."""
         begin_phase("reading labels", self._n)
         classes = self._y.read(0, 0)
@@ -105,7 +105,7 @@ class ArraySource:
             classes, _ = encode(y, classes)
             advance(begin / self._n)
         names = getattr(self._model, "feature_names_in_", None)
-        return Examples(self._X, self._y, self._n, self._n_features, self._dtype, classes,
+        return ExampleRows(self._X, self._y, self._n, self._n_features, self._dtype, classes,
                         feature_names=None if names is None else list(names))  # fmt: skip
 
 
@@ -123,7 +123,7 @@ class FileSource:
         """Return what changes with the file, and with the options for reading it."""
         return [identify_file(self._path), repr(self._reading)]
 
-    def read(self, folder: str) -> Examples:
+    def read(self, folder: str) -> ExampleRows:
         """Return the examples; the file is read, or has been read before an interruption."""
         known = self._read_again(folder)
         if known is not None:
@@ -171,7 +171,7 @@ class FileSource:
 
         return read_chunks(self._path, self._reading, rows=CHUNK)
 
-    def _read_again(self, folder: str) -> Examples | None:
+    def _read_again(self, folder: str) -> ExampleRows | None:
         """Return the examples if the file has been read before."""
         try:
             with open(os.path.join(folder, LISTING), "rb") as stream:
@@ -179,14 +179,14 @@ class FileSource:
         except FileNotFoundError:
             return None
 
-    def _open(self, folder: str, entries: dict[str, Any]) -> Examples:
+    def _open(self, folder: str, entries: dict[str, Any]) -> ExampleRows:
         n, n_features, dtype = entries["n"], entries["n_features"], np.dtype(entries["dtype"])
         known = np.array(entries["codes"])
         classes, label = np.unique(known, return_inverse=True)
         X = FileRows(os.path.join(folder, "rows"), dtype, (n, n_features))
         y = _CodeRows(os.path.join(folder, "labels"), np.dtype(np.int32), (n,), code=label)
         self.notes = tuple(entries["notes"])
-        return Examples(X, y, n, n_features, dtype, classes, True, entries["names"],
+        return ExampleRows(X, y, n, n_features, dtype, classes, True, entries["names"],
                         entries["layout"])  # fmt: skip
 
 
