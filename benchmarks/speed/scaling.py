@@ -1,8 +1,10 @@
-"""Measure the speed and traffic of ``fit`` on Dask: two workers against one local thread."""
+"""Measure speed, traffic and memory on Dask: two workers against one local thread."""
 
 import os
 import sys
+import tempfile
 import time
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +21,11 @@ SPEED_BAR = 1.5  #: relative to one thread
 TRAFFIC_BAR = 1.0  #: the largest ratio to the bytes that docs/scaling.md predicts
 REPEATS = 5
 
+#: By cells: examples, features, blocks, queries. Bars: wall time of ``fit`` relative to one thread;
+#: peak memory of a worker in GB; processor time of predictions relative to one thread.
+LARGE, LARGE_D, LARGE_BLOCKS, QUERIES = 10_000_000, 3, 16, 1_000_000
+WALL_BAR, MEMORY_BAR, PREDICT_BAR = 0.75, 1.3, 1.5
+
 #: The names of opforest's Dask tasks.
 TASKS = ("opforest_embed", "opforest_span", "opforest_merge")
 
@@ -31,7 +38,98 @@ def measure() -> list[Row]:
 
     options = {"n_workers": N_WORKERS, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
-        return on(client, case)
+        rows = on(client, case)
+    return rows + by_cells(options)
+
+
+def by_cells(options: dict) -> list[Row]:
+    """Fit many examples of few features, in new processes that load compiled kernels."""
+    import dask.array as da
+
+    case = f"{LARGE:.0e}×{LARGE_D} by cells".replace("e+0", "e")
+    random = da.random.default_rng(0)
+    size = LARGE // LARGE_BLOCKS
+    X = random.random((LARGE, LARGE_D), chunks=(size, LARGE_D))
+    Q = random.random((QUERIES, LARGE_D), chunks=(QUERIES // 4, LARGE_D))
+    y = (X[:, 0] * 10).astype(int) % 3
+    with tempfile.TemporaryDirectory() as folder:
+        options = {**options, "env": {"OPFOREST_CACHE": "1", "NUMBA_CACHE_DIR": folder}}
+        few = X[:40_000].rechunk((10_000, LARGE_D)), y[:40_000], Q[:1000]
+        for keep in ("forest", "parts"):
+            with cluster(options) as client:
+                fit_on(client, keep, *few)  # compile
+        found = {}
+        for keep in ("forest", "parts"):
+            with cluster(options) as client:
+                fit_on(client, keep, *few)  # load the kernels
+                found[keep] = fit_on(client, keep, X, y, Q)
+    rows, labels, queries = (array.compute() for array in (X, y, Q))
+    local = OPFClassifier(n_jobs=1)
+    local.fit(rows[::200], labels[::200]).predict(queries[:1000])
+    alone = wall_seconds(lambda: local.fit(rows, labels))
+    asked = cpu_seconds(lambda: local.predict(queries))
+    edges, right = local.forest_.edges, local.predict(queries)
+    assert np.array_equal(found["forest"]["edges"], edges), "the trees differ"
+    table = []
+    for keep, result in found.items():
+        assert np.array_equal(result["labels"], right), "the predictions differ"
+        bars = (WALL_BAR, MEMORY_BAR, PREDICT_BAR) if keep == "parts" else (None,) * 3
+        name, seconds = f"{case}, keep={keep!r}", {"opforest": result["wall"], "one_thread": alone}
+        note = f"{result['received'] / 1e6:.0f} MB between workers, {result['cpu']:.1f} s of them"
+        table += [
+            Row(f"{name}, wall time of fit / one thread", result["wall"] / alone, "×", bars[0],
+                "at most", seconds, note),
+            Row(f"{name}, peak memory of a worker", result["peak"] / 1e9, "GB", bars[1], "at most"),
+            Row(f"{name}, processor time of {QUERIES} predictions / one thread",
+                result["asked"] / asked, "×", bars[2], "at most"),
+        ]  # fmt: skip
+    return table
+
+
+@contextmanager
+def cluster(options: dict):
+    """Start workers, and yield a client."""
+    from distributed import Client, LocalCluster
+
+    with LocalCluster(**options) as workers, Client(workers) as client:
+        yield client
+
+
+def fit_on(client, keep: str, X, y, Q) -> dict:
+    """Fit and predict, and return times, traffic, peak memory and what was found."""
+    from opforest.dask import DaskOPFClassifier
+
+    model = DaskOPFClassifier(algorithm="kd_tree", keep=keep)
+    before, start = Usage(client), time.perf_counter()
+    model.fit(X, y)
+    wall, fitted = time.perf_counter() - start, Usage(client)
+    labels = model.predict(Q).compute()
+    asked = Usage(client)
+    return {
+        "wall": wall,
+        "cpu": fitted.processor - before.processor,
+        "received": fitted.received - before.received,
+        "asked": asked.processor - fitted.processor,
+        "peak": fitted.peak,
+        "labels": labels,
+        "edges": model.forest_.edges if keep == "forest" else None,
+    }
+
+
+class Usage:
+    """Traffic, processor time and peak memory of the workers so far."""
+
+    def __init__(self, client) -> None:
+        self.received = sum(client.run(_received).values())
+        self.processor = sum(client.run(time.process_time).values())
+        self.peak = max(client.run(_peak).values())
+
+
+def _peak() -> int:
+    """Return the largest memory that this process has had, in bytes."""
+    # Not ru_maxrss, which begins with the memory of the parent.
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
 
 def on(client, case: str) -> list[Row]:
@@ -111,5 +209,6 @@ if __name__ == "__main__":
         " this machine, with the data in\ntheir memory; fit on Dask includes fetching points and"
         " tree to the client. A smaller fit has compiled\nthe kernels in all processes. Bytes"
         " between workers are those that they log as received. Both fits\nmust give the same"
-        " tree.",
+        " tree. By cells, workers load compiled kernels from a cache, and generate their blocks;\n"
+        "their peak includes Python and the libraries.",
     )

@@ -1,4 +1,4 @@
-"""A worker dies in each phase of a fit by cells, and of predictions: the model is the same."""
+"""Workers die in each phase of a fit by cells, and of predictions: the model is the same."""
 
 import importlib
 import os
@@ -15,14 +15,14 @@ from tests.support.tuning import tune
 from opforest import OPFClassifier
 from opforest.dask import DaskOPFClassifier
 
+CELL, ROUNDS, COSTS = (f"opforest.core.parts.{name}" for name in ("cell", "rounds", "costs"))
+
+#: In each test one worker dies in the first phase, and another one in the second.
 PHASES = [
-    ("opforest.dask.cells", "deal"),
-    ("opforest.core.parts.cell", "grow_cell"),
-    ("opforest.core.parts.rounds", "ask_cells"),
-    ("opforest.core.parts.rounds", "answer_questions"),
-    ("opforest.core.parts.costs", "reduce_to_ports"),
-    ("opforest.core.parts.costs", "find_cell_costs"),
-    ("opforest.dask.conquest", "ask_cell"),
+    [("opforest.dask.cells", "deal"), (ROUNDS, "answer_questions")],
+    [(CELL, "grow_cell"), (COSTS, "reduce_to_ports")],
+    [(ROUNDS, "ask_cells"), (COSTS, "find_cell_costs")],
+    [("opforest.dask.conquest", "ask_cell")],
 ]
 
 
@@ -44,17 +44,18 @@ def _kill_one_worker(module, name, folder):
     setattr(home, name, call)
 
 
-@pytest.mark.parametrize(("module", "name"), PHASES)
-def test_a_worker_is_killed(client, tmp_path, module, name):
+@pytest.mark.parametrize("phases", PHASES)
+def test_workers_are_killed(client, tmp_path, phases):
     tune(examples_per_part=60)
     X, y = grid(400, 3)
     X[:, 0] += np.arange(400) / 7
     client.wait_for_workers(2)
-    client.run(_kill_one_worker, module, name, tmp_path)
+    for module, name in phases:
+        client.run(_kill_one_worker, module, name, tmp_path)
     blocks = in_blocks(X, (100,) * 4)
     clf = DaskOPFClassifier(keep="parts").fit(blocks, in_blocks(y, (200, 200)))
     lazy = clf.predict(blocks).compute()
-    assert (tmp_path / name).exists()
+    assert {path.name for path in tmp_path.iterdir()} == {name for _, name in phases}
     local = OPFClassifier().fit(X, y)
     assert np.array_equal(lazy, local.predict(X))
     assert_same_model(clf.to_local(), local, X[:9])

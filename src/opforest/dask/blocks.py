@@ -13,6 +13,7 @@ from sklearn.utils import check_array, check_consistent_length, check_X_y
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.dask.cluster import compute, persist, send, submit
+from opforest.estimators.inputs import check_label_kinds
 from opforest.estimators.validation import PRECISIONS, check_labels, encode
 
 #: A Dask collection: an array, a data frame or a series.
@@ -152,6 +153,7 @@ def opforest_encode(blocks: list[Array], skipped: int, size: int, classes: Array
 
 def _encode_array(y: Any, sizes: list[int]) -> tuple[Array, list[Delayed]]:
     """Return the classes, and the labels of blocks of these sizes."""
+    check_label_kinds(y)
     check_consistent_length(range(sum(sizes)), y)
     _, y = check_X_y(np.zeros((sum(sizes), 1)), y)  # X has been checked block by block
     check_labels(y)

@@ -39,6 +39,9 @@ from opforest.forest.updates import find_update
 #: Where a fitted model may be.
 KEPT = ("forest", "parts")
 
+#: What a model in parts cannot do, for messages.
+QUERIES = "answer this, only predict labels and find conquerors"
+
 
 class DaskOPFClassifier(OPFClassifier):
     """Optimum-path forest classifier on Dask: exactly the model of ``OPFClassifier``.
@@ -230,6 +233,7 @@ class DaskOPFClassifier(OPFClassifier):
         """
         if not is_dask_collection(X):
             return super().class_costs(X)
+        self._require_forest(QUERIES)
         check_is_fitted(self, "forest_")
         return self._map_blocks("class_costs", X, self.forest_.cost.dtype, len(self.classes_))
 
@@ -340,7 +344,7 @@ class DaskOPFClassifier(OPFClassifier):
             )
 
     def _check_queries(self, X: npt.ArrayLike) -> Array:
-        self._require_forest("answer this; it can predict labels and find conquerors")
+        self._require_forest(QUERIES)
         return super()._check_queries(X)
 
     def _map_parts(
@@ -377,6 +381,7 @@ class DaskOPFClassifier(OPFClassifier):
         return OPFClassifier(**{name: getattr(self, name) for name in names})
 
     def _map_probabilities(self, X: Collection, log: bool, priors: Any = None) -> da.Array:
+        self._require_forest(QUERIES)
         check_is_fitted(self, "forest_")
         learned = self.fitted_forest()
         with learned.read():

@@ -54,8 +54,8 @@ def _span_by_cells(
 def _span_by_pairs(
     blocks: Blocks, metric: Metric, algorithm: str, client: distributed.Client | None
 ) -> tuple[Array, Array, Tree]:
-    spanned = persist([span_blocks(blocks.points, blocks.sizes, metric, algorithm)], client)
-    (edges,) = compute(spanned, client)
+    task = span_blocks(blocks.points, blocks.begin, metric, algorithm, client)
+    (edges,) = compute(persist([task], client), client)
     n = sum(blocks.sizes)
     tree = root_tree(n, *(np.require(array, requirements="W") for array in edges))
     label = np.concatenate(compute(blocks.labels, client)).astype(np.int64)
