@@ -231,7 +231,7 @@ print(interrupted, counted)
 
 def test_real_signals_during_every_kernel():
     """Real signals, at moments spread over each operation; never a crash, always a true count."""
-    seed, times = 0, 15
+    seed, times = 0, 10
     result = subprocess.run(
         [sys.executable, "-c", SIGNALS, str(Path(HERE).parent), str(seed), str(times)],
         capture_output=True,

@@ -13,6 +13,7 @@ import zipfile
 import numpy as np
 import polars as pl
 import pytest
+from tests.support.children import run_command
 from tests.support.table_files import write
 from tests.support.tuning import tune
 from tests.support.workbooks import write_workbook
@@ -26,8 +27,6 @@ from opforest.io.tables import read_chunks, read_columns, read_table, write_tabl
 pa = pytest.importorskip("pyarrow")
 feather = pytest.importorskip("pyarrow.feather")
 pq = pytest.importorskip("pyarrow.parquet")
-
-COMMAND = (sys.executable, "-c", "from opforest.apps.cli.main import main; main()")
 
 
 def npy_with(path, header):
@@ -91,9 +90,7 @@ def test_damaged_files_are_one_line_with_their_name(tmp_path):
 def test_commands_end_with_3_and_one_line(tmp_path, name):
     """Not even the report that Rust prints of a panic is on the standard error."""
     make_damaged(tmp_path)
-    done = subprocess.run(
-        [*COMMAND, "info", name], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = run_command(["info", name], tmp_path)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith(f"opforest: error: {name}: ")
     assert done.stderr.count("\n") == 1

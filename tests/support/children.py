@@ -94,3 +94,21 @@ def run_python(code):
         status = int(server.stdout.readline())
         printed = (path.read_text("utf-8", "surrogateescape") for path in paths)
         return subprocess.CompletedProcess(code, status, *printed)
+
+
+#: What a shell in a folder, and a terminal of some encoding, do.
+COMMAND = """
+import os, sys
+from opforest.apps.cli.main import main
+os.chdir({folder!r})
+sys.stdout.reconfigure(encoding={encoding!r})
+sys.stderr.reconfigure(encoding={encoding!r}, errors="backslashreplace")
+sys.argv = ["opforest", *map(os.fsdecode, {arguments!r})]
+main()
+"""
+
+
+def run_command(arguments, folder, encoding="utf-8"):
+    """Run ``opforest`` like ``run_python``; arguments may be bytes."""
+    values = {"folder": os.fspath(folder), "arguments": [*arguments], "encoding": encoding}
+    return run_python(COMMAND.format(**values))

@@ -60,9 +60,7 @@ def draw_dots(ax: "Axes", points: Array, size: float, colors: Any, marker: str =
 def draw_stars(ax: "Axes", points: Array, size: float, colors: Array, width: float) -> Any:
     """Draw prototypes or roots as stars, and return the collection."""
     x, y = points.T
-    return ax.scatter(
-        x, y, size, colors, marker="*", edgecolors=INK, linewidths=width, zorder=3
-    )  # fmt: skip
+    return ax.scatter(x, y, size, colors, marker="*", edgecolors=INK, linewidths=width, zorder=3)
 
 
 def draw_legend(display: Any, color: Array) -> Any:

@@ -61,9 +61,7 @@ class Pipeline(SklearnPipeline):
     """
 
     @_if_last_has("partial_fit")
-    def partial_fit(
-        self, X: Any, y: npt.ArrayLike, classes: npt.ArrayLike | None = None
-    ) -> Self:  # fmt: skip
+    def partial_fit(self, X: Any, y: npt.ArrayLike, classes: npt.ArrayLike | None = None) -> Self:
         """Learn more examples; the first call is a ``fit``.
 
         Later calls do not change the steps before the last one: a scaler keeps the mean and the

@@ -46,7 +46,8 @@ class SeededForest(Forest):
     def _spread_again(cls, state: ForestState) -> ForestState:
         """Return the state that follows from the tree and the seeds of another one."""
         model = state.model
-        given = state._replace(model=model._replace(label=_given_labels(model)))
+        label = np.where(model.cuts > 0, model.label, UNLABELED)
+        given = state._replace(model=model._replace(label=label))
         return cls.complete(given, as_tree(model.parent, model.weight))
 
     @property
@@ -100,7 +101,3 @@ class SeededForest(Forest):
     def check_tree(self, model: TreeModel) -> None:
         """Raise ``AssertionError`` if the tree of a model does not span, or is miscounted."""
         invariants.check_seeded_tree(self.storage, model)
-
-
-def _given_labels(model: TreeModel) -> Array:
-    return np.where(model.cuts > 0, model.label, UNLABELED)

@@ -252,9 +252,7 @@ class Writer:
             changed += [row.id for row, _ in plan.labeled]
         return any(id < known.founded for id in changed)
 
-    def _fit_preparation(
-        self, settings: Settings, rows: Array, y: Array, n_new: int
-    ) -> Settings:  # fmt: skip
+    def _fit_preparation(self, settings: Settings, rows: Array, y: Array, n_new: int) -> Settings:
         """Return the settings with a preparation fitted on rows, up to the newest ones."""
         prepared = fit_preparation(settings, rows, y)
         founded = self._session.next_id + n_new

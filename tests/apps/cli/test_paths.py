@@ -4,20 +4,10 @@ import os
 import sys
 
 import pytest
-from tests.support.children import run_python
+from tests.support.children import run_command
 
 pytest.importorskip("typer")
 
-#: What a terminal of some encoding, and a shell, do.
-COMMAND = """
-import os, sys
-from opforest.apps.cli.main import main
-os.chdir({folder!r})
-sys.stdout.reconfigure(encoding={encoding!r})
-sys.stderr.reconfigure(encoding={encoding!r}, errors="backslashreplace")
-sys.argv = ["opforest", *map(os.fsdecode, {arguments!r})]
-main()
-"""
 ROWS = b"a,b,class\n" + b"".join(b"%d,%d,%s\n" % (k % 7, k % 5, b"xy"[k % 2 : k % 2 + 1])
                                  for k in range(30))  # fmt: skip
 NAME = b"caf\xe9-\xff"
@@ -37,8 +27,7 @@ def folder(tmp_path):
 @pytest.fixture(params=["utf-8", "ascii"])
 def run(request, folder):
     def run(*arguments, code=0):
-        values = {"folder": folder, "encoding": request.param, "arguments": arguments}
-        done = run_python(COMMAND.format(**values))
+        done = run_command(arguments, folder, request.param)
         assert done.returncode == code, done.stderr
         assert "Traceback" not in done.stderr
         assert "this is a bug" not in done.stderr

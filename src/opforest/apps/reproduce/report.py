@@ -189,7 +189,9 @@ def _compare_methods(results: Results) -> Iterator[str]:
         "The percentage of all examples that are prototypes after the last increment. With DIFT "
         "it approaches 100: the model becomes a nearest-neighbor model, and the trees are lost.\n"
     )
-    yield _by_method(results, methods, _describe_prototypes)
+    yield _by_method(
+        results, methods, lambda _, name, m: summarize(results.prototype_percentage(name, m)[:, -1])
+    )
 
 
 def _conclude(compared: Comparison) -> str:
@@ -200,10 +202,6 @@ def _conclude(compared: Comparison) -> str:
         f"OPFI is {'more' if overall > 0 else 'less'} accurate than *{name}* over all increments, "
         f"by {abs(overall):.2f} points on average (p = {compared.p_overall:.2g}).\n"
     )
-
-
-def _describe_prototypes(results: Results, dataset: str, method: str) -> object:
-    return summarize(results.prototype_percentage(dataset, method)[:, -1])
 
 
 def _describe_time(results: Results, dataset: str, method: str) -> str:
