@@ -72,8 +72,6 @@ for name, color in colors.items():
     right.plot(ENDS[1:], 1000 * np.median(seconds[name], axis=0)[1:], color=color, label=name)
 left.set(xlabel="examples learned", ylabel="accuracy on the other half, %, median")
 right.set(xlabel="examples learned", ylabel="time of 75 examples, ms, median", yscale="log")
-right.set_yticks([0.5, 1, 2, 5, 10], ["0.5", "1", "2", "5", "10"])
-right.minorticks_off()
 right.legend(frameon=False, ncols=2)
 plt.show()
 

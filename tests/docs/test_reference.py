@@ -141,6 +141,18 @@ def test_benchmarks_import_names_that_exist(path):
             assert hasattr(found, name) or importlib.import_module(f"{module}.{name}"), name
 
 
+def test_methods_that_the_reference_leaves_out_exist_and_are_on_no_page():
+    """Pages speak of methods that people can look up."""
+    source = (ROOT / "docs" / "conf.py").read_text("utf-8")
+    (node,) = (node.value for node in ast.parse(source).body
+               if isinstance(node, ast.Assign) and node.targets[0].id == "INTERNAL")  # fmt: skip
+    internal = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)}
+    classes = [getattr(importlib.import_module(module), name) for module, name in public_names()]
+    assert {name for name in internal if not any(hasattr(one, name) for one in classes)} == set()
+    pages = "".join(path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md"))
+    assert {name for name in internal if re.search(rf"\.{name}\(", pages)} == set()
+
+
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 120
 
