@@ -9,6 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+#: The message of an error about a folder that does not exist.
+NO_FOLDER = "There is no folder"
+
 #: Error codes that mean the disk is full.
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -51,7 +54,7 @@ def _open_beside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise OSError(f"{path} is not a regular file and cannot be replaced.")
     if not target.parent.is_dir():
         missing = os.path.dirname(os.fspath(path)) or str(target.parent)
-        raise FileNotFoundError(errno.ENOENT, "There is no folder", missing)
+        raise FileNotFoundError(errno.ENOENT, NO_FOLDER, missing)
     partial = target.with_name(f".{target.name[:200]}-{secrets.token_hex(8)}")
     try:
         with _create(partial, path) as stream:

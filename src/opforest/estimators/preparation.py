@@ -17,6 +17,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from opforest._utils.text import count
 from opforest.estimators.relevance import RelevanceScaler, choose_scaler
 
 Array = npt.NDArray[Any]
@@ -310,7 +311,8 @@ class Preparation(TransformerMixin, BaseEstimator):
                 raise ValueError(f"columns of the training table are missing: {missing}.")
             return [cells[place[name]] for name in self.columns_]
         if len(cells) != self.n_features_in_:
-            raise ValueError(f"there must be {self.n_features_in_} columns, got {len(cells)}.")
+            wanted = count(self.n_features_in_, "column")
+            raise ValueError(f"there must be {wanted}, got {len(cells)}.")
         return cells
 
     def _check_complete(self, cells: list[Array], called: list[str], text: list[int]) -> None:

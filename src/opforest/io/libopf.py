@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from opforest._utils.atomic import open_atomic
+from opforest._utils.text import count
 from opforest.core.metrics.types import Array
 from opforest.errors import DataFileError
 from opforest.persistence.libopf.model import read_model, write_model
@@ -283,18 +284,18 @@ def _read_text(
     source: Source, n: int, n_labels: int, d: int, size: int
 ) -> Iterator[tuple[Array, Array, Array]]:
     if n < 1 or d < 1 or n * (d + 2) * 2 > source.size:  # a digit and a space for each
-        raise source.error(f"it is too short for {n} samples of {d} features.", 1)
+        raise source.error(f"it is too short for {count(n, 'sample')} of {count(d, 'feature')}.", 1)
     lines, seen = islice(source.lines(), 1, None), 0
     while part := list(islice(lines, size)):
         if seen + len(part) > n:
-            raise source.error(f"there are more than {n} samples.", part[n - seen][0])
+            raise source.error(f"there are more than {count(n, 'sample')}.", part[n - seen][0])
         rows = [_parse(line, d, source, number) for number, line in part]
         ids, y, X = (np.array(column) for column in zip(*rows, strict=True))
         source.check_samples(X, y, n_labels, seen)
         seen += len(part)
         yield X, y, ids
     if seen < n:
-        raise source.error(f"it ends after {seen} of {n} samples.")
+        raise source.error(f"it ends after {seen} of {count(n, 'sample')}.")
 
 
 def _parse(content: bytes, d: int, source: Source, line: int) -> tuple[int, int, Array]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from opforest._utils.text import count
 from opforest.learner.errors import StoreError
 from opforest.learner.replica import differences
 from opforest.learner.rows import fit_preparation
@@ -49,7 +50,7 @@ class Audit:
             model = (
                 f"THE MODEL DIFFERS from refitting on the table in {', '.join(self.differences)}"
             )
-        return f"{self.examples} examples: {file}, and {model}"
+        return f"{count(self.examples, 'example')}: {file}, and {model}"
 
 
 def audit_store(session: Session) -> Audit:

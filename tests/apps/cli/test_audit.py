@@ -109,7 +109,7 @@ def test_ids_text_and_missing_cells(folder):
     options = "--label", "label", "--encode", "onehot", "--missing", "drop"
     result = run("audit", "people.csv", *options)
     assert result.stdout.splitlines()[1].split("\t")[:4] == ["22", "p21", "0", "1"]
-    assert "1 rows with missing cells are left out" in result.stderr
+    assert "1 row with missing cells is left out" in result.stderr
     run("audit", "people.csv", *options, "--out", "suspects.csv")
     with open("suspects.csv", newline="") as file:
         first = next(csv.DictReader(file))

@@ -32,7 +32,7 @@ def test_cluster_prepares_its_data(folder):
     (folder / "mixed.csv").write_text("\n".join(["a,color,b", *lines, "3,red,"]) + "\n")
     prepare = ("--label", "none", "--encode", "onehot", "--scale", "minmax", "--missing", "drop")
     done = run("cluster", "mixed.csv", *prepare, "--k-max", "8", "--model", "mixed.opforest")
-    assert "1 rows with missing cells are left out" in done.stderr
+    assert "1 row with missing cells is left out" in done.stderr
     model = opforest.load("mixed.opforest")
     assert isinstance(model, opforest.Pipeline)
     labels = [int(line) for line in done.stdout.split()]
@@ -104,7 +104,7 @@ def test_unlabeled_files_need_no_label(folder):
     done = run("train", "some.csv", "semi.opforest", "--label", "kind", "--unlabeled", "more.csv",
                "--encode", "onehot", "--missing", "drop", "--json")  # fmt: skip
     assert json.loads(done.stdout)["examples"] == 60
-    assert "1 rows with missing cells are left out" in done.stderr
+    assert "1 row with missing cells is left out" in done.stderr
     (folder / "plain.csv").write_text("".join(f"{a},{b},{y}\n" for a, _, b, y in rows))
     (folder / "bare.csv").write_text("".join(f"{a},{b}\n" for a, _, b, _ in rows))
     done = run("train", "plain.csv", "plain.opforest", "--label", "3", "--unlabeled", "bare.csv",

@@ -136,6 +136,15 @@ class TestFiles:
         run("forget", "far", "--ids", "3")
         run("plot", "far", "b.png", "--coordinates", "train.csv")  # ids are rows
 
+    @pytest.mark.parametrize("command", [
+        ("convert", "iris.csv", "no/a.csv"), ("plot", "iris.opforest", "no/a.png"),
+        ("split", "iris.csv", "no/a.csv", "no/b.csv"), ("distance", "iris.csv", "no/a.npy"),
+        ("predict", "iris.opforest", "iris.csv", "--out", "no/a.csv"),
+        ("convert", "iris.opforest", "no/a.opf"),
+    ])  # fmt: skip
+    def test_a_missing_folder_is_named(self, folder, command):
+        assert run(*command, code=2).stderr.endswith("error: there is no folder no\n")
+
     def test_distances_are_asked_for(self, folder):
         run("distance", "train.csv", "d.npy")
         run("train", "train.csv", "far", "--distances", "d.npy")

@@ -213,6 +213,15 @@ def test_a_store_prepares_and_learns_without_labels(folder):
     )
 
 
+def test_missing_cells_are_located_with_advice(store, folder):
+    rows = (folder / "test.csv").read_text().splitlines()
+    (folder / "new.csv").write_text("\n".join([*rows[:3], ",".join(["", *rows[3].split(",")[1:]])]))
+    for command in ("predict", "learn"):
+        said = run("store", command, store, "new.csv", code=3).stderr
+        assert "new.csv, line 4, column 1: column 'sepal length' must hold finite numbers" in said
+        assert "fill them in, or create the store with --missing median, which does" in said
+
+
 def test_labels_that_are_numbers_may_be_missing(folder):
     import polars as pl
 

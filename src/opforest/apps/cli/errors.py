@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import typer
 
+from opforest._utils.atomic import NO_FOLDER
 from opforest.apps.cli.output import print_message
 from opforest.errors import DataFileError, ModelFileError, StoreError
 
@@ -41,7 +42,7 @@ def report_errors(stopped: str) -> Iterator[None]:
             is_ours = type(error) is MemoryError and "memory" in str(error)
             _fail(error if is_ours else "there is not enough memory for the examples", NO_MEMORY)
         except FileNotFoundError as error:
-            _fail(_describe_missing(error.filename) if error.filename else error, USAGE)
+            _fail(_describe_missing(error) if error.filename else error, USAGE)
         except OSError as error:
             reason = error.strerror or str(error)
             _fail(f"{error.filename}: {reason}" if error.filename else reason, USAGE)
@@ -78,7 +79,10 @@ def _fail(error: object, code: int) -> NoReturn:
     raise typer.Exit(code) from None
 
 
-def _describe_missing(path: str) -> str:
+def _describe_missing(error: FileNotFoundError) -> str:
+    path = str(error.filename)
+    if error.strerror == NO_FOLDER:
+        return f"there is no folder {path}"
     folder = os.path.dirname(path)
     has_folder = os.path.isdir(folder or ".")
     return f"there is no file {path}" if has_folder else f"there is no folder {folder}"

@@ -72,10 +72,11 @@ class Job:
             last = classifier_of(self.model)
             if not self._is_fitted or last.metric != "precomputed":
                 raise
+            n = last.n_features_in_
             reason = (
                 f"{error.reason}; the model was trained with --distances, so each row must hold "
-                f"distances to the {count(last.n_features_in_, 'example')} of the model, one in "
-                "each column, in the order of learning"
+                f"its distances to the {count(n, 'example')} of the model, in "
+                f"{count(n, 'column')}, in the order of learning"
             )
             raise DataFileError(reason, error.path, error.line, error.column) from error
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from opforest._utils.text import count
 from opforest.apps.cli.lazy_modules import np, table
 from opforest.errors import DataFileError
 
@@ -82,7 +83,9 @@ def _unify_types(parts: Sequence["table.Data"], names: Sequence[str]) -> Sequenc
 def _check_features(first: "table.Data", part: "table.Data", first_name: str, name: str) -> None:
     """Raise an error unless two parts have the same features."""
     if part.X.shape[1] != first.X.shape[1]:
-        reason = f"there are {part.X.shape[1]} features, but {first.X.shape[1]} in {first_name}"
+        features = count(part.X.shape[1], "feature")
+        verb = "is" if part.X.shape[1] == 1 else "are"
+        reason = f"there {verb} {features}, but {first.X.shape[1]} in {first_name}"
         raise DataFileError(reason, name)
     if first.feature_names is None or part.feature_names is None:
         return

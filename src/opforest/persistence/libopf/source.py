@@ -9,6 +9,7 @@ from typing import IO
 
 import numpy as np
 
+from opforest._utils.text import count
 from opforest.core.metrics.types import Array
 from opforest.errors import DataFileError
 
@@ -70,9 +71,10 @@ class Source:
     def explain_size(self) -> str:
         """Return why the size is wrong."""
         n, _, d = self.counts
+        size = f"{count(n, 'sample')} of {count(d, 'feature')}"
         if n < 1 or d < 1:
-            return f"its header has {n} samples of {d} features"
-        return f"{n} samples of {d} features take {12 + n * (8 + 4 * d)} bytes, not {self.size}"
+            return f"its header has {size}"
+        return f"{size} take {12 + n * (8 + 4 * d)} bytes, not {self.size}"
 
     def check_samples(self, X: Array, y: Array, n_labels: int, first: int = 0) -> None:
         """Raise an error unless features are finite and labels in range; number from ``first``."""
