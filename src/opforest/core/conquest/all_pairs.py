@@ -9,7 +9,7 @@ import numpy as np
 from opforest._utils import tuning
 from opforest.core.conquest.best_offers import is_before, replace_last, sort_offers
 from opforest.core.jit import borrow, helper, kernel
-from opforest.core.metrics.distances import TILE, count_tiles, count_within, measure
+from opforest.core.metrics.distances import TILE, count_tiles, measure
 
 #: Distances of a tile that are compared with their limits together.
 STRIDE = 64
@@ -39,7 +39,8 @@ def _offer_to_later(begin, end, rows, ranking, found, metric):
     """Measure the places from ``begin`` to ``end`` against all later ones."""
     vertex, cost, tiles, _ = ranking
     vertex, cost, tiles = borrow((vertex, cost, tiles))
-    limit, n = found[3], vertex.shape[0]
+    _, _, _, limit, _ = borrow(found)
+    n = vertex.shape[0]
     distances = np.empty(TILE, rows.dtype)
     for tile in range(begin // TILE, count_tiles(n)):
         first, last = tile * TILE, min(tile * TILE + TILE, n)
@@ -50,13 +51,23 @@ def _offer_to_later(begin, end, rows, ranking, found, metric):
             later = max(0, i + 1 - first)
             for left in range(0, last - first, STRIDE):
                 right = min(left + STRIDE, last - first)
-                part, others = out[left:right], limit[first + left : first + right]
-                if count_within(part, limit[i]) + count_within(part, others) > 0:
+                others = limit[first + left : first + right]
+                if right > later and _count_promising(out[left:right], limit[i], others) > 0:
                     for j in range(max(left, later), right):
                         if out[j] <= limit[i]:
                             _insert(found, i, first + j, out[j], cost)
                         if out[j] <= limit[first + j]:
                             _insert(found, first + j, i, out[j], cost)
+
+
+@helper
+def _count_promising(distances, own, others):
+    """Count the distances up to the limit of either vertex."""
+    count = 0
+    for j in range(distances.shape[0]):
+        limit = own if own > others[j] else others[j]
+        count += distances[j] <= limit
+    return count
 
 
 @helper
