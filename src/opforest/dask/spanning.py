@@ -14,10 +14,10 @@ from dask.delayed import delayed
 
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.core.mst.cells import order_cells
 from opforest.core.mst.kruskal import Edges, list_edges, merge_forests
 from opforest.core.mst.prim import span
 from opforest.core.parts.cell import bound_points
+from opforest.core.parts.fragments import order_cells
 from opforest.core.select.mst import probe, span_best, span_between
 from opforest.dask.cluster import compute, submit
 
@@ -39,7 +39,8 @@ def span_blocks(
 ) -> Any:
     """Return a task whose result is the edges of the minimum spanning tree of all blocks.
 
-    It is a future if there is one block. No block is empty; ``begin`` has the ids of their first examples.
+    It is a future if there is one block. No block is empty; ``begin`` has the ids of their first
+    examples.
     """
     make, merge = delayed(opforest_span, pure=False), delayed(opforest_merge, pure=False)
     tasks = [make([block], [i], metric, algorithm) for block, i in zip(points, begin, strict=True)]
@@ -79,7 +80,7 @@ def find_near_pairs(outlines: list[Outline], metric: Metric) -> Array:
     limit = np.maximum(between, np.maximum.outer(longest, longest))
     is_near = np.zeros((n, n), np.bool_)
     for i in range(n):
-        others, separation = order_cells(boxes, np.arange(n), i, kernel)
+        others, separation = order_cells(boxes, i, kernel)
         is_near[i, others] = separation <= limit[i, others]
     return np.argwhere(np.triu(is_near, 1))
 
