@@ -215,8 +215,11 @@ def test_three_forests_and_the_cases_of_opfi(browser, url):
 def test_a_stream_is_played_to_its_end_and_the_window_forgets(browser, url):
     with Page(browser, url) as page:
         page.select_option("#stream", "drift")
+        canvas = page.locator("#panel-exact canvas")
+        before = canvas.bounding_box()
         page.click("#run")
         assert "Pause" in page.inner_text("#run")
+        assert canvas.bounding_box() == before  # nothing moves under the pointer
         wait(page, "document.getElementById('proof').textContent.includes('Forgot example 3')")
         page.click("#run")
         assert "Play" in page.inner_text("#run")

@@ -101,7 +101,7 @@ function stop() {
 
 function run() {
   page.timer = setInterval(step, PAUSE);
-  find("run").textContent = "❚❚ Pause";
+  find("run").textContent = "‖ Pause"; // as wide as “▶ Play”: nothing moves
 }
 
 function openStream(name, seed) {

@@ -33,7 +33,7 @@ export function showProof(place, drawing, change, isNamed) {
   }
   if (n === 1) text.append(make("b", {}, change.title), ".");
   else {
-    text.append(make("b", {}, change.title), `: the ${change.isMany ? "last update" : "update"} measured ${plural(updated, "distance")}; refitting measures all ${count(fitted)}. `,
+    text.append(make("b", {}, change.title), `: the ${change.isMany ? "last update" : "update"} measured ${plural(updated, "distance")}, refitting all ${count(fitted)}. `,
       make("b", {}, `${count(compared)} values`), ` (edges, costs, paths, prototypes) were compared, and ${different ? "not all" : "all"} are equal.`);
   }
   place.replaceChildren(make("h2", {}, mark, title), text);
