@@ -90,7 +90,7 @@ def test_text_as_libopf_writes_it_is_read():
         (b"", r"its header has"),
         (b"2 1 1\n0 1 0.5\n", r"line 1: it is too short|ends after 1 of 2"),
         (b"1 1 2\n0 1 0.5\n", r"line 2: the line must have 4 values, got 3"),
-        (b"1 1 1\n0 1 0.5\n0 1 0.5\n", r"line 3: there are more than 1 samples"),
+        (b"1 1 1\n0 1 0.5\n0 1 0.5\n", r"line 3: there are more samples than the 1 of its header"),
         (b"1 1 1\n0 1 0x5\n", r"line 2, column 3: there must be a number, got '0x5'"),
         (b"1 1 1\n0 1 1_0\n", r"line 2, column 3: there must be a number, got '1_0'"),
         (b"1 1 1\n0 1 nan\n", r"line 2, column 3: there must be a number, got 'nan'"),

@@ -328,10 +328,7 @@ def find_label_issues(clf: Any, *, exact: bool = False, n_jobs: int | None = Non
     (2, 0)
     """
     last = classifier_of(clf)
-    if not isinstance(exact, bool | np.bool_):
-        raise ValueError(f"exact must be True or False, got {exact!r}.")
-    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be an integer that is not 0, or None, got {n_jobs!r}.")
+    _check_options(exact, n_jobs)
     voters = check_voters(last.voters)
     n_jobs = last.n_jobs if n_jobs is None else n_jobs
     fitted = last.fitted_source()
@@ -350,6 +347,13 @@ def find_label_issues(clf: Any, *, exact: bool = False, n_jobs: int | None = Non
     issues = [issue for one in suspects for issue in _describe(one, known.classes)]
     issues.sort(key=lambda issue: (-issue.probability, issue.id))
     return LabelIssues(issues, n_judged, rules.voters, known)
+
+
+def _check_options(exact: object, n_jobs: object) -> None:
+    if not isinstance(exact, bool | np.bool_):
+        raise ValueError(f"exact must be True or False, got {exact!r}.")
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be an integer that is not 0, or None, got {n_jobs!r}.")
 
 
 def _find_suspects(blocks: Iterable[Judgment]) -> tuple[int, list[Judgment]]:

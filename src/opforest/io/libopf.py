@@ -288,7 +288,9 @@ def _read_text(
     lines, seen = islice(source.lines(), 1, None), 0
     while part := list(islice(lines, size)):
         if seen + len(part) > n:
-            raise source.error(f"there are more than {count(n, 'sample')}.", part[n - seen][0])
+            raise source.error(
+                f"there are more samples than the {n} of its header.", part[n - seen][0]
+            )
         rows = [_parse(line, d, source, number) for number, line in part]
         ids, y, X = (np.array(column) for column in zip(*rows, strict=True))
         source.check_samples(X, y, n_labels, seen)
