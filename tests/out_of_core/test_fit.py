@@ -130,8 +130,7 @@ def test_examples_that_are_lost_to_rounding_are_refused(tmp_path):
     X = np.array([[0.0], [1e-200], [1.0]])
     with pytest.raises(ValueError, match=r"lost to rounding.*Rescale"):
         out_of_core.fit(X, tmp_path / "model", [0, 1, 1])
-    with pytest.raises(opforest.ModelFileError, match="not a complete model"):
-        opforest.load(tmp_path / "model")
+    assert not list((tmp_path / "model").iterdir())
 
 
 @pytest.mark.parametrize(

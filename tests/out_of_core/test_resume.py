@@ -193,8 +193,12 @@ def test_damaged_working_files_are_refused(fit, tmp_path, monkeypatch):
     content = bytearray(path.read_bytes())
     content[-1] ^= 64
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"cell-00001: the file is damaged.*Delete"):
+    with pytest.raises(ValueError, match=r"cell-00001: the file is damaged.*starts again"):
         fit(tmp_path / "model")
+    assert not list((tmp_path / "model").iterdir())
+    fit(tmp_path / "model")
+    fit(tmp_path / "whole")
+    assert contents(tmp_path / "model") == contents(tmp_path / "whole")
 
 
 def test_ctrl_c_leaves_the_old_model(fit, tmp_path, monkeypatch):

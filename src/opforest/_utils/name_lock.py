@@ -28,6 +28,9 @@ def lock_folder(folder: str) -> Iterator[bool]:
     path = os.path.join(folder, ".lock")
     try:
         lock = lock_name(path)
+        while lock is not None and not os.path.exists(path):  # its last owner has just removed it
+            lock.close()
+            lock = lock_name(path)
     except sqlite3.OperationalError as error:
         raise OSError(
             f"{folder}: it cannot be locked; do you have permission to write there? ({error})"

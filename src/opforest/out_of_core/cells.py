@@ -36,7 +36,8 @@ class CellFile(NamedTuple):
             content = stream.read()
         if hashlib.sha256(content).hexdigest() != self.checksum:
             raise ValueError(
-                f"{self.path}: the file is damaged. Delete the folder, and call fit again."
+                f"{self.path}: the file is damaged, so the working files of this fit have been "
+                "removed. Call it again, and it starts again."
             )
         rows = np.frombuffer(content, row_type(self.n_coordinates, self.dtype))
         return CellExamples(*(rows[name].copy() for name in ("points", "id", "label")))

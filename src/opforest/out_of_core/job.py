@@ -142,7 +142,11 @@ def fit_source(
             remove_partial(place)
         work = os.path.join(target, "work")
         os.makedirs(work, exist_ok=True)
-        model, files = _fit_in(work, target, source.read(work), metric, settings)
+        try:
+            model, files = _fit_in(work, target, source.read(work), metric, settings)
+        except ValueError:  # the same call would fail again, so there is nothing to continue
+            shutil.rmtree(target, ignore_errors=True)
+            raise
         write_manifest(model, folder, name, files)
         _remove_working_files(folder, name)
         return model
