@@ -96,7 +96,7 @@ def test_commands_end_with_3_and_one_line(tmp_path, name):
     assert done.stderr.count("\n") == 1
 
 
-#: Words of libraries about their own internals, which help nobody.
+#: Words of libraries about their own internals, which do not help users.
 INTERNALS = re.compile(
     r"CRC|zlib|zip::|[Zz]ip (error|file)|calamine|codec|Error -?\d|EOCD|\bb'|literal|"
     r"magic|central directory|offset|struct\b|to unpack|numpy\.|pickle|polars|arrow::|thrift"
