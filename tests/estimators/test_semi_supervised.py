@@ -173,7 +173,7 @@ class ChangingModel(RuleBasedStateMachine):
         labeled = [i for i in range(len(self.y)) if self.y[i] is not None]
         one = self.ids[:1].tolist()
         ids, y, message = {
-            "unknown": ([self.n_seen], ["a"], "ids must be"),
+            "unknown": ([self.n_seen], ["a"], "has no example"),
             "repeated": (2 * (one or [0]), ["a", "a"], "ids must be"),
             "none": (one, [None] * len(one), "y must be labels"),
             "few": (one, [], "one for each id"),
