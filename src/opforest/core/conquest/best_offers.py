@@ -38,11 +38,14 @@ def replace_last(offers, bits, places, at, offer, place, cost):
     offers[at], places[at] = offer, place
     if at + 1 < places.shape[0] and places[at + 1] < 0:
         return at + 1
-    return _find_last(bits, places, cost) if places.shape[0] > 1 else 0
+    return find_last_offer(bits, places, cost)
 
 
 @helper
-def _find_last(bits, places, cost):
+def find_last_offer(bits, places, cost):
+    """Return where the last one is among offers in no order, given by their bits."""
+    if bits.shape[0] == 1:
+        return 0
     most = bits[0]
     for j in range(bits.shape[0]):
         most = bits[j] if bits[j] > most else most

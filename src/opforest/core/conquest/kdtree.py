@@ -6,7 +6,7 @@ its bounding box.
 
 import numpy as np
 
-from opforest.core.conquest.best_offers import is_before, replace_last, sort_offers
+from opforest.core.conquest.best_offers import find_last_offer, is_before, sort_offers
 from opforest.core.jit import borrow, helper, kernel
 from opforest.core.kdtree.boxes import distance_to_box
 from opforest.core.kdtree.dynamic import BUCKET, class_bit
@@ -43,7 +43,7 @@ def _search(queries, vertices, cost, index, wanted, found, metric):
     for i in range(queries.shape[0]):
         x, offers, champions = queries[i], offer[i], winner[i]
         limit, last = np.inf, np.int64(-1)
-        at = 0
+        n_found = at = 0
         stack[0], bound[0] = 0, 0
         m = 1
         while m > 0:
@@ -65,10 +65,14 @@ def _search(queries, vertices, cost, index, wanted, found, metric):
                     continue
                 value = max(c, distance(x, points[slot], metric))
                 if value < limit or (value == limit and is_before(cost, v, last)):
-                    at = replace_last(offers, bits[i], champions, at, value, v, cost)
-                    limit, last = offers[at], champions[at]
-        if k > 1:
-            sort_offers(bits[i], champions, cost, own_bits, own_places)
+                    at = n_found if n_found < k else at
+                    offers[at], champions[at] = value, v
+                    n_found += n_found < k
+                    if n_found == k:
+                        at = find_last_offer(bits[i], champions, cost)
+                        limit, last = offers[at], champions[at]
+        if n_found > 1:
+            sort_offers(bits[i, :n_found], champions[:n_found], cost, own_bits, own_places)
 
 
 @helper
