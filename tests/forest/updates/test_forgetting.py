@@ -151,7 +151,7 @@ class ChangingModel(RuleBasedStateMachine):
         }[bad]
         for clf in self.models:
             before = snapshot(clf)
-            with pytest.raises(ValueError, match="ids must be|has no example|has none of"):
+            with pytest.raises(ValueError, match=r"ids must be|has no example|has none of"):
                 clf.forget(ids)
             assert snapshot(clf) == before
 
