@@ -110,3 +110,21 @@ def test_only_folders_of_other_code_are_removed(tmp_path, monkeypatch):
     compile_cache.remove_others(ours)
     assert os.listdir(tmp_path) == ["ours"]
     assert os.listdir(ours) == ["kernel.nbc"]
+
+
+def test_a_cache_of_types_that_have_moved_is_dropped(tmp_path):
+    """Numba imports the types of arguments before it compares the source."""
+    (tmp_path / "shapes.py").write_text(
+        "from typing import NamedTuple\nclass Pair(NamedTuple):\n    x: int\n    y: int\n"
+    )
+    (tmp_path / "kernels.py").write_text(
+        "from opforest.core.jit import kernel\n@kernel\ndef add(pair): return pair.x + pair.y\n"
+    )
+    env = {**os.environ, "OPFOREST_CACHE": "1", "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    program = "from kernels import add; from {} import Pair; print(add(Pair(1, 2)))"
+    for module in ("shapes", "forms"):
+        command = [sys.executable, "-c", program.format(module)]
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+        assert done.stdout == "3\n", done.stderr
+        if module == "shapes":
+            (tmp_path / "shapes.py").rename(tmp_path / "forms.py")

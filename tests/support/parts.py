@@ -1,28 +1,53 @@
-"""Models in parts for tests: cells of a few examples, and comparison with one machine."""
+"""Forests in parts, in this process."""
+
+from itertools import pairwise
 
 import numpy as np
 
-from opforest import OPFClassifier
+from opforest.core.parts.cell import CellExamples, bound_points, sort_by_cell
 
 
-def assert_parts_equal(model, X, y, queries):
-    """Compare a model in parts with a fit in memory: edges, costs, prototypes, predictions."""
-    local = OPFClassifier(model.metric, metric_params=model.metric_params).fit(X, y)
-    forest = local.forest_
-    cost, is_prototype = np.empty(len(X), forest.dtype), np.zeros(len(X), bool)
-    ends = [np.stack(model.parts_.joined[:2], axis=1)]
-    fetch, parts = model.executor_.fetch, model.parts_
-    for cell, costs in zip(*(fetch(lambda part: part, kept) for kept in parts[:2]), strict=True):
-        cost[cell.id], is_prototype[cell.id] = (array[cell.number] for array in costs[:2])
-        name = np.empty(len(cell.id), np.int64)
-        name[cell.number] = cell.id
-        ends.append(np.stack([name[cell.certain.u], name[cell.certain.v]], axis=1))
-    ends = np.sort(np.concatenate(ends), axis=1)
-    assert np.array_equal(ends[np.lexsort(ends.T[::-1])], forest.edges)
-    assert np.array_equal(cost, forest.storage.costs())
-    assert np.array_equal(np.flatnonzero(is_prototype), forest.prototypes)
-    queries = queries.astype(X.dtype)
-    for ours, theirs in zip(model.conquerors(queries), local.conquerors(queries), strict=True):
-        assert np.array_equal(ours, theirs)
-    assert np.array_equal(model.predict(queries), local.predict(queries))
-    return local
+class InlineExecutor:
+    """Call functions at once, and keep their results as they are."""
+
+    def fetch(self, function, *arguments):
+        return [function(*values) for values in zip(*arguments, strict=True)]
+
+    hold = fetch
+
+    def store(self, name, function, *arguments):
+        return self.fetch(function, *arguments)
+
+    def share(self, value):
+        return value
+
+    def remember(self, name, function):
+        return function()
+
+
+def divide_examples(points, label, planes):
+    """Return the cells that are not empty, and their boxes."""
+    examples = CellExamples(points, np.arange(len(points)), np.asarray(label, np.int32))
+    ordered, begin = sort_by_cell(examples, planes)
+    parts = [slice(*ends) for ends in pairwise(begin)]
+    cells = [CellExamples(*(array[part] for array in ordered)) for part in parts]
+    cells = [cell for cell in cells if len(cell.id)]
+    return cells, np.stack([bound_points(cell.points) for cell in cells])
+
+
+def merge_parts(parts):
+    """Return the edges, costs and prototypes of all parts, by id."""
+    ends = [np.stack((parts.joined.u, parts.joined.v), axis=1)]
+    ids, cost, is_prototype = [], [], []
+    for forest, costs in zip(parts.forests, parts.costs, strict=True):
+        ids.append(forest.id)
+        cost.append(costs.cost[forest.number])
+        is_prototype.append(costs.is_prototype[forest.number])
+        name = np.empty(len(forest.id), np.int64)
+        name[forest.number] = forest.id
+        ends.append(np.stack((name[forest.certain.u], name[forest.certain.v]), axis=1))
+    edges = np.sort(np.concatenate(ends), axis=1)
+    order = np.argsort(np.concatenate(ids))
+    prototypes = np.flatnonzero(np.concatenate(is_prototype)[order])
+    edges = sorted(map(tuple, edges.tolist()))
+    return edges, np.concatenate(cost)[order], prototypes.tolist()

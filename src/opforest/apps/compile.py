@@ -17,10 +17,10 @@ from opforest.core.jit import CACHE
 from opforest.core.kdtree.static import build_kdtree
 from opforest.core.metrics.registry import resolve
 from opforest.core.mst.bipartite import span_bipartite
-from opforest.core.mst.cells import span_by_cells
 from opforest.core.mst.kruskal import list_edges, merge_forests
 from opforest.core.mst.prim import span
 from opforest.core.mst.sieve import span_by_sieve
+from opforest.core.parts.memory import span_by_cells
 from opforest.core.select.mst import FEW
 from opforest.estimators.classifier import OPFClassifier
 from opforest.estimators.clustering import OPFClustering

@@ -171,7 +171,25 @@ anywhere = register_jitable(**FOR_HELPERS)
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function for Python to call."""
-    return _defer_interrupts(numba.njit(cache=CACHE, **OPTIONS)(function))
+    return _defer_interrupts(_drop_old_cache(numba.njit(cache=CACHE, **OPTIONS)(function)))
+
+
+def _drop_old_cache(compiled: Any) -> Any:
+    """Compile again if the cache was written by a version that had types in other modules.
+
+    Numba reads the types of arguments before it notices that the source has changed.
+    """
+    load = compiled._cache.load_overload
+
+    def load_overload(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except (ImportError, AttributeError):
+            compiled._cache.flush()
+            return None
+
+    compiled._cache.load_overload = load_overload
+    return compiled
 
 
 def _defer_interrupts(compiled: Any) -> Any:

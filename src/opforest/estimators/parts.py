@@ -10,15 +10,12 @@ from sklearn.exceptions import NotFittedError
 
 from opforest._utils import tuning
 from opforest.core.metrics.types import Array
-from opforest.core.mst.boruvka import root_tree
-from opforest.core.parts.cell import CellForest, has_cycle, list_cell_examples, list_cell_links
 from opforest.core.parts.conquest import Offers
-from opforest.errors import ModelFileError
 from opforest.estimators.base import MetricEstimator
 from opforest.estimators.classifier import OPFClassifier
 from opforest.estimators.inputs import read_examples
 from opforest.forest.forest import Forest
-from opforest.forest.parts import Executor, ForestParts, find_conquerors
+from opforest.forest.parts import Executor, ForestParts, find_conquerors, gather_parts
 
 
 class PartsClassifier(ClassifierMixin, MetricEstimator):
@@ -131,25 +128,11 @@ class PartsClassifier(ClassifierMixin, MetricEstimator):
     def to_local(self) -> OPFClassifier:
         """Return an ``OPFClassifier`` with the same model, in the memory of this machine."""
         parts, metric = self.fitted_parts(), self.resolve_metric()
-        box = parts.map.box
-        rows = np.empty((self.n_examples_, box.shape[2]), box.dtype)
-        label = np.empty(self.n_examples_, np.int64)
-        links = [parts.joined[:3]]
-        for forest in parts.forests:
-            ((examples, edges),) = self.executor_.fetch(list_cell, [forest])
-            rows[examples.id], label[examples.id] = examples.points, examples.label
-            links.append(edges)
-        u, v, weight = (np.concatenate(arrays) for arrays in zip(*links, strict=True))
-        if len(u) != self.n_examples_ - 1 or has_cycle(self.n_examples_, u, v):
-            raise ModelFileError("the parts of the model do not form a tree: a file is forged.")
-        tree = root_tree(self.n_examples_, u, v, weight)
+        rows, label, tree = gather_parts(
+            self.executor_, parts.forests, parts.joined, self.n_examples_
+        )
         local = OPFClassifier(self.metric, metric_params=self.metric_params)
         if hasattr(self, "feature_names_in_"):
             local.feature_names_in_ = self.feature_names_in_
         local.set_forest(Forest.train(rows, label, metric, tree=tree), self.classes_)
         return local
-
-
-def list_cell(forest: CellForest) -> tuple[Any, Any]:
-    """Return the examples of a cell, and its certain edges between ids."""
-    return list_cell_examples(forest), list_cell_links(forest)

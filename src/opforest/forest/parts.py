@@ -12,8 +12,15 @@ import numpy as np
 
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.core.parts.cell import CellForest, UnderflowError, grow_cell
-from opforest.core.parts.clusters import Clusters, outline_cell
+from opforest.core.mst.boruvka import root_tree
+from opforest.core.parts.cell import (
+    CellForest,
+    UnderflowError,
+    grow_cell,
+    has_cycle,
+    list_cell_examples,
+    list_cell_links,
+)
 from opforest.core.parts.conquest import (
     Map,
     Offers,
@@ -30,30 +37,33 @@ from opforest.core.parts.costs import (
     label_ports,
     reduce_to_ports,
 )
-from opforest.core.parts.rounds import Links, answer_questions, ask_cells
+from opforest.core.parts.join import join_cells
+from opforest.core.parts.links import Links
+from opforest.core.records import Tree
+from opforest.errors import ModelFileError
 
 #: A value that an executor keeps: a future, a file, or the value itself.
-Kept = Any
+Handle = Any
 
 
 class Executor(Protocol):
     """Calls functions of cells, where the cells are.
 
-    Arguments that are kept values, or lists of them, are replaced by the values themselves.
+    Arguments that are handles, or lists of them, are replaced by the values themselves.
     """
 
     def fetch(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
         """Call a function for each set of arguments, as ``map`` does, and return the results."""
 
-    def hold(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Kept]:
+    def hold(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Handle]:
         """Call a function for each set of arguments, and hold the results for a while."""
 
     def store(
         self, name: str, function: Callable[..., Any], *arguments: Iterable[Any]
-    ) -> list[Kept]:
+    ) -> list[Handle]:
         """Call a function for each set of arguments, and store the results for good."""
 
-    def share(self, value: Any) -> Kept:
+    def share(self, value: Any) -> Handle:
         """Send a value to all places."""
 
     def remember(self, name: str, function: Callable[[], Any]) -> Any:
@@ -63,20 +73,29 @@ class Executor(Protocol):
 class ForestParts(NamedTuple):
     """The parts of a forest."""
 
-    forests: Sequence[Kept]  #: by cell: its ``CellForest``
-    costs: Sequence[Kept]  #: by cell: its ``CellCosts``
+    forests: Sequence[Handle]  #: by cell: its ``CellForest``
+    costs: Sequence[Handle]  #: by cell: its ``CellCosts``
     joined: Links  #: the edges between fragments
     map: Map
 
 
 def train_parts(
-    executor: Executor, cells: Sequence[Kept], boxes: Array, metric: Metric
+    executor: Executor, cells: Sequence[Handle], boxes: Array, metric: Metric
 ) -> ForestParts:
     """Return the forest of the examples in cells, none of which is empty.
 
     ``cells`` have the ``CellExamples``, and ``boxes`` their bounding boxes.
     """
-    forests, joined = span_parts(executor, cells, boxes, metric)
+    n, shared = len(cells), _repeat(executor, boxes, cells)
+    forests = executor.store("forest", grow_cell, cells, shared, range(n), [metric.kernel] * n)
+    return complete_parts(executor, forests, boxes, metric)
+
+
+def complete_parts(
+    executor: Executor, forests: Sequence[Handle], boxes: Array, metric: Metric
+) -> ForestParts:
+    """Join the forests of cells to one, and find the costs of all examples."""
+    joined = join_parts(executor, forests, boxes, metric)
     ports = executor.remember("ports", lambda: _find_ports(executor, forests, joined))
     costs = executor.store("costs", find_cell_costs, forests, _repeat(executor, ports, forests))
     tops = executor.fetch(summarize_cell, forests, costs)
@@ -84,52 +103,45 @@ def train_parts(
     return ForestParts(forests, costs, joined, Map(boxes, cost.astype(boxes.dtype), ids))
 
 
-def span_parts(
-    executor: Executor, cells: Sequence[Kept], boxes: Array, metric: Metric
-) -> tuple[Sequence[Kept], Links]:
-    """Return the forest of each cell, and the edges that join them to one tree."""
-    n, kernel = len(cells), metric.kernel
-    forests = executor.store(
-        "forest", grow_cell, cells, _repeat(executor, boxes, cells), range(n), [kernel] * n
+def join_parts(
+    executor: Executor, forests: Sequence[Handle], boxes: Array, metric: Metric
+) -> Links:
+    """Return the edges that join the forests of cells to one tree."""
+    joined: Links = executor.remember(
+        "joined", lambda: join_cells(executor, forests, boxes, metric.kernel)
     )
-    joined = executor.remember("joined", lambda: _join_cells(executor, forests, boxes, kernel))
     if len(joined.weight) and joined.weight.min() == 0:
         raise UnderflowError
-    return forests, joined
+    return joined
 
 
-def _repeat(executor: Executor, value: Any, cells: Sequence[Kept]) -> list[Kept]:
+def gather_parts(
+    executor: Executor, forests: Sequence[Handle], joined: Links, n_examples: int
+) -> tuple[Array, Array, Tree]:
+    """Return the points and labels of all examples, and their minimum spanning tree."""
+    links, rows, label = [joined[:3]], np.empty((0, 0)), np.empty(n_examples, np.int64)
+    for forest in forests:  # one at a time, to save memory
+        ((examples, edges),) = executor.fetch(list_cell, [forest])
+        if not rows.size:
+            rows = np.empty((n_examples, examples.points.shape[1]), examples.points.dtype)
+        rows[examples.id], label[examples.id] = examples.points, examples.label
+        links.append(edges)
+    u, v, weight = (np.concatenate(arrays) for arrays in zip(*links, strict=True))
+    if len(u) != n_examples - 1 or has_cycle(n_examples, u, v):
+        raise ModelFileError("the parts of the model do not form a tree: a file is forged.")
+    return rows, label, root_tree(n_examples, u, v, weight)
+
+
+def list_cell(forest: CellForest) -> tuple[Any, Any]:
+    """Return the examples of a cell, and its certain edges between ids."""
+    return list_cell_examples(forest), list_cell_links(forest)
+
+
+def _repeat(executor: Executor, value: Any, cells: Sequence[Handle]) -> list[Handle]:
     return [executor.share(value)] * len(cells)
 
 
-def _join_cells(executor: Executor, forests: Sequence[Kept], boxes: Array, kernel: Any) -> Links:
-    """Return the edges that join the fragments of all cells to one tree."""
-    n = len(forests)
-    clusters = Clusters(executor.fetch(outline_cell, forests), boxes)
-    while clusters.n_clusters > 1:
-        news = _repeat(executor, clusters.begin_round(), forests)
-        questions = executor.hold(ask_cells, forests, range(n), news, [kernel] * n)
-        replies = executor.fetch(describe_questions, questions)
-        counts = np.array([count for count, _ in replies])
-        asked = np.flatnonzero(counts.any(axis=0)).tolist()
-        found = executor.fetch(
-            answer_questions,
-            [forests[j] for j in asked],
-            asked,
-            news[: len(asked)],
-            [[questions[i] for i in np.flatnonzero(counts[:, j])] for j in asked],
-            [kernel] * len(asked),
-        )
-        clusters.end_round(found, [waiting for _, waiting in replies])
-    return clusters.joined
-
-
-def describe_questions(questions: Any) -> tuple[Array, Array]:
-    """Return how many questions there are for each cell, and the clusters that have more."""
-    return np.diff(questions.begin), questions.waiting
-
-
-def _find_ports(executor: Executor, forests: Sequence[Kept], joined: Links) -> Ports:
+def _find_ports(executor: Executor, forests: Sequence[Handle], joined: Links) -> Ports:
     """Return the ports of all cells and their costs.
 
     The first example is one of them: it is the prototype if there is only one class.
@@ -140,10 +152,10 @@ def _find_ports(executor: Executor, forests: Sequence[Kept], joined: Links) -> P
     for here, labels in executor.fetch(label_ports, forests, [executor.share(ids)] * n):
         label[here] = labels
     ends = np.searchsorted(ids, joined.u), np.searchsorted(ids, joined.v)
-    crossing = label[ends[0]] != label[ends[1]]
+    is_cut = label[ends[0]] != label[ends[1]]
     is_prototype = np.zeros(len(ids), np.bool_)
     for end in ends:
-        is_prototype[end[crossing]] = True
+        is_prototype[end[is_cut]] = True
     ports = Ports(ids, label, is_prototype, np.empty(0))
     reduced = executor.fetch(reduce_to_ports, forests, _repeat(executor, ports, forests))
     return connect_ports(ports, joined, reduced)

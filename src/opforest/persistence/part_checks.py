@@ -11,11 +11,11 @@ import numpy as np
 
 from opforest.core.kdtree.static import LEAF, StaticKDTree, count_nodes
 from opforest.core.metrics.types import Array
-from opforest.core.mst.fragments import Pool
-from opforest.core.parts.cell import N_COARSE, CellForest, has_cycle
+from opforest.core.parts.cell import CellForest, has_cycle
 from opforest.core.parts.conquest import Map
 from opforest.core.parts.costs import CellCosts, Ports
-from opforest.core.parts.rounds import Links
+from opforest.core.parts.fragments import N_COARSE
+from opforest.core.parts.links import Links, Pool
 from opforest.persistence.container import require
 
 INDEX = np.dtype(np.int32)

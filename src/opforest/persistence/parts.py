@@ -24,7 +24,7 @@ from opforest.core.metrics.types import Array
 from opforest.core.parts.cell import CellForest
 from opforest.core.parts.conquest import Map
 from opforest.core.parts.costs import CellCosts
-from opforest.core.parts.rounds import Links
+from opforest.core.parts.links import Links
 from opforest.errors import ModelFileError
 from opforest.estimators.parts import PartsClassifier
 from opforest.forest.parts import ForestParts

@@ -15,7 +15,7 @@ from opforest.core.metrics.types import Array
 from opforest.core.parts.cell import CellForest
 from opforest.core.parts.conquest import Map
 from opforest.core.parts.costs import CellCosts, Ports
-from opforest.core.parts.rounds import Links
+from opforest.core.parts.links import Links
 from opforest.persistence.container import map_container, require, write_container
 from opforest.persistence.header import Reader
 

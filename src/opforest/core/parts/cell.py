@@ -1,26 +1,20 @@
 """The forest of one cell: the edges of the minimum spanning tree that are certain within it.
 
-``core.mst.cells`` explains which edges are certain. Each cell needs only the bounding boxes of the
-others. Distinct points are numbered by place in the k-d tree, so that neighbors in space are near
-each other in memory; duplicates follow, each joined to the first of them by an edge of weight 0.
+Distinct points are numbered by place in the k-d tree, so that neighbors in space are near each
+other in memory; duplicates follow, each joined to the first of them by an edge of weight 0.
 """
 
-import heapq
 from typing import NamedTuple
 
 import numpy as np
 
 from opforest.core.disjoint_set import find_group
 from opforest.core.jit import kernel
-from opforest.core.kdtree.boxes import HIGH, LOW
 from opforest.core.kdtree.static import StaticKDTree, build_kdtree
 from opforest.core.mst.boruvka import find_first
-from opforest.core.mst.cells import measure_borders, order_cells, span_cell
-from opforest.core.mst.fragments import Pool
+from opforest.core.parts.fragments import grow_fragments
+from opforest.core.parts.links import Pool
 from opforest.core.parts.planes import find_cells
-
-#: The number of boxes of a cell that all cells know.
-N_COARSE = 32
 
 
 class UnderflowError(ValueError):
@@ -71,11 +65,10 @@ def grow_cell(examples, boxes, me, metric) -> CellForest:
     tree = build_kdtree(points, np.flatnonzero(is_first))
     row, duplicates = tree.vertex, np.flatnonzero(~is_first)
     tree = tree._replace(vertex=ids[row])
-    border, fragment = np.empty(len(row), points.dtype), np.empty(len(row), np.int32)
-    others = order_cells(boxes, np.arange(len(boxes)), me, metric)
-    measure_borders(tree.points, boxes, *others, border, metric)
-    spanned = span_cell(tree, border, fragment, metric)
-    if any(len(pool.weight) and pool.weight.min() == 0 for pool in spanned[:2]):
+    grown = grow_fragments(tree, boxes, me, metric)
+    if any(
+        len(pool.weight) and pool.weight.min() == 0 for pool in (grown.certain, grown.uncertain)
+    ):
         raise UnderflowError
     number = np.empty(len(points), np.int32)
     number[row] = np.arange(len(row), dtype=np.int32)
@@ -83,24 +76,14 @@ def grow_cell(examples, boxes, me, metric) -> CellForest:
     stars = Pool(
         number[first[duplicates]], number[duplicates], np.zeros(len(duplicates), points.dtype)
     )
-    return CellForest(tree, border, fragment, _choose_coarse(tree), ids, number,
-                      label[np.append(row, duplicates)], Pool.concatenate((stars, spanned.certain)),
-                      spanned.uncertain)  # fmt: skip
-
-
-def _choose_coarse(tree):
-    """Return nodes that contain all points, splitting those with the largest boxes."""
-    size = (tree.box[:, HIGH] - tree.box[:, LOW]).max(axis=1)
-    heap, leaves = [(-float(size[0]), 0)], []
-    while heap and len(heap) + len(leaves) < N_COARSE:
-        _, node = heapq.heappop(heap)
-        child = int(tree.nodes["child"][node])
-        if child < 0:
-            leaves.append(node)
-        else:
-            for below in (child, child + 1):
-                heapq.heappush(heap, (-float(size[below]), below))
-    return np.sort(np.array(leaves + [node for _, node in heap]))
+    return CellForest(
+        *grown[:4],
+        id=ids,
+        number=number,
+        label=label[np.append(row, duplicates)],
+        certain=Pool.concatenate((stars, grown.certain)),
+        uncertain=grown.uncertain,
+    )
 
 
 def find_places(forest, ids):

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opforest.core.mst.fragments import choose_edges, unite_clusters
-from opforest.core.parts.rounds import Boxes, Links, Round
+from opforest.core.parts.links import Links, choose_edges, unite_clusters
+from opforest.core.parts.rounds import Announcement, Boxes
 
 
 class Outline(NamedTuple):
@@ -59,7 +59,7 @@ class Clusters:
         """The edges that have joined clusters so far."""
         return Links.concatenate(self._joined)
 
-    def begin_round(self) -> Round:
+    def begin_round(self) -> Announcement:
         """Return what cells must know. The cluster with most fragments waits for the others."""
         limit = np.full(self.begin[-1], np.inf)
         for ends in (self._known.a, self._known.b):
@@ -70,7 +70,7 @@ class Clusters:
         cells = _find_common(coarse, self._begin_coarse[:-1])
         boxes = Boxes(self._box, cells, self._begin_coarse, self._coarse, coarse)
         self._n_rounds += 1
-        return Round(self._cluster, limit, self.begin, boxes, self._n_rounds % 2 == 1)
+        return Announcement(self._cluster, limit, self.begin, boxes, self._n_rounds % 2 == 1)
 
     def end_round(self, found, waiting):
         """Join each cluster by its smallest edge, unless it waits for answers."""

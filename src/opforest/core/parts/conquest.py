@@ -57,27 +57,36 @@ def choose_first(queries, cells, metric):
     return chosen
 
 
-@kernel
 def list_others(queries, asked, offers, cells, metric):
     """Return the queries and the other cells that can make an offer that precedes the best."""
+    size = len(queries) + len(cells.cost)
+    query, cell = np.empty(size, np.int64), np.empty(size, np.int64)
+    parts, begin = [(query[:0], cell[:0])], 0
+    while begin < len(queries):
+        end, m = _add_others(queries, begin, asked, offers, cells, (query, cell), metric)
+        parts.append((query[:m].copy(), cell[:m].copy()))
+        begin = end
+    return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+
+
+@kernel
+def _add_others(queries, begin, asked, offers, cells, room, metric):
+    """Write pairs while there is room; return the next query, and how many pairs there are."""
     box, cost, ids = borrow(cells)
     offer, its_cost, its_id, _ = borrow(offers)
-    size = queries.shape[0] + 16
-    query, cell = np.empty(size, np.int64), np.empty(size, np.int64)
+    query, cell = borrow(room)
     m = 0
-    for i in range(queries.shape[0]):
-        for j in range(box.shape[0]):
+    for i in range(begin, queries.shape[0]):
+        if m + cost.shape[0] > query.shape[0]:
+            return i, m
+        for j in range(cost.shape[0]):
             if j == asked[i] or cost[j] > offer[i]:
                 continue
             bound = max(cost[j], distance_to_box(queries[i], box, j, metric))
             if _is_better(bound, cost[j], ids[j], offer[i], its_cost[i], its_id[i]):
-                if m == size:
-                    size *= 2
-                    query = np.concatenate((query, np.empty_like(query)))
-                    cell = np.concatenate((cell, np.empty_like(cell)))
                 query[m], cell[m] = i, j
                 m += 1
-    return query[:m].copy(), cell[:m].copy()
+    return queries.shape[0], m
 
 
 @helper

@@ -14,8 +14,8 @@ import numpy as np
 from opforest.core.disjoint_set import find_group
 from opforest.core.jit import borrow, kernel
 from opforest.core.mst.boruvka import root_tree
-from opforest.core.mst.fragments import Pool
 from opforest.core.parts.cell import find_places
+from opforest.core.parts.links import Pool
 from opforest.core.tree_costs import spread_costs
 
 
@@ -55,8 +55,10 @@ def reduce_to_ports(forest, ports) -> PortForest:
     """Return the costs of ports from the prototypes of their cell, and the paths between them."""
     port, number = find_places(forest, ports.id)
     cost, is_prototype = _find_costs(forest, number, ports.is_prototype[port], np.inf)
-    u, v, weight = _join_ports(forest.certain, forest.label, number.astype(np.int64))
-    return PortForest(port, cost[number], Pool(u, v, weight), bool(is_prototype.any()))
+    n = len(port)
+    edges = Pool(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, cost.dtype))
+    m = _join_ports(forest.certain, forest.label, number, edges)
+    return PortForest(port, cost[number], edges.select(slice(m)), bool(is_prototype.any()))
 
 
 def connect_ports(ports, joined, reduced) -> Ports:
@@ -87,8 +89,8 @@ def _find_costs(forest, number, is_prototype_port, cost_of_port):
     u, v, weight = forest.certain
     label, n = forest.label, len(forest.label)
     is_prototype = np.zeros(n, np.bool_)
-    crossing = label[u] != label[v]
-    is_prototype[u[crossing]] = is_prototype[v[crossing]] = True
+    is_cut = label[u] != label[v]
+    is_prototype[u[is_cut]] = is_prototype[v[is_cut]] = True
     is_prototype[number[is_prototype_port]] = True
     cost = np.full(n, np.inf, weight.dtype)
     cost[number] = cost_of_port
@@ -97,17 +99,16 @@ def _find_costs(forest, number, is_prototype_port, cost_of_port):
 
 
 @kernel
-def _join_ports(edges, label, number):
-    """Return edges between ports with the same largest edges between them.
+def _join_ports(edges, label, number, joined):
+    """Write edges between ports that keep the largest edges between them; return how many.
 
     Edges are in ascending order, as in Kruskal's algorithm. ``number`` is that of each port.
     """
     u, v, weight = borrow(edges)
+    first, second, length = borrow(joined)
     group, leader = np.arange(label.shape[0]), np.full(label.shape[0], -1)
-    n = number.shape[0]
-    for p in range(n):
+    for p in range(number.shape[0]):
         leader[number[p]] = p
-    first, second, length = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, weight.dtype)
     m = 0
     for e in range(u.shape[0]):
         if label[u[e]] != label[v[e]]:
@@ -118,7 +119,7 @@ def _join_ports(edges, label, number):
             m += 1
         group[max(a, b)] = min(a, b)
         leader[min(a, b)] = max(leader[a], leader[b])
-    return first[:m].copy(), second[:m].copy(), length[:m].copy()
+    return m
 
 
 @kernel

@@ -15,7 +15,8 @@ from opforest.core.kdtree.boxes import distance_to_box
 from opforest.core.kdtree.static import STACK, push_children
 from opforest.core.metrics.distances import distance
 from opforest.core.mst.boruvka import label_nodes
-from opforest.core.mst.cells import order_cells
+from opforest.core.parts.fragments import order_cells
+from opforest.core.parts.links import Links
 
 #: A cluster with more than MANY questions in a cell asks the SCOUTS most promising ones first; with
 #: the edges that they find, most of the others need not be asked.
@@ -32,7 +33,7 @@ class Boxes(NamedTuple):
     coarse_cluster: np.ndarray  #: by coarse box: the cluster of all its points, or −1
 
 
-class Round(NamedTuple):
+class Announcement(NamedTuple):
     """What cells are told at the beginning of a round."""
 
     cluster: np.ndarray  #: by fragment, counted over all cells
@@ -42,23 +43,12 @@ class Round(NamedTuple):
     sends_scouts: bool
 
 
-class Links(NamedTuple):
-    """Edges between examples of different fragments."""
+class Routes(NamedTuple):
+    """Points and the cells that they ask."""
 
-    u: np.ndarray  #: ids
-    v: np.ndarray
-    weight: np.ndarray
-    a: np.ndarray  #: fragments, counted over all cells
-    b: np.ndarray
-
-    @staticmethod
-    def concatenate(links):
-        """Return all links."""
-        return Links(*(np.concatenate(arrays) for arrays in zip(*links, strict=True)))
-
-    def select(self, chosen):
-        """Return some of the links."""
-        return Links(*(array[chosen] for array in self))
+    place: np.ndarray
+    cell: np.ndarray
+    bound: np.ndarray  #: a lower bound on the edges that they may find there
 
 
 class Questions(NamedTuple):
@@ -81,10 +71,8 @@ def ask_cells(forest, me, news, metric) -> Questions:
     """Return the questions of cell ``me`` in a round."""
     cluster = news.cluster[news.begin[me] + forest.fragment]
     asking = _list_asking(cluster, forest.border, news.limit)
-    others = order_cells(news.boxes.box, np.arange(len(news.boxes.box)), me, metric)
-    place, cell, bound = _route(
-        forest.tree.points, asking, cluster, news.limit, news.boxes, others, metric
-    )
+    others = order_cells(news.boxes.box, me, metric)
+    place, cell, bound = _route(forest.tree.points, asking, cluster, news, others, metric)
     waiting = np.empty(0, np.int64)
     if news.sends_scouts:
         chosen, waiting = _choose_scouts(cluster[place], bound)
@@ -109,20 +97,35 @@ def _list_asking(cluster, border, limit):
     return asking[:m].copy()
 
 
+def _route(points, asking, cluster, news, others, metric) -> Routes:
+    """Return the routes of all questions."""
+    size = 2 * len(asking) + len(others[0]) + 1
+    room = Routes(np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, points.dtype))
+    parts = [[array[:0] for array in room]]
+    while len(asking):
+        n_routed, m = _add_routes(
+            points, asking, cluster, news.limit, news.boxes, others, room, metric
+        )
+        parts.append([array[:m].copy() for array in room])
+        asking = asking[n_routed:]
+    return Routes(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
 @kernel
-def _route(points, asking, cluster, limit, boxes, others, metric):
-    """Return the places and cells of all questions, and bounds on the edges they may find."""
+def _add_routes(points, asking, cluster, limit, boxes, others, room, metric):
+    """Write routes while there is room; return how many points are done, and how many routes."""
     box, cluster_of_cell, begin, coarse, coarse_cluster = borrow(boxes)
     cells, separation = borrow(others)
-    size = 2 * asking.shape[0] + 16
-    place, cell = np.empty(size, np.int64), np.empty(size, np.int64)
-    bound = np.empty(size, points.dtype)
+    place, cell, bound = borrow(room)
     m = 0
-    for i in asking:
+    for k in range(asking.shape[0]):
+        if m + cells.shape[0] > place.shape[0]:
+            return k, m
+        i = asking[k]
         c = cluster[i]
-        for k in range(cells.shape[0]):
-            j = cells[k]
-            if separation[k] > limit[c]:
+        for o in range(cells.shape[0]):
+            j = cells[o]
+            if separation[o] > limit[c]:
                 break
             if cluster_of_cell[j] == c or distance_to_box(points[i], box, j, metric) > limit[c]:
                 continue
@@ -130,16 +133,10 @@ def _route(points, asking, cluster, limit, boxes, others, metric):
             for b in range(begin[j], begin[j + 1]):
                 if coarse_cluster[b] != c:
                     best = min(best, distance_to_box(points[i], coarse, b, metric))
-            if best > limit[c]:
-                continue
-            if m == size:
-                size *= 2
-                place = np.concatenate((place, np.empty_like(place)))
-                cell = np.concatenate((cell, np.empty_like(cell)))
-                bound = np.concatenate((bound, np.empty_like(bound)))
-            place[m], cell[m], bound[m] = i, j, best
-            m += 1
-    return place[:m].copy(), cell[:m].copy(), bound[:m].copy()
+            if best <= limit[c]:
+                place[m], cell[m], bound[m] = i, j, best
+                m += 1
+    return asking.shape[0], m
 
 
 def _choose_scouts(cluster, bound):
@@ -161,7 +158,8 @@ def answer_questions(forest, me, news, questions, metric) -> Links:
     names, rank = np.unique(cluster, return_inverse=True)
     best = news.limit[names].astype(points.dtype)
     own = news.cluster[news.begin[me] + forest.fragment]
-    query, place = _find_smallest(forest.tree, own, (points, ids, cluster, rank), best, metric)
+    query, place = np.full(len(best), -1), np.full(len(best), -1)
+    _find_smallest(forest.tree, own, (points, ids, cluster, rank), (query, place, best), metric)
     found = place >= 0
     query, place = query[found], place[found]
     here = forest.fragment[place] + news.begin[me]
@@ -169,14 +167,16 @@ def answer_questions(forest, me, news, questions, metric) -> Links:
 
 
 @kernel
-def _find_smallest(tree, own, queries, best, metric):
-    """Return the query and the place of each cluster's smallest edge; ``best`` is lowered."""
+def _find_smallest(tree, own, queries, found, metric):
+    """Write the query, the place and the weight of the smallest edge of each cluster.
+
+    The weight is at first the largest one to search for.
+    """
     nodes, box, vertex, points = borrow(tree)
     asking, ids, cluster, rank = borrow(queries)
-    own, best = borrow((own, best))
+    query, place, best = borrow(found)
     cluster_of_node = np.empty(nodes.shape[0], np.int32)
     label_nodes(nodes, own, cluster_of_node)
-    query, place = np.full(best.shape[0], -1), np.full(best.shape[0], -1)
     stack, bound = np.empty(STACK, np.int64), np.empty(STACK, points.dtype)
     for i in range(asking.shape[0]):
         x, c, r = asking[i], cluster[i], rank[i]
@@ -200,4 +200,3 @@ def _find_smallest(tree, own, queries, best, metric):
                     and (p < 0 or precedes(weight, ids[i], vertex[j], weight, ids[q], vertex[p]))
                 ):
                     query[r], place[r], best[r] = i, j, weight
-    return query, place

@@ -10,9 +10,9 @@ from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array, SquaredEuclidean
 from opforest.core.mst.bipartite import span_bipartite
 from opforest.core.mst.boruvka import span_sparse
-from opforest.core.mst.cells import span_by_cells
 from opforest.core.mst.prim import span
 from opforest.core.mst.sieve import span_by_sieve
+from opforest.core.parts.memory import span_by_cells
 from opforest.core.records import Tree
 
 #: Below this number of examples, choosing an algorithm would take longer than any of them.

@@ -13,8 +13,8 @@ from tests.support.tuning import tune, tuned
 from opforest import OPFClassifier
 from opforest._utils.progress import report_to
 from opforest.core.kdtree.static import build_kdtree
-from opforest.core.mst.cells import span_by_cells
 from opforest.core.mst.prim import span
+from opforest.core.parts.memory import span_by_cells
 from opforest.metrics import resolve
 
 #: Metrics with bounds on distances to boxes, and a precision for each.
