@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.comparison import assert_same_model
-from tests.support.parts import assert_parts_equal
+from tests.support.parts_comparison import assert_parts_equal
 from tests.support.tuning import tune, tuned
 
 import opforest

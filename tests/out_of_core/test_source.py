@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.support.parts import assert_parts_equal
+from tests.support.parts_comparison import assert_parts_equal
 from tests.support.tuning import tune
 
 import opforest

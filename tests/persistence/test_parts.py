@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.model_files import sealed, split
-from tests.support.parts import assert_parts_equal
+from tests.support.parts_comparison import assert_parts_equal
 from tests.support.tuning import tuned
 
 import opforest
