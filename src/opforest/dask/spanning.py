@@ -39,7 +39,8 @@ def span_blocks(
 ) -> Any:
     """Return a task whose result is the edges of the minimum spanning tree of all blocks.
 
-    It is a future if there is one block. No block is empty; ``begin`` has the ids of their first examples.
+    It is a future if there is one block. No block is empty; ``begin`` has the ids of their first
+    examples.
     """
     make, merge = delayed(opforest_span, pure=False), delayed(opforest_merge, pure=False)
     tasks = [make([block], [i], metric, algorithm) for block, i in zip(points, begin, strict=True)]
