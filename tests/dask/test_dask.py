@@ -275,7 +275,7 @@ def test_parameters_pickles_and_clones(client):
     X, y = grid(30, 2)
     clf = DaskOPFClassifier("manhattan", client=client).fit(in_blocks(X, (15, 15)), y)
     # A cluster tells of its progress by opforest.dask.progress.
-    assert set(clf.get_params()) == {*OPFClassifier().get_params(), "client"} - {"verbose"}
+    assert set(clf.get_params()) == {*OPFClassifier().get_params(), "client", "keep"} - {"verbose"}
     queries = in_blocks(X, (30,))
     answer = clf.predict(queries).compute()
     twin = pickle.loads(pickle.dumps(clf))
@@ -347,9 +347,15 @@ def test_a_class_with_parameters_of_its_own():
 # A task holds its two blocks, which it is given, and beside them no more than this.
 COPIES, BYTES_PER_ROW, BYTES_PER_EDGE = 2.1, 200, 60
 
+# By matrix products, it has room for edges, too.
+SIFTED_COPIES, SIFTED_BYTES_PER_ROW, ROOM = 3.2, 400, 24 * 2**20
 
-@pytest.mark.parametrize("d", [2, 40])
-def test_memory_of_a_task(d):
+
+@pytest.mark.parametrize(
+    ("d", "copies", "bytes_per_row", "room"),
+    [(2, COPIES, BYTES_PER_ROW, 0), (40, SIFTED_COPIES, SIFTED_BYTES_PER_ROW, ROOM)],
+)
+def test_memory_of_a_task(d, copies, bytes_per_row, room):
     blocks = [np.random.default_rng(i).normal(size=(5000, d)) for i in range(2)]
     metric = resolve("euclidean")
     opforest_span([block[:10] for block in blocks], [0, 10], metric, "auto")  # load the kernels
@@ -362,15 +368,16 @@ def test_memory_of_a_task(d):
         peaks.append(tracemalloc.get_traced_memory()[1] - before)
     peak = min(peaks)
     n_bytes = sum(block.nbytes for block in blocks)
-    assert peak <= COPIES * n_bytes + BYTES_PER_ROW * 10_000
+    assert peak <= copies * n_bytes + bytes_per_row * 10_000 + room
     parts = [Edges(*(np.array(array) for array in edges)) for _ in range(4)]
+    n_edges = len(edges.weight)
     opforest_merge([Edges(*(array[:10] for array in part)) for part in parts])
     tracemalloc.reset_peak()
     before, _ = tracemalloc.get_traced_memory()
     opforest_merge(parts)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak - before <= BYTES_PER_EDGE * 4 * 9999
+    assert peak - before <= BYTES_PER_EDGE * 4 * n_edges + 16 * 10_000  # and the groups
 
 
 def test_dask_ml():

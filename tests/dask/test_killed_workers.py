@@ -44,12 +44,21 @@ def _kill_one_worker(module, name, folder):
     setattr(home, name, call)
 
 
+def _have_two_workers(client):
+    """Wait until killed workers are replaced, or start another one if that has failed."""
+    try:
+        client.wait_for_workers(2, timeout=20)
+    except TimeoutError:
+        client.cluster.scale(len(client.cluster.worker_spec) + 1)
+        client.wait_for_workers(2)
+
+
 @pytest.mark.parametrize("phases", PHASES)
 def test_workers_are_killed(client, tmp_path, phases):
     tune(examples_per_part=60)
     X, y = grid(400, 3)
     X[:, 0] += np.arange(400) / 7
-    client.wait_for_workers(2)
+    _have_two_workers(client)
     for module, name in phases:
         client.run(_kill_one_worker, module, name, tmp_path)
     blocks = in_blocks(X, (100,) * 4)

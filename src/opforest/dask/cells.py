@@ -66,7 +66,7 @@ def take_sample(points: Array, size: int) -> Array:
 
 
 def prefers_cells(n: int, algorithm: str, metric: Metric) -> bool:
-    """Return whether cells may be the fastest way to span this many examples."""
+    """Return whether cells may be the fastest way to span n examples."""
     is_large = n >= tuning.values.many_for_parts or algorithm == "kd_tree"
     return metric.is_indexable and algorithm != "brute" and is_large
 
@@ -80,7 +80,7 @@ def count_cells(n: int, client: distributed.Client | None) -> int:
     """Return a number of cells, a power of 2, for n examples."""
     n_threads = sum(client.nthreads().values()) if client else os.cpu_count() or 1
     most = tuning.values.examples_per_part
-    size = min(most, max(n // (2 * n_threads or 1), int(most * tuning.values.smallest_part)))
+    size = min(most, max(ceil(n / (2 * n_threads or 1)), int(most * tuning.values.smallest_part)))
     exponent = max(0, ceil(log2(n / max(1, size))))
     return 1 << exponent
 
@@ -98,7 +98,7 @@ def grow_cells(executor: DaskExecutor, blocks: Blocks, sample: Array, metric: Me
         sources = [dealt[i] for i in np.flatnonzero(counts[:, j])]
         pieces.append(executor.plan(take_piece, sources, [j] * len(sources)))
     n = len(pieces)
-    cells = executor.plan(concatenate_pieces, pieces)
+    cells = executor.plan(collect_examples, pieces)
     (boxes,) = executor.plan(stack_boxes, [executor.plan(bound_cell, cells)])
     forests = executor.plan(grow_cell, cells, [boxes] * n, range(n), [kernel] * n)
     *forests, boxes = persist([*forests, boxes], client, used=dealt)
@@ -123,7 +123,7 @@ def take_piece(dealt: Dealt, cell: int) -> CellExamples:
     return CellExamples(*(array[chosen] for array in dealt.examples))
 
 
-def concatenate_pieces(pieces: list[CellExamples]) -> CellExamples:
+def collect_examples(pieces: list[CellExamples]) -> CellExamples:
     """Return the examples of a cell."""
     joined: CellExamples = join_examples(pieces)
     return joined
