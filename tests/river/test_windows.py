@@ -76,7 +76,7 @@ def test_forgetting_by_id_is_checked_first():
     for i in range(5):
         model.learn_one({"u": float(i)}, i % 2)
     model.forget_oldest(2)
-    for wrong, message in (([0], "known examples.* 0"), ([2, 2], "unique"), (0.5, "integers")):
+    for wrong, message in (([0], "no example 0:"), ([2, 2], "unique"), (0.5, "integers")):
         with pytest.raises(ValueError, match=message):
             model.forget(wrong)
     assert model.forest.ids.tolist() == [2, 3, 4]
