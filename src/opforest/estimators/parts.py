@@ -37,7 +37,7 @@ class PartsClassifier(ClassifierMixin, MetricEstimator):
         The labels, in order.
     n_features_in_ : int
         The number of features.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Their names, if the examples had any.
     n_examples_ : int
         The number of examples.
