@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles import forest as oracle
 from tests.support.comparison import assert_same_model
-from tests.support.parts import InlineExecutor, divide_examples, merge_parts
+from tests.support.parts import InlineExecutor, divide_examples, draw_points, merge_parts
 from tests.support.strategies import learning_problems
 
 from opforest import OPFClassifier
@@ -77,26 +77,11 @@ def test_parts_are_those_of_the_oracle(metric, data):
         assert offers.label.tolist() == y[winner].tolist()
 
 
-def draw_points(kind, n, d):
-    rng = np.random.default_rng(d)
-    if kind == "lattice":
-        side = int(np.ceil(n ** (1 / d)))
-        chosen = rng.permutation(side**d)[:n]
-        return np.stack(np.unravel_index(chosen, (side,) * d), axis=1).astype(float)
-    if kind == "duplicates":
-        return rng.integers(0, 3, (n, d)).astype(float)
-    if kind == "far":
-        return rng.normal(size=(n, d)) + 1e6 * rng.integers(0, 2, (n, 1))
-    if kind == "line":
-        return rng.integers(0, n, (n, 1)) * np.ones(d)
-    return np.full((n, d), 0.5) if kind == "equal" else rng.random((n, d))
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("d", range(1, 9))
 @pytest.mark.parametrize("kind", ["lattice", "duplicates", "far", "line", "equal", "uniform"])
 def test_a_classifier_in_parts_is_one_forest(kind, d, dtype):
-    X = draw_points(kind, 600, d).astype(dtype)
+    X = draw_points(kind, 600, d, seed=d).astype(dtype)
     y = np.random.default_rng(0).integers(0, 3, len(X)) if d % 2 else X[:, 0] > 1
     y = np.unique(y, return_inverse=True)[1]
     Q = np.vstack((X[::7], X[::7] + dtype(0.25)))

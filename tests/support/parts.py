@@ -51,3 +51,25 @@ def merge_parts(parts):
     prototypes = np.flatnonzero(np.concatenate(is_prototype)[order])
     edges = sorted(map(tuple, edges.tolist()))
     return edges, np.concatenate(cost)[order], prototypes.tolist()
+
+
+def draw_points(kind, n, d, seed):
+    """Return points with ties, duplicates or gaps, or in general position."""
+    rng = np.random.default_rng(seed)
+    if kind == "lattice":
+        side = int(np.ceil(n ** (1 / d)))
+        chosen = rng.permutation(side**d)[:n]
+        return np.stack(np.unravel_index(chosen, (side,) * d), axis=1).astype(float)
+    if kind == "duplicates":
+        return rng.integers(0, 3, (n, d)).astype(float)
+    if kind == "far":
+        return rng.normal(size=(n, d)) + 1e6 * rng.integers(0, 2, (n, 1))
+    if kind == "far lattices":
+        return rng.integers(0, 9, (n, d)) + 1e4 * rng.integers(0, 3, (n, 1))
+    if kind == "line":
+        return rng.integers(0, n, (n, 1)) * np.ones(d)
+    if kind == "heavy":
+        return rng.standard_cauchy((n, d)).round(1)
+    if kind == "equal":
+        return np.full((n, d), 0.5)
+    return rng.random((n, d))

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles import forest as oracle
 from tests.support.comparison import assert_same_model
+from tests.support.parts import draw_points
 from tests.support.strategies import learning_problems
 from tests.support.trees import ends
 from tests.support.tuning import tune, tuned
@@ -59,25 +60,6 @@ def test_edges_are_those_of_kruskal(metric, data, size, n_jobs):
             assert ends(tree) == oracle.kruskal(table)
             child = np.flatnonzero(tree.parent >= 0)
             assert np.array_equal(tree.weight[child], table[child, tree.parent[child]])
-
-
-def draw_points(kind, n, d, seed):
-    rng = np.random.default_rng(seed)
-    if kind == "lattice":
-        side = int(np.ceil(n ** (1 / d)))
-        chosen = rng.permutation(side**d)[:n]
-        return np.stack(np.unravel_index(chosen, (side,) * d), axis=1).astype(float)
-    if kind == "duplicates":
-        return rng.integers(0, 3, (n, d)).astype(float)
-    if kind == "far":
-        return rng.normal(size=(n, d)) + 1e6 * rng.integers(0, 2, (n, 1))
-    if kind == "far lattices":
-        return rng.integers(0, 9, (n, d)) + 1e4 * rng.integers(0, 3, (n, 1))
-    if kind == "line":
-        return rng.integers(0, n, (n, 1)) * np.ones(d)
-    if kind == "heavy":
-        return rng.standard_cauchy((n, d)).round(1)
-    return rng.random((n, d))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
