@@ -131,7 +131,7 @@ def compare(found, model, queries, update):
     assert {name: found[name] for name in expected} == expected
 
 
-@pytest.mark.parametrize("block", range(3))
+@pytest.mark.parametrize("block", range(8))
 def test_forests_of_random_drawings_are_those_of_the_library(page, block):
     drawings = [make_drawing(50 * block + i) for i in range(50)]
     for drawing, found in zip(drawings, page.evaluate(RUN, drawings), strict=True):
