@@ -11,7 +11,7 @@ from opforest.dask.cluster import compute, persist, send, submit
 
 
 class DaskExecutor:
-    """The ``Executor`` of forests in parts on Dask; kept values are futures.
+    """The ``Executor`` of forests in parts on Dask; its handles are futures.
 
     Results stay on the workers as long as a future, or a task that depends on it, is referenced.
     The scheduler remembers how each was made: if it is lost with a worker, it is computed again.
