@@ -7,17 +7,14 @@ too, and writes results/accuracy.json. Names of sets as arguments select some.
 import sys
 import time
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-import pandas as pd
-from common import LETTER, Row, load, main, print_markdown
-from scipy.io.arff import loadarff
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_moons
+from common import Row, main, print_markdown
+from sets import sets
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -28,58 +25,6 @@ from sklearn.preprocessing import StandardScaler
 from opforest import OPFClassifier, Preparation
 
 FOLDS, MOST, BINS = 5, 4000, 10
-WILD = LETTER.parent
-PAPER = {
-    "C-vs-G": "CircleGaussian", "Lithuanian": "L", "Cone-Torus": "cone-torus", "Saturn": "saturn",
-    "CTG": "CTG", "NTL": "ntl", "Parkinsons": "parkinsons", "Produce": "produce",
-    "SpamBase": "SpamBase2", "MPEG7-BAS": "mpeg7_BAS", "MPEG7-Fourier": "mpeg7_FOURIER",
-    "Base1": "base1", "Base2": "base2",
-}  # fmt: skip
-
-#: Files of tables: how pandas reads them, the label, and columns to leave out.
-TABLES: dict[str, tuple[str, dict[str, Any], Any, list[Any]]] = {
-    "Glass": ("glass.data", {"header": None}, 10, [0]),
-    "Ecoli": ("ecoli.data", {"header": None, "sep": r"\s+"}, 8, [0]),
-    "Heart": ("heart.csv", {}, "label", ["id"]),
-    "Segmentation": ("segmentation.data", {"header": None, "skiprows": 5}, 0, []),
-    "Wisconsin": ("breast-cancer-wisconsin.data", {"header": None, "na_values": "?"}, 10, [0]),
-    "Votes": ("house-votes-84.data", {"header": None}, 0, []),
-    "Occupancy": ("occupancy_datatest.txt", {}, "Occupancy", ["sno", "date"]),
-    "Penguins": ("penguins.csv", {}, "species", []),
-    "Titanic": ("titanic_seaborn.csv", {}, "survived", ["alive", "deck", "class", "embark_town"]),
-    "Telco churn": ("telco_churn.csv", {"na_values": " "}, "Churn", ["customerID"]),
-    "Wine quality": ("winequality-red.csv", {"sep": ";"}, "quality", []),
-    "Abalone sex": ("abalone.data", {"header": None}, 0, []),
-    "Optdigits": ("optdigits.tra", {"header": None, "comment": "#"}, 64, []),
-    "Letter": ("letter-recognition.data", {"header": None}, 0, []),
-    "Credit": ("credit-g.arff", {}, "class", []),
-}
-
-
-def read_table(name: str, options: dict[str, Any], label: Any, dropped: list[Any]) -> Any:
-    """Return the examples of a file, with a column for each category, and their labels."""
-    if name.endswith(".arff"):
-        table = pd.DataFrame(loadarff(WILD / name)[0])
-    else:
-        table = pd.read_csv(WILD / name, **options).dropna()
-    columns = pd.get_dummies(table.drop(columns=[label, *dropped]), dtype=float)
-    return columns.to_numpy(float), table[label].astype(str).to_numpy()
-
-
-def sets() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Yield names, examples and labels of all available data sets."""
-    ours = {"Wine": load_wine, "Iris": load_iris, "Breast cancer": load_breast_cancer,
-            "Digits": load_digits}  # fmt: skip
-    for name, read in ours.items():
-        yield name, *read(return_X_y=True)
-    yield "Moons, noise .35", *make_moons(1000, noise=0.35, random_state=0)
-    for name, file in PAPER.items():
-        found = load(file)
-        if found is not None:
-            yield name, *found
-    for name, (file, *how) in TABLES.items():
-        if (WILD / file).exists():
-            yield name, *read_table(file, *how)
 
 
 def contestants() -> dict[str, Any]:

@@ -20,8 +20,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from accuracy import sets as all_sets
 from common import RESULTS, Row, cpu_seconds, main
+from sets import sets as all_sets
 from sklearn.datasets import (
     make_circles,
     make_classification,
