@@ -1,4 +1,7 @@
-"""Measure the memory that ``fit`` needs beyond the data, and the size of models."""
+"""Measure the memory that ``fit`` needs beyond the data, and the size of models.
+
+``--large`` also fits 10,000,000 examples, which takes 4 GB and two minutes.
+"""
 
 import sys
 import tempfile
@@ -13,6 +16,9 @@ from common import Row, as_stream, in_fresh_process, main, strips
 from opforest import OPFClassifier
 
 MB_BAR = 100
+
+#: Bytes per example at the peak of a large fit.
+LARGE_BAR, LARGE_SIZE = 200, 10_000_000
 
 #: Bytes per example of a model with an index: fitted, and after growing in batches.
 KEPT_BAR, KEPT_SIZE = 400, 100_000
@@ -30,7 +36,7 @@ def megabytes(field):
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith(field)) / 1024
 
-X = np.random.default_rng(0).random((int(sys.argv[1]), 2))
+X = np.random.default_rng(0).random((int(sys.argv[1]), int(sys.argv[2])))
 y = (4 * X[:, 0]).astype(int) % 2
 OPFClassifier().fit(X[:100], y[:100])  # load the kernels
 with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as reset:
@@ -42,19 +48,31 @@ print(json.dumps([before, megabytes("VmHWM")]))
 
 
 def measure() -> list[Row]:
-    return [fit_peak(), *kept(), window()]
+    large = [large_peak()] if "--large" in sys.argv else []
+    return [fit_peak(), *large, *kept(), window()]
 
 
 def fit_peak() -> Row:
-    case = "50000×2 float64"
+    peak, note = measure_fit(50_000, 2)
+    return Row("50000×2 float64", peak, "MB", MB_BAR, "at most", note=note)
+
+
+def large_peak() -> Row:
+    peak, note = measure_fit(LARGE_SIZE, 3)
+    bytes_each = None if peak is None else peak * 2**20 / LARGE_SIZE
+    case = f"bytes per example, fit of {LARGE_SIZE}×3 float64"
+    return Row(case, bytes_each, "", LARGE_BAR, "at most", note=note)
+
+
+def measure_fit(n: int, d: int) -> tuple[float | None, str]:
+    """Return the megabytes that a fit needs beyond the data, or None, and a note."""
     if not Path("/proc/self/status").exists():
-        return Row(case, unit="MB", bar=MB_BAR, sense="at most", note="needs Linux's /proc")
+        return None, "needs Linux's /proc"
     with tempfile.TemporaryDirectory() as cache:
         env = {"OPFOREST_CACHE": "1", "NUMBA_CACHE_DIR": cache}
-        in_fresh_process(FIT, "50000", **env)  # compile first
-        before, peak = in_fresh_process(FIT, "50000", **env)
-    note = f"{before:.0f} MB before, {peak:.0f} MB at the peak"
-    return Row(case, peak - before, "MB", MB_BAR, "at most", note=note)
+        in_fresh_process(FIT, str(min(n, 200_000)), str(d), **env)  # compile first
+        before, peak = in_fresh_process(FIT, str(n), str(d), **env)
+    return peak - before, f"{before:.0f} MB before, {peak:.0f} MB at the peak"
 
 
 def kept() -> list[Row]:

@@ -24,6 +24,9 @@ ALGORITHMS = ("auto", "brute", "kd_tree")
 #: A larger ratio between the spreads of two features is worth a warning.
 THOUSANDFOLD = 1000.0
 
+#: At most about this many rows, evenly spaced, estimate how far features spread.
+ROWS_FOR_SPREAD = 50_000
+
 #: Metrics for which the scale of a feature does not matter.
 SCALE_FREE = ("canberra", "hamming", "precomputed")
 
@@ -46,7 +49,7 @@ def warn_about_scales(
     if metric in SCALE_FREE or len(X) < 2 or X.shape[1] < 2:
         return
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = X.std(axis=0, dtype=np.float64)
+        spread = X[:: 1 + len(X) // ROWS_FOR_SPREAD].std(axis=0, dtype=np.float64)
     known = np.flatnonzero((spread > 0) & np.isfinite(spread))
     if len(known) < 2:
         return

@@ -437,11 +437,10 @@ class Forest(BaseForest):
         from 0. ``tree`` is their minimum spanning tree in reduced units, rooted at 0, if it is
         already known.
         """
-        rows = metric.training_rows(points)
+        rows, n = metric.training_rows(points), len(label)
         vectors = None if rows is points else points  # beside the table measured from them
-        model = TreeModel.of_labels(label, rows.dtype)
-        state = ForestState(metric, rows, model, np.arange(len(label)), 0, vectors,
-                            algorithm=algorithm, n_jobs=n_jobs)  # fmt: skip
+        state = ForestState(metric, rows, TreeModel.of_labels(label, rows.dtype), np.arange(n), 0,
+                            vectors, algorithm=algorithm, n_jobs=n_jobs)  # fmt: skip
         return cls.retrain(state, tree)
 
     @classmethod
@@ -449,11 +448,13 @@ class Forest(BaseForest):
         """Learn the forest of a state whose model holds only labels."""
         state = state._replace(rows=np.ascontiguousarray(state.rows))
         probed = probe(state.rows, state.metric, state.algorithm, effective_n_jobs(state.n_jobs))
-        state = cls._span(state, probed, tree)
-        storage, n = ForestStorage.without_index(state), len(state.rows)
+        state, probed = cls._span(state, probed, tree), probed.without_points()
+        storage = ForestStorage.without_index(state)
         del state, tree  # the storage has copies, and the index needs memory
-        begin_phase("index", n)
+        begin_phase("index", len(storage))
         storage.add_index(*probed)
+        del probed
+        storage.fill_tiles()
         return cls._of_storage(storage)
 
     @classmethod

@@ -24,6 +24,9 @@ from opforest.core.records import (
 from opforest.core.rooted_tree import link_children
 from opforest.core.select.mst import SEARCH_FRACTION
 
+#: Rows that are copied to tiles at a time.
+ROWS_PER_COPY = 1 << 20
+
 
 def freeze(array: Array) -> Array:
     """Return the array after making it read-only."""
@@ -139,7 +142,7 @@ def make_arrays(
 ) -> ForestArrays:
     """Return the arrays of a model; tiles are computed unless they are given."""
     n, dtype = len(model.label), rows.dtype
-    parent, columns = model.parent, rows.shape[1] if metric.is_separable else 0
+    parent = model.parent
     vertices = np.zeros(n, vertex_type(dtype))
     for name in ("label", "parent", "weight", "cuts"):
         vertices[name] = getattr(model, name)
@@ -152,7 +155,7 @@ def make_arrays(
     distances = np.zeros(n, dtype)
     arrays = ForestArrays(
         rows=rows,
-        tiles=np.zeros((count_tiles(n), columns, TILE), dtype) if tiles is None else tiles,
+        tiles=empty_tiles(rows, metric) if tiles is None else tiles,
         vertices=vertices,
         cost=np.array(model.cost),
         distances=distances,
@@ -162,8 +165,21 @@ def make_arrays(
     )
     link_children(vertices, n)
     if tiles is None:
-        fill_tiles(rows, np.arange(n), arrays.tiles, 0)
+        fill_all_tiles(rows, arrays.tiles)
     return arrays
+
+
+def empty_tiles(rows: Array, metric: Metric) -> Array:
+    """Return tiles for all rows, to be filled; without features if the metric reads rows."""
+    columns = rows.shape[1] if metric.is_separable else 0
+    return np.zeros((count_tiles(len(rows)), columns, TILE), rows.dtype)
+
+
+def fill_all_tiles(rows: Array, tiles: Array) -> None:
+    """Copy all rows to tiles, piece by piece to save memory."""
+    for begin in range(0, len(rows), ROWS_PER_COPY):
+        chosen = np.arange(begin, min(begin + ROWS_PER_COPY, len(rows)))
+        fill_tiles(rows, chosen, tiles, begin)
 
 
 def enlarge_arrays(arrays: ForestArrays, capacity: int, width: int) -> ForestArrays:

@@ -42,7 +42,9 @@ from opforest.forest.state import (
     StorageFields,
     TreeModel,
     add_index,
+    empty_tiles,
     enlarge_arrays,
+    fill_all_tiles,
     freeze,
     make_arrays,
 )
@@ -74,13 +76,18 @@ class ForestStorage:
         """Return the storage of a state, which is not checked."""
         storage = cls.without_index(state)
         storage.add_index(state.visited_fraction, state.kdtree)
+        storage.fill_tiles()
         return storage
 
     @classmethod
     def without_index(cls, state: ForestState) -> "ForestStorage":
-        """Return the storage of a state, which is not checked, before an index is added."""
+        """Return the storage of a state, which is not checked.
+
+        ``add_index`` and ``fill_tiles`` complete it: tiles take the memory of the static tree.
+        """
         rows, *model = (np.require(a, requirements=("C", "W")) for a in (state.rows, *state.model))
-        arrays = make_arrays(rows, TreeModel(*model), state.metric, seed_parent=state.seed_parent)
+        tiles = empty_tiles(rows, state.metric)
+        arrays = make_arrays(rows, TreeModel(*model), state.metric, tiles, state.seed_parent)
         has_spanning_tree = state.prototype_trees is None
         fields = StorageFields(
             arrays, state.arrival, state.removed, state.vectors, has_spanning_tree
@@ -91,6 +98,10 @@ class ForestStorage:
         """Add an index if its searches visit few points; no vertices are deleted."""
         n_jobs = effective_n_jobs(self.n_jobs)
         self.fields = add_index(self.fields, visited_fraction, kdtree, n_jobs)
+
+    def fill_tiles(self) -> None:
+        """Copy the coordinates of all examples to tiles."""
+        fill_all_tiles(self.arrays.rows, self.arrays.tiles)
 
     def relink(self, parent: Array, weight: Array, trees: PrototypeTrees) -> "ForestStorage":
         """Return the same examples in the trees of predecessors.

@@ -67,7 +67,7 @@ def build_index(arrays, kdtree, n_jobs=1) -> DynamicKDTree:
 
     Its nodes are those of the static tree, in the same order, without the summaries of a bound.
     """
-    (n, d), dtype = kdtree.points.shape, kdtree.points.dtype
+    n, d, dtype = len(kdtree.vertex), arrays.rows.shape[1], arrays.rows.dtype
     pairs = n // (LEAF // 2) + 16  # leaves are at least half full; and room to grow
     index = DynamicKDTree(
         nodes=np.zeros(2 * pairs + 1, node_type(dtype)),
@@ -84,7 +84,7 @@ def build_index(arrays, kdtree, n_jobs=1) -> DynamicKDTree:
     nodes, buckets = _list_level(kdtree, 1 if n_jobs == 1 else SUBTREES_PER_JOB * n_jobs)
     run_parallel(
         *(
-            partial(_fill, index, kdtree, arrays.vertices, arrays.cost, *place)
+            partial(_fill, index, kdtree, arrays.rows, arrays.vertices, arrays.cost, *place)
             for place in zip(nodes, buckets, strict=True)
         ),
         n_jobs=n_jobs,
@@ -112,10 +112,10 @@ def _list_level(kdtree, count):
 
 
 @kernel
-def _fill(index, kdtree, vertices, cost, top, bucket):
+def _fill(index, kdtree, rows, vertices, cost, top, bucket):
     """Fill in the subtree of a node, whose leaves are the buckets from this one on."""
     nodes, _, _, vertex, points, leaf_of_bucket, _, _ = borrow(index)
-    static, box, chosen, rows = borrow(kdtree)
+    static, box, chosen, _ = borrow(kdtree)
     stack = np.empty(STACK, np.int64)
     stack[0] = top
     n_stacked, last = 1, top
@@ -138,7 +138,7 @@ def _fill(index, kdtree, vertices, cost, top, bucket):
             v, slot = chosen[i], bucket * BUCKET + i - begin
             vertex[slot], vertices[v].slot = v, slot
             for k in range(rows.shape[1]):
-                points[slot, k] = rows[i, k]
+                points[slot, k] = rows[v, k]
             own.oldest = min(own.oldest, np.int32(v))
             own.first = _cheaper(own.first, np.int32(v), cost)
             own.classes |= class_bit(vertices[v].label)

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from opforest._utils.chunks import run_parallel
+from opforest._utils.heap import trim_heap
 from opforest._utils.progress import advance
 from opforest.core.kdtree.static import take_subtree
 from opforest.core.mst.boruvka import keep_distinct, root_places
@@ -18,6 +19,9 @@ from opforest.core.records import Tree
 
 #: The part of the work that is done when the trees of all cells are found, for progress.
 WORK_IN_CELLS = 0.85
+
+#: Cells per thread between two reports of progress, for which all threads wait.
+CELLS_PER_JOB = 4
 
 
 class ThreadExecutor:
@@ -44,15 +48,18 @@ def span_by_cells(rows, kdtree, metric, n_jobs, size) -> Tree | None:
     Cells have at most ``size`` points, unless a leaf of the k-d tree has more.
     """
     kdtree, first = keep_distinct(rows, kdtree, n_jobs)
-    return root_places(kdtree, _span_cells(kdtree, metric, n_jobs, size), first)
+    edges = _span_cells(kdtree, metric, n_jobs, size)
+    trim_heap()  # the arrays of cells are too small for the system to take back by itself
+    return root_places(kdtree, edges, first)
 
 
 def _span_cells(kdtree, metric, n_jobs, size) -> Pool:
     """Return the edges of the tree, between places."""
     nodes = _list_cells(kdtree, size)
     boxes, executor, cells = kdtree.box[nodes], ThreadExecutor(n_jobs), []
-    for k in range(0, len(nodes), 2 * n_jobs):  # in groups, between which progress is reported
-        group = range(k, min(k + 2 * n_jobs, len(nodes)))
+    size = CELLS_PER_JOB * n_jobs
+    for k in range(0, len(nodes), size):  # in groups, between which progress is reported
+        group = range(k, min(k + size, len(nodes)))
         trees = [take_subtree(kdtree, nodes[i]) for i in group]
         cells += executor.fetch(
             grow_fragments, trees, [boxes] * len(group), group, [metric] * len(group)

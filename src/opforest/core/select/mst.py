@@ -43,6 +43,12 @@ class Probe(NamedTuple):
     visited_fraction: float  #: of the points; 1 to use no k-d tree, 0 to use one in any case
     kdtree: StaticKDTree | None = None  #: if one was built
 
+    def without_points(self) -> "Probe":
+        """Return the same without its copy of the points, which an index does not need."""
+        if self.kdtree is None:
+            return self
+        return self._replace(kdtree=self.kdtree._replace(points=self.kdtree.points[:0].copy()))
+
 
 def probe(rows: Array, metric: Metric, algorithm: str, n_jobs: int = 1) -> Probe:
     """Find out whether a k-d tree is worthwhile."""
