@@ -55,11 +55,6 @@ def row_type(n_coordinates: int, dtype: Any) -> np.dtype[Any]:
     return np.dtype([("id", "<i8"), ("label", "<i4"), ("points", dtype, (n_coordinates,))])
 
 
-def find_planes(examples: ExampleRows, metric: Metric, n_cells: int) -> Planes:
-    """Return planes between cells, at medians of a sample."""
-    return divide_space(metric.embed(examples.sample(SAMPLE)), n_cells)
-
-
 def deal_examples(examples: ExampleRows, metric: Metric, plan: Plan, folder: str) -> DealtCells:
     """Write the examples of each cell to a file, unless that was done before an interruption."""
     listing = os.path.join(folder, "cells.json")
@@ -79,7 +74,7 @@ def deal_examples(examples: ExampleRows, metric: Metric, plan: Plan, folder: str
 
 def _deal(examples: ExampleRows, metric: Metric, plan: Plan, folder: str) -> dict[str, Any]:
     """Write the files, and return what describes them."""
-    planes = find_planes(examples, metric, plan.n_cells)
+    planes = divide_space(metric.embed(examples.sample(SAMPLE)), plan.n_cells)
     cells = [_CellWriter(os.path.join(folder, f"cell-{j:05}")) for j in range(plan.n_cells)]
     n_coordinates = 0
     for begin in range(0, examples.n, plan.piece):

@@ -14,6 +14,7 @@ from joblib import effective_n_jobs
 from opforest._utils.atomic import DISK_FULL
 from opforest._utils.progress import print_progress
 from opforest.core.metrics.metric import Metric
+from opforest.core.metrics.types import Array
 from opforest.core.parts.cell import UnderflowError
 from opforest.errors import ModelFileError
 from opforest.estimators.parts import PartsClassifier
@@ -86,10 +87,8 @@ def fit(
     y : array-like of shape (n_samples,), or str or int
         The labels; for a data file, the name or the number of the label column, if it is not
         obvious.
-    metric : str, default="euclidean"
-        As for ``OPFClassifier``; one that a k-d tree supports.
-    metric_params : dict, default=None
-        As for ``OPFClassifier``.
+    metric, metric_params
+        As for ``OPFClassifier``, for a metric that a k-d tree supports.
     max_bytes : float, default=2e9
         About how much memory to use. If that is too little, an error says how much is needed.
     n_jobs : int, default=None
@@ -116,7 +115,6 @@ def fit(
     0.96
     """
     settings = Settings(metric, metric_params, max_bytes, n_jobs)
-    require_bounds(settings)
     with print_progress("out_of_core.fit", verbose):
         return fit_source(open_source(source, y), os.fspath(folder), settings)
 
@@ -125,8 +123,13 @@ def fit_source(
     source: ArraySource | FileSource, folder: str, settings: Settings
 ) -> PartsClassifier:
     """Fit the examples of a source, or continue a fit that was stopped."""
-    metric = require_bounds(settings)
+    metric, n_jobs = require_bounds(settings), effective_n_jobs(settings.n_jobs)
     require_memory(settings.max_bytes)
+
+    def check_memory(n: int, X: Array) -> None:
+        width = metric.embed(X[:1]).shape[1]
+        make_plan(n, width, X.dtype, settings.max_bytes, n_jobs, is_all=False)
+
     with claim_folder(folder), _explain_full_disk(folder):
         name = f"parts-{_identify_job(source, settings)[:16]}"
         target, current = os.path.join(folder, name), find_current(folder)
@@ -143,7 +146,8 @@ def fit_source(
         work = os.path.join(target, "work")
         os.makedirs(work, exist_ok=True)
         try:
-            model, files = _fit_in(work, target, source.read(work), metric, settings)
+            examples = source.read(work, check_memory)
+            model, files = _fit_in(work, target, examples, metric, settings)
         except ValueError:  # the same call would fail again, so there is nothing to continue
             shutil.rmtree(target, ignore_errors=True)
             raise

@@ -41,9 +41,13 @@ def require_memory(max_bytes: float) -> None:
 
 
 def make_plan(
-    n: int, n_coordinates: int, dtype: np.dtype[Any], max_bytes: float, n_jobs: int
-) -> Plan:
-    """Return a plan, or raise a ``ValueError`` if this is not enough memory."""
+    n: int, n_coordinates: int, dtype: np.dtype[Any], max_bytes: float, n_jobs: int,
+    *, is_all: bool = True,
+) -> Plan:  # fmt: skip
+    """Return a plan, or raise a ``ValueError`` if this is not enough memory.
+
+    Unless ``is_all``, more examples follow, which need at least as much.
+    """
     width = n_coordinates * dtype.itemsize
     per_example = GROWTH + COPIES * width
     room = max_bytes - PROGRAM
@@ -60,7 +64,8 @@ def make_plan(
         edges = n * estimate_uncertain(smallest, n_coordinates) if n > smallest else 0.0
         needed = PROGRAM + max(EDGE * edges, n_jobs * per_example * IMBALANCE * smallest)
         raise ValueError(
-            f"max_bytes must be about {format_bytes(1.1 * needed)} for {n:,} examples with "
+            f"max_bytes must be {'about' if is_all else 'more than'} {format_bytes(1.1 * needed)} "
+            f"for {'' if is_all else 'the first '}{n:,} examples with "
             f"{n_coordinates} coordinates and n_jobs={n_jobs}, got {format_bytes(max_bytes)}. "
             "Allow more memory, or use fewer threads."
         )

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,9 @@ from opforest.out_of_core.rows import (
 
 if TYPE_CHECKING:
     from opforest.io.columns.table import Data, ReadOptions
+
+#: Raises an error if the first rows, of this number and like these, need too much memory.
+CheckMemory = Callable[[int, Array], object]
 
 #: Rows of a data file, and labels of an array, that are read at a time.
 CHUNK, LABELS = 1 << 16, 1 << 20
@@ -95,7 +98,7 @@ class ArraySource:
         """Return what changes with the examples."""
         return [identify_rows(self._X, self._n), identify_rows(self._y, self._n)]
 
-    def read(self, folder: str) -> ExampleRows:
+    def read(self, folder: str, check_memory: CheckMemory) -> ExampleRows:
         """Return the examples; classes are found piece by piece."""
         begin_phase("reading labels", self._n)
         classes = self._y.read(0, 0)
@@ -123,18 +126,18 @@ class FileSource:
         """Return what changes with the file, and with the options for reading it."""
         return [identify_file(self._path), repr(self._reading)]
 
-    def read(self, folder: str) -> ExampleRows:
+    def read(self, folder: str, check_memory: CheckMemory) -> ExampleRows:
         """Return the examples; the file is read, or has been read before an interruption."""
-        known = self._read_again(folder)
-        if known is not None:
-            return known
-        begin_phase("reading")
-        entries = self._convert(folder)
-        with open_atomic(os.path.join(folder, LISTING)) as stream:
-            stream.write(json.dumps(entries).encode("ascii"))
-        return self._open(folder, entries)
+        listing = os.path.join(folder, LISTING)
+        if not os.path.exists(listing):
+            begin_phase("reading")
+            entries = self._convert(folder, check_memory)
+            with open_atomic(listing) as stream:
+                stream.write(json.dumps(entries).encode("ascii"))
+        with open(listing, "rb") as stream:
+            return self._open(folder, json.loads(stream.read()))
 
-    def _convert(self, folder: str) -> dict[str, Any]:
+    def _convert(self, folder: str, check_memory: CheckMemory) -> dict[str, Any]:
         """Write features and codes of labels to files, and return what describes them."""
         codes: dict[Any, int] = {}
         n, first = 0, None
@@ -148,6 +151,7 @@ class FileSource:
                     kinds = f"{first.X.dtype} and {data.X.dtype}"
                     reason = f"features are {kinds} in different rows: convert them to one type"
                     raise DataFileError(reason, self._path)
+                check_memory(n + len(data), data.X)
                 rows.write(as_bytes(np.ascontiguousarray(data.X)))
                 labels.write(as_bytes(_encode(data, codes, self._path)))
                 n += len(data)
@@ -170,14 +174,6 @@ class FileSource:
         from opforest.io.tables import read_chunks
 
         return read_chunks(self._path, self._reading, rows=CHUNK)
-
-    def _read_again(self, folder: str) -> ExampleRows | None:
-        """Return the examples if the file has been read before."""
-        try:
-            with open(os.path.join(folder, LISTING), "rb") as stream:
-                return self._open(folder, json.loads(stream.read()))
-        except FileNotFoundError:
-            return None
 
     def _open(self, folder: str, entries: dict[str, Any]) -> ExampleRows:
         n, n_features, dtype = entries["n"], entries["n_features"], np.dtype(entries["dtype"])

@@ -1,9 +1,13 @@
 """``opforest train --out-of-core``, and what commands do with a model in parts."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from tests.support.commands import run, run_json
 from tests.support.tuning import tune
+
+from opforest.estimators.parts import PartsClassifier
 
 pl = pytest.importorskip("polars")
 
@@ -75,7 +79,7 @@ def test_other_commands_say_that_they_cannot(data, model, tmp_path, command):
         (["--out-of-core", "--test", "0.2"], "does not go with --test"),
         (["--out-of-core", "--metric", "canberra"], "cannot be used out of core"),
         (["--out-of-core", "--memory", "5XB"], "it must be like 2GB"),
-        (["--out-of-core", "--memory", "5MB"], "must be more than"),
+        (["--out-of-core", "--memory", "5MB"], "--memory must be more than"),
         (["--out-of-core", "--jobs", "0"], "--jobs must be"),
         (["--memory", "1GB"], "--memory goes with --out-of-core"),
     ],
@@ -100,10 +104,30 @@ def test_a_stopped_fit_says_how_to_continue(data, tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        patch.setattr(job, "train_parts", interrupt)
+    with monkeypatch.context() as patched:
+        patched.setattr(job, "train_parts", interrupt)
         said = run("train", data, tmp_path / "model", "--out-of-core", code=130).stderr
     assert said == "Stopped; the same command continues.\n"
     assert "not a complete model" in run("predict", tmp_path / "model", data, code=4).stderr
     run("train", data, tmp_path / "model", "--out-of-core")
     assert run("predict", tmp_path / "model", data).stdout.count("\n") == 300
+
+
+def test_too_little_memory_is_noticed_before_the_whole_file_is_read(tmp_path):
+    path = tmp_path / "big.csv"
+    rows = [f"{i % 97},{i % 89},{'ab'[i % 2]}" for i in range(70_000)]
+    path.write_text("\n".join(["u,v,label", *rows, "this line is not a row"]) + "\n")
+    said = run("train", path, tmp_path / "model", "--out-of-core", "--memory", "300.0001MB", code=2)
+    assert "--memory must be more than" in said.stderr
+    assert "for the first 65,536 examples" in said.stderr
+    assert "and --jobs 1, got 300 MB" in said.stderr
+    run("train", path, tmp_path / "model", "--out-of-core", code=3)  # it is read to the end
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_a_model_in_parts_is_asked_about_many_rows_at_a_time(data, model, tmp_path, command):
+    pl.concat([pl.read_parquet(data)] * 20).write_parquet(tmp_path / "many.parquet")
+    with patch.object(PartsClassifier, "predict", autospec=True) as predict:
+        predict.side_effect = lambda _, X: np.repeat("cat", len(X))
+        run(command, model, tmp_path / "many.parquet")
+    assert [len(call.args[1]) for call in predict.call_args_list] == [6000]

@@ -12,8 +12,10 @@ from opforest._utils.text import count, join_first
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.lazy_modules import np, table, tables
 from opforest.apps.cli.models import classifier_of, preparation_of, prepare
+from opforest.apps.cli.out_of_core import count_queries
 from opforest.apps.cli.output import print_notes
 from opforest.errors import DataFileError
+from opforest.io.source import STANDARD
 
 #: Cells that stand for a missing label.
 NO_LABEL = ("", "?", "nan", "NaN")
@@ -60,6 +62,9 @@ class Job:
 
     def chunks(self, **limits: int) -> Iterator["table.Data"]:
         """Yield all rows in chunks; ``limits`` are those of ``read_chunks``."""
+        last = classifier_of(self.model)
+        if hasattr(last, "parts_") and self.path != STANDARD:  # a pipe must not be read ahead
+            limits = {"rows": count_queries(last), **limits}
         with self._explain_distances():
             yield from tables.read_chunks(self.path, self.reading, **limits)
 

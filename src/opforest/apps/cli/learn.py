@@ -1,5 +1,6 @@
 """``opforest train`` and ``opforest update``."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Annotated, Any
@@ -22,6 +23,20 @@ from opforest.io.formats import format_of
 #: What to do about rows without labels.
 NO_LABEL_ADVICE = "; --missing drop leaves out such rows; --unlabeled takes files of them"
 
+DistancesOption = Annotated[
+    str | None, Option(help="A file of distances, LibOPF's or a table, by ids or positions.")
+]
+UnlabeledOption = Annotated[
+    list[str] | None, Option(metavar="DATA", help="More examples, unlabeled. Repeatable.")
+]
+TestOption = Annotated[
+    float | None,
+    Option(metavar="SHARE", help="Test on this share of the examples first, such as 0.2."),
+]
+OutOfCoreOption = Annotated[
+    bool, Option(help="Train on more data than fits into memory; MODEL is a folder.")
+]
+
 
 @options.command()
 def train(
@@ -32,19 +47,10 @@ def train(
     model: Annotated[str, Argument(help="The model file to write.")],
     update: options.UpdateOption = None,
     voters: options.VotersOption = None,
-    distances: Annotated[
-        str | None, Option(help="A file of distances, LibOPF's or a table, by ids or positions.")
-    ] = None,
-    unlabeled: Annotated[
-        list[str] | None, Option(metavar="DATA", help="More examples, unlabeled. Repeatable.")
-    ] = None,
-    test: Annotated[
-        float | None,
-        Option(metavar="SHARE", help="Test on this share of the examples first, such as 0.2."),
-    ] = None,
-    out_of_core: Annotated[
-        bool, Option(help="Train on more data than fits into memory; MODEL is a folder.")
-    ] = False,
+    distances: DistancesOption = None,
+    unlabeled: UnlabeledOption = None,
+    test: TestOption = None,
+    out_of_core: OutOfCoreOption = False,
     memory: options.MemoryOption = None,
     jobs: options.JobsOption = None,
 ) -> options.Facts:
@@ -66,10 +72,8 @@ def train(
     if memory is not None and not out_of_core:
         raise ValueError("--memory goes with --out-of-core.")
     if out_of_core:
-        others = {"--distances": distances, "--unlabeled": unlabeled, "--test": test,
-                  "--update": update, "--voters": voters, "--encode": preparation.encode,
-                  "--missing": preparation.missing, "--scale": preparation.scale,
-                  "--unknown": preparation.unknown}  # fmt: skip
+        others = {"distances": distances, "unlabeled": unlabeled, "test": test, "update": update,
+                  "voters": voters, **preparation._asdict()}  # fmt: skip
         return train_out_of_core(data, model, metric, reading, memory, jobs, others)
     if test is not None:
         _check_share(test, distances is not None or bool(unlabeled))
@@ -84,17 +88,24 @@ def train(
     estimator = models.add_preparation(classifier, preparation)
     job = Job(estimator, data, reading, needs_label=True)
     require_model_path(model)
+    return _train(job, model, distances, unlabeled or (), test)
+
+
+def _train(
+    job: Job, model: str, distances: str | None, unlabeled: Sequence[str], test: float | None
+) -> dict[str, Any]:
+    """Fit the model of a job, save it, and return the facts to print."""
     with show_phases() as begin_phase:
         begin_phase("reading")
         examples = job.read()
-        y = labels_of(examples, data, NO_LABEL_ADVICE)
-        more = [(path, _read_unlabeled(job, path, examples)) for path in unlabeled or ()]
+        y = labels_of(examples, job.path, NO_LABEL_ADVICE)
+        more = [(path, _read_unlabeled(job, path, examples)) for path in unlabeled]
         tested = {} if test is None else _test(job, examples, y, test)
         begin = perf_counter()
         begin_phase("preparing")
         if distances is not None:
             with locate_errors(distances):
-                classifier.fit(_read_distances(distances, examples), y)
+                job.model.fit(_read_distances(distances, examples), y)
         else:
             _fit(job, examples, y, more)
         seconds = perf_counter() - begin

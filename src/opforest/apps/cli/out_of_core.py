@@ -11,11 +11,17 @@ import typer
 from opforest.apps.cli.errors import INTERRUPTED
 from opforest.apps.cli.output import print_notes, show_phases
 from opforest.apps.cli.paths import require_folder
-from opforest.errors import ModelFileError
+from opforest.errors import DataFileError, ModelFileError
 from opforest.io.source import STANDARD
 
 UNITS = {"": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
          "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+
+#: Parameters in messages of the library, and the options that set them.
+OPTIONS = {"max_bytes": "--memory", "n_jobs=": "--jobs "}
+
+#: Bytes and rows of queries at a time: each call reads the parts, so few calls are faster.
+QUERY_BYTES, MAX_QUERIES = 1 << 26, 1 << 17
 
 
 def parse_memory(text: str) -> float:
@@ -47,7 +53,7 @@ def train_out_of_core(
     from opforest.out_of_core.job import TWO_GB, Settings, fit_source
     from opforest.out_of_core.source import FileSource
 
-    if given := [name for name, value in others.items() if value]:
+    if given := [f"--{name}" for name, value in others.items() if value]:
         raise ValueError(f"--out-of-core does not go with {' or '.join(given)}.")
     if data == STANDARD:
         raise ValueError("--out-of-core needs a data file, not the standard input, to continue if "
@@ -62,6 +68,13 @@ def train_out_of_core(
     except KeyboardInterrupt:
         sys.stderr.write("Stopped; the same command continues.\n")
         raise typer.Exit(INTERRUPTED) from None
+    except (DataFileError, ModelFileError):
+        raise
+    except ValueError as error:
+        message = str(error)
+        for name, option in OPTIONS.items():
+            message = message.replace(name, option)
+        raise ValueError(message) from error
     print_notes(source.notes)
     return {"model": folder, **describe_parts(model), "seconds": perf_counter() - begin}
 
@@ -77,6 +90,14 @@ def describe_parts(model: Any) -> dict[str, Any]:
         "metric": model.metric,
         "metric_params": dict(model.metric_params or {}),
     }
+
+
+def count_queries(model: Any) -> int:
+    """Return how many rows a model in parts is asked about at a time."""
+    from opforest.io.columns.table import ROWS
+
+    n_features: int = model.n_features_in_
+    return max(ROWS, min(MAX_QUERIES, QUERY_BYTES // (8 * n_features)))
 
 
 def refuse_parts(path: str) -> None:
