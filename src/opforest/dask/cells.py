@@ -98,8 +98,8 @@ def grow_cells(executor: DaskExecutor, blocks: Blocks, sample: Array, metric: Me
         sources = [dealt[i] for i in np.flatnonzero(counts[:, j])]
         pieces.append(executor.plan(take_piece, sources, [j] * len(sources)))
     n = len(pieces)
-    cells = executor.plan(collect_examples, pieces)
-    (boxes,) = executor.plan(stack_boxes, [executor.plan(bound_cell, cells)])
+    cells = executor.plan(join_examples, pieces)
+    (boxes,) = executor.plan(np.stack, [executor.plan(bound_cell, cells)])
     forests = executor.plan(grow_cell, cells, [boxes] * n, range(n), [kernel] * n)
     *forests, boxes = persist([*forests, boxes], client, used=dealt)
     (corners,) = executor.fetch(np.asarray, [boxes])
@@ -123,18 +123,7 @@ def take_piece(dealt: Dealt, cell: int) -> CellExamples:
     return CellExamples(*(array[chosen] for array in dealt.examples))
 
 
-def collect_examples(pieces: list[CellExamples]) -> CellExamples:
-    """Return the examples of a cell."""
-    joined: CellExamples = join_examples(pieces)
-    return joined
-
-
 def bound_cell(examples: CellExamples) -> Array:
     """Return the corners of the bounding box of a cell."""
     corners: Array = bound_points(examples.points)
     return corners
-
-
-def stack_boxes(boxes: list[Array]) -> Array:
-    """Return the bounding boxes of all cells."""
-    return np.stack(boxes)

@@ -22,6 +22,7 @@ from opforest.core.parts.conquest import (
     no_offers,
 )
 from opforest.core.parts.costs import CellCosts
+from opforest.dask.cluster import send
 from opforest.dask.executor import DaskExecutor
 from opforest.forest.parts import ForestParts, merge_offers
 
@@ -40,7 +41,7 @@ def plan_conquest(
 ) -> list[Delayed]:
     """Return tasks whose results are the offers to blocks of queries."""
     n, kernel = len(parts.forests), metric.kernel
-    (shared,) = executor.plan(keep_map, [parts.map])
+    shared = send(parts.map)
     begun = executor.plan(begin_inquiry, queries, [shared] * len(queries), [kernel] * len(queries))
     answers = []
     for inquiry in begun:
@@ -51,11 +52,6 @@ def plan_conquest(
             (inquiry,) = executor.plan(step, [inquiry], [found], [shared], [kernel])
         answers.append(inquiry)
     return answers
-
-
-def keep_map(cells: Map) -> Map:
-    """Return the map, for other tasks."""
-    return cells
 
 
 def begin_inquiry(queries: Array, cells: Map, kernel: Any) -> Inquiry:

@@ -59,7 +59,9 @@ class FileLock:
     def acquire(self, read_only: bool) -> None:
         """Register a reader, or become the only writer; refuse a file with several names."""
         if not read_only:
-            self._lock_name()
+            self._name_lock = lock_name(f"{self.file}-lock")  # as all versions do
+            if self._name_lock is None:
+                raise self._busy()
             if fcntl is not None:
                 self._lock_file()
         elif os.path.exists(self.file):
@@ -69,12 +71,6 @@ class FileLock:
             with _mutex:
                 _stores[id(self)] = identity
             self.identity = identity
-
-    def _lock_name(self) -> None:
-        """Lock a second file beside the store, as all versions do."""
-        self._name_lock = lock_name(f"{self.file}-lock")
-        if self._name_lock is None:
-            raise self._busy()
 
     def _busy(self) -> StoreError:
         return StoreError(

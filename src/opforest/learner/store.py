@@ -141,13 +141,7 @@ class Store:
 
     def names_of(self, ids: Sequence[int]) -> dict[int, str]:
         """Return the keys of existing examples by id; in any thread."""
-
-        def look(database: sqlite3.Connection) -> dict[int, str]:
-            query = "SELECT id, key FROM example WHERE id = ?"
-            found = [database.execute(query, (id,)).fetchone() for id in ids]
-            return {row[0]: name_of(*row) for row in found if row}
-
-        return self.database.read(look)
+        return {id: row.name for id, row in self.rows_of(ids).items()}
 
     def rows_of(self, ids: Sequence[int]) -> dict[int, Row]:
         """Return existing examples by id; in any thread."""

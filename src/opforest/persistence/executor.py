@@ -95,13 +95,9 @@ class FolderExecutor:
         begin_phase(PHASES.get(name, name))
         return self._make(name, function)[1]
 
-    def path_of(self, name: str) -> str:
-        """Return the path of the file with a result."""
-        return os.path.join(self.folder, name + SUFFIX)
-
     def _make(self, name: str, call: Callable[[], Any]) -> tuple[PartFile, Any]:
         """Return the file with a result, and the result, which is computed if it is not there."""
-        path = self.path_of(name)
+        path = os.path.join(self.folder, name + SUFFIX)
         if os.path.exists(path) and self.size is not None:
             try:
                 self.files[name], record = verify_part(path, self.size)

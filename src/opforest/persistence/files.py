@@ -114,15 +114,7 @@ def load(
     if is_parts_folder(path):
         return load_parts(path)
     try:
-        header, arrays = read_container(path)
-        _check_format(header)
-        file = Reader(header, arrays)
-        serializer = SERIALIZERS[file.choice("kind", SERIALIZERS)]
-        parameters = file.part("parameters")
-        model = serializer.new(**restore_parameters(parameters, serializer.parameters, metric))
-        serializer.restore(model, file)
-        require(not arrays, f"it has unknown arrays: {str([*arrays])[:100]}.")
-        return restore_pipeline(model, header)
+        return _restore(*read_container(path), metric)
     except (ImportError, OSError):
         raise
     except MemoryError as error:  # the file may be valid
@@ -133,6 +125,18 @@ def load(
         if not isinstance(error, ValueError | OverflowError | TypeError):
             reason = f"it is damaged or forged: {type(error).__name__}: {error}"
         raise ModelFileError(f"{_name_of(path)}: {reason}") from error
+
+
+def _restore(header: dict[str, Any], arrays: dict[str, Any], metric: Any) -> Any:
+    """Return the model in the content of a file."""
+    _check_format(header)
+    file = Reader(header, arrays)
+    serializer = SERIALIZERS[file.choice("kind", SERIALIZERS)]
+    parameters = file.part("parameters")
+    model = serializer.new(**restore_parameters(parameters, serializer.parameters, metric))
+    serializer.restore(model, file)
+    require(not arrays, f"it has unknown arrays: {str([*arrays])[:100]}.")
+    return restore_pipeline(model, header)
 
 
 def _name_of(path: str | os.PathLike[str] | IO[bytes]) -> str:

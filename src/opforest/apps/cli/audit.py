@@ -3,7 +3,6 @@
 import csv
 import io
 import json as json_format
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
@@ -146,22 +145,16 @@ class Findings:
     def as_json(self, path: str) -> dict[str, Any]:
         """Return all examples, and their voters, as JSON has them."""
         records = []
-        names = self._names()
+        names, place = self._names(), "id" if self._row is None else "row"
         for i, one in enumerate(self.issues):
             record = {name: column[i] for name, column in names.items()}
-            record |= {
-                "label": one.label,
-                "suggested": one.suggested,
-                "probability": one.probability,
-                "given_probability": one.given_probability,
-            }
-            place = "id" if self._row is None else "row"
-            voters = [asdict(voter) for voter in one.voters]
+            for name in ("label", "suggested", "probability", "given_probability"):
+                record[name] = getattr(one, name)
             record["voters"] = [
-                {place: self._row_of(voter["id"])}
-                | {name: voter[name] for name in ("label", "offer", "weight")}
-                for voter in voters
-            ]
+                {place: self._row_of(voter.id), "label": voter.label, "offer": voter.offer,
+                 "weight": voter.weight}
+                for voter in one.voters
+            ]  # fmt: skip
             records.append(record)
         return {
             "file": path,

@@ -76,15 +76,17 @@ def cluster(
     job.print_dropped()
     if model is not None:
         opforest.save(estimator, model)
-    labels = clustering.labels_.tolist()
-    text = "".join(f"{label}\n" for label in labels)
-    if json:
-        facts = {"examples": len(labels), "k": clustering.k_, "clusters": len(clustering.roots_),
-                 "roots": clustering.roots_.tolist(), "labels": labels,
-                 "seconds": seconds}  # fmt: skip
-        text = json_format.dumps(facts) + "\n"
     with tables.open_output(out) as stream:
-        stream.write(text.encode())
+        stream.write(_format_clusters(clustering, seconds, json).encode())
+
+
+def _format_clusters(clustering: Any, seconds: float, as_json: bool) -> str:
+    labels, roots = clustering.labels_.tolist(), clustering.roots_.tolist()
+    if not as_json:
+        return "".join(f"{label}\n" for label in labels)
+    facts = {"examples": len(labels), "k": clustering.k_, "clusters": len(roots), "roots": roots,
+             "labels": labels, "seconds": seconds}  # fmt: skip
+    return json_format.dumps(facts) + "\n"
 
 
 @options.command()

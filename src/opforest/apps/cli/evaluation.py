@@ -64,7 +64,9 @@ def evaluate(
     if len(files) > 2:
         raise ValueError(f"name a model and a data file, or a data file alone, got {len(files)}.")
     if len(files) == 1:
-        _require_data(files[0])
+        if models.kind_of_model(files[0]) is not None:
+            reason = "name labeled data after it, which it has not seen"
+            raise ValueError(f"{files[0]} is a model: {reason}.")
         classifier = models.make_classifier(metric, None, jobs, voters)
         estimator = models.add_preparation(classifier, preparation)
         job = Job(estimator, files[0], reading, needs_label=True)
@@ -80,11 +82,6 @@ def evaluate(
         print_json(scores)
     else:
         _print_scores(scores)
-
-
-def _require_data(path: str) -> None:
-    if models.kind_of_model(path) is not None:
-        raise ValueError(f"{path} is a model: name labeled data after it, which it has not seen.")
 
 
 def _cross_validate(job: Job, folds: int, seed: int) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def make_group(
         pretty_exceptions_enable=False,
         context_settings={
             "help_option_names": ["-h", "--help"],
-            "max_content_width": min(WIDEST, _terminal_width()),
+            "max_content_width": min(WIDEST, shutil.get_terminal_size().columns),
         },
     )
     for members in commands.values():
@@ -72,10 +72,6 @@ def make_group(
             else:
                 app.command(name, cls=Command)(member)
     return app
-
-
-def _terminal_width() -> int:
-    return shutil.get_terminal_size().columns
 
 
 def _first_sentence(command: Any) -> str:

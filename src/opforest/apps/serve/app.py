@@ -30,7 +30,7 @@ from starlette.staticfiles import StaticFiles
 from opforest._utils import tuning
 from opforest._utils.version import __version__
 from opforest.apps.serve import bodies, openapi
-from opforest.apps.serve.cells import search_examples
+from opforest.apps.serve.cells import MAX_SUSPECTS, describe_suspects, search_examples
 from opforest.apps.serve.events import EventBroker
 from opforest.apps.serve.headers import HEADERS
 from opforest.apps.serve.limits import Limits
@@ -38,7 +38,6 @@ from opforest.apps.serve.metrics import RequestMetrics
 from opforest.apps.serve.problems import ProblemError, on_error
 from opforest.apps.serve.requests import MANY_CELLS, BodyRoute, offload, read_table
 from opforest.apps.serve.security import SecurityMiddleware, Tokens
-from opforest.apps.serve.suspects import MAX_SUSPECTS, describe_suspects
 from opforest.apps.serve.view import Plane, describe_path, draw_forest, find_plane
 from opforest.learner import Change, Learner
 from opforest.learner.validation import label_array

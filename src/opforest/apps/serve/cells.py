@@ -7,8 +7,8 @@ from typing import Any
 from opforest.learner import Learner, RowError
 from opforest.learner.store import Row
 
-#: The most examples in one answer to a search.
-MAX_FOUND = 50
+#: The most examples in one answer to a search, and of those with doubtful labels.
+MAX_FOUND, MAX_SUSPECTS = 50, 100
 
 
 def search_examples(learner: Learner, text: str, n: int) -> list[dict[str, Any]]:
@@ -22,6 +22,28 @@ def search_examples(learner: Learner, text: str, n: int) -> list[dict[str, Any]]
         {"key": row.name, "row": cells, "label": label, "time": row.time}
         for row, (cells, label) in zip(rows, decode_rows(learner, rows), strict=True)
     ]
+
+
+def describe_suspects(learner: Learner, n: int) -> list[dict[str, Any]]:
+    """Return at most n examples of a learner whose labels are probably wrong."""
+    suspects = learner.suspects(n)
+    rows = learner.session.store.rows_of([one.id for one in suspects])
+    known = [one for one in suspects if one.id in rows]  # others have just been forgotten
+    decoded = decode_rows(learner, [rows[one.id] for one in known])
+    names = ("label", "suggested", "probability", "given_probability")
+    return [
+        {
+            "key": one.key,
+            "row": row,
+            **{name: getattr(one, name) for name in names},
+            "voters": [
+                {"key": voter.key, "label": voter.label, "offer": to_json(voter.offer),
+                 "weight": voter.weight}
+                for voter in one.voters
+            ],
+        }
+        for one, (row, _) in zip(known, decoded, strict=True)
+    ]  # fmt: skip
 
 
 def decode_rows(learner: Learner, rows: Sequence[Row]) -> list[tuple[list[Any], Any]]:
