@@ -15,10 +15,12 @@ def best_offers(cost, distances, k):
     return sorted(offers)[:k]
 
 
-def count(offers, labels, exponent, floor):
+def count(offers, labels, exponent, floor, class_weights=()):
     """Return the weight of each voter and the votes for each class, in order of appearance."""
     raised = [max(offer, floor) for offer in offers]
     weights = [1.0 if o == raised[0] else (raised[0] / o) ** exponent for o in raised]
+    factors = dict(enumerate(class_weights))
+    weights = [w * factors.get(label, 1.0) for w, label in zip(weights, labels, strict=True)]
     votes = {}
     for label, weight in zip(labels, weights, strict=True):
         votes[label] = votes.get(label, 0.0) + weight
@@ -53,6 +55,20 @@ def log_likelihoods(judged, n_classes, floor, sizes=VOTERS):
                     total += math.log(p)
                 found[k, float(e), a] = total
     return found
+
+
+def weighted_log_likelihood(judged, n_classes, floor, parameters, class_weights):
+    """Return the log-likelihood by voters of weighted classes.
+
+    ``parameters`` are the number of voters, the exponent and the smoothing.
+    """
+    k, exponent, smoothing = parameters
+    total = 0.0
+    for offers, labels, own in judged:
+        _, votes = count(offers[:k], labels[:k], exponent, floor, class_weights)
+        mine = votes.get(own, 0.0) + smoothing / n_classes
+        total += math.log(mine / (sum(votes.values()) + smoothing))
+    return total
 
 
 def others(i, cost, distances, k):

@@ -84,7 +84,8 @@ class OPFClassifier(ClassifierMixin, QueryMixin):
     voters_ : int
         The number of voters.
     calibration_ : CostCalibration
-        All numbers that probabilities follow from: voters, exponent, smoothing, floor.
+        All numbers that probabilities follow from: voters, exponent, smoothing, floor, weights of
+        classes.
     update_report_ : UpdateReport
         What the last call of ``partial_fit`` or ``forget`` did.
     n_features_in_ : int
@@ -118,8 +119,11 @@ class OPFClassifier(ClassifierMixin, QueryMixin):
     the one whose best voter comes first. The probability of a class with w votes is
     (w + a / C) / (all votes + a), where C is the number of classes with examples. The exponent e
     and the smoothing a, and for ``voters="auto"`` also K, up to 50, maximize the likelihood of the
-    same examples over a grid; one voter, with the probabilities above, takes part. So they depend
-    only on the forest: after any learning and forgetting they equal those of a fresh fit.
+    same examples over a grid; one voter, with the probabilities above, takes part. ``"auto"`` also
+    tries 50 voters whose weights are multiplied by one of their class, which corrects for classes
+    that spread more or less than others, and uses them if the likelihood rises by more than the
+    number of classes less one. So all of these depend only on the forest: after any learning and
+    forgetting they equal those of a fresh fit.
 
     References
     ----------

@@ -89,7 +89,7 @@ class QueryMixin(ForestEstimator):
 
     @property
     def calibration_(self) -> CostCalibration:
-        """The numbers of voters, exponent, smoothing and floor that probabilities follow from."""
+        """All that probabilities follow from: voters, exponent, smoothing, floor, class weights."""
         return self._find_calibration(self.fitted_forest("calibration_").forest)
 
     def _find_calibration(self, forest: BaseForest) -> CostCalibration:

@@ -98,7 +98,8 @@ class Voter:
     offer : float
         Its offer: the larger one of its cost and its distance.
     weight : float
-        The weight of its vote; 1 for the cheapest offer.
+        The weight of its vote: 1 for the cheapest offer, times the weight of its class, if
+        ``voters="auto"`` has found weights of classes.
     key : str or None
         The key of the example in a ``Learner``.
 

@@ -61,6 +61,7 @@ class CostCalibration(NamedTuple):
     voters: int = 1
     smoothing: float = 0.0  #: votes that are divided among all classes; for several voters
     requested: int | str = 1  #: the number of voters, or "auto"
+    class_weights: tuple[float, ...] = ()  #: for "auto", where they help; others are 1
 
     def probabilities(self, cost: Array, winner: Array, known: Array) -> Array:
         """Return probabilities by row and class; ``winner`` has the largest of each row.

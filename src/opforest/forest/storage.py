@@ -28,6 +28,7 @@ from opforest.core.kdtree.static import StaticKDTree
 from opforest.core.metrics.distances import TILE, fill_tiles, find_undefined
 from opforest.core.metrics.metric import Metric, name_pair
 from opforest.core.metrics.types import Array
+from opforest.core.probability.votes import list_classes
 from opforest.core.records import (
     DELETED,
     ForestArrays,
@@ -222,7 +223,8 @@ class ForestStorage:
 
     def classes(self) -> Array:
         """Return the labels that examples have, in ascending order."""
-        return np.unique(self.labels_of(self.alive()))
+        classes: Array = list_classes(self.arrays.vertices, self.end)
+        return classes
 
     def field(self, name: str) -> Array:
         """Return a copy of one field of the records of all examples."""

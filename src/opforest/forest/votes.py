@@ -3,6 +3,10 @@
 With K voters, whose offers are o_1 ≤ … ≤ o_K, a voter has the weight (o_i / o_1) ** −e. The number
 of voters K, the exponent e and the smoothing a maximize the leave-one-out likelihood of the known
 examples over a grid, so there is nothing to tune.
+
+Examples of a narrow class are near to those of every class, and examples of a widely spread class
+to none, so that offers favor narrow classes. Therefore "auto" also tries a weight for each class,
+by which the weights of its voters are multiplied.
 """
 
 from typing import NamedTuple, Protocol
@@ -20,8 +24,10 @@ from opforest.core.probability.votes import (
     SMOOTHING,
     count_votes,
     find_labels,
+    fit_class_weights,
     smooth_votes,
     vote_likelihoods,
+    weigh_voters,
 )
 from opforest.core.select.search import ScanSearch
 from opforest.forest.queries import ForestQueries
@@ -48,6 +54,10 @@ class VotingRules(Protocol):
     def floor(self) -> float:
         """Smaller offers, in the metric's own units, are raised to it."""
 
+    @property
+    def class_weights(self) -> tuple[float, ...]:
+        """By class, what its voters are multiplied by; 1 for those that are not listed."""
+
 
 class VoteParameters(NamedTuple):
     """What the likelihood determines."""
@@ -55,6 +65,7 @@ class VoteParameters(NamedTuple):
     voters: int
     exponent: float
     smoothing: float
+    class_weights: tuple[float, ...] = ()
 
 
 class Election(NamedTuple):
@@ -85,9 +96,11 @@ def elect(queries: ForestQueries, voter: Array, offer: Array, rules: VotingRules
     """Let voters, given in order with their offers in reduced units, vote on queries."""
     label, offer = _labels_of(queries, voter), queries.to_units(offer)
     n_classes = int(label.max(initial=0)) + 1
-    weight, votes = np.zeros(offer.shape), np.zeros((len(offer), n_classes))
-    winner = np.empty(len(offer), np.int64)
-    count_votes(offer, label, rules.exponent, rules.floor, weight, votes, winner)
+    class_weight, listed = np.ones(n_classes), rules.class_weights[:n_classes]
+    class_weight[: len(listed)] = listed
+    weight = weigh_voters(offer, label, rules.exponent, rules.floor, class_weight)
+    votes, winner = np.zeros((len(offer), n_classes)), np.empty(len(offer), np.int64)
+    count_votes(weight, label, votes, winner)
     return Election(voter, label, offer, weight, votes, winner)
 
 
@@ -122,10 +135,23 @@ def find_vote_parameters(
     offer = queries.to_units(offer)
     label, n_classes = _labels_of(queries, voter), len(queries.storage.classes())
     likelihood = vote_likelihoods(offer, label, own, n_classes, floor, sizes)
-    best = int(likelihood.argmax())
-    size, exponent, smoothing = np.unravel_index(best, likelihood.shape)
+    found, best = _find_largest(likelihood, sizes)
+    if voters == "auto" and n_classes > 1:
+        all_vote, _ = _find_largest(likelihood[-1:], sizes[-1:])
+        class_weight = np.ones(max(own.max(), label.max()) + 1)
+        weight = weigh_voters(offer, label, all_vote.exponent, floor, class_weight)
+        fitted = fit_class_weights(weight, label, own, class_weight, n_classes, all_vote.smoothing)
+        fitted -= n_classes - 1  # by Akaike's criterion: as many parameters were fitted
+        if fitted > best:
+            return all_vote._replace(class_weights=tuple(class_weight.tolist())), fitted
+    return found, best
+
+
+def _find_largest(likelihood: Array, sizes: Array) -> tuple[VoteParameters, float]:
+    """Return the parameters of the largest likelihood in a grid, and its logarithm."""
+    size, exponent, smoothing = np.unravel_index(likelihood.argmax(), likelihood.shape)
     found = VoteParameters(int(sizes[size]), EXPONENTS[exponent], SMOOTHING[smoothing])
-    return found, float(likelihood.flat[best])
+    return found, float(likelihood.max())
 
 
 def _labels_of(queries: ForestQueries, voter: Array) -> Array:

@@ -62,30 +62,36 @@ def restore_forest(file: Reader, metric: Metric, n_classes: int) -> BaseForest:
         facts.get("algorithm", str),
         check_jobs(facts.get("n_jobs", int, NONE)),
         facts.get("share", int, float),
-        _restore_calibration(facts),
+        _restore_calibration(facts, n_classes),
     )
     return build_checked(parts, n_classes)
 
 
 def _dump_calibration(found: CostCalibration | None) -> list[Any] | None:
-    """Return the calibration as a list; that of one voter as in older files."""
+    """Return the calibration as a list; without what older files do not have, if possible."""
     if found is None:
         return None
-    return list(found if found.requested != 1 else found[:4])
+    if found.requested == 1:
+        return list(found[:4])
+    return list(found if found.class_weights else found[:-1])
 
 
-def _restore_calibration(facts: Reader) -> CostCalibration | None:
+def _restore_calibration(facts: Reader, n_classes: int) -> CostCalibration | None:
     values = facts.get("sharpness", list, NONE)  # older files have none
     if values is None:
         return None
     types = [*map(type, values)]
-    of_votes = ([int, float, int], [int, float, str])
+    of_votes = ([int, float, int], [int, float, str], [int, float, str, list])
     is_valid = types[:4] == [float, float, int, int] and types[4:] in ([], *of_votes)
     require(is_valid, "its calibration is invalid.")
-    found = CostCalibration(*values)
+    found = CostCalibration(*values[:7])
+    if len(values) > 7:
+        found = found._replace(class_weights=tuple(values[7]))
     least = LEAST if found.voters == 1 else 0.0
     is_valid = least <= found.exponent <= MOST and 0 <= found.floor < np.inf
     is_valid &= found.voters >= 1 and found.requested in ("auto", found.voters)
     is_valid &= 0 < found.smoothing < np.inf if found.voters > 1 else found.smoothing == 0
+    is_valid &= len(found.class_weights) <= (n_classes if found.voters > 1 else 0)
+    is_valid &= all(type(w) is float and 0 < w < np.inf for w in found.class_weights)
     require(is_valid and 0 <= found.size <= found.changes < 2**63, "its calibration is invalid.")
     return found

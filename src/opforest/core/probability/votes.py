@@ -1,6 +1,6 @@
 """Votes among the best offers: their weights, probabilities, and leave-one-out likelihoods.
 
-A voter whose offer is r times the best one has the weight r ** −exponent.
+A voter whose offer is r times the best one has the weight r ** −exponent, times that of its class.
 """
 
 import math
@@ -13,8 +13,24 @@ from opforest.core.jit import helper, kernel
 EXPONENTS = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0)
 SMOOTHING = (0.02, 0.1, 0.3, 1.0)
 
+#: Weights of classes are fitted in at most this many steps of at most 1, until all are small.
+MAX_STEPS, SMALL_STEP = 20, 0.01
+
 #: Products of probabilities are replaced by their logarithms below this number.
 SMALL = 1e-200
+
+
+@kernel
+def list_classes(vertices, end):
+    """Return the classes of the first vertices, those of deleted ones left out, in order."""
+    largest = -1
+    for v in range(end):
+        largest = max(largest, vertices[v].label)
+    is_known = np.zeros(largest + 1, np.bool_)
+    for v in range(end):
+        if vertices[v].label >= 0:
+            is_known[vertices[v].label] = True
+    return np.flatnonzero(is_known)
 
 
 @kernel
@@ -28,13 +44,13 @@ def find_labels(vertices, voter):
 
 
 @kernel
-def count_votes(offer, label, exponent, floor, weight, votes, winner):
-    """Write the weight of each voter, the votes for each class, and the winner of each row.
+def weigh_voters(offer, label, exponent, floor, class_weight):
+    """Return the weight of each voter: a power of its offer, times the weight of its class.
 
     Offers are in order, by column; ``label`` holds the classes of the voters, −1 where there is
-    none. Offers below the floor are raised to it. If classes tie, the one with the better voter
-    wins. Weights and votes are 0 before.
+    none, whose weight is 0. Offers below the floor are raised to it.
     """
+    weight = np.zeros(offer.shape)
     powers, place = np.empty(len(EXPONENTS)), -1
     for e in range(len(EXPONENTS)):
         place = e if EXPONENTS[e] == exponent else place
@@ -45,12 +61,34 @@ def count_votes(offer, label, exponent, floor, weight, votes, winner):
                 ratio = _ratio(least, offer[i, j])
                 if place >= 0:
                     _raise_to_exponents(ratio, powers)
-                weight[i, j] = powers[place] if place >= 0 else ratio**exponent
-                votes[i, label[i, j]] += weight[i, j]
+                power = powers[place] if place >= 0 else ratio**exponent
+                weight[i, j] = power * class_weight[label[i, j]]
+    return weight
+
+
+@kernel
+def count_votes(weight, label, votes, winner):
+    """Write the votes for each class, 0 before, and the winner of each row.
+
+    If classes tie, the one with the better voter wins.
+    """
+    for i in range(weight.shape[0]):
+        _add_votes(weight[i], label[i], votes[i])
         winner[i] = label[i, 0]
-        for j in range(1, offer.shape[1]):
+        for j in range(1, weight.shape[1]):
             if label[i, j] >= 0 and votes[i, label[i, j]] > votes[i, winner[i]]:
                 winner[i] = label[i, j]
+
+
+@helper
+def _add_votes(weight, label, votes):
+    """Add the weights of voters to the votes for their classes, and return their sum."""
+    total = 0.0
+    for j in range(weight.shape[0]):
+        if label[j] >= 0:
+            votes[label[j]] += weight[j]
+            total += weight[j]
+    return total
 
 
 @helper
@@ -135,3 +173,43 @@ def _multiply(product, result, mine, total, n_classes):
             if product[e, a] < SMALL:
                 result[e, a] += math.log(product[e, a])
                 product[e, a] = 1.0
+
+
+@kernel
+def fit_class_weights(weight, label, own, class_weight, n_classes, smoothing):
+    """Multiply the weights of voters by those of their classes; return the log-likelihood.
+
+    ``class_weight``, 1 before, is what maximizes the likelihood of the classes ``own`` less half
+    the sum of squared logarithms. A step divides the slope for each logarithm by twice its own
+    curvature: that bounds the influence of all classes together.
+    """
+    votes, logarithm = np.zeros(len(class_weight)), np.zeros(len(class_weight))
+    share, result = smoothing / n_classes, 0.0
+    for step in range(MAX_STEPS + 1):
+        slope, curvature = -logarithm, np.ones(len(logarithm))
+        result = 0.0
+        for i in range(weight.shape[0]):
+            total = _add_votes(weight[i], label[i], votes) + smoothing
+            result += math.log((votes[own[i]] + share) / total)
+            slope[own[i]] += votes[own[i]] / (votes[own[i]] + share)
+            for j in range(weight.shape[1]):
+                if label[i, j] >= 0:  # each class once: its votes are set to 0 for the next row
+                    probability = votes[label[i, j]] / total
+                    slope[label[i, j]] -= probability
+                    curvature[label[i, j]] += 2.0 * probability * (1.0 - probability)
+                    votes[label[i, j]] = 0.0
+        change = np.minimum(np.maximum(slope / curvature, -1.0), 1.0)
+        if step == MAX_STEPS or np.abs(change).max() < SMALL_STEP:
+            break
+        logarithm += change
+        class_weight[:] = np.exp(logarithm)
+        _multiply_by_class(weight, label, np.exp(change))
+    return result
+
+
+@helper
+def _multiply_by_class(weight, label, factor):
+    for i in range(weight.shape[0]):
+        for j in range(weight.shape[1]):
+            if label[i, j] >= 0:
+                weight[i, j] *= factor[label[i, j]]
