@@ -7,7 +7,6 @@ A search is needed only when the list is exhausted, and only up to the length of
 best edge so far.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -49,19 +48,6 @@ class Rounds(NamedTuple):
     weight: np.ndarray  #: its distance
     lower_bound: np.ndarray  #: on the distances of foreign points that are not listed
     best: np.ndarray  #: by component: an upper bound on its smallest outgoing edge
-
-
-class Strategy(NamedTuple):
-    """How the nearest points are found."""
-
-    n_neighbors: int  #: how many neighbors each point lists first
-    #: ``list_near(rounds, part)`` fills in ``near`` and ``lower_bound`` for each of the parts.
-    list_near: Callable[..., None]
-    parts: list[np.ndarray]
-    #: ``search(rounds, points)`` fills in ``foreign``, ``weight`` and ``lower_bound`` of at most
-    #: ``points_per_call`` points, if there is a foreign point within ``best`` of their component.
-    search: Callable[..., None]
-    points_per_call: int
 
 
 def span_sparse(rows, kdtree, metric, n_jobs=1) -> Tree | None:
@@ -132,42 +118,35 @@ def _hash(rows, bits, i):
 
 def span_distinct(kdtree, metric, n_jobs, report=advance):
     """Return the ends, by place in the tree, and weights of the edges between distinct points."""
-
-    def list_near(rounds, leaves):
-        find_nearest(kdtree, columns, leaves, rounds.near, rounds.lower_bound, metric)
-
-    def search(rounds, points):
-        search_foreign(kdtree, rounds, points, -1, metric)
-
-    columns = transpose_points(kdtree)
-    leaves = split_chunks(np.flatnonzero(kdtree.nodes["child"] < 0), LEAVES_PER_CALL)
-    k = max(FEW_NEIGHBORS, min(MANY_NEIGHBORS, 12 - 2 * len(columns)))
-    strategy = Strategy(k, list_near, leaves, search, POINTS_PER_CALL)
-    return join_all(kdtree, strategy, metric, n_jobs, report)
-
-
-def join_all(kdtree, strategy, metric, n_jobs, report=advance):
-    """Return the ends, by place, and weights of the edges of the spanning tree of the points."""
-    n, dtype = len(kdtree.vertex), kdtree.points.dtype
+    (n, d), dtype = kdtree.points.shape, kdtree.points.dtype
+    n_neighbors = max(FEW_NEIGHBORS, min(MANY_NEIGHBORS, 12 - 2 * d))
     rounds = Rounds(
         component=np.arange(n, dtype=np.int32),
         component_of_node=np.full(len(kdtree.nodes), -1, np.int32),
-        near=np.empty((n, strategy.n_neighbors), np.int32),
+        near=np.empty((n, n_neighbors), np.int32),
         n_passed=np.zeros(n, np.uint8),
         foreign=np.full(n, -1, np.int32),
         weight=np.empty(n, dtype),
         lower_bound=np.empty(n, dtype),
         best=np.empty(n, dtype),
     )
+    columns = transpose_points(kdtree)
+
+    def list_near(leaves):
+        find_nearest(kdtree, columns, leaves, rounds.near, rounds.lower_bound, metric)
+
+    def search(points):
+        search_foreign(kdtree, rounds, points, -1, metric)
+
     group = np.arange(n, dtype=np.int32)
     size = max(n - 1, 0)
     edges = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, dtype)
     m = 0
-    map_chunks(partial(strategy.list_near, rounds), strategy.parts, n_jobs)
+    leaves = np.flatnonzero(kdtree.nodes["child"] < 0)
+    map_chunks(list_near, split_chunks(leaves, LEAVES_PER_CALL), n_jobs)
     while m < n - 1:
         waiting = _list_waiting(kdtree.points, rounds, metric)
-        parts = split_chunks(waiting, strategy.points_per_call)
-        map_chunks(partial(strategy.search, rounds), parts, n_jobs)
+        map_chunks(search, split_chunks(waiting, POINTS_PER_CALL), n_jobs)
         m = _join(kdtree, rounds, group, edges, m)
         report(m / (n - 1))
     return edges
