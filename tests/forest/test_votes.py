@@ -160,6 +160,26 @@ def test_likelihoods_equal_a_plain_grid():
     np.testing.assert_allclose(found.ravel(), [*expected.values()], rtol=1e-10)
 
 
+@pytest.mark.parametrize("algorithm", ["kd_tree", "brute"])
+def test_more_voters_than_examples(algorithm):
+    X, y = make_moons(40, noise=0.3, random_state=0)
+    few, many = (
+        OPFClassifier(algorithm=algorithm, voters=voters).fit(X, y) for voters in (40, 10**8)
+    )
+    Q = X + 0.1
+    assert many.voters_ == 10**8
+    assert np.array_equal(few.predict_proba(Q), many.predict_proba(Q))
+    assert len(many.explain(Q[0]).voters) == 40
+    issues = [opforest.find_label_issues(clf).ids.tolist() for clf in (few, many)]
+    assert issues[0] == issues[1]
+    ids, offer = few.conquerors(Q, k=45)
+    assert ids.shape == offer.shape == (40, 45)
+    assert (ids[:, 40:] == -1).all()
+    assert np.isinf(offer[:, 40:]).all()
+    assert np.isfinite(offer[:, :40]).all()
+    assert OPFClassifier(voters=10**8).fit([[0.0]], ["a"]).predict([[1.0]]).tolist() == ["a"]
+
+
 @st.composite
 def elections(draw):
     """Return weights of voters by row, their classes, own classes, and the smoothing."""

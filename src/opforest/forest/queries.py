@@ -115,9 +115,9 @@ class ForestQueries:
     def find_best(self, queries: Array, k: int, n_jobs: int | None = None) -> tuple[Array, Array]:
         """Return the vertices that make the k best offers to queries, and the offers, by column.
 
-        If the forest has fewer than k examples, −1 and infinity follow.
+        If the forest has fewer than k examples, there are only as many columns.
         """
-        return self._find_best(queries, k, ANY, n_jobs)
+        return self._find_best(queries, min(k, len(self.storage)), ANY, n_jobs)
 
     def _find_best(
         self, queries: Array, k: int, wanted: int, n_jobs: int | None
@@ -246,6 +246,7 @@ class ForestQueries:
         arrays, end = self.storage.arrays, self.storage.end
         if isinstance(self.storage.fields.index, DynamicKDTree):
             return self.find_best(arrays.rows[end : end + 1], k)
+        k = min(k, len(self.storage))
         voter, offer = np.empty((1, k), np.int64), np.empty((1, k), arrays.rows.dtype)
         insert_offers_to_staged(arrays, end, voter, offer)
         return voter, offer

@@ -25,6 +25,7 @@ from opforest.core.probability.votes import (
     count_votes,
     find_labels,
     fit_class_weights,
+    remove_itself,
     smooth_votes,
     vote_likelihoods,
     weigh_voters,
@@ -163,7 +164,8 @@ def _labels_of(queries: ForestQueries, voter: Array) -> Array:
 def _find_others(
     queries: ForestQueries, chosen: Array, k: int, n_jobs: int | None
 ) -> tuple[Array, Array]:
-    """Return the k best offers that the others make to vertices."""
+    """Return the k best offers that the others make to vertices; fewer if there are fewer."""
+    k = min(k, len(queries.storage))
     find = _voters_of_other_trees if queries.storage.has_seeds else _other_voters
     return find(queries, chosen, k, n_jobs)
 
@@ -177,8 +179,8 @@ def _other_voters(
         if isinstance(searcher, ScanSearch) and searcher.can_pair:
             return searcher.find_of_others(k)
     voter, offer = queries.find_best(queries.storage.arrays.rows[chosen], k + 1, n_jobs)
-    order = np.argsort(voter == chosen[:, None], axis=1, kind="stable")[:, :k]  # itself comes last
-    return np.take_along_axis(voter, order, 1), np.take_along_axis(offer, order, 1)
+    remove_itself(voter, offer, chosen)
+    return np.ascontiguousarray(voter[:, :k]), np.ascontiguousarray(offer[:, :k])
 
 
 def _voters_of_other_trees(

@@ -56,7 +56,7 @@ def test_train_with_unlabeled_examples(folder):
 def test_bad_values(folder, command, bad):
     told = run(*command, f"--voters={bad}", code=2).stderr
     assert "--voters" in told
-    assert f"a whole number of at least 1, or auto, got {bad!r}" in told
+    assert f"a whole number from 1 to 999,999,999, or auto, got {bad!r}" in told
     assert not Path("m").exists()
 
 

@@ -49,7 +49,8 @@ def parse_voters(text: str) -> int | str:
     if text == "auto":
         return text
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) > 0):
-        raise BadParameter(f"it must be a whole number of at least 1, or auto, got {text!r}.")
+        reason = "a whole number from 1 to 999,999,999, or auto"
+        raise BadParameter(f"it must be {reason}, got {text!r}.")
     return int(text)
 
 

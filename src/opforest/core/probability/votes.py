@@ -16,8 +16,9 @@ SMOOTHING = (0.02, 0.1, 0.3, 1.0)
 #: Weights of classes are fitted in at most this many steps of at most 1, until all are small.
 MAX_STEPS, SMALL_STEP = 20, 0.01
 
-#: Products of probabilities are replaced by their logarithms below this number.
-SMALL = 1e-200
+#: Products of probabilities are replaced by their logarithms below this number, which is tested
+#: for after this many rows: the smallest probability is about 1e-10 with a million classes.
+SMALL, ROWS_BETWEEN_LOGARITHMS = 1e-150, 8
 
 
 @kernel
@@ -41,6 +42,18 @@ def find_labels(vertices, voter):
         for j in range(voter.shape[1]):
             label[i, j] = vertices[voter[i, j]].label if voter[i, j] >= 0 else -1
     return label
+
+
+@kernel
+def remove_itself(voter, offer, chosen):
+    """Move the vertex of each row behind its voters, as −1 and infinity."""
+    for i in range(voter.shape[0]):
+        n_others = 0
+        for j in range(voter.shape[1]):
+            if voter[i, j] != chosen[i]:
+                voter[i, n_others], offer[i, n_others] = voter[i, j], offer[i, j]
+                n_others += 1
+        voter[i, n_others:], offer[i, n_others:] = -1, np.inf
 
 
 @kernel
@@ -122,11 +135,11 @@ def smooth_votes(votes, winner, is_known, smoothing):
 def vote_likelihoods(offer, label, own, n_classes, floor, sizes):
     """Return the log-likelihoods of the classes ``own`` by number of voters, exponent, smoothing.
 
-    ``sizes`` are the numbers of voters, in ascending order; ``offer`` and ``label``, as above, have
-    as many columns as the largest. Probabilities are multiplied, and only small products turned
-    into logarithms, which take far longer.
+    ``sizes`` are the numbers of voters, in ascending order; if ``offer`` and ``label``, as above,
+    have fewer columns than some of them, all of these vote. Probabilities are multiplied, and
+    only small products turned into logarithms, which take far longer.
     """
-    shape = sizes.shape[0], len(EXPONENTS), len(SMOOTHING)
+    shape = sizes.shape[0], len(SMOOTHING), len(EXPONENTS)
     result, product = np.zeros(shape), np.ones(shape)
     powers = np.empty(len(EXPONENTS))
     total, mine = np.empty(len(EXPONENTS)), np.empty(len(EXPONENTS))
@@ -141,12 +154,17 @@ def vote_likelihoods(offer, label, own, n_classes, floor, sizes):
                 for e in range(len(EXPONENTS)):
                     total[e] += powers[e]
                     mine[e] += powers[e] if is_own else 0.0
-            if j + 1 == sizes[size]:
-                _multiply(product[size], result[size], mine, total, n_classes)
+            if size < sizes.shape[0] and j + 1 == sizes[size]:
+                _multiply(product[size], mine, total, n_classes)
                 size += 1
-    for s, e, a in np.ndindex(shape):
-        result[s, e, a] += math.log(product[s, e, a])
-    return result
+        for s in range(size, sizes.shape[0]):
+            _multiply(product[s], mine, total, n_classes)
+        if i % ROWS_BETWEEN_LOGARITHMS == 0 or i == offer.shape[0] - 1:
+            for place in np.ndindex(shape):
+                if product[place] < SMALL or i == offer.shape[0] - 1:
+                    result[place] += math.log(product[place])
+                    product[place] = 1.0
+    return result.transpose(0, 2, 1).copy()
 
 
 @helper
@@ -164,15 +182,12 @@ def _raise_to_exponents(ratio, powers):
 
 
 @helper
-def _multiply(product, result, mine, total, n_classes):
+def _multiply(product, mine, total, n_classes):
     """Multiply the products by the probabilities of one example's own class."""
-    for e in range(len(EXPONENTS)):
-        for a in range(len(SMOOTHING)):
-            smoothing = SMOOTHING[a]
-            product[e, a] *= (mine[e] + smoothing / n_classes) / (total[e] + smoothing)
-            if product[e, a] < SMALL:
-                result[e, a] += math.log(product[e, a])
-                product[e, a] = 1.0
+    for a in range(len(SMOOTHING)):
+        smoothing = SMOOTHING[a]
+        for e in range(len(EXPONENTS)):
+            product[a, e] *= (mine[e] + smoothing / n_classes) / (total[e] + smoothing)
 
 
 @kernel
