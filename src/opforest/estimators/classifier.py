@@ -264,6 +264,7 @@ class OPFClassifier(ClassifierMixin, QueryMixin):
         names = getattr(fresh, "feature_names_in_", None)
         warn_about_scales(X, metric.name, names, scaling_code(type(self).__name__))
         with print_progress(type(self).__name__, self.verbose):
+            label = label.astype(np.int32)  # to save memory
             forest = self._forest_type.train(
                 metric.embed(X), label, metric, self.algorithm, self.n_jobs
             )

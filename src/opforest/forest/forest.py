@@ -203,13 +203,17 @@ class BaseForest(ABC):
     ) -> tuple[Array, Array]:
         """Return the id of each row's conqueror, and its offer in the metric's own units.
 
-        With k, return those of the k cheapest offers, by column.
+        With k, return those of the k cheapest offers, by column; −1 and infinity follow if there
+        are fewer.
         """
         queries = self.queries.prepare(X)
         if k is None:
             winner, offer = self.queries.find(queries, n_jobs=n_jobs)
         else:
             winner, offer = self.queries.find_best(queries, k, n_jobs)
+            missing = (0, 0), (0, k - winner.shape[1])
+            winner = np.pad(winner, missing, constant_values=-1)
+            offer = np.pad(offer, missing, constant_values=np.inf)
         ids = self.storage.fields.arrival[winner]
         return np.where(winner >= 0, ids, -1), self.to_units(offer)
 
@@ -446,7 +450,10 @@ class Forest(BaseForest):
     @classmethod
     def retrain(cls, state: ForestState, tree: Tree | None = None) -> Self:
         """Learn the forest of a state whose model holds only labels."""
-        state = state._replace(rows=np.ascontiguousarray(state.rows))
+        label = state.model.label.astype(np.int32, copy=False)
+        state = state._replace(
+            rows=np.ascontiguousarray(state.rows), model=state.model._replace(label=label)
+        )
         probed = probe(state.rows, state.metric, state.algorithm, effective_n_jobs(state.n_jobs))
         state, probed = cls._span(state, probed, tree), probed.without_points()
         storage = ForestStorage.without_index(state)
