@@ -36,6 +36,19 @@ def problem():
 
 
 @pytest.mark.usefixtures("synchronous")
+def test_wrong_uses_of_a_model_in_parts_are_explained(problem, tmp_path):
+    X, y = problem
+    clf = DaskOPFClassifier(keep="parts").fit(in_blocks(X, (50, 50)), y)
+    with pytest.raises(ValueError, match=r"in parts cannot be judged.*model\.to_local\(\)"):
+        opforest.find_label_issues(clf)
+    with pytest.raises(ValueError, match=r"PartsClassifier, got .*Save model\.parts_ to a folder"):
+        opforest.save(clf, tmp_path / "model")
+    for wrong in ("model", clf.to_local()):
+        with pytest.raises(TypeError, match=r"a PartsClassifier, as opforest\.load\(folder\)"):
+            DaskOPFClassifier.from_parts(wrong)
+
+
+@pytest.mark.usefixtures("synchronous")
 def test_what_needs_the_whole_forest_is_refused(problem):
     X, y = problem
     clf = DaskOPFClassifier(keep="parts").fit(in_blocks(X, (50, 50)), y)

@@ -1,15 +1,21 @@
 """A fit out of core gives the model of a fit in memory, bit for bit."""
 
+import re
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import DataConversionWarning
 from tests.support.comparison import assert_same_model
 from tests.support.parts_comparison import assert_parts_equal
 from tests.support.tuning import tune, tuned
 
 import opforest
 from opforest import out_of_core
+from opforest.errors import ModelFileError
+from opforest.out_of_core import job
 from opforest.out_of_core.plan import choose_jobs, make_plan
 
 #: Each metric in one precision, because kernels are compiled for each.
@@ -130,7 +136,7 @@ def test_examples_that_are_lost_to_rounding_are_refused(tmp_path):
     X = np.array([[0.0], [1e-200], [1.0]])
     with pytest.raises(ValueError, match=r"lost to rounding.*Rescale"):
         out_of_core.fit(X, tmp_path / "model", [0, 1, 1])
-    assert not list((tmp_path / "model").iterdir())
+    assert not (tmp_path / "model").exists()
 
 
 @pytest.mark.parametrize(
@@ -159,6 +165,41 @@ def test_too_little_memory_is_explained_before_anything_is_written(tmp_path):
         out_of_core.fit(X, tmp_path / "model", np.arange(1000) % 2, max_bytes=300_000_100)
 
 
+@pytest.mark.parametrize(("n", "d", "n_jobs"), [(1000, 8, 1), (10**6, 3, 2), (10**8, 3, 4)])
+def test_the_memory_that_an_error_names_is_enough(n, d, n_jobs):
+    with pytest.raises(ValueError, match="max_bytes must be about") as caught:
+        make_plan(n, d, np.dtype(np.float64), 300_000_100, n_jobs)
+    number, unit = re.search(r"about ([\d.]+) ([MG]B)", str(caught.value)).groups()
+    enough = float(number) * {"MB": 1e6, "GB": 1e9}[unit]
+    assert make_plan(n, d, np.dtype(np.float64), 1.01 * enough, n_jobs).n_cells >= 1
+    with pytest.raises(ValueError, match="max_bytes must be about"):
+        make_plan(n, d, np.dtype(np.float64), 0.9 * enough, n_jobs)
+
+
+@pytest.mark.parametrize("wrong", ["2GB", None, True])
+def test_memory_must_be_a_number(tmp_path, wrong):
+    with pytest.raises(ValueError, match="max_bytes must be a number of bytes, such as 2e9"):
+        out_of_core.fit(np.eye(3), tmp_path / "model", [0, 1, 2], max_bytes=wrong)
+
+
+def test_labels_that_cannot_be_saved_are_refused_before_the_fit(tmp_path):
+    days = np.array(["2020-01-01", "2020-01-02", "2020-01-01"], "M8[D]")
+    with (
+        patch.object(job, "deal_examples") as deal,
+        pytest.raises(ModelFileError, match=r"labels of type datetime64\[D\] cannot be saved"),
+    ):
+        out_of_core.fit(np.eye(3), tmp_path / "model", days)
+    assert not deal.called
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_column_of_labels_is_taken_as_in_memory(tmp_path):
+    y = np.array([[0], [1], [1]])
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        model = out_of_core.fit(np.eye(3), tmp_path / "model", y)
+    assert model.predict(np.eye(3)).tolist() == [0, 1, 1]
+
+
 def test_cells_shrink_and_threads_wait_if_memory_is_short():
     plan = make_plan(10**7, 3, np.dtype(np.float64), 8e8, 1)
     small = make_plan(10**7, 3, np.dtype(np.float64), 8e8, 16)
@@ -167,6 +208,41 @@ def test_cells_shrink_and_threads_wait_if_memory_is_short():
     assert choose_jobs(plan, [2_000_000, 900_000, 10], 2) == 1
     with pytest.raises(ValueError, match="examples are in one cell"):
         choose_jobs(plan, [10**8], 2)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "parts-0123456789abcdef/mine.txt"])
+def test_files_that_look_like_ours_are_kept(tmp_path, name):
+    place = tmp_path / name
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("{}")
+    with pytest.raises(ValueError, match=f"has other files, such as {re.escape(name)}"):
+        out_of_core.fit(np.eye(3), tmp_path, [0, 1, 2])
+    assert place.read_text() == "{}"
+
+
+def test_a_file_added_to_a_model_is_kept(tmp_path):
+    out_of_core.fit(np.eye(3), tmp_path / "model", [0, 1, 2])
+    (inner,) = (tmp_path / "model").glob("parts-*")
+    (inner / "mine.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"has other files, such as parts-.*mine\.txt"):
+        out_of_core.fit(np.eye(3), tmp_path / "model", [2, 1, 0])
+    assert (inner / "mine.txt").read_text() == "mine"
+
+
+def test_the_lock_of_another_program_is_explained(tmp_path):
+    (tmp_path / ".lock").write_text("x" * 100)
+    with pytest.raises(OSError, match=r"its file \.lock is not one of ours"):
+        out_of_core.fit(np.eye(3), tmp_path, [0, 1, 2])
+    assert (tmp_path / ".lock").read_text() == "x" * 100
+
+
+def test_a_link_to_nothing_and_an_empty_folder_are_explained(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    with pytest.raises(ValueError, match="link to a folder that does not exist"):
+        out_of_core.fit(np.eye(3), tmp_path / "link", [0, 1, 2])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ModelFileError, match="there is no model in this folder"):
+        opforest.load(tmp_path / "empty")
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path):

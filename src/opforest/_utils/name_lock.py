@@ -19,6 +19,9 @@ def lock_name(path: str) -> sqlite3.Connection | None:
         if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
             raise
         return None
+    except sqlite3.DatabaseError:  # somebody else's file
+        lock.close()
+        raise
     return lock
 
 
@@ -34,6 +37,10 @@ def lock_folder(folder: str) -> Iterator[bool]:
     except sqlite3.OperationalError as error:
         raise OSError(
             f"{folder}: it cannot be locked; do you have permission to write there? ({error})"
+        ) from None
+    except sqlite3.DatabaseError:
+        raise OSError(
+            f"{folder}: its file .lock is not one of ours. Move it away, or name another folder."
         ) from None
     if lock is None:
         yield False

@@ -291,6 +291,11 @@ class DaskOPFClassifier(OPFClassifier):
         ...     print(loaded.predict(X).compute()[3:6])
         [False False  True]
         """
+        if not isinstance(model, PartsClassifier):
+            raise TypeError(
+                "model must be a PartsClassifier, as opforest.load(folder) returns it, "
+                f"got {type(model).__name__}."
+            )
         clf = cls(model.metric, metric_params=model.metric_params, keep="parts", client=client)
         moved = move_parts(model, current_client(client))
         clf.__dict__.update(parts_=moved, classes_=model.classes_)

@@ -327,6 +327,11 @@ def find_label_issues(clf: Any, *, exact: bool = False, n_jobs: int | None = Non
     >>> issues[0].label, issues[0].suggested
     (2, 0)
     """
+    if hasattr(clf, "parts_"):
+        raise ValueError(
+            "the labels of a model in parts cannot be judged. Call find_label_issues with "
+            "model.to_local(), if that fits into the memory of this machine."
+        )
     last = classifier_of(clf)
     _check_options(exact, n_jobs)
     voters = check_voters(last.voters)

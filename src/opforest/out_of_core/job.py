@@ -30,6 +30,7 @@ from opforest.persistence.parts import (
     MANIFEST,
     PartFiles,
     claim_folder,
+    dump_classes,
     find_current,
     load_parts,
     remove_others,
@@ -82,15 +83,16 @@ def fit(
         CSV, NumPy and others, which is read in chunks. Features must be numbers, and none may be
         missing.
     folder : path
-        The folder of the model. It needs free disk space of three to four times the examples. A
-        model that is there is replaced when the new one is complete.
+        The folder of the model. It needs free disk space: about 100 bytes and three times the
+        features for each example. A model that is there is replaced when the new one is complete.
     y : array-like of shape (n_samples,), or str or int
         The labels; for a data file, the name or the number of the label column, if it is not
         obvious.
     metric, metric_params
         As for ``OPFClassifier``, for a metric that a k-d tree supports.
     max_bytes : float, default=2e9
-        About how much memory to use. If that is too little, an error says how much is needed.
+        About how much memory to use, to which a data file adds up to 200 MB while it is read. If
+        that is too little, an error says how much is needed.
     n_jobs : int, default=None
         The number of threads; −1 means all processors. The model does not depend on it, except for
         the number of its parts.
@@ -147,8 +149,10 @@ def fit_source(
         os.makedirs(work, exist_ok=True)
         try:
             examples = source.read(work, check_memory)
+            dump_classes(examples.classes)  # raises an error now, not after the fit
             model, files = _fit_in(work, target, examples, metric, settings)
-        except ValueError:  # the same call would fail again, so there is nothing to continue
+        except (ModelFileError, ValueError):
+            # The same call would fail again, so there is nothing to continue.
             shutil.rmtree(target, ignore_errors=True)
             raise
         write_manifest(model, folder, name, files)
@@ -171,8 +175,9 @@ def require_bounds(settings: Settings) -> Metric:
     if not metric.is_indexable:
         raise ValueError(
             f"metric {metric.name!r} cannot be used out of core: cells of space need bounds on "
-            "distances. Use a metric of the Euclidean family, 'cosine', 'correlation', "
-            "'squared_chord', 'manhattan', 'chebyshev', or 'minkowski' with p >= 1."
+            "distances. Use a metric of the Euclidean family, 'seuclidean', 'mahalanobis', "
+            "'haversine', 'cosine', 'correlation', 'squared_chord', 'manhattan', 'chebyshev', or "
+            "'minkowski' with p >= 1."
         )
     return metric
 
@@ -205,7 +210,7 @@ def _fit_in(
         raise ValueError(
             "some examples differ so little that their distance is 0 in "
             f"{examples.dtype}, because it is lost to rounding. Rescale the features, for example "
-            "to standard deviation 1, or use float64."
+            f"to standard deviation 1{', or use float64' if examples.dtype == np.float32 else ''}."
         ) from None
     executor.remember("map", lambda: parts.map)
     model = settings.make_model()

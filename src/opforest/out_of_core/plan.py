@@ -1,5 +1,6 @@
 """Plan the memory of a fit: the number of cells, the rows in a piece, the threads."""
 
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,9 @@ IMBALANCE = 1.3
 
 MAX_CELLS = 1 << 14
 
+#: Bytes by which the memory that an error names is rounded up, at least.
+STEP = 5_000_000
+
 
 class Plan(NamedTuple):
     """How a fit uses memory."""
@@ -33,6 +37,8 @@ class Plan(NamedTuple):
 
 def require_memory(max_bytes: float) -> None:
     """Raise a ``ValueError`` if no examples at all could be fitted in this memory."""
+    if not isinstance(max_bytes, Real) or isinstance(max_bytes, bool):
+        raise ValueError(f"max_bytes must be a number of bytes, such as 2e9, got {max_bytes!r}.")
     if not max_bytes > PROGRAM:
         raise ValueError(
             f"max_bytes must be more than {format_bytes(PROGRAM)}, which the program itself needs, "
@@ -48,6 +54,24 @@ def make_plan(
 
     Unless ``is_all``, more examples follow, which need at least as much.
     """
+    plan = _divide_memory(n, n_coordinates, dtype, max_bytes, n_jobs)
+    if plan is not None:
+        return plan
+    needed = max(max_bytes, PROGRAM) + STEP
+    while _divide_memory(n, n_coordinates, dtype, needed, n_jobs) is None:
+        needed += max(STEP, 0.05 * needed)
+    advice = " Allow more memory, or use fewer threads." if n_jobs > 1 else ""
+    raise ValueError(
+        f"max_bytes must be about {format_bytes(needed)} "
+        f"{'' if is_all else 'or more '}for {'' if is_all else 'the first '}{n:,} examples with "
+        f"{n_coordinates} coordinates and n_jobs={n_jobs}, got {format_bytes(max_bytes)}.{advice}"
+    )
+
+
+def _divide_memory(
+    n: int, n_coordinates: int, dtype: np.dtype[Any], max_bytes: float, n_jobs: int
+) -> Plan | None:
+    """Return a plan, or None if this is not enough memory."""
     width = n_coordinates * dtype.itemsize
     per_example = GROWTH + COPIES * width
     room = max_bytes - PROGRAM
@@ -60,15 +84,7 @@ def make_plan(
     piece = int(most // (width + 16))
     joining = EDGE * n * estimate_uncertain(n / n_cells, n_coordinates) if n_cells > 1 else 0.0
     if piece < 1 or joining > room or n_cells > MAX_CELLS:
-        smallest = min(n, tuning.values.disk_cell)
-        edges = n * estimate_uncertain(smallest, n_coordinates) if n > smallest else 0.0
-        needed = PROGRAM + max(EDGE * edges, n_jobs * per_example * IMBALANCE * smallest)
-        raise ValueError(
-            f"max_bytes must be {'about' if is_all else 'more than'} {format_bytes(1.1 * needed)} "
-            f"for {'' if is_all else 'the first '}{n:,} examples with "
-            f"{n_coordinates} coordinates and n_jobs={n_jobs}, got {format_bytes(max_bytes)}. "
-            "Allow more memory, or use fewer threads."
-        )
+        return None
     return Plan(n_cells, piece, max_bytes, per_example)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import check_array
+from sklearn.utils import check_array, column_or_1d
 
 from opforest._utils.atomic import open_atomic
 from opforest._utils.progress import advance, begin_phase
@@ -88,6 +88,8 @@ class ArraySource:
             read_examples(self._model, X[:1], dtype=PRECISIONS)
         check_label_kinds(y)
         y = y if isinstance(y, np.ndarray) else np.asarray(y)
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
         if y.shape != (len(X),):
             raise ValueError(f"y must have a label for each of {len(X)} rows, got shape {y.shape}.")
         self._X, self._y = open_rows(X), open_rows(y)

@@ -113,6 +113,8 @@ def load(
     """
     if is_parts_folder(path):
         return load_parts(path)
+    if isinstance(path, str | os.PathLike) and os.path.isdir(path):
+        raise ModelFileError(f"{os.fspath(path)}: there is no model in this folder.")
     try:
         return _restore(*read_container(path), metric)
     except (ImportError, OSError):

@@ -89,28 +89,49 @@ def is_parts_folder(path: object) -> TypeGuard[str | os.PathLike[str]]:
 @contextmanager
 def claim_folder(folder: str) -> Iterator[None]:
     """Create a folder for a model, and keep other processes from writing a model there."""
-    if os.path.exists(folder):
+    if is_new := not os.path.lexists(folder):
+        os.makedirs(folder, exist_ok=True)
+    else:
         _require_ours(folder)
-    os.makedirs(folder, exist_ok=True)
-    with lock_folder(folder) as is_free:
-        if not is_free:
-            raise ValueError(
-                f"{folder}: another process is writing a model into this folder. Wait until it has "
-                "ended, or name another folder."
-            )
-        yield
+    try:
+        with lock_folder(folder) as is_free:
+            if not is_free:
+                raise ValueError(
+                    f"{folder}: another process is writing a model into this folder. Wait until it "
+                    "has ended, or name another folder."
+                )
+            yield
+    finally:
+        if is_new:
+            with suppress(OSError):  # unless there is something to keep
+                os.rmdir(folder)
 
 
 def _require_ours(folder: str) -> None:
     if not os.path.isdir(folder):
-        raise ValueError(f"{folder} is a file: a model in parts needs a folder.")
-    for name in os.listdir(folder):
-        is_ours = SUBFOLDER.fullmatch(name) or name.startswith((MANIFEST, f".{MANIFEST}", ".lock"))
-        if not is_ours:
-            raise ValueError(
-                f"{folder} has other files, such as {name}: name a folder that does not exist or "
-                "is empty."
-            )
+        kind = "a file" if os.path.exists(folder) else "a link to a folder that does not exist"
+        raise ValueError(f"{folder} is {kind}: a model in parts needs a folder.")
+    for name in _list_foreign(folder):
+        raise ValueError(
+            f"{folder} has other files, such as {name}: name a folder that does not exist or is "
+            "empty."
+        )
+
+
+def _list_foreign(folder: str) -> Iterator[str]:
+    """Yield the paths of files that no model of ours has: a fit would replace or remove them."""
+    names = os.listdir(folder)
+    has_model = any(SUBFOLDER.fullmatch(name) for name in names)
+    for name in names:
+        if SUBFOLDER.fullmatch(name):
+            for inner in os.listdir(os.path.join(folder, name)):
+                if inner != "work" and not FILE.fullmatch(inner) and not PARTIAL.fullmatch(inner):
+                    yield os.path.join(name, inner)
+        elif name.startswith((MANIFEST, f".{MANIFEST}")):
+            if not has_model:  # the manifest of ours is written after the files of a subfolder
+                yield name
+        elif not name.startswith(".lock"):
+            yield name
 
 
 def save_parts(model: PartsClassifier, folder: str | os.PathLike[str]) -> None:
@@ -159,13 +180,18 @@ def return_part(part: Any) -> Any:
     return part
 
 
+def dump_classes(classes: Array) -> tuple[str, list[Any]]:
+    """Return the type of labels, and labels, for a manifest; raise an error if there is no way."""
+    kind = "object" if classes.dtype == object else classes.dtype.newbyteorder("<").str
+    require(LABEL_TYPES.fullmatch(kind), f"labels of type {classes.dtype} cannot be saved.")
+    return kind, [to_json(label, "labels") for label in classes.tolist()]
+
+
 def write_manifest(model: PartsClassifier, folder: str, name: str, files: PartFiles) -> None:
     """Write the manifest, which makes a folder with complete files in a subfolder a model."""
     from opforest._utils.version import __version__
 
-    classes, box = model.classes_, model.parts_.map.box
-    kind = "object" if classes.dtype == object else classes.dtype.newbyteorder("<").str
-    require(LABEL_TYPES.fullmatch(kind), f"labels of type {classes.dtype} cannot be saved.")
+    box, (kind, labels) = model.parts_.map.box, dump_classes(model.classes_)
     manifest = {
         "format": FORMAT,
         "opforest": __version__,
@@ -177,7 +203,7 @@ def write_manifest(model: PartsClassifier, folder: str, name: str, files: PartFi
         "cells": len(box),
         "dtype": box.dtype.name,
         "label_type": kind,
-        "classes": [to_json(label, "labels") for label in classes.tolist()],
+        "classes": labels,
         **dump_feature_names(model),
         "columns": getattr(model, "columns_", None),
         "folder": name,

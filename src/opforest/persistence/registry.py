@@ -139,9 +139,11 @@ def find_serializer(model: Any) -> Serializer:
         if (type(model).__module__, type(model).__name__) == own:
             return serializer
     advice = "A pipeline must end with one."
-    if hasattr(model, "to_local"):
+    if hasattr(model, "parts_"):
+        advice = "Save model.parts_ to a folder."
+    elif hasattr(model, "to_local"):
         advice = "Save model.to_local()."
-    names = [f"opforest.{name}" for name in SERIALIZERS]
+    names = [f"opforest.{name}" for name in (*SERIALIZERS, "PartsClassifier")]
     raise ValueError(
         f"model must be an {' or an '.join(names)}, got {type(model).__name__}. {advice}"
     )

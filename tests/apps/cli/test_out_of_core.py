@@ -118,7 +118,8 @@ def test_too_little_memory_is_noticed_before_the_whole_file_is_read(tmp_path):
     rows = [f"{i % 97},{i % 89},{'ab'[i % 2]}" for i in range(70_000)]
     path.write_text("\n".join(["u,v,label", *rows, "this line is not a row"]) + "\n")
     said = run("train", path, tmp_path / "model", "--out-of-core", "--memory", "300.0001MB", code=2)
-    assert "--memory must be more than" in said.stderr
+    assert "--memory must be about 305 MB or more for the first 65,536 examples" in said.stderr
+    assert "threads" not in said.stderr
     assert "for the first 65,536 examples" in said.stderr
     assert "and --jobs 1, got 300 MB" in said.stderr
     run("train", path, tmp_path / "model", "--out-of-core", code=3)  # it is read to the end
@@ -131,3 +132,14 @@ def test_a_model_in_parts_is_asked_about_many_rows_at_a_time(data, model, tmp_pa
         predict.side_effect = lambda _, X: np.repeat("cat", len(X))
         run(command, model, tmp_path / "many.parquet")
     assert [len(call.args[1]) for call in predict.call_args_list] == [6000]
+
+
+def test_no_memory_is_not_the_default(data, tmp_path):
+    told = run("train", data, tmp_path / "model", "--out-of-core", "--memory", 0, code=2).stderr
+    assert "--memory must be more than 300 MB" in told
+    assert not (tmp_path / "model").exists()
+
+
+def test_examples_of_a_model_in_parts_are_not_counted(data, model):
+    done = run("evaluate", model, data)
+    assert "a model in parts was trained on is not counted" in done.stderr

@@ -51,8 +51,9 @@ def evaluate(
     """Say how good a model is, or how good one trained on a data file would be.
 
     With MODEL, its predictions are compared with the labels of DATA. Examples that the model holds
-    are counted, because they say nothing about new ones. --voters tries another number of voters
-    than that of the model, which is not changed.
+    are counted, because they say nothing about new ones, unless it is a folder made by train
+    --out-of-core. --voters tries another number of voters than that of the model, which is not
+    changed.
 
     With DATA alone, it is split into folds with equal shares of each class. Each fold is predicted
     by a model trained on the others with the options of train, and, for comparison, by the nearest
@@ -161,6 +162,8 @@ def _evaluate_model(
                 is_held += [row in held for row in known.read(chunk, path)]
             advance(len(chunk))
     job.print_dropped()
+    if known is None:
+        print_notes(["which of the examples a model in parts was trained on is not counted"])
     if not truth:
         raise ValueError(f"{path}: no row is complete, so there is nothing to compare.")
     return {**_score_new(truth, predicted, is_held), **_score(truth, predicted)}

@@ -44,7 +44,7 @@ def train(
     preparation: options.PreparationOptions,
     reading: options.ReadOptions,
     data: options.DataFile,
-    model: Annotated[str, Argument(help="The model file to write.")],
+    model: Annotated[str, Argument(help="The model file to write; a folder with --out-of-core.")],
     update: options.UpdateOption = None,
     voters: options.VotersOption = None,
     distances: DistancesOption = None,

@@ -60,7 +60,8 @@ def train_out_of_core(
                          "it is stopped.")  # fmt: skip
     check_jobs(jobs)
     require_folder(folder.rstrip("/\\") or folder)
-    settings = Settings(metric.metric or "euclidean", metric.metric_params, memory or TWO_GB, jobs)
+    memory = TWO_GB if memory is None else memory
+    settings = Settings(metric.metric or "euclidean", metric.metric_params, memory, jobs)
     source, begin = FileSource(data, reading), perf_counter()
     try:
         with show_phases():

@@ -52,7 +52,7 @@ def predict(
     job = Job(estimator, data, replace(reading, copied=reading.keep))
     if (proba or costs or explain) and not hasattr(models.classifier_of(job.model), "forest_"):
         raise ValueError("--proba, --costs and --explain need a classifier made by train, without "
-                         "--out-of-core.")  # fmt: skip
+                         "--out-of-core; in Python, to_local() makes one of a folder.")  # fmt: skip
     write = write_json if json else _write_paths if explain else write_lines
     wanted = {"proba": proba, "costs": costs, "path": explain}
     details = [name for name, is_wanted in wanted.items() if is_wanted]
