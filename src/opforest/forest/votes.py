@@ -95,13 +95,10 @@ class Election(NamedTuple):
 
 def elect(queries: ForestQueries, voter: Array, offer: Array, rules: VotingRules) -> Election:
     """Let voters, given in order with their offers in reduced units, vote on queries."""
-    label, offer = _labels_of(queries, voter), queries.to_units(offer)
-    n_classes = int(label.max(initial=0)) + 1
-    class_weight, listed = np.ones(n_classes), rules.class_weights[:n_classes]
-    class_weight[: len(listed)] = listed
-    weight = weigh_voters(offer, label, rules.exponent, rules.floor, class_weight)
-    votes, winner = np.zeros((len(offer), n_classes)), np.empty(len(offer), np.int64)
-    count_votes(weight, label, votes, winner)
+    offer, class_weights = queries.to_units(offer), np.array(rules.class_weights, np.float64)
+    label, weight, votes, winner = count_votes(
+        queries.storage.arrays.vertices, voter, offer, rules.exponent, rules.floor, class_weights
+    )
     return Election(voter, label, offer, weight, votes, winner)
 
 
@@ -134,7 +131,8 @@ def find_vote_parameters(
         return VoteParameters(int(sizes[0]), EXPONENTS[0], SMOOTHING[0]), 0.0
     voter, offer = _find_others(queries, chosen, int(sizes[-1]), n_jobs)
     offer = queries.to_units(offer)
-    label, n_classes = _labels_of(queries, voter), len(queries.storage.classes())
+    label: Array = find_labels(queries.storage.arrays.vertices, voter)
+    n_classes = len(queries.storage.classes())
     likelihood = vote_likelihoods(offer, label, own, n_classes, floor, sizes)
     found, best = _find_largest(likelihood, sizes)
     if voters == "auto" and n_classes > 1:
@@ -153,12 +151,6 @@ def _find_largest(likelihood: Array, sizes: Array) -> tuple[VoteParameters, floa
     size, exponent, smoothing = np.unravel_index(likelihood.argmax(), likelihood.shape)
     found = VoteParameters(int(sizes[size]), EXPONENTS[exponent], SMOOTHING[smoothing])
     return found, float(likelihood.max())
-
-
-def _labels_of(queries: ForestQueries, voter: Array) -> Array:
-    """Return the classes of voters; −1 where there is none."""
-    label: Array = find_labels(queries.storage.arrays.vertices, voter)
-    return label
 
 
 def _find_others(
