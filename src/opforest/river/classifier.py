@@ -394,9 +394,10 @@ class OPFClassifier(MiniBatchClassifier):
 
     def _find_calibration(self, forest: BaseForest) -> CostCalibration:
         """Return the calibration of probabilities, updated if due."""
-        found, voters = self._calibration, check_voters(self.voters)
-        if found is None or found.requested != voters or found.is_due(forest.storage):
-            found = self._calibration = forest.calibration(voters=voters)
+        found = self._calibration
+        if found is None or found.requested != self.voters or found.is_due(forest.storage):
+            found = forest.calibration(voters=check_voters(self.voters))
+            self._calibration = found
         return found
 
     def _vote_calibration(self, forest: BaseForest) -> CostCalibration | None:

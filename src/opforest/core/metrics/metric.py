@@ -137,12 +137,11 @@ class Metric:
         metric whose largest value is 1 would make it 1.
         """
         convert, params = CONVERSIONS[self.conversion], dict(self.params)
-        with np.errstate(divide="ignore"):
-            if reduced.size and reduced.max() < np.inf:  # the usual case, in a single pass
-                converted = np.asarray(convert(reduced, n_features, params))
-                return converted.copy() if converted is reduced else converted
-            is_infinite = np.isinf(reduced)
-            converted = np.asarray(convert(np.where(is_infinite, 0, reduced), n_features, params))
+        if reduced.size and reduced.max() < np.inf:  # the usual case, in a single pass
+            converted = np.asarray(convert(reduced, n_features, params))
+            return converted.copy() if converted is reduced else converted
+        is_infinite = np.isinf(reduced)
+        converted = np.asarray(convert(np.where(is_infinite, 0, reduced), n_features, params))
         return np.where(is_infinite, np.asarray(np.inf, converted.dtype), converted)
 
     def check_defined(self, reduced: Array, describe: Callable[[int], str]) -> None:
