@@ -282,7 +282,7 @@ def test_only_files_are_replaced_and_read(tmp_path):
     os.mkfifo(pipe)
     with pytest.raises(OSError, match="not a regular file"):
         opforest.save(clf, pipe)
-    with pytest.raises(OSError, match="directory"):
+    with pytest.raises(ModelFileError, match="no model in this folder"):
         opforest.load(tmp_path)
     with pytest.raises(ModelFileError, match="not a regular file"):
         opforest.load("/dev/zero")
