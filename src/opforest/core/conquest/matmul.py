@@ -114,21 +114,16 @@ def _measure_promising(product, bits, block, chosen, batch, result, metric):
         i = chosen[k]
         least = product[k]  # a lower bound on each vertex's offer
         _add_norms(least, batch.norm[i], block.norm, block.cost)
-        limit = result.bits[i, last_one]
-        lowest = smallest(bits[k], limit + 1)
-        # After the most promising ones are measured, most others need not be.
-        while result.place[i, last_one] < 0 and lowest < limit:
+        while True:  # the most promising one first: after it, most others need not be measured
+            limit = result.bits[i, last_one]
+            lowest = smallest(bits[k], limit + 1)
+            if lowest > limit:
+                break
             promising = 0
             while bits[k, promising] != lowest:
                 promising += 1
             _measure(i, promising, block, batch.rows, result, metric)
-            least[promising] = np.inf
-            lowest = smallest(bits[k], limit)
-        if result.place[i, last_one] < 0 or lowest > limit:
-            continue
-        for j in range(least.shape[0]):  # ties go to earlier vertices
-            if least[j] <= result.offer[i, last_one]:
-                _measure(i, j, block, batch.rows, result, metric)
+            least[promising] = np.nan  # its bits exceed those of all numbers
 
 
 @helper
