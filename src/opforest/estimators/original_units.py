@@ -10,7 +10,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 
 from opforest.core.metrics.types import Array
-from opforest.estimators.inverse_columns import undo_columns
+from opforest.estimators.inverse_columns import undo
 from opforest.estimators.preparation import Preparation
 from opforest.forest.explanation import Explanation
 from opforest.forest.feature_table import FeatureTable, round_cell
@@ -60,7 +60,7 @@ def _undo(steps: Sequence[Any], X: Array) -> tuple[Array, Array, Sequence[Any] |
             sources = np.array(step.list_sources())[sources]
             return step.inverse_transform(X), sources, step.columns_, n_undone + 1
         if isinstance(step, ColumnTransformer):
-            if (found := undo_columns(step, X)) is None:
+            if (found := undo(step, X)) is None:
                 break
             names = getattr(step, "feature_names_in_", None)
             return found[0], found[1][sources], names, n_undone + 1

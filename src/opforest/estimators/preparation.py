@@ -18,6 +18,7 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import check_is_fitted
 
 from opforest._utils.text import count
+from opforest.estimators.inverse_columns import undo
 from opforest.estimators.relevance import RelevanceScaler, choose_scaler
 
 Array = npt.NDArray[Any]
@@ -222,32 +223,14 @@ class Preparation(TransformerMixin, BaseEstimator):
         Cells of columns that it dropped, and categories that it did not know, are ``None``; a
         missing cell is what was filled in.
         """
-        sources, features = self.list_sources(), np.asarray(X, np.float64)
-        n_numbers = self.n_features_in_ - len(self.categorical_)
-        numbers: Any = self.transformer_
-        categories: Any = None
-        encoded = self._categories()
-        if encoded:
-            steps = getattr(self.transformer_, "steps", [("columns", self.transformer_)])
-            features = undo_steps([step for _, step in steps[1:]], features)
-            parts = steps[0][1].named_transformers_
-            numbers, categories = parts.get("numbers"), parts["categories"]
-        table = np.full((len(features), self.n_features_in_), None, object)
-        if n_numbers:
-            steps = [step for _, step in numbers.steps]
-            table[:, sources[:n_numbers]] = undo_steps(steps, features[:, :n_numbers])
-        rest = features[:, n_numbers:]
-        if encoded and self.encode == "ordinal":
-            scalers = [step for _, step in categories.steps if not hasattr(step, "categories_")]
-            rest = undo_steps(scalers, rest)
-        for k, known in encoded:
-            width = 1 if self.encode == "ordinal" else len(known)
-            part, rest = rest[:, :width], rest[:, width:]
-            code = np.rint(part[:, 0]).astype(int) if self.encode == "ordinal" else part.argmax(1)
-            is_known = (code >= 0) & (code < len(known))
-            if self.encode == "onehot":
-                is_known &= part.any(axis=1)  # all are 0 if the category was not known
-            table[is_known, k] = known[code[is_known]]
+        check_is_fitted(self, "transformer_")
+        found = undo(self.transformer_, np.asarray(X, np.float64))
+        if found is None:
+            raise ValueError(f"X must be features from transform, got shape {np.shape(X)}.")
+        dropped = self.categorical_ if self.encode == "drop" else []
+        kept = [k for k in range(self.n_features_in_) if k not in dropped]
+        table = np.full((len(found[0]), self.n_features_in_), None, object)
+        table[:, kept] = found[0]
         return table
 
     def _categories(self) -> list[tuple[int, Array]]:
@@ -354,13 +337,6 @@ class UnknownCategoryError(ValueError):
     def __init__(self, reason: str, row: int, column: int) -> None:
         super().__init__(reason)
         self.row, self.column = row, column
-
-
-def undo_steps(steps: list[Any], X: Array) -> Array:
-    """Return what fitted scalers were given for X; steps that fill in cells change nothing."""
-    for step in reversed(steps):
-        X = step.inverse_transform(X) if not isinstance(step, SimpleImputer) else X
-    return X
 
 
 def _call_columns(names: list[str] | None, n: int) -> list[str]:
