@@ -12,10 +12,12 @@ from opforest.core.label_spread.batch import UNLABELED
 from opforest.core.metrics.types import Array
 from opforest.estimators.validation import check_ids, check_voters, require_count
 from opforest.forest.explanation import Explanation, explain
-from opforest.forest.forest import BaseForest
+from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.probabilities import CostCalibration
+from opforest.forest.seeded import SeededForest
 from opforest.forest.state import ForestState
 from opforest.forest.updates import Update
+from opforest.forest.updates.late_labels import give_labels
 from opforest.forest.updates.report import no_counts
 from opforest.river import updates
 from opforest.river.features import (
@@ -230,13 +232,19 @@ class OPFClassifier(MiniBatchClassifier):
             raise ValueError(f"y must be a label, got {y!r}.")
         require_count("number", number, 0)
         _, forest = self._prepare()
-        if not updates.is_known(forest, number):
+        seen = 0 if forest is None else forest.next_id
+        if not isinstance(forest, SeededForest) or number >= seen:
+            raise ValueError(
+                f"number must be the id of a learned example, less than {seen}, got {number}."
+            )
+        ids = np.array([number])
+        if forest.storage.vertices_of(ids)[0] < 0:
             return False
         code = add_labels(self._code, (y,), self.semi_supervised)
-        known = updates.find_label(forest, number)
-        if known is None:
+        known = int(forest.given_labels(ids)[0])
+        if known == UNLABELED:
             self._accept(forest, self._column, code)
-            self._forest = updates.set_label(forest, number, code[y])
+            self._forest = give_labels(forest, ids, np.array([code[y]]), no_counts())
         elif known != code[y]:
             raise ValueError(
                 f"example {number} already has the label {self._labels[known]!r}, got {y!r}."
@@ -274,10 +282,11 @@ class OPFClassifier(MiniBatchClassifier):
             raise ValueError("the model has not learned any examples to forget.")
         self._forget(lambda forest: check_ids(ids, forest))
 
-    def _forget(self, choose: Callable[[BaseForest], Array]) -> None:
+    def _forget(self, choose: Callable[[Any], Array]) -> None:
         update, forest = self._prepare()
         self._query.clear()
-        for shrunk in updates.shrink(update, forest, choose):
+        update.require_forgetting()
+        for shrunk in update.shrink(forest, choose(forest), no_counts()):
             self._forest = shrunk
 
     @write_locked
@@ -340,10 +349,8 @@ class OPFClassifier(MiniBatchClassifier):
             return None
         values, column = read_one(x, self._column)
         self._query.make_room(self._forest, len(values))
-        row, calibration = (
-            make_row(values, self._forest)[None],
-            self._vote_calibration(self._forest),
-        )
+        row = make_row(values, self._forest)[None]
+        calibration = self._vote_calibration(self._forest)
         return explain(self._forest, self._labels, row, list(column), calibration)
 
     @write_locked
@@ -426,7 +433,8 @@ class OPFClassifier(MiniBatchClassifier):
         self._query.clear()
         if forest is None:
             metric = resolve_for_streams(self.metric, self.metric_params)
-            forest = updates.start_forest(update, X, label, metric, self.semi_supervised)
+            kind = SeededForest if self.semi_supervised else Forest
+            forest = update.prepare(kind.train(metric.embed(X[:1]), label[:1], metric))
             X, label = X[1:], label[1:]
         else:
             self._query.make_room(forest, X.shape[1])

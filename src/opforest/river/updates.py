@@ -1,18 +1,12 @@
-"""Updates of the forest of a stream: parameters, learning, late labels, forgetting."""
+"""Updates of the forest of a stream: parameters and learning."""
 
-from collections.abc import Callable, Iterator
-from typing import TypeGuard
+from collections.abc import Iterator
 
-import numpy as np
-
-from opforest.core.label_spread.batch import UNLABELED
-from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.estimators.validation import require_count
-from opforest.forest.forest import BaseForest, Forest
+from opforest.forest.forest import BaseForest
 from opforest.forest.seeded import SeededForest
 from opforest.forest.updates import Update, find_update
-from opforest.forest.updates.late_labels import give_labels
 from opforest.forest.updates.report import no_counts
 
 
@@ -40,14 +34,6 @@ def check_restored(forest: BaseForest, semi_supervised: bool, n_features: int) -
         raise ValueError(f"the forest has {forest.n_features} features, but {n_features} names.")
 
 
-def start_forest(
-    update: Update, X: Array, label: Array, metric: Metric, semi_supervised: bool
-) -> BaseForest:
-    """Return the forest of the first row alone, ready for the update."""
-    kind = SeededForest if semi_supervised else Forest
-    return update.prepare(kind.train(metric.embed(X[:1]), label[:1], metric))
-
-
 def grow(update: Update, forest: BaseForest, X: Array, label: Array) -> Iterator[BaseForest]:
     """Learn rows one after another; nothing changes before the first ``yield``."""
     counts = no_counts()
@@ -60,36 +46,3 @@ def grow(update: Update, forest: BaseForest, X: Array, label: Array) -> Iterator
         yield forest
         for _ in range(len(X)):
             yield update.insert(forest, forest.queries.measure_staged(), counts)
-
-
-def shrink(
-    update: Update, forest: BaseForest | None, choose: Callable[[BaseForest], Array]
-) -> Iterator[BaseForest]:
-    """Return an iterator that forgets the examples that ``choose`` returns, called at once."""
-    update.require_forgetting()
-    if forest is None:
-        raise ValueError("the model has not learned any examples to forget.")
-    return update.shrink(forest, choose(forest), no_counts())
-
-
-def is_known(forest: BaseForest | None, number: int) -> TypeGuard[SeededForest]:
-    """Return whether a semi-supervised forest still has an example that it learned."""
-    seen = 0 if forest is None else forest.next_id
-    if number >= seen:
-        raise ValueError(
-            f"number must be the id of a learned example, less than {seen}, got {number}."
-        )
-    if not isinstance(forest, SeededForest):
-        raise TypeError("this forest has no seeds.")
-    return bool(forest.storage.vertices_of(np.array([number]))[0] >= 0)
-
-
-def find_label(forest: SeededForest, number: int) -> int | None:
-    """Return the given label of an example, or ``None``."""
-    code = int(forest.given_labels(np.array([number]))[0])
-    return None if code == UNLABELED else code
-
-
-def set_label(forest: SeededForest, number: int, code: int) -> SeededForest:
-    """Label an example that had no label, and return the forest."""
-    return give_labels(forest, np.array([number]), np.array([code]), no_counts())
