@@ -143,13 +143,13 @@ class ForestEstimator(MetricEstimator):
         if "forest_" in vars(self):
             self.forest_.class_names = self.classes_
 
-    def source_forest(self) -> BaseForest:
-        """Return the forest from which the whole model follows."""
-        return self.forest_
-
     def fitted_source(self) -> FittedForest:
         """Return the forest from which the whole model follows, and its classes."""
         return self.fitted_forest()
+
+    def source_forest(self) -> Any:
+        """Return the forest from which the whole model follows."""
+        return self.fitted_source().forest
 
     def copy_unfitted(self) -> Self:
         """Return a copy that has learned nothing."""

@@ -40,7 +40,7 @@ def undo(step: Any, X: Array) -> tuple[Array, Array] | None:
         return X, sources
     if isinstance(step, ColumnTransformer):
         return _undo_columns(step, X)
-    if _changes_nothing(step):
+    if _changes_nothing(step, X.shape[1]):
         return X, sources
     if isinstance(step, OneHotEncoder):
         if step.min_frequency is not None or step.max_categories is not None:
@@ -91,11 +91,11 @@ def _list_sources_of_categories(encoder: OneHotEncoder) -> Array:
     return np.repeat(np.arange(len(widths)), widths)
 
 
-def _changes_nothing(step: Any) -> bool:
+def _changes_nothing(step: Any, n_out: int) -> bool:
     """Return whether a step returns the columns that it gets, or fills in missing cells."""
     if isinstance(step, str | None):
         return step in ("passthrough", None)
     if isinstance(step, SimpleImputer):
         has_all = step.keep_empty_features or not any(one != one for one in step.statistics_)
-        return has_all and not step.add_indicator
+        return has_all and step.n_features_in_ == n_out
     return isinstance(step, FunctionTransformer) and step.func is None

@@ -59,18 +59,13 @@ def _undo(steps: Sequence[Any], X: Array) -> tuple[Array, Array, Sequence[Any] |
         if isinstance(step, Preparation):
             sources = np.array(step.list_sources())[sources]
             return step.inverse_transform(X), sources, step.columns_, n_undone + 1
-        if isinstance(step, ColumnTransformer):
-            if (found := undo(step, X)) is None:
-                break
-            names = getattr(step, "feature_names_in_", None)
-            return found[0], found[1][sources], names, n_undone + 1
-        is_filled = isinstance(step, SimpleImputer) and step.n_features_in_ == X.shape[1]
-        if isinstance(step, OneToOneFeatureMixin) and hasattr(step, "inverse_transform"):
-            X = step.inverse_transform(X)
-        elif not is_filled:
+        is_known = isinstance(step, ColumnTransformer | OneToOneFeatureMixin | SimpleImputer)
+        if not is_known or (found := undo(step, X)) is None:
             break
+        X, sources, n_undone = found[0], found[1][sources], n_undone + 1
         names = getattr(step, "feature_names_in_", None)
-        n_undone += 1
+        if isinstance(step, ColumnTransformer):
+            break
     return X, sources, names, n_undone
 
 

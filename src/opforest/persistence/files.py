@@ -131,8 +131,13 @@ def load(
 
 def _restore(header: dict[str, Any], arrays: dict[str, Any], metric: Any) -> Any:
     """Return the model in the content of a file."""
-    _check_format(header)
     file = Reader(header, arrays)
+    found, version = file.get("format", int), file.get("opforest", str)
+    require(
+        found in (FORMAT, PIPELINE_FORMAT),
+        f"it is of format {found}, and this version of opforest reads formats {FORMAT} and "
+        f"{PIPELINE_FORMAT}. It was written by version {version[:20]!r}.",
+    )
     serializer = SERIALIZERS[file.choice("kind", SERIALIZERS)]
     parameters = file.part("parameters")
     model = serializer.new(**restore_parameters(parameters, serializer.parameters, metric))
@@ -143,13 +148,3 @@ def _restore(header: dict[str, Any], arrays: dict[str, Any], metric: Any) -> Any
 
 def _name_of(path: str | os.PathLike[str] | IO[bytes]) -> str:
     return os.fspath(path) if isinstance(path, str | os.PathLike) else "the stream"
-
-
-def _check_format(header: dict[str, Any]) -> None:
-    file = Reader(header, {})
-    found, version = file.get("format", int), file.get("opforest", str)
-    require(
-        found in (FORMAT, PIPELINE_FORMAT),
-        f"it is of format {found}, and this version of opforest reads formats {FORMAT} and "
-        f"{PIPELINE_FORMAT}. It was written by version {version[:20]!r}.",
-    )
