@@ -31,6 +31,9 @@ SCALES: dict[str, Any] = {
     "relevance": RelevanceScaler,
 }  # fmt: skip
 
+#: The types of ``None``, of NumPy's masked cells and of pandas' ``NA``.
+MISSING_TYPES = ("NoneType", "MaskedConstant", "NAType")
+
 #: The values of ``scale`` that learn from labels, and those that ``"auto"`` chooses from.
 SUPERVISED, CHOICES = ("relevance", "auto"), ("standard", "relevance")
 
@@ -190,12 +193,10 @@ class Preparation(TransformerMixin, BaseEstimator):
     def is_complete(self, X: Any) -> Array:
         """Return, for each row, whether no cell of it is missing."""
         _, cells = _columns_of(X)
-        complete = np.ones(len(cells[0]), bool)
-        for k, column in enumerate(cells):
-            is_text = column.dtype == object and k in getattr(self, "categorical_", (k,))
-            if not (is_text and self.encode == "drop"):
-                complete &= ~_is_missing(column)
-        return complete
+        known = getattr(self, "categorical_", range(len(cells)))
+        text = [k for k, column in enumerate(cells) if column.dtype == object and k in known]
+        missing = [_is_missing(cells[k]) for k in self._kept(len(cells), text)]
+        return ~np.any(missing, axis=0) if missing else np.ones(len(cells[0]), bool)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return the names of the features that ``transform`` returns."""
@@ -227,10 +228,8 @@ class Preparation(TransformerMixin, BaseEstimator):
         found = undo(self.transformer_, np.asarray(X, np.float64))
         if found is None:
             raise ValueError(f"X must be features from transform, got shape {np.shape(X)}.")
-        dropped = self.categorical_ if self.encode == "drop" else []
-        kept = [k for k in range(self.n_features_in_) if k not in dropped]
         table = np.full((len(found[0]), self.n_features_in_), None, object)
-        table[:, kept] = found[0]
+        table[:, self._kept(self.n_features_in_, self.categorical_)] = found[0]
         return table
 
     def _categories(self) -> list[tuple[int, Array]]:
@@ -278,10 +277,14 @@ class Preparation(TransformerMixin, BaseEstimator):
         columns = ColumnTransformer(parts, sparse_threshold=0)
         return make_pipeline(columns, scaler()) if is_last else columns
 
+    def _kept(self, n: int, text: list[int]) -> list[int]:
+        """Return which of n columns are not dropped, given those of text."""
+        dropped = set(text) if self.encode == "drop" else set()
+        return [k for k in range(n) if k not in dropped]
+
     def _matrix(self, cells: list[Array], text: list[int]) -> Array:
         """Return the columns side by side."""
-        dropped = set(text) if self.encode == "drop" else set()
-        kept = [column for k, column in enumerate(cells) if k not in dropped]
+        kept = [cells[k] for k in self._kept(len(cells), text)]
         if not kept:
             raise ValueError("no column is left: all hold text, and encode='drop'.")
         return np.column_stack(kept)
@@ -301,9 +304,8 @@ class Preparation(TransformerMixin, BaseEstimator):
     def _check_complete(self, cells: list[Array], called: list[str], text: list[int]) -> None:
         if self.missing == "median":
             return
-        dropped = set(text) if self.encode == "drop" else set()
-        first = {called[k]: int(missing.argmax()) for k, column in enumerate(cells)
-                 if k not in dropped and (missing := _is_missing(column)).any()}  # fmt: skip
+        first = {called[k]: int(missing.argmax()) for k in self._kept(len(cells), text)
+                 if (missing := _is_missing(cells[k])).any()}  # fmt: skip
         if first:
             raise MissingCellError(", ".join(first), min(first.values()))
 
@@ -345,9 +347,7 @@ def _call_columns(names: list[str] | None, n: int) -> list[str]:
 
 
 def _is_missing(column: Array) -> Array:
-    if column.dtype == object:
-        return np.array([cell is None or cell != cell for cell in column], bool)
-    return np.isnan(column)
+    return np.asarray(column != column, bool)  # NaN, which ``_column`` has put there
 
 
 def _columns_of(X: Any) -> tuple[list[str] | None, list[Array]]:
@@ -364,7 +364,7 @@ def _columns_of(X: Any) -> tuple[list[str] | None, list[Array]]:
 def _column(cells: Array) -> Array:
     if cells.dtype.kind in "biuf":
         return cells.astype(np.float64)
-    plain = np.array([np.nan if cell is None or cell is np.ma.masked else cell
+    plain = np.array([np.nan if type(cell).__name__ in MISSING_TYPES else cell
                       for cell in cells.tolist()], object)  # fmt: skip
     if any(isinstance(cell, str) for cell in plain):
         return np.array([cell if cell != cell else str(cell) for cell in plain], object)
