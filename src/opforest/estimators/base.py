@@ -23,12 +23,14 @@ from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.registry import ALIASES, NON_NEGATIVE, are_params_equal, resolve
 from opforest.core.metrics.types import Array
 from opforest.estimators.inputs import read_examples
-from opforest.estimators.notebook import NotebookMixin
 from opforest.estimators.validation import PRECISIONS, check_algorithm, check_labels
 from opforest.forest.forest import BaseForest
 from opforest.forest.updates.report import UpdateReport
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+#: The documentation of the newest release.
+DOCUMENTATION = "https://opforest.readthedocs.io/en/stable"
 
 
 class _StoppedError(MemoryError):
@@ -66,8 +68,11 @@ class FittedForest(NamedTuple):
         return self.forest.storage.lock.read()
 
 
-class MetricEstimator(NotebookMixin, BaseEstimator):
+class MetricEstimator(BaseEstimator):
     """The base of all estimators: what follows from their parameters alone."""
+
+    _doc_link_module = "opforest"
+    _doc_link_template = DOCUMENTATION + "/api/generated/{page}.html"
 
     metric: str | Callable[..., float]
     metric_params: Mapping[str, Any] | None
@@ -88,6 +93,24 @@ class MetricEstimator(NotebookMixin, BaseEstimator):
         tags.input_tags.sparse = name != "precomputed"
         tags.input_tags.positive_only = name in NON_NEGATIVE
         return tags
+
+    # scikit-learn's diagram in notebooks, with our documentation and facts about the model.
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        module, name = type(self).__module__, type(self).__name__
+        prefix = "opforest.dask" if module.startswith("opforest.dask") else "opforest"
+        return {"page": f"{prefix}.{name}"}
+
+    def _facts(self) -> str:
+        """Return a few words about the model, fast; "" before it is fitted."""
+        return ""
+
+    def _sk_visual_block_(self) -> Any:
+        name = type(self).__name__
+        return SimpleNamespace(
+            kind="single", estimators=self, names=name, name_details=str(self),
+            name_caption=self._facts() or None, doc_link_label=name, dash_wrapped=True,
+        )  # fmt: skip
 
 
 class ForestEstimator(MetricEstimator):
