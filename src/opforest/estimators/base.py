@@ -130,7 +130,7 @@ class ForestEstimator(MetricEstimator):
         """What the last call of ``partial_fit`` or ``forget`` did."""
         if self._counts is None:
             raise AttributeError("there is no update_report_: nothing was learned or forgotten yet")
-        return UpdateReport.of(self._counts)
+        return UpdateReport(*self._counts[0].item())
 
     @property
     def n_features_in_(self) -> int:
