@@ -9,9 +9,8 @@ from html import escape
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from opforest.core.metrics.types import Array
 
 #: Longer names are cut.
 MAX_NAME = 60

@@ -3,7 +3,6 @@
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -18,10 +17,9 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import check_is_fitted
 
 from opforest._utils.text import count
+from opforest.core.metrics.types import Array
 from opforest.estimators.inverse_columns import undo
 from opforest.estimators.relevance import RelevanceScaler, choose_scaler
-
-Array = npt.NDArray[Any]
 
 ENCODE = ("error", "onehot", "ordinal", "drop")
 MISSING = ("error", "drop", "median")
