@@ -75,9 +75,8 @@ def list_rows(X: Any, steps: Sequence[Any]) -> list[list[Any]]:
         names = getattr(steps[0], "columns_", None) if steps else None
         if steps and isinstance(steps[0], ColumnTransformer):
             names = getattr(steps[0], "feature_names_in_", None)
-        columns = [X[name].to_numpy().tolist() for name in X.columns]
-        place = {str(name): k for k, name in enumerate(X.columns)}
-        chosen = range(len(columns)) if names is None else [place[name] for name in names]
-        return [[columns[k][i] for k in chosen] for i in range(len(X))]
+        columns = {str(name): X[name].to_numpy().tolist() for name in X.columns}
+        chosen = columns if names is None else names
+        return [list(row) for row in zip(*(columns[name] for name in chosen), strict=True)]
     cells: list[list[Any]] = (X.toarray() if hasattr(X, "toarray") else np.asarray(X)).tolist()
     return cells
