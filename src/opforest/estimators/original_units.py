@@ -57,8 +57,8 @@ def _undo(steps: Sequence[Any], X: Array) -> tuple[Array, Array, Sequence[Any] |
     sources, names, n_undone = np.arange(X.shape[1]), None, 0
     for step in reversed(steps):
         if isinstance(step, Preparation):
-            sources = np.array(step.list_sources())[sources]
-            return step.inverse_transform(X), sources, step.columns_, n_undone + 1
+            cells, inner = step.undo(X)
+            return cells, inner[sources], step.columns_, n_undone + 1
         is_known = isinstance(step, ColumnTransformer | OneToOneFeatureMixin | SimpleImputer)
         if not is_known or (found := undo(step, X)) is None:
             break

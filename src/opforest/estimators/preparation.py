@@ -208,27 +208,24 @@ class Preparation(TransformerMixin, BaseEstimator):
                 out += [f"{names[k]}={category}" for category in categories]
         return np.array(out, object)
 
-    def list_sources(self) -> list[int]:
-        """Return, for each feature that ``transform`` returns, the column that it comes from."""
-        check_is_fitted(self, "transformer_")
-        sources = [k for k in range(self.n_features_in_) if k not in self.categorical_]
-        for k, categories in self._categories():
-            sources += [k] * (len(categories) if self.encode == "onehot" else 1)
-        return sources
-
     def inverse_transform(self, X: Any) -> Array:
         """Return the table of features that ``transform`` returned, up to rounding.
 
         Cells of columns that it dropped, and categories that it did not know, are ``None``; a
         missing cell is what was filled in.
         """
+        return self.undo(X)[0]
+
+    def undo(self, X: Any) -> tuple[Array, Array]:
+        """Return ``inverse_transform(X)``, and the column that each feature comes from."""
         check_is_fitted(self, "transformer_")
         found = undo(self.transformer_, np.asarray(X, np.float64))
         if found is None:
             raise ValueError(f"X must be features from transform, got shape {np.shape(X)}.")
         table = np.full((len(found[0]), self.n_features_in_), None, object)
-        table[:, self._kept(self.n_features_in_, self.categorical_)] = found[0]
-        return table
+        kept = np.array(self._kept(self.n_features_in_, self.categorical_))
+        table[:, kept] = found[0]
+        return table, kept[found[1]]
 
     def _categories(self) -> list[tuple[int, Array]]:
         """Return the encoded columns and their categories."""
