@@ -200,10 +200,10 @@ INTERNAL = {
     *("as_counts", "check_batch", "check_model", "check_parameters", "check_tree", "class_names"),
     *("classify", "complete", "copy_unfitted", "current_calibration", "elect", "find_vertices"),
     *("fitted_forest", "fitted_source", "given_labels", "is_needed"),
-    *("learn_named", "list_sources", "lock", "log_likelihood", "make_transformer", "needs_labels"),
-    *("of", "parts", "relabel", "renumber", "resolve_metric", "restore", "retrain", "seed_name"),
+    *("learn_named", "lock", "log_likelihood", "make_transformer", "needs_labels"),
+    *("parts", "relabel", "renumber", "resolve_metric", "restore", "retrain", "seed_name"),
     *("set_forest", "source_forest", "state", "to_units", "trace", "training_labels"),
-    *("vote_probabilities",),
+    *("undo", "vote_probabilities"),
 }
 
 

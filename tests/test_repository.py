@@ -33,7 +33,7 @@ def test_one_home():
     citation = read("CITATION.cff")
     assert f"repository-code: {urls['Source']}\n" in citation
     assert f"url: {urls['Documentation']}\n" in citation
-    from opforest.estimators.notebook import DOCUMENTATION
+    from opforest.estimators.base import DOCUMENTATION
 
     assert DOCUMENTATION.startswith(urls["Documentation"])
 

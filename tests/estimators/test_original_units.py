@@ -127,13 +127,17 @@ def test_column_transformers_of_other_parts():
     parts = [
         [("n", PCA(1), ["price", "weight"])],
         [("c", OneHotEncoder(max_categories=2, handle_unknown="infrequent_if_exist"), ["color"])],
-        [("n", SimpleImputer(add_indicator=True), ["price"])],
         [("n", FunctionTransformer(np.log1p), ["price"])],
     ]
     for part in parts:
         model = make_pipeline(ColumnTransformer(part), OPFClassifier()).fit(table, y)
         why = model.explain(table.iloc[[3]])
         assert not why.table.has_names
+    for missing, has_names in ((None, False), (1.0, True)):  # a column without gaps adds no other
+        partial = table.assign(price=[missing, *table["price"][1:]]).astype({"price": float})
+        part = [("n", SimpleImputer(add_indicator=True), ["price"])]
+        model = make_pipeline(ColumnTransformer(part), OPFClassifier()).fit(partial, y)
+        assert model.explain(partial.iloc[[3]]).table.has_names == has_names
     array = table[["price", "weight"]].to_numpy()
     model = make_pipeline(ColumnTransformer([("n", StandardScaler(), [1])]), OPFClassifier())
     why = model.fit(array, y).explain(array[3])

@@ -214,3 +214,17 @@ def test_a_preparation_of_an_old_file_rejects_unknown_categories():
     assert restore_preparation(data).unknown == "error"
     with pytest.raises(ValueError, match="unknown must be one of"):
         Preparation(unknown="drop").fit([[1.0]])
+
+
+def test_nullable_columns_of_pandas():
+    pd = pytest.importorskip("pandas")
+    columns = {
+        "size": pd.array([1, None, 3], "Int64"),
+        "color": pd.array(["a", None, "b"], "string"),
+    }
+    table = pd.DataFrame(columns)
+    filled = Preparation("onehot", missing="median").fit_transform(table)
+    assert filled.tolist() == [[1, 1, 0], [2, 1, 0], [3, 0, 1]]
+    assert Preparation("onehot").is_complete(table).tolist() == [True, False, True]
+    with pytest.raises(ValueError, match="cells are missing in 'size', 'color'"):
+        Preparation("onehot").fit(table)

@@ -1,7 +1,6 @@
 """The fourteen data sets of the paper on OPF-Incremental, by the names it gives them."""
 
 import os
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,11 +114,15 @@ def load_published(
     name = proper_name(name)
     about = PUBLISHED[name]
     path = fetch(about.file, find_home(data_home), download_if_missing)
-    X, y = _read_skin(path) if name == "Skin" else read_dataset(path)[:2]
-    X = X.astype(np.float64)
-    names = ["B", "G", "R"] if name == "Skin" else [f"feature {k}" for k in range(X.shape[1])]
-    frame = _as_frame(X, y, names) if as_frame else None
-    if frame is not None:
+    if name == "Skin":
+        rows = np.loadtxt(path, np.int64)
+        X, y, names = rows[:, :-1], rows[:, -1], ["B", "G", "R"]
+    else:
+        X, y = read_dataset(path)[:2]
+        names = [f"feature {k}" for k in range(X.shape[1])]
+    X, frame = X.astype(np.float64), None
+    if as_frame:
+        frame = _as_frame(X, y, names)
         X, y = frame[names], frame["target"]
     if return_X_y:
         return X, y
@@ -137,11 +140,6 @@ def _as_frame(X: Any, y: Any, names: list[str]) -> Any:
     except ImportError as error:
         raise ImportError("as_frame=True needs pandas: pip install pandas") from error
     return pd.DataFrame(X, columns=names).assign(target=y)
-
-
-def _read_skin(path: Path) -> tuple[Any, Any]:
-    rows = np.loadtxt(path, np.int64)
-    return rows[:, :-1], rows[:, -1]
 
 
 def proper_name(name: str) -> str:

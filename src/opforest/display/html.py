@@ -9,9 +9,8 @@ from html import escape
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from opforest.core.metrics.types import Array
 
 #: Longer names are cut.
 MAX_NAME = 60
@@ -108,10 +107,10 @@ def star(point: Array, color: str, radius: float) -> str:
     return f'<polygon points="{corners}" fill="{color}" stroke="currentColor" stroke-width=".6"/>'
 
 
-def caption(x: float, y: float, value: object, anchor: str = "start", size: int = 11) -> str:
+def caption(x: float, y: float, value: object, anchor: str = "start") -> str:
     """Return a text with its start, middle or end at a point."""
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" '
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="11" '
         f'fill="currentColor" font-family="system-ui,sans-serif">{text(value)}</text>'
     )
 

@@ -3,9 +3,8 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from opforest.core.metrics.types import Array
 
 #: Larger trees keep the first layout: spreading branches takes time quadratic in n.
 MAX_SPREAD = 10_000

@@ -23,12 +23,14 @@ from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.registry import ALIASES, NON_NEGATIVE, are_params_equal, resolve
 from opforest.core.metrics.types import Array
 from opforest.estimators.inputs import read_examples
-from opforest.estimators.notebook import NotebookMixin
 from opforest.estimators.validation import PRECISIONS, check_algorithm, check_labels
 from opforest.forest.forest import BaseForest
 from opforest.forest.updates.report import UpdateReport
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+#: The documentation of the newest release.
+DOCUMENTATION = "https://opforest.readthedocs.io/en/stable"
 
 
 class _StoppedError(MemoryError):
@@ -66,8 +68,11 @@ class FittedForest(NamedTuple):
         return self.forest.storage.lock.read()
 
 
-class MetricEstimator(NotebookMixin, BaseEstimator):
+class MetricEstimator(BaseEstimator):
     """The base of all estimators: what follows from their parameters alone."""
+
+    _doc_link_module = "opforest"
+    _doc_link_template = DOCUMENTATION + "/api/generated/{page}.html"
 
     metric: str | Callable[..., float]
     metric_params: Mapping[str, Any] | None
@@ -89,6 +94,24 @@ class MetricEstimator(NotebookMixin, BaseEstimator):
         tags.input_tags.positive_only = name in NON_NEGATIVE
         return tags
 
+    # scikit-learn's diagram in notebooks, with our documentation and facts about the model.
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        module, name = type(self).__module__, type(self).__name__
+        prefix = "opforest.dask" if module.startswith("opforest.dask") else "opforest"
+        return {"page": f"{prefix}.{name}"}
+
+    def _facts(self) -> str:
+        """Return a few words about the model, fast; "" before it is fitted."""
+        return ""
+
+    def _sk_visual_block_(self) -> Any:
+        name = type(self).__name__
+        return SimpleNamespace(
+            kind="single", estimators=self, names=name, name_details=str(self),
+            name_caption=self._facts() or None, doc_link_label=name, dash_wrapped=True,
+        )  # fmt: skip
+
 
 class ForestEstimator(MetricEstimator):
     """The base of estimators that learn a forest of labeled examples.
@@ -107,7 +130,7 @@ class ForestEstimator(MetricEstimator):
         """What the last call of ``partial_fit`` or ``forget`` did."""
         if self._counts is None:
             raise AttributeError("there is no update_report_: nothing was learned or forgotten yet")
-        return UpdateReport.of(self._counts)
+        return UpdateReport(*self._counts[0].item())
 
     @property
     def n_features_in_(self) -> int:
@@ -143,13 +166,13 @@ class ForestEstimator(MetricEstimator):
         if "forest_" in vars(self):
             self.forest_.class_names = self.classes_
 
-    def source_forest(self) -> BaseForest:
-        """Return the forest from which the whole model follows."""
-        return self.forest_
-
     def fitted_source(self) -> FittedForest:
         """Return the forest from which the whole model follows, and its classes."""
         return self.fitted_forest()
+
+    def source_forest(self) -> Any:
+        """Return the forest from which the whole model follows."""
+        return self.fitted_source().forest
 
     def copy_unfitted(self) -> Self:
         """Return a copy that has learned nothing."""

@@ -1,53 +1,72 @@
-"""The table that a ``ColumnTransformer`` was given, restored from the features that it returned."""
+"""The table that transformers were given, restored from the features that they returned."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
 
-Array = npt.NDArray[Any]
+from opforest.core.metrics.types import Array
 
 
-def undo_columns(step: ColumnTransformer, X: Array) -> tuple[Array, Array] | None:
+def undo(step: Any, X: Array) -> tuple[Array, Array] | None:
     """Return the cells before a transformer, and the column that each feature comes from.
 
-    Columns that it drops are ``None``. Return None if one of its parts cannot be undone.
+    Columns that it drops are ``None``. Return None if it cannot be undone.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn.compose import make_column_transformer
     >>> from sklearn.preprocessing import OneHotEncoder, StandardScaler
-    >>> from opforest.estimators.inverse_columns import undo_columns
+    >>> from opforest.estimators.inverse_columns import undo
     >>> table = np.array([["red", 1], ["blue", 3]], object)
     >>> step = make_column_transformer((StandardScaler(), [1]), (OneHotEncoder(), [0]))
-    >>> cells, sources = undo_columns(step, step.fit_transform(table))
+    >>> cells, sources = undo(step, step.fit_transform(table))
     >>> cells.tolist(), sources.tolist()
     ([['red', 1.0], ['blue', 3.0]], [1, 0, 0])
     """
+    sources = np.arange(X.shape[1])
+    if isinstance(step, Pipeline):
+        for _, one in reversed(step.steps):
+            if (found := undo(one, X)) is None:
+                return None
+            X, sources = found[0], found[1][sources]
+        return X, sources
+    if isinstance(step, ColumnTransformer):
+        return _undo_columns(step, X)
+    if _changes_nothing(step, X.shape[1]):
+        return X, sources
+    if isinstance(step, OneHotEncoder):
+        if step.min_frequency is not None or step.max_categories is not None:
+            return None  # several categories share a feature
+        sources = _list_sources_of_categories(step)
+    elif not (isinstance(step, OneToOneFeatureMixin) and hasattr(step, "inverse_transform")):
+        return None
+    # Codes that were scaled come back with rounding errors.
+    is_encoder = isinstance(step, OneHotEncoder | OrdinalEncoder)
+    try:
+        return step.inverse_transform(np.rint(X) if is_encoder else X), sources
+    except ValueError:  # such as a scaler of what an encoder gave
+        return None
+
+
+def _undo_columns(step: ColumnTransformer, X: Array) -> tuple[Array, Array] | None:
     names, n = getattr(step, "feature_names_in_", None), step.n_features_in_
-    cells = np.full((len(X), n), None, object)
-    sources: list[int] = []
-    for _, part, columns in step.transformers_:
+    cells, sources = np.full((len(X), n), None, object), np.empty(X.shape[1], np.int64)
+    for name, part, columns in step.transformers_:
         chosen = find_columns(columns, names, n)
         if not chosen or (isinstance(part, str) and part == "drop"):
             continue
-        local = list_sources(part, len(chosen))
-        if local is None:
+        place = step.output_indices_[name]
+        if (found := undo(part, X[:, place])) is None:
             return None
-        features = X[:, len(sources) : len(sources) + len(local)]
-        try:
-            cells[:, chosen] = _invert(part, features)
-        except ValueError:  # such as a scaler of what an encoder gave
-            return None
-        sources += [chosen[k] for k in local]
-    return (cells, np.array(sources)) if len(sources) == X.shape[1] else None
+        cells[:, chosen], sources[place] = found[0], np.array(chosen)[found[1]]
+    return cells, sources
 
 
 def find_columns(columns: Any, names: Sequence[str] | None, n: int) -> list[int]:
@@ -64,50 +83,18 @@ def find_columns(columns: Any, names: Sequence[str] | None, n: int) -> list[int]
     return [place[one] if isinstance(one, str) else range(n)[one] for one in listed]
 
 
-def list_sources(step: Any, n: int) -> list[int] | None:
-    """Return which of n columns each feature comes from; None if that is not known."""
-    if isinstance(step, Pipeline):
-        sources: list[int] | None = list(range(n))
-        for _, one in step.steps:
-            inner = None if sources is None else list_sources(one, len(sources))
-            sources = None if inner is None or sources is None else [sources[k] for k in inner]
-        return sources
-    if isinstance(step, OneHotEncoder):
-        return _list_sources_of_categories(step)
-    if _changes_nothing(step):
-        return list(range(n))
-    is_invertible = isinstance(step, OneToOneFeatureMixin) and hasattr(step, "inverse_transform")
-    return list(range(n)) if is_invertible else None
-
-
-def _list_sources_of_categories(encoder: OneHotEncoder) -> list[int] | None:
-    if encoder.min_frequency is not None or encoder.max_categories is not None:
-        return None  # several categories share a feature
+def _list_sources_of_categories(encoder: OneHotEncoder) -> Array:
     dropped = getattr(encoder, "drop_idx_", None)
-    sources: list[int] = []
-    for k, categories in enumerate(encoder.categories_):
-        sources += [k] * (len(categories) - (dropped is not None and dropped[k] is not None))
-    return sources
+    widths = [len(categories) - (dropped is not None and dropped[k] is not None)
+              for k, categories in enumerate(encoder.categories_)]  # fmt: skip
+    return np.repeat(np.arange(len(widths)), widths)
 
 
-def _changes_nothing(step: Any) -> bool:
+def _changes_nothing(step: Any, n_out: int) -> bool:
     """Return whether a step returns the columns that it gets, or fills in missing cells."""
     if isinstance(step, str | None):
         return step in ("passthrough", None)
     if isinstance(step, SimpleImputer):
         has_all = step.keep_empty_features or not any(one != one for one in step.statistics_)
-        return has_all and not step.add_indicator
+        return has_all and step.n_features_in_ == n_out
     return isinstance(step, FunctionTransformer) and step.func is None
-
-
-def _invert(step: Any, X: Any) -> Any:
-    """Return the columns that a step of ``list_sources`` was given."""
-    if isinstance(step, Pipeline):
-        for _, one in reversed(step.steps):
-            X = _invert(one, X)
-        return X
-    if _changes_nothing(step):
-        return X
-    # Codes that were scaled come back with rounding errors.
-    is_encoder = isinstance(step, OneHotEncoder | OrdinalEncoder)
-    return step.inverse_transform(np.rint(X) if is_encoder else X)

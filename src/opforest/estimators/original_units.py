@@ -10,7 +10,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 
 from opforest.core.metrics.types import Array
-from opforest.estimators.inverse_columns import undo_columns
+from opforest.estimators.inverse_columns import undo
 from opforest.estimators.preparation import Preparation
 from opforest.forest.explanation import Explanation
 from opforest.forest.feature_table import FeatureTable, round_cell
@@ -57,20 +57,15 @@ def _undo(steps: Sequence[Any], X: Array) -> tuple[Array, Array, Sequence[Any] |
     sources, names, n_undone = np.arange(X.shape[1]), None, 0
     for step in reversed(steps):
         if isinstance(step, Preparation):
-            sources = np.array(step.list_sources())[sources]
-            return step.inverse_transform(X), sources, step.columns_, n_undone + 1
-        if isinstance(step, ColumnTransformer):
-            if (found := undo_columns(step, X)) is None:
-                break
-            names = getattr(step, "feature_names_in_", None)
-            return found[0], found[1][sources], names, n_undone + 1
-        is_filled = isinstance(step, SimpleImputer) and step.n_features_in_ == X.shape[1]
-        if isinstance(step, OneToOneFeatureMixin) and hasattr(step, "inverse_transform"):
-            X = step.inverse_transform(X)
-        elif not is_filled:
+            cells, inner = step.undo(X)
+            return cells, inner[sources], step.columns_, n_undone + 1
+        is_known = isinstance(step, ColumnTransformer | OneToOneFeatureMixin | SimpleImputer)
+        if not is_known or (found := undo(step, X)) is None:
             break
+        X, sources, n_undone = found[0], found[1][sources], n_undone + 1
         names = getattr(step, "feature_names_in_", None)
-        n_undone += 1
+        if isinstance(step, ColumnTransformer):
+            break
     return X, sources, names, n_undone
 
 
@@ -80,9 +75,8 @@ def list_rows(X: Any, steps: Sequence[Any]) -> list[list[Any]]:
         names = getattr(steps[0], "columns_", None) if steps else None
         if steps and isinstance(steps[0], ColumnTransformer):
             names = getattr(steps[0], "feature_names_in_", None)
-        columns = [X[name].to_numpy().tolist() for name in X.columns]
-        place = {str(name): k for k, name in enumerate(X.columns)}
-        chosen = range(len(columns)) if names is None else [place[name] for name in names]
-        return [[columns[k][i] for k in chosen] for i in range(len(X))]
+        columns = {str(name): X[name].to_numpy().tolist() for name in X.columns}
+        chosen = columns if names is None else names
+        return [list(row) for row in zip(*(columns[name] for name in chosen), strict=True)]
     cells: list[list[Any]] = (X.toarray() if hasattr(X, "toarray") else np.asarray(X)).tolist()
     return cells

@@ -3,7 +3,6 @@
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -18,9 +17,9 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import check_is_fitted
 
 from opforest._utils.text import count
+from opforest.core.metrics.types import Array
+from opforest.estimators.inverse_columns import undo
 from opforest.estimators.relevance import RelevanceScaler, choose_scaler
-
-Array = npt.NDArray[Any]
 
 ENCODE = ("error", "onehot", "ordinal", "drop")
 MISSING = ("error", "drop", "median")
@@ -29,6 +28,9 @@ SCALES: dict[str, Any] = {
     "none": None, "standard": StandardScaler, "robust": RobustScaler, "minmax": MinMaxScaler,
     "relevance": RelevanceScaler,
 }  # fmt: skip
+
+#: The types of ``None``, of NumPy's masked cells and of pandas' ``NA``.
+MISSING_TYPES = ("NoneType", "MaskedConstant", "NAType")
 
 #: The values of ``scale`` that learn from labels, and those that ``"auto"`` chooses from.
 SUPERVISED, CHOICES = ("relevance", "auto"), ("standard", "relevance")
@@ -189,12 +191,10 @@ class Preparation(TransformerMixin, BaseEstimator):
     def is_complete(self, X: Any) -> Array:
         """Return, for each row, whether no cell of it is missing."""
         _, cells = _columns_of(X)
-        complete = np.ones(len(cells[0]), bool)
-        for k, column in enumerate(cells):
-            is_text = column.dtype == object and k in getattr(self, "categorical_", (k,))
-            if not (is_text and self.encode == "drop"):
-                complete &= ~_is_missing(column)
-        return complete
+        known = getattr(self, "categorical_", range(len(cells)))
+        text = [k for k, column in enumerate(cells) if column.dtype == object and k in known]
+        missing = [_is_missing(cells[k]) for k in self._kept(len(cells), text)]
+        return ~np.any(missing, axis=0) if missing else np.ones(len(cells[0]), bool)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return the names of the features that ``transform`` returns."""
@@ -208,47 +208,24 @@ class Preparation(TransformerMixin, BaseEstimator):
                 out += [f"{names[k]}={category}" for category in categories]
         return np.array(out, object)
 
-    def list_sources(self) -> list[int]:
-        """Return, for each feature that ``transform`` returns, the column that it comes from."""
-        check_is_fitted(self, "transformer_")
-        sources = [k for k in range(self.n_features_in_) if k not in self.categorical_]
-        for k, categories in self._categories():
-            sources += [k] * (len(categories) if self.encode == "onehot" else 1)
-        return sources
-
     def inverse_transform(self, X: Any) -> Array:
         """Return the table of features that ``transform`` returned, up to rounding.
 
         Cells of columns that it dropped, and categories that it did not know, are ``None``; a
         missing cell is what was filled in.
         """
-        sources, features = self.list_sources(), np.asarray(X, np.float64)
-        n_numbers = self.n_features_in_ - len(self.categorical_)
-        numbers: Any = self.transformer_
-        categories: Any = None
-        encoded = self._categories()
-        if encoded:
-            steps = getattr(self.transformer_, "steps", [("columns", self.transformer_)])
-            features = undo_steps([step for _, step in steps[1:]], features)
-            parts = steps[0][1].named_transformers_
-            numbers, categories = parts.get("numbers"), parts["categories"]
-        table = np.full((len(features), self.n_features_in_), None, object)
-        if n_numbers:
-            steps = [step for _, step in numbers.steps]
-            table[:, sources[:n_numbers]] = undo_steps(steps, features[:, :n_numbers])
-        rest = features[:, n_numbers:]
-        if encoded and self.encode == "ordinal":
-            scalers = [step for _, step in categories.steps if not hasattr(step, "categories_")]
-            rest = undo_steps(scalers, rest)
-        for k, known in encoded:
-            width = 1 if self.encode == "ordinal" else len(known)
-            part, rest = rest[:, :width], rest[:, width:]
-            code = np.rint(part[:, 0]).astype(int) if self.encode == "ordinal" else part.argmax(1)
-            is_known = (code >= 0) & (code < len(known))
-            if self.encode == "onehot":
-                is_known &= part.any(axis=1)  # all are 0 if the category was not known
-            table[is_known, k] = known[code[is_known]]
-        return table
+        return self.undo(X)[0]
+
+    def undo(self, X: Any) -> tuple[Array, Array]:
+        """Return ``inverse_transform(X)``, and the column that each feature comes from."""
+        check_is_fitted(self, "transformer_")
+        found = undo(self.transformer_, np.asarray(X, np.float64))
+        if found is None:
+            raise ValueError(f"X must be features from transform, got shape {np.shape(X)}.")
+        table = np.full((len(found[0]), self.n_features_in_), None, object)
+        kept = np.array(self._kept(self.n_features_in_, self.categorical_))
+        table[:, kept] = found[0]
+        return table, kept[found[1]]
 
     def _categories(self) -> list[tuple[int, Array]]:
         """Return the encoded columns and their categories."""
@@ -295,10 +272,14 @@ class Preparation(TransformerMixin, BaseEstimator):
         columns = ColumnTransformer(parts, sparse_threshold=0)
         return make_pipeline(columns, scaler()) if is_last else columns
 
+    def _kept(self, n: int, text: list[int]) -> list[int]:
+        """Return which of n columns are not dropped, given those of text."""
+        dropped = set(text) if self.encode == "drop" else set()
+        return [k for k in range(n) if k not in dropped]
+
     def _matrix(self, cells: list[Array], text: list[int]) -> Array:
         """Return the columns side by side."""
-        dropped = set(text) if self.encode == "drop" else set()
-        kept = [column for k, column in enumerate(cells) if k not in dropped]
+        kept = [cells[k] for k in self._kept(len(cells), text)]
         if not kept:
             raise ValueError("no column is left: all hold text, and encode='drop'.")
         return np.column_stack(kept)
@@ -318,9 +299,8 @@ class Preparation(TransformerMixin, BaseEstimator):
     def _check_complete(self, cells: list[Array], called: list[str], text: list[int]) -> None:
         if self.missing == "median":
             return
-        dropped = set(text) if self.encode == "drop" else set()
-        first = {called[k]: int(missing.argmax()) for k, column in enumerate(cells)
-                 if k not in dropped and (missing := _is_missing(column)).any()}  # fmt: skip
+        first = {called[k]: int(missing.argmax()) for k in self._kept(len(cells), text)
+                 if (missing := _is_missing(cells[k])).any()}  # fmt: skip
         if first:
             raise MissingCellError(", ".join(first), min(first.values()))
 
@@ -356,22 +336,13 @@ class UnknownCategoryError(ValueError):
         self.row, self.column = row, column
 
 
-def undo_steps(steps: list[Any], X: Array) -> Array:
-    """Return what fitted scalers were given for X; steps that fill in cells change nothing."""
-    for step in reversed(steps):
-        X = step.inverse_transform(X) if not isinstance(step, SimpleImputer) else X
-    return X
-
-
 def _call_columns(names: list[str] | None, n: int) -> list[str]:
     """Return how messages call n columns: by name or by number."""
     return [str(k + 1) for k in range(n)] if names is None else list(map(repr, names))
 
 
 def _is_missing(column: Array) -> Array:
-    if column.dtype == object:
-        return np.array([cell is None or cell != cell for cell in column], bool)
-    return np.isnan(column)
+    return np.asarray(column != column, bool)  # NaN, which ``_column`` has put there
 
 
 def _columns_of(X: Any) -> tuple[list[str] | None, list[Array]]:
@@ -388,7 +359,7 @@ def _columns_of(X: Any) -> tuple[list[str] | None, list[Array]]:
 def _column(cells: Array) -> Array:
     if cells.dtype.kind in "biuf":
         return cells.astype(np.float64)
-    plain = np.array([np.nan if cell is None or cell is np.ma.masked else cell
+    plain = np.array([np.nan if type(cell).__name__ in MISSING_TYPES else cell
                       for cell in cells.tolist()], object)  # fmt: skip
     if any(isinstance(cell, str) for cell in plain):
         return np.array([cell if cell != cell else str(cell) for cell in plain], object)

@@ -40,7 +40,7 @@ def split_labels(y: Any, minus_one: bool = True) -> tuple[Array, npt.NDArray[np.
         return labels[~missing], missing
     if labels.dtype != object:
         return labels, np.zeros(len(labels), bool)
-    missing = np.array([_is_missing(label, minus_one) for label in labels], bool)
+    missing = np.array([is_missing(label, minus_one) for label in labels], bool)
     present = labels[~missing]
     if len({type(label) for label in present}) == 1:
         plain = np.array(present.tolist())
@@ -48,7 +48,8 @@ def split_labels(y: Any, minus_one: bool = True) -> tuple[Array, npt.NDArray[np.
     return present, missing
 
 
-def _is_missing(label: Any, minus_one: bool) -> bool:
+def is_missing(label: Any, minus_one: bool = True) -> bool:
+    """Return whether this is no label; see ``split_labels``."""
     if label is None or type(label).__name__ == "NAType":
         return True
     is_number = isinstance(label, int | float | np.number) and not isinstance(label, bool)
@@ -239,13 +240,8 @@ class OPFSemiSupervised(OPFClassifier):
     # The whole model is the forest seeded by all labeled examples. If prototypes are the seeds,
     # forest_ is derived from it.
 
-    def source_forest(self) -> SeededForest:
-        """Return the forest whose seeds are all labeled examples."""
-        forest: SeededForest = vars(self).get("labeled_forest_", vars(self)["forest_"])
-        return forest
-
     def fitted_source(self) -> FittedForest:
-        """Return the forest whose seeds are all labeled examples, and its classes."""
+        """Return the ``SeededForest`` whose seeds are all labeled examples, and its classes."""
         attributes = vars(self)  # another thread may replace it
         forest = attributes.get("labeled_forest_", attributes["forest_"])
         return FittedForest(forest, attributes["classes_"])
@@ -288,7 +284,7 @@ class OPFSemiSupervised(OPFClassifier):
         return EXACT
 
     def _forest_to_change(self, update: Update) -> SeededForest:
-        forest = self.source_forest()
+        forest: SeededForest = self.source_forest()
         return forest if self.seeds == "labeled" else forest.copy()
 
     def _read(self, X: Any, y: Any, classes: npt.ArrayLike | None) -> tuple[Array, Array, Array]:

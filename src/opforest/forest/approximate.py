@@ -5,7 +5,7 @@ import numpy as np
 from opforest.core.metrics.types import Array
 from opforest.core.records import PrototypeTrees, resize_array
 from opforest.forest import invariants
-from opforest.forest.forest import BaseForest, Forest
+from opforest.forest.forest import BaseForest
 from opforest.forest.probabilities import CostCalibration
 from opforest.forest.queries import read_locked
 from opforest.forest.state import ForestState, TreeModel, freeze
@@ -81,13 +81,6 @@ class ApproximateForest(BaseForest):
         """Raise ``AssertionError`` if pairs are not those of prototypes."""
         pair = self.prototype_trees.pair[: self.storage.end]
         invariants.check_pairs(model, np.flatnonzero(self.is_prototype()), pair)
-
-
-def build_forest(state: ForestState) -> BaseForest:
-    """Return the exact or approximate forest of a state, which is not checked."""
-    if state.grown_by:
-        return ApproximateForest.from_state(state)
-    return Forest.from_state(state)
 
 
 def as_approximate(forest: BaseForest, update: str) -> ApproximateForest:

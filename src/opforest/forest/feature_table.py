@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from opforest.core.metrics.types import Array
 
 #: The examples that decide a label, in the order in which they are shown, and the example itself.
 ROLES = ("prototype", "conqueror", "rival", "x")

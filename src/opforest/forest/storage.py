@@ -282,10 +282,6 @@ class ForestStorage:
         """Return the id of the example at an index."""
         return int(self.ids[index])
 
-    def _width(self, n: int) -> int:
-        """Return the number of columns in the rows of n examples."""
-        return n if self.metric.is_table else self.arrays.rows.shape[1]
-
     # Learning. A staged example becomes part of the forest when a kernel counts it.
 
     def stage(self, X: Array, label: Array) -> int:
@@ -399,8 +395,9 @@ class ForestStorage:
             bound = Bound(resize_array(landmark, capacity), resize_array(height, capacity), table)
         if vectors is not None:
             vectors = resize_array(vectors, capacity, vectors.shape[1])
+        width = capacity if self.metric.is_table else fields.arrays.rows.shape[1]
         self._replace(
-            arrays=enlarge_arrays(fields.arrays, capacity, self._width(capacity)),
+            arrays=enlarge_arrays(fields.arrays, capacity, width),
             arrival=resize_array(fields.arrival, capacity),
             vectors=vectors,
             bound=bound,

@@ -171,9 +171,7 @@ class ModelReplica:
         forest.renumber(snapshot.next, ids)  # version 0.2 did not save them in the model
         self.model = model
         names = [*model.classes_.tolist(), None]  # the code −1 means no label
-        code = (
-            model.source_forest().given_labels() if self.settings.semi_supervised else forest.label
-        )
+        code = model.source_forest().given_labels()
         times = np.bincount(code % len(names), minlength=len(names)).tolist()
         self.counts = +Counter(dict(zip(names, times, strict=True)))
 

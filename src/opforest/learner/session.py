@@ -221,12 +221,11 @@ class Session:
     def explain(self, replica: ModelReplica, x: Array) -> tuple[Explanation, dict[int, Array]]:
         """Return the path to a prepared example, with keys, and the points on the path by id."""
         path, points = replica.explain(x)
-        names: dict[Any, str] = self.store.names_of(list(points))
+        names = self.store.names_of(list(points))
 
         def add_keys(path: Explanation) -> Explanation:
-            steps = [replace(step, key=names.get(step.id)) for step in path.steps]
-            voters = [replace(voter, key=names.get(voter.id)) for voter in path.voters]
-            return replace(path, steps=tuple(steps), voters=tuple(voters))
+            steps, voters = _add_keys(path.steps, names), _add_keys(path.voters, names)
+            return replace(path, steps=steps, voters=voters)
 
         path = add_keys(path)
         if path.rival is not None:
@@ -252,11 +251,7 @@ class Session:
         ids |= {voter.id for one in issues[:n] for voter in one.voters}
         names = self.store.names_of(sorted(ids))
         return [
-            replace(
-                one,
-                key=names[one.id],
-                voters=tuple(replace(voter, key=names.get(voter.id)) for voter in one.voters),
-            )
+            replace(one, key=names[one.id], voters=_add_keys(one.voters, names))
             for one in issues[:n]
             if one.id in names
         ]
@@ -328,3 +323,7 @@ class Session:
             self.is_closed = True
             if "database" in vars(self):
                 self.database.close()
+
+
+def _add_keys(examples: tuple[Any, ...], names: dict[int, str]) -> tuple[Any, ...]:
+    return tuple(replace(one, key=names.get(one.id)) for one in examples)

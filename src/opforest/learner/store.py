@@ -34,7 +34,7 @@ class Row(NamedTuple):
     @property
     def name(self) -> str:
         """The key, or the one generated for an example without a key."""
-        return name_of(self.id, self.key)
+        return f"{GENERATED}{self.id}" if self.key is None else self.key
 
     def is_intact(self) -> bool:
         """Return whether the checksum of this version or of an older one matches."""
@@ -50,11 +50,6 @@ class Snapshot(NamedTuple):
     next: int  #: the smallest id of later examples
     ids: bytes
     model: bytes
-
-
-def name_of(id: int, key: str | None) -> str:
-    """Return the key, or the one generated for an example without a key."""
-    return f"{GENERATED}{id}" if key is None else key
 
 
 def row_checksum(id: int, key: str | None, x: bytes, y: Any, *time: int) -> int:

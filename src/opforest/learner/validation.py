@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from opforest.estimators.semi_supervised import is_missing
 from opforest.learner.errors import RowError
 
 Array = npt.NDArray[Any]
@@ -40,7 +41,7 @@ def read_labels(y: Any, kind: str | None, may_lack: bool = False) -> tuple[list[
     """
     values = _as_list(y, "labels must be a list, one label for each row")
     if may_lack:
-        values = [None if _is_missing(value) else value for value in values]
+        values = [None if is_missing(value) else value for value in values]
     for i, value in enumerate(values):
         if type(value) not in KIND_OF and not (may_lack and value is None):
             hint = " Only semi-supervised stores learn without labels." if value is None else ""
@@ -80,12 +81,6 @@ def _as_list(values: Any, requirement: str) -> list[Any]:
         got = type(values).__name__ if isinstance(values, Set | Mapping) else f"{values!r:.50}"
         raise ValueError(f"{requirement}, got {got}.")
     return [value.item() if isinstance(value, np.generic) else value for value in found]
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ == "NAType":  # of pandas
-        return True
-    return type(value) in (int, float) and (value != value or value == -1)
 
 
 def _kind_of(values: list[Any], wanted: str | None) -> str | None:

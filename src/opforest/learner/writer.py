@@ -14,8 +14,8 @@ from opforest.learner.replica import ModelReplica, add_reports
 from opforest.learner.rows import fit_preparation, rows_of
 from opforest.learner.session import Session
 from opforest.learner.settings import Settings, check_new
-from opforest.learner.store import Row, name_of
-from opforest.learner.validation import Array, label_array, read_keys, read_labels
+from opforest.learner.store import Row
+from opforest.learner.validation import GENERATED, Array, label_array, read_keys, read_labels
 
 
 class _Additions(NamedTuple):
@@ -123,7 +123,7 @@ class Writer:
             learned=len(ids) - replaced,
             unchanged=plan.unchanged,
             replaced=replaced,
-            keys=tuple(batch.keys or (name_of(id, None) for id in ids)),
+            keys=tuple(batch.keys or (f"{GENERATED}{id}" for id in ids)),
             report=report,
             seconds=seconds,
             labeled=len(plan.labeled),

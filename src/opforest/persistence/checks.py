@@ -17,8 +17,8 @@ from opforest.core.metrics.metric import CallableMetric, Metric
 from opforest.core.metrics.types import Array
 from opforest.core.select.mst import SEARCH_FRACTION
 from opforest.estimators.validation import check_algorithm
-from opforest.forest.approximate import build_forest
-from opforest.forest.forest import BaseForest
+from opforest.forest.approximate import ApproximateForest
+from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.seeded import SeededForest
 from opforest.forest.state import ForestState, freeze
 from opforest.forest.updates import UPDATES
@@ -47,7 +47,8 @@ def build_checked(parts: ForestState, n_classes: int) -> BaseForest:
         parts = parts._replace(kdtree=tree)
     else:
         check()
-    forest = SeededForest.from_state(parts) if _is_seeded(parts) else build_forest(parts)
+    kinds = {"": Forest, SeededForest.grown_by: SeededForest}
+    forest: BaseForest = kinds.get(parts.grown_by, ApproximateForest).from_state(parts)
     try:
         forest.check_model()
     except AssertionError as error:

@@ -27,12 +27,10 @@ from itertools import chain
 from typing import IO, Any, NamedTuple, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from opforest._utils.atomic import open_atomic
+from opforest.core.metrics.types import Array
 from opforest.errors import ModelFileError
-
-Array = npt.NDArray[Any]
 
 MAGIC = b"OPF\x89\r\n\x1a\n"
 DIGEST = hashlib.sha256().digest_size

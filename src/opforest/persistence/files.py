@@ -113,43 +113,35 @@ def load(
     """
     if is_parts_folder(path):
         return load_parts(path)
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else "the stream"
     if isinstance(path, str | os.PathLike) and os.path.isdir(path):
-        raise ModelFileError(f"{os.fspath(path)}: there is no model in this folder.")
+        raise ModelFileError(f"{name}: there is no model in this folder.")
     try:
         return _restore(*read_container(path), metric)
     except (ImportError, OSError):
         raise
     except MemoryError as error:  # the file may be valid
         advice = "there is not enough memory for this model. Free some, or use a larger machine."
-        raise MemoryError(f"{_name_of(path)}: {advice}") from error
+        raise MemoryError(f"{name}: {advice}") from error
     except Exception as error:  # a forged file may fail in unforeseen ways
         reason = str(error)
         if not isinstance(error, ValueError | OverflowError | TypeError):
             reason = f"it is damaged or forged: {type(error).__name__}: {error}"
-        raise ModelFileError(f"{_name_of(path)}: {reason}") from error
+        raise ModelFileError(f"{name}: {reason}") from error
 
 
 def _restore(header: dict[str, Any], arrays: dict[str, Any], metric: Any) -> Any:
     """Return the model in the content of a file."""
-    _check_format(header)
     file = Reader(header, arrays)
-    serializer = SERIALIZERS[file.choice("kind", SERIALIZERS)]
-    parameters = file.part("parameters")
-    model = serializer.new(**restore_parameters(parameters, serializer.parameters, metric))
-    serializer.restore(model, file)
-    require(not arrays, f"it has unknown arrays: {str([*arrays])[:100]}.")
-    return restore_pipeline(model, header)
-
-
-def _name_of(path: str | os.PathLike[str] | IO[bytes]) -> str:
-    return os.fspath(path) if isinstance(path, str | os.PathLike) else "the stream"
-
-
-def _check_format(header: dict[str, Any]) -> None:
-    file = Reader(header, {})
     found, version = file.get("format", int), file.get("opforest", str)
     require(
         found in (FORMAT, PIPELINE_FORMAT),
         f"it is of format {found}, and this version of opforest reads formats {FORMAT} and "
         f"{PIPELINE_FORMAT}. It was written by version {version[:20]!r}.",
     )
+    serializer = SERIALIZERS[file.choice("kind", SERIALIZERS)]
+    parameters = file.part("parameters")
+    model = serializer.new(**restore_parameters(parameters, serializer.parameters, metric))
+    serializer.restore(model, file)
+    require(not arrays, f"it has unknown arrays: {str([*arrays])[:100]}.")
+    return restore_pipeline(model, header)

@@ -1,7 +1,7 @@
 """Optimum-path forest classifier for streams, with the river API."""
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +12,13 @@ from opforest.core.label_spread.batch import UNLABELED
 from opforest.core.metrics.types import Array
 from opforest.estimators.validation import check_ids, check_voters, require_count
 from opforest.forest.explanation import Explanation, explain
-from opforest.forest.forest import BaseForest
+from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.probabilities import CostCalibration
+from opforest.forest.seeded import SeededForest
 from opforest.forest.state import ForestState
-from opforest.forest.updates import Update
+from opforest.forest.updates import Update, find_update
+from opforest.forest.updates.late_labels import give_labels
 from opforest.forest.updates.report import no_counts
-from opforest.river import updates
 from opforest.river.features import (
     Codes,
     Columns,
@@ -162,8 +163,11 @@ class OPFClassifier(MiniBatchClassifier):
         column, code = add_names({}, features), add_labels(self._code, labels, self.semi_supervised)
         if len(column) != len(features) or len(code) != len(labels):
             raise ValueError("features and labels must be unique.")
-        if forest is not None:
-            updates.check_restored(forest, self.semi_supervised, len(features))
+        if forest is not None and self.semi_supervised != isinstance(forest, SeededForest):
+            raise ValueError("semi_supervised does not match the forest.")
+        n = len(features)
+        if forest is not None and forest.n_features != max(1, n):
+            raise ValueError(f"the forest has {forest.n_features} features, but {n} names.")
         self._accept(forest, column, code)
         self._calibration = None if forest is None else forest.found_calibration
 
@@ -230,13 +234,19 @@ class OPFClassifier(MiniBatchClassifier):
             raise ValueError(f"y must be a label, got {y!r}.")
         require_count("number", number, 0)
         _, forest = self._prepare()
-        if not updates.is_known(forest, number):
+        seen = 0 if forest is None else forest.next_id
+        if not isinstance(forest, SeededForest) or number >= seen:
+            raise ValueError(
+                f"number must be the id of a learned example, less than {seen}, got {number}."
+            )
+        ids = np.array([number])
+        if forest.storage.vertices_of(ids)[0] < 0:
             return False
         code = add_labels(self._code, (y,), self.semi_supervised)
-        known = updates.find_label(forest, number)
-        if known is None:
+        known = int(forest.given_labels(ids)[0])
+        if known == UNLABELED:
             self._accept(forest, self._column, code)
-            self._forest = updates.set_label(forest, number, code[y])
+            self._forest = give_labels(forest, ids, np.array([code[y]]), no_counts())
         elif known != code[y]:
             raise ValueError(
                 f"example {number} already has the label {self._labels[known]!r}, got {y!r}."
@@ -274,10 +284,11 @@ class OPFClassifier(MiniBatchClassifier):
             raise ValueError("the model has not learned any examples to forget.")
         self._forget(lambda forest: check_ids(ids, forest))
 
-    def _forget(self, choose: Callable[[BaseForest], Array]) -> None:
+    def _forget(self, choose: Callable[[Any], Array]) -> None:
         update, forest = self._prepare()
         self._query.clear()
-        for shrunk in updates.shrink(update, forest, choose):
+        update.require_forgetting()
+        for shrunk in update.shrink(forest, choose(forest), no_counts()):
             self._forest = shrunk
 
     @write_locked
@@ -340,10 +351,8 @@ class OPFClassifier(MiniBatchClassifier):
             return None
         values, column = read_one(x, self._column)
         self._query.make_room(self._forest, len(values))
-        row, calibration = (
-            make_row(values, self._forest)[None],
-            self._vote_calibration(self._forest),
-        )
+        row = make_row(values, self._forest)[None]
+        calibration = self._vote_calibration(self._forest)
         return explain(self._forest, self._labels, row, list(column), calibration)
 
     @write_locked
@@ -416,9 +425,19 @@ class OPFClassifier(MiniBatchClassifier):
         return update, forest
 
     def _check_update(self) -> Update:
-        return updates.check_update(
-            self.update, self.semi_supervised, self.window_size, self._forest
-        )
+        """Return the update; raise an error if other parameters do not match."""
+        update, forest = find_update(self.update), self._forest
+        if self.semi_supervised and update.name != "exact":
+            raise ValueError(f"semi_supervised needs update='exact', got update={self.update!r}.")
+        if forest is not None and self.semi_supervised != isinstance(forest, SeededForest):
+            raise ValueError("semi_supervised must not be changed after learning.")
+        if self.window_size is not None:
+            require_count("window_size", self.window_size, 1)
+            if not update.can_forget:
+                raise ValueError(
+                    f"window_size needs update='exact': update={self.update!r} cannot forget."
+                )
+        return update
 
     def _learn(self, X: Array, label: Array, column: Columns, code: Codes) -> None:
         """Learn the rows of ``X``; the first row ever learned starts the forest."""
@@ -426,11 +445,12 @@ class OPFClassifier(MiniBatchClassifier):
         self._query.clear()
         if forest is None:
             metric = resolve_for_streams(self.metric, self.metric_params)
-            forest = updates.start_forest(update, X, label, metric, self.semi_supervised)
+            kind = SeededForest if self.semi_supervised else Forest
+            forest = update.prepare(kind.train(metric.embed(X[:1]), label[:1], metric))
             X, label = X[1:], label[1:]
         else:
             self._query.make_room(forest, X.shape[1])
-        for grown in updates.grow(update, forest, X, label):
+        for grown in _grow(update, forest, X, label):
             self._accept(grown, column, code)
         if self.window_size is not None:
             self.forget_oldest(max(0, len(self._forest or ()) - self.window_size))
@@ -443,3 +463,17 @@ class OPFClassifier(MiniBatchClassifier):
         labels = self._labels if code is self._code else list(code)
         learned = {"_forest": forest, "_column": column, "_code": code, "_labels": labels}
         self.__dict__ = {**vars(self), **learned, "_query": StagedQuery()}
+
+
+def _grow(update: Update, forest: BaseForest, X: Array, label: Array) -> Iterator[BaseForest]:
+    """Learn rows one after another; nothing changes before the first ``yield``."""
+    counts = no_counts()
+    if len(X) == 0:
+        yield forest
+    elif not update.classifies_first:
+        yield from update.grow(forest, X, label, counts)
+    else:  # classify each example just before learning it
+        forest.storage.stage(X, label)
+        yield forest
+        for _ in range(len(X)):
+            yield update.insert(forest, forest.queries.measure_staged(), counts)

@@ -1,7 +1,7 @@
 """Report of an update, from the counters of the kernels."""
 
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,11 +52,6 @@ class UpdateReport:
     def as_counts(self) -> npt.NDArray[Any]:
         """Return the numbers as one record, in which kernels can continue to count."""
         return np.array([tuple(vars(self).values())], COUNTS)
-
-    @classmethod
-    def of(cls, counts: npt.NDArray[Any]) -> Self:
-        """Return the report of a record."""
-        return cls(*counts[0].item())
 
 
 #: The record in which kernels count.
