@@ -226,12 +226,17 @@ def test_class_weights_have_the_largest_likelihood(election):
             assert class_objective(weight, label, own, other, smoothing)[1] <= best + 1e-9
 
 
-def test_class_weights_find_a_wide_class(tmp_path):
-    """Every neighbor of a wide class is of the narrow one (Breiman's ringnorm)."""
+def ringnorm(n):
+    """Return examples in which every neighbor of a wide class is of the narrow one (Breiman's)."""
     rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 1200)
-    X = rng.normal(size=(1200, 20)) * np.where(y == 0, 2.0, 1.0)[:, None]
+    y = rng.integers(0, 2, n)
+    X = rng.normal(size=(n, 20)) * np.where(y == 0, 2.0, 1.0)[:, None]
     X[y == 1] += 2 / math.sqrt(20)
+    return X, y
+
+
+def test_class_weights_find_a_wide_class(tmp_path):
+    X, y = ringnorm(1200)
     one = OPFClassifier().fit(X[:800], y[:800]).score(X[800:], y[800:])
     clf = OPFClassifier(voters="auto").fit(X[:800], y[:800])
     assert clf.score(X[800:], y[800:]) > one + 0.1
@@ -244,6 +249,15 @@ def test_class_weights_find_a_wide_class(tmp_path):
     for copy in (pickle.loads(pickle.dumps(clf)), opforest.load(tmp_path / "model")):
         assert copy.forest_.found_calibration == clf.calibration_
         assert_same_votes(clf, copy, X[800:])
+
+
+def test_class_weights_follow_their_classes():
+    X, y = ringnorm(300)
+    clf = OPFClassifier(voters="auto").fit(X, y)
+    weights = clf.calibration_.class_weights
+    assert len(weights) == 2
+    renamed = clf.forest_.relabel(np.array([2, 0]))
+    assert renamed.calibration(voters="auto").class_weights == (weights[1], 1.0, weights[0])
 
 
 @settings(max_examples=60)
