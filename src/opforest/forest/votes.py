@@ -96,9 +96,10 @@ class Election(NamedTuple):
 def elect(queries: ForestQueries, voter: Array, offer: Array, rules: VotingRules) -> Election:
     """Let voters, given in order with their offers in reduced units, vote on queries."""
     offer, class_weights = queries.to_units(offer), np.array(rules.class_weights, np.float64)
-    label, weight, votes, winner = count_votes(
-        queries.storage.arrays.vertices, voter, offer, rules.exponent, rules.floor, class_weights
-    )
+    label = find_labels(queries.storage.arrays.vertices, voter)
+    weight, winner = np.empty(offer.shape), np.empty(len(offer), np.int64)
+    votes = np.zeros((len(offer), int(label.max(initial=0)) + 1))
+    count_votes(offer, label, rules.exponent, rules.floor, class_weights, weight, votes, winner)
     return Election(voter, label, offer, weight, votes, winner)
 
 
