@@ -31,6 +31,7 @@ from opforest.core.probability.votes import (
     vote_likelihoods,
 )
 from opforest.forest import votes
+from opforest.forest.judgment import judge
 
 
 def table(clf, X, Q=None):
@@ -178,6 +179,10 @@ def test_more_voters_than_examples(algorithm):
     assert np.isinf(offer[:, 40:]).all()
     assert np.isfinite(offer[:, :40]).all()
     assert OPFClassifier(voters=10**8).fit([[0.0]], ["a"]).predict([[1.0]]).tolist() == ["a"]
+    huge = OPFClassifier(algorithm=algorithm, voters=10**30).fit(X, y)
+    assert np.array_equal(few.predict_proba(Q), huge.predict_proba(Q))
+    with huge.forest_.storage.lock.read():  # they do not make blocks smaller
+        assert len(list(judge(huge.forest_, 2, huge.calibration_))) == 1
 
 
 @st.composite
