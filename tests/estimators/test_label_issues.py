@@ -217,6 +217,25 @@ def test_a_label_that_no_other_example_has():
     assert one.agreeing is None
 
 
+def test_a_label_that_no_other_example_has_is_suspected_where_others_are_less_probable():
+    X = np.random.default_rng(0).normal(size=(160, 1))
+    y = np.append("b", np.full(159, "a"))
+    issues = find_label_issues(OPFClassifier(voters=30).fit(X, y))
+    assert issues.ids.tolist() == [0]
+    given = OPFSemiSupervised(voters=30).fit(X, y)
+    assert find_label_issues(given).ids.tolist() == [0]
+
+
+@pytest.mark.parametrize("voters", [1, 7, 10**30])
+def test_no_more_voters_than_others(voters):
+    clf = OPFClassifier(voters=voters).fit([[0.0], [0.1], [0.2], [1.0]], [0, 0, 1, 1])
+    issues = find_label_issues(clf)
+    assert issues.n_voters == 3
+    assert all(len(one.voters) == 3 for one in issues)
+    assert "by the votes of 3 others" in issues._repr_html_()
+    assert find_label_issues(clf.forget([1, 2, 3])).n_voters == 0
+
+
 def flipped_moons(n=400, noise=0.1):
     X, truth = make_moons(n, noise=0.15, random_state=0)
     flipped = np.random.default_rng(0).random(n) < noise

@@ -29,6 +29,13 @@ def test_a_store_votes_as_a_classifier_does(tmp_path, voters):
         ][: len(why.voters)]
 
 
+def test_a_number_of_numpy(tmp_path):
+    with Learner(tmp_path / "a.db", voters=np.int64(5)) as learner:
+        learner.learn(X, Y, KEYS)
+    with Learner(tmp_path / "a.db", voters=5) as learner:
+        assert learner.stats()["voters"] == 5
+
+
 def test_another_number_is_an_error(tmp_path):
     with Learner(tmp_path / "a.db", voters=5) as learner:
         learner.learn(X, Y, KEYS)

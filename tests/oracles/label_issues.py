@@ -12,7 +12,8 @@ def judge(offers, labels, own, known, rules):
     """
     best = offers[: rules.voters]
     names = [labels[v] for _, _, v in best]
-    _, counted = plain.count([o for o, _, _ in best], names, rules.exponent, rules.floor)
+    offers = [offer for offer, _, _ in best]
+    _, counted = plain.count(offers, names, rules.exponent, rules.floor, rules.class_weights)
     p = plain.probabilities(counted, rules.smoothing, known)
     return plain.winner(counted), p, [v for _, _, v in best]
 
@@ -27,6 +28,6 @@ def find_issues(judged, own):
     found = [
         (i, winner, p[winner], given[i], voters)
         for i, (winner, p, voters) in judged.items()
-        if winner != own[i] and given[i] <= wrong
+        if winner != own[i] and (given[i] <= wrong or list(own).count(own[i]) == 1)
     ]
     return wrong, given, sorted(found, key=lambda issue: (-issue[2], issue[0]))

@@ -36,3 +36,12 @@ def same_forest(a, b):
     return np.array_equal(a.classes_, b.classes_) and all(
         np.array_equal(getattr(a.forest_, name), getattr(b.forest_, name)) for name in names
     )
+
+
+def assert_same_votes(a, b, Q):
+    """Assert that two models have the same calibration and answers, bit for bit."""
+    mine, theirs = a.calibration_, b.calibration_
+    names = ("voters", "exponent", "smoothing", "floor", "class_weights")
+    assert all(getattr(mine, name) == getattr(theirs, name) for name in names)
+    assert np.array_equal(a.predict(Q), b.predict(Q))
+    assert np.array_equal(a.predict_proba(Q), b.predict_proba(Q))

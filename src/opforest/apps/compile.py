@@ -24,6 +24,7 @@ from opforest.core.parts.memory import span_by_cells
 from opforest.core.select.mst import FEW
 from opforest.estimators.classifier import OPFClassifier
 from opforest.estimators.clustering import OPFClustering
+from opforest.estimators.label_issues import find_label_issues
 from opforest.estimators.model_selection import prune
 from opforest.estimators.semi_supervised import OPFSemiSupervised
 
@@ -90,6 +91,9 @@ def _use(model: OPFClassifier, X: Any, y: Any, new: Any) -> Any:
     model.predict_proba(X)
     model.predict_log_proba(X)
     model.explain(X[0])
+    model.set_params(voters="auto").predict(X)
+    model.set_params(voters=3).explain(X[0])
+    find_label_issues(model)
     model.partial_fit(new, y[:2])
     return model.forget([5]) if model.update == "exact" else model
 

@@ -121,9 +121,9 @@ class OPFClassifier(ClassifierMixin, QueryMixin):
     and the smoothing a, and for ``voters="auto"`` also K, up to 50, maximize the likelihood of the
     same examples over a grid; one voter, with the probabilities above, takes part. ``"auto"`` also
     tries 50 voters whose weights are multiplied by one of their class, which corrects for classes
-    that spread more or less than others, and uses them if the likelihood rises by more than the
-    number of classes less one. So all of these depend only on the forest: after any learning and
-    forgetting they equal those of a fresh fit.
+    that spread more or less than others, and uses them if the log-likelihood rises by more than
+    the number of classes less one. Where fewer examples are known, all of them vote. All of these
+    depend only on the forest: after any learning and forgetting they equal those of a fresh fit.
 
     References
     ----------

@@ -14,6 +14,7 @@ from opforest.core.metrics.types import Array
 from opforest.estimators.pipeline import classifier_of
 from opforest.estimators.validation import check_voters, require_count
 from opforest.forest.explanation import Voter, list_voters
+from opforest.forest.forest import BaseForest
 from opforest.forest.judgment import Judgment, find_judging_rules, judge, judge_exactly
 
 #: Rows of a printed table.
@@ -85,6 +86,11 @@ class KnownLabels(NamedTuple):
     classes: list[Any]
     points: Array | None = None  #: where they have two features
 
+    def are_unique(self) -> Array:
+        """Return, for each class, whether only one example was given it."""
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes))
+        return np.asarray(counts == 1)
+
 
 class LabelIssues(Sequence[LabelIssue]):
     """Known examples whose labels are probably wrong, the most suspicious first.
@@ -99,7 +105,7 @@ class LabelIssues(Sequence[LabelIssue]):
     n_judged : int
         The number of examples that were judged.
     n_voters : int
-        The number of examples that vote on each.
+        The largest number of examples that vote on one.
 
     Examples
     --------
@@ -295,7 +301,7 @@ def find_label_issues(clf: Any, *, exact: bool = False, n_jobs: int | None = Non
     Each example is judged by the votes of the cheapest offers of the others, with the costs of the
     forest that knows them all. Its label is probably wrong if the others vote for another one, and
     if its probability is at most the mean probability that a given label is wrong: 1 minus the
-    mean probability of the given labels.
+    mean probability of the given labels; or if no other example has it.
 
     Parameters
     ----------
@@ -327,49 +333,58 @@ def find_label_issues(clf: Any, *, exact: bool = False, n_jobs: int | None = Non
     >>> issues[0].label, issues[0].suggested
     (2, 0)
     """
-    if hasattr(clf, "parts_"):
-        raise ValueError(
-            "the labels of a model in parts cannot be judged. Call find_label_issues with "
-            "model.to_local(), if that fits into the memory of this machine."
-        )
+    _check_options(clf, exact, n_jobs)
     last = classifier_of(clf)
-    _check_options(exact, n_jobs)
-    voters = check_voters(last.voters)
+    voters, fitted = check_voters(last.voters), last.fitted_source()
     n_jobs = last.n_jobs if n_jobs is None else n_jobs
-    fitted = last.fitted_source()
     with fitted.read():
         forest, classes = fitted
+        known = _list_labels(forest, classes.tolist())
         rules = find_judging_rules(forest, voters, n_jobs)
         if exact:
             blocks = judge_exactly(forest, len(classes), rules)
         else:
             blocks = judge(forest, len(classes), rules, n_jobs)
-        n_judged, suspects = _find_suspects(blocks)
-        points = None
-        if forest.n_features == 2 and forest.metric.keeps_points:
-            points = forest.points
-        known = KnownLabels(forest.ids, forest.given_labels(), classes.tolist(), points)
+        n_judged, suspects = _find_suspects(blocks, known.are_unique())
     issues = [issue for one in suspects for issue in _describe(one, known.classes)]
     issues.sort(key=lambda issue: (-issue.probability, issue.id))
-    return LabelIssues(issues, n_judged, rules.voters, known)
+    return LabelIssues(issues, n_judged, min(rules.voters, max(0, len(known.ids) - 1)), known)
 
 
-def _check_options(exact: object, n_jobs: object) -> None:
+def _check_options(clf: Any, exact: object, n_jobs: object) -> None:
+    if hasattr(clf, "parts_"):
+        raise ValueError(
+            "the labels of a model in parts cannot be judged. Call find_label_issues with "
+            "model.to_local(), if that fits into the memory of this machine."
+        )
     if not isinstance(exact, bool | np.bool_):
         raise ValueError(f"exact must be True or False, got {exact!r}.")
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise ValueError(f"n_jobs must be an integer that is not 0, or None, got {n_jobs!r}.")
 
 
-def _find_suspects(blocks: Iterable[Judgment]) -> tuple[int, list[Judgment]]:
-    """Return the number of examples, and those whose labels are probably wrong."""
+def _list_labels(forest: BaseForest, classes: list[Any]) -> KnownLabels:
+    """Return the examples of a forest. Callers hold a read lock."""
+    has_places = forest.n_features == 2 and forest.metric.keeps_points
+    points = forest.points if has_places else None
+    return KnownLabels(forest.ids, forest.given_labels(), classes, points)
+
+
+def _find_suspects(blocks: Iterable[Judgment], is_unique: Array) -> tuple[int, list[Judgment]]:
+    """Return the number of examples, and those whose labels are probably wrong.
+
+    ``is_unique`` tells, by class, whether only one example was given it.
+    """
     outvoted, given = [], []
     for block in blocks:
         given += block.own_probability().tolist()
         outvoted.append(block.take(np.flatnonzero(block.election.winner != block.own)))
     # The sum is exact, so that the size of blocks does not matter.
     wrong = 1 - math.fsum(given) / max(1, len(given))
-    suspects = [one.take(np.flatnonzero(one.own_probability() <= wrong)) for one in outvoted]
+    suspects = [
+        one.take(np.flatnonzero((one.own_probability() <= wrong) | is_unique[one.own]))
+        for one in outvoted
+    ]
     return len(given), suspects
 
 

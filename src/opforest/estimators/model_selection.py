@@ -131,7 +131,8 @@ def learn_from_errors(
     Parameters
     ----------
     clf : OPFClassifier
-        A fitted classifier with ``update="exact"``. It is not changed.
+        A fitted classifier with ``update="exact"``. It is not changed. Whatever its ``voters``, it
+        is evaluated with one: each label is that of the conqueror.
     X, y : array-likes
         The evaluation set, as for ``partial_fit``.
     mode : {"swap", "add"}, default="swap"

@@ -351,10 +351,10 @@ class BaseForest(ABC):
         return type(self).from_state, (self.state(),)
 
     def relabel(self, new_code: Array) -> Self:
-        """Return a copy of the forest with classes renamed."""
+        """Return a copy with classes renamed, without the calibration, which may list classes."""
         state = self.state().copy_rows()
         model = state.model._replace(label=new_code[state.model.label])
-        return self.from_state(state._replace(model=model))
+        return self.from_state(state._replace(model=model, calibration=None))
 
     def check_batch(self, X: Array) -> None:
         """Raise a ``ValueError`` if these examples cannot be learned; nothing is learned."""

@@ -68,7 +68,8 @@ def judge(
     Callers hold a read lock until the last block.
     """
     storage = forest.storage
-    widest = max(storage.arrays.rows.shape[1], rules.voters + 1, n_classes)
+    n_voters = min(rules.voters, len(storage))
+    widest = max(storage.arrays.rows.shape[1], n_voters + 1, n_classes)
     size = max(1, tuning.values.judged_cells // widest)
     for vertex in split_chunks(_find_labeled(forest), size):
         election = elect_among_others(forest.queries, vertex, rules, n_jobs)

@@ -123,7 +123,10 @@ def find_calibration(
 def find_log_likelihood(
     queries: ForestQueries, n_jobs: int | None = None, voters: int | str = 1
 ) -> float:
-    """Return the mean log-likelihood of the examples that calibrate, each judged by the others."""
+    """Return the mean log-likelihood of the examples that calibrate, each judged by the others.
+
+    If classes are weighted, it is less by what Akaike's criterion subtracts for the weights.
+    """
     found, evidence = _calibrate_costs(queries, n_jobs)
     if voters == 1:
         total = _log_likelihood(found, evidence)

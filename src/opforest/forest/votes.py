@@ -9,6 +9,7 @@ to none, so that offers favor narrow classes. Therefore "auto" also tries a weig
 by which the weights of its voters are multiplied.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -96,9 +97,10 @@ class Election(NamedTuple):
 def elect(queries: ForestQueries, voter: Array, offer: Array, rules: VotingRules) -> Election:
     """Let voters, given in order with their offers in reduced units, vote on queries."""
     offer, class_weights = queries.to_units(offer), np.array(rules.class_weights, np.float64)
-    label, weight, votes, winner = count_votes(
-        queries.storage.arrays.vertices, voter, offer, rules.exponent, rules.floor, class_weights
-    )
+    label = find_labels(queries.storage.arrays.vertices, voter)
+    weight, winner = np.empty(offer.shape), np.empty(len(offer), np.int64)
+    votes = np.zeros((len(offer), int(label.max(initial=0)) + 1))
+    count_votes(offer, label, rules.exponent, rules.floor, class_weights, weight, votes, winner)
     return Election(voter, label, offer, weight, votes, winner)
 
 
@@ -126,14 +128,15 @@ def find_vote_parameters(
     the offers of the others, with the costs of the forest. In a forest of seeds, the vertices are
     seeds, and only examples of other trees vote: the labels in its own tree follow from its label.
     """
-    sizes = np.array(VOTERS if voters == "auto" else [voters])
+    sizes: Sequence[int] = VOTERS if isinstance(voters, str) else (voters,)
     if len(chosen) == 0:  # nothing to judge by
-        return VoteParameters(int(sizes[0]), EXPONENTS[0], SMOOTHING[0]), 0.0
-    voter, offer = _find_others(queries, chosen, int(sizes[-1]), n_jobs)
+        return VoteParameters(sizes[0], EXPONENTS[0], SMOOTHING[0]), 0.0
+    voter, offer = _find_others(queries, chosen, sizes[-1], n_jobs)
     offer = queries.to_units(offer)
     label: Array = find_labels(queries.storage.arrays.vertices, voter)
     n_classes = len(queries.storage.classes())
-    likelihood = vote_likelihoods(offer, label, own, n_classes, floor, sizes)
+    possible = np.array([min(size, len(queries.storage)) for size in sizes])
+    likelihood = vote_likelihoods(offer, label, own, n_classes, floor, possible)
     found, best = _find_largest(likelihood, sizes)
     if voters == "auto" and n_classes > 1:
         all_vote, _ = _find_largest(likelihood[-1:], sizes[-1:])
@@ -146,10 +149,10 @@ def find_vote_parameters(
     return found, best
 
 
-def _find_largest(likelihood: Array, sizes: Array) -> tuple[VoteParameters, float]:
+def _find_largest(likelihood: Array, sizes: Sequence[int]) -> tuple[VoteParameters, float]:
     """Return the parameters of the largest likelihood in a grid, and its logarithm."""
     size, exponent, smoothing = np.unravel_index(likelihood.argmax(), likelihood.shape)
-    found = VoteParameters(int(sizes[size]), EXPONENTS[exponent], SMOOTHING[smoothing])
+    found = VoteParameters(sizes[int(size)], EXPONENTS[exponent], SMOOTHING[smoothing])
     return found, float(likelihood.max())
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from opforest._utils.text import count
 from opforest.estimators.label_issues import LabelIssue
-from opforest.estimators.validation import require_count
+from opforest.estimators.validation import check_voters, require_count
 from opforest.learner.audit import Audit, audit_store
 from opforest.learner.changes import Change
 from opforest.learner.errors import StoreError
@@ -131,7 +131,7 @@ class Learner:
             feature_names=names,
             score=bool(score),
             semi_supervised=bool(semi_supervised),
-            voters=1 if voters is None else voters,
+            voters=check_voters(1 if voters is None else voters),
         ).with_preparation(preparation)
         check_new(wanted, own_metric)
         given = {"feature_names": wanted.feature_names, "precision": precision, "score": score,

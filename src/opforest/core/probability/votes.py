@@ -80,26 +80,22 @@ def weigh_voters(offer, label, exponent, floor, class_weight):
 
 
 @kernel
-def count_votes(vertices, voter, offer, exponent, floor, class_weights):
-    """Return the classes and weights of voters, the votes for each class, and the winners, by row.
+def count_votes(offer, label, exponent, floor, class_weights, weight, votes, winner):
+    """Write the weight of each voter, the votes for each class, 0 before, and the winner, by row.
 
-    Voters and their offers are in order, by column. ``class_weights`` lists those of the first
+    Offers and classes are as for ``weigh_voters``. ``class_weights`` lists those of the first
     classes; others are 1. If classes tie, the one with the better voter wins.
     """
-    label, n_classes = find_labels(vertices, voter), np.int64(1)
-    for i, j in np.ndindex(label.shape):
-        n_classes = max(n_classes, label[i, j] + 1)
+    n_classes = votes.shape[1]
     class_weight, n_listed = np.ones(n_classes), min(n_classes, class_weights.shape[0])
     class_weight[:n_listed] = class_weights[:n_listed]
-    weight = weigh_voters(offer, label, exponent, floor, class_weight)
-    votes, winner = np.zeros((weight.shape[0], n_classes)), np.empty(weight.shape[0], np.int64)
+    weight[:] = weigh_voters(offer, label, exponent, floor, class_weight)
     for i in range(weight.shape[0]):
         _add_votes(weight[i], label[i], votes[i])
         winner[i] = label[i, 0]
         for j in range(1, weight.shape[1]):
             if label[i, j] >= 0 and votes[i, label[i, j]] > votes[i, winner[i]]:
                 winner[i] = label[i, j]
-    return label, weight, votes, winner
 
 
 @helper
