@@ -57,7 +57,8 @@ def make_app() -> Any:
     from opforest.apps.cli.groups import make_group
     from opforest.apps.cli.learn import train, update
     from opforest.apps.cli.predict import predict
-    from opforest.apps.cli.programs import compile_, demo, play, reproduce, serve
+    from opforest.apps.cli.programs import compile_, demo, play, serve
+    from opforest.apps.cli.reproduce import reproduce
     from opforest.apps.cli.store import make_store_app
     from opforest.apps.cli.stream import stream
     from opforest.apps.cli.tools import distance, fold, merge, normalize, split
