@@ -169,7 +169,6 @@ def _choose_roles(table: Table, frame: pl.DataFrame, options: ReadOptions) -> Ro
 
 
 def _ask_label(roles: Roles, table: Table) -> DataFileError:
-    """Return the question which column is the label."""
     reason = roles.question or "labels are needed here; --label names their column"
     if not roles.candidates:
         return DataFileError(reason, table.path)

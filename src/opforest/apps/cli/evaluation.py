@@ -87,7 +87,6 @@ def evaluate(
 
 
 def _cross_validate(job: Job, folds: int, seed: int) -> dict[str, Any]:
-    """Return the scores of cross-validation."""
     from opforest.scores import opf_accuracy
 
     data = job.read()
@@ -137,7 +136,6 @@ def _warn_of_scales(job: Job, data: Any, y: Any) -> None:
 def _evaluate_model(
     model: str, path: str, reading: options.ReadOptions, voters: Any, jobs: int | None
 ) -> dict[str, Any]:
-    """Return the scores of a model."""
     estimator = models.load_model(model, jobs, may_be_parts=True)
     job = Job(estimator, path, reading, needs_label=True)
     last = models.classifier_of(job.model)

@@ -86,7 +86,6 @@ def _show_progress() -> Iterator[Callable[["Progress"], None]]:
 
 
 def _format_time_left(progress: "Progress") -> str:
-    """Return the estimate of the remaining time in words."""
     if progress.seconds_left is None:
         return ""
     minutes, seconds = divmod(round(progress.seconds_left), 60)

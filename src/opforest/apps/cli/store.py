@@ -322,7 +322,6 @@ def _labels_of(data: "table.Data", path: str, learner: "Learner") -> Any:
 
 
 def _parse_label(text: str, kind: str | None) -> Any:
-    """Return a label of the store's kind."""
     if kind in (None, "text"):
         return text
     if kind == "boolean":

@@ -297,7 +297,6 @@ def _has_empty_cells(column: pl.Series) -> bool:
 
 
 def _replace_commas(frame: pl.DataFrame) -> pl.DataFrame:
-    """Replace decimal commas by points."""
     text = pl.col(pl.String)
     is_number = text.str.contains(f"^{DECIMAL_COMMA.pattern}$")
     return frame.with_columns(
