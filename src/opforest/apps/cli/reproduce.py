@@ -1,5 +1,6 @@
 """``opforest reproduce``."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,10 +10,28 @@ import typer
 from typer import Option
 
 from opforest.apps.cli import options
-from opforest.apps.reproduce.options import DEFAULT_JOBS, HELP, METHODS, QUICK_REPEATS, QUICK_SETS
+from opforest.apps.reproduce import METHODS
 
 if TYPE_CHECKING:
     from opforest.apps.reproduce import Progress
+
+DEFAULT_JOBS = min(2, os.cpu_count() or 1)
+
+QUICK_SETS = ("C-vs-G", "Lithu", "Cone-Torus", "Saturn", "NTL", "Parkinsons")
+QUICK_REPEATS = 2
+
+HELP = {
+    "datasets": "Data sets, separated by commas. Default: all that `opforest datasets` lists.",
+    "methods": f"Methods, separated by commas. Default: {','.join(METHODS)}.",
+    "repeats": "The number of repetitions. Default: 10.",
+    "seed": "The random seed. Default: 0.",
+    "jobs": f"The number of processes; results do not depend on it. Default: {DEFAULT_JOBS}.",
+    "out": "A folder for results; a stopped run continues in it. Default: results.",
+    "data_home": "A folder with data. Default: OPFOREST_DATA, or a cache folder.",
+    "quick": f"Run only {', '.join(QUICK_SETS)}, {QUICK_REPEATS} times: about a minute, plus "
+    "compilation the first time.",
+    "report_only": "Write the report from results.json in the folder, without running anything.",
+}
 
 
 @options.command("Stopped; the same command continues from here.")
