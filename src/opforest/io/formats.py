@@ -13,15 +13,13 @@ from opforest.io.source import Source
 class Format(NamedTuple):
     """A format of data files.
 
-    The reader returns a ``Table``. By ``reads``, it gets a ``Source`` and ``ReadOptions``
-    ("stream"); the path and the name of a file ("file"); or these and the options ("sheet").
+    The reader gets a ``Source`` and ``ReadOptions``, and returns a ``Table``.
     """
 
     name: str
     ends: tuple[str, ...]  #: of file names
     reader: str  #: ``"module:function"`` in ``opforest.io.readers``
     writer: str = ""  #: likewise; "" if there is none
-    reads: str = "file"
     magic: tuple[bytes, ...] = ()  #: first bytes of such files
     keeps_names: bool = True  #: whether there is room for names of features
     keeps_ids: bool = True
@@ -38,9 +36,9 @@ class Format(NamedTuple):
 FORMATS = {
     one.name: one
     for one in (
-        Format("csv", (".csv",), "delimited:read_delimited", "frames:write_frame", "stream",
+        Format("csv", (".csv",), "delimited:read_delimited", "frames:write_frame",
                keeps_cells=True),
-        Format("tsv", (".tsv", ".tab"), "delimited:read_delimited", "frames:write_frame", "stream",
+        Format("tsv", (".tsv", ".tab"), "delimited:read_delimited", "frames:write_frame",
                keeps_cells=True, is_text=True),
         Format("parquet", (".parquet", ".pq"), "frames:read_parquet", "frames:write_frame",
                magic=(b"PAR1",), keeps_cells=True),
@@ -49,14 +47,14 @@ FORMATS = {
         Format("ndjson", (".ndjson", ".jsonl"), "frames:read_ndjson", "frames:write_frame",
                keeps_cells=True, is_text=True),
         Format("json", (".json",), "frames:read_json", is_text=True),
-        Format("excel", (".xlsx", ".xls", ".xlsb", ".ods"), "frames:read_excel", reads="sheet",
+        Format("excel", (".xlsx", ".xls", ".xlsb", ".ods"), "frames:read_excel",
                magic=(b"\xd0\xcf\x11\xe0",)),
         Format("npz", (".npz",), "arrays:read_npz", "arrays:write_npz"),
         Format("npy", (".npy",), "arrays:read_npy", "arrays:write_npy", magic=(b"\x93NUMPY",),
                keeps_names=False, keeps_ids=False, keeps_words=False),
-        Format("arff", (".arff",), "arff:read_arff", reads="stream", is_text=True),
+        Format("arff", (".arff",), "arff:read_arff", is_text=True),
         Format("libsvm", (".libsvm", ".svm", ".svmlight"), "libsvm:read_svm", "libsvm:write_svm",
-               "stream", keeps_names=False, keeps_ids=False, keeps_words=False, is_text=True),
+               keeps_names=False, keeps_ids=False, keeps_words=False, is_text=True),
         Format("libopf", (".dat", ".opf"), "arrays:read_libopf", "arrays:write_libopf",
                keeps_names=False, keeps_words=False),
         Format("libopf-text", (".opf.txt",), "arrays:read_libopf", "arrays:write_libopf",

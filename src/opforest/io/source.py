@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from typing import IO, Any
 
 from opforest._utils.atomic import open_atomic
@@ -66,7 +66,7 @@ class Source:
     def __init__(self, path: str, stream: Any, name: str, encoding: str | None = None) -> None:
         self.path, self.name, self.is_compressed = path, name, False
         self.encoding, self._member = encoding, ""
-        self._copy: Any = None
+        self._opened = ExitStack()
         self.is_live = path == STANDARD or not os.path.isfile(path)
         self.stream: Any = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
         self.begin = bytes(self.stream.peek(BUFFER))
@@ -83,10 +83,10 @@ class Source:
     def _open_archive(self) -> None:
         """Replace an archive of one table by the table; other formats are archives, too."""
         if self.is_live:  # an archive is read from its end
-            whole = tempfile.TemporaryFile()  # noqa: SIM115
+            whole = self._opened.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
             shutil.copyfileobj(self.stream, whole)
             whole.seek(0)
-            self.stream = self._copy = whole
+            self.stream = whole
         found = open_member(self.stream, self.name)
         self.stream.seek(0)
         if found is not None:
@@ -96,9 +96,8 @@ class Source:
             self.begin = bytes(self.stream.peek(BUFFER))
 
     def close(self) -> None:
-        """Delete the copy of a live archive, if there is one."""
-        if self._copy is not None:
-            self._copy.close()
+        """Delete all copies."""
+        self._opened.close()
 
     @property
     def file_name(self) -> str:
@@ -138,18 +137,15 @@ class Source:
         """Open the file once more."""
         return open_source(self.path, self.name, self.encoding)
 
-    @contextmanager
-    def as_file(self) -> Iterator[str]:
-        """Yield the path of a seekable file with the content."""
+    def as_file(self) -> str:
+        """Return the path of a seekable file with the content, which exists until ``close``."""
         if not self.is_compressed and not self.is_live:
-            with link_plain_path(self.path) as path:
-                yield path
-            return
-        with tempfile.TemporaryDirectory(prefix="opforest-") as folder:
-            copy = os.path.join(folder, "data" + os.path.splitext(self.file_name)[1])
-            with open(copy, "wb") as stream:
-                shutil.copyfileobj(self.stream, stream)
-            yield copy
+            return self._opened.enter_context(link_plain_path(self.path))
+        folder = self._opened.enter_context(tempfile.TemporaryDirectory(prefix="opforest-"))
+        copy = os.path.join(folder, "data" + os.path.splitext(self.file_name)[1])
+        with open(copy, "wb") as stream:
+            shutil.copyfileobj(self.stream, stream)
+        return copy
 
 
 @contextmanager

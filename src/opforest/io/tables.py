@@ -169,7 +169,6 @@ def _choose_roles(table: Table, frame: pl.DataFrame, options: ReadOptions) -> Ro
 
 
 def _ask_label(roles: Roles, table: Table) -> DataFileError:
-    """Return the question which column is the label."""
     reason = roles.question or "labels are needed here; --label names their column"
     if not roles.candidates:
         return DataFileError(reason, table.path)
@@ -213,18 +212,12 @@ def _open(stack: ExitStack, path: Path, options: ReadOptions, chunked: bool) -> 
     source = stack.enter_context(open_source(path, encoding=options.encoding))
     kind = FORMATS[options.format or find_format(source)]
     read: Callable[..., Table] = kind.load(kind.reader)
-    arguments: tuple[object, ...]
-    if kind.reads != "stream":
-        arguments = (stack.enter_context(source.as_file()), source.name)
-        arguments += (options,) if kind.reads == "sheet" else ()
-    else:
-        knows_width = kind.name != "libsvm" or options.expected is not None
-        if source.is_live and (options.copied or not (chunked and knows_width)):
-            copy = stack.enter_context(source.as_file())
-            source = stack.enter_context(open_source(copy, source.name, options.encoding))
-        arguments = (source, replace(options, format=kind.name))
+    knows_width = kind.name != "libsvm" or options.expected is not None
+    if source.is_live and (options.copied or not (chunked and knows_width)):
+        source = stack.enter_context(open_source(source.as_file(), source.name, options.encoding))
     with convert_errors(source.name, kind.name):
-        table = make_names_unique(protect(read(*arguments), kind.name))
+        table = protect(read(source, replace(options, format=kind.name)), kind.name)
+    table = make_names_unique(table)
     return table if kind.name in ("csv", "tsv") else _note_header_option(table, options, kind.name)
 
 

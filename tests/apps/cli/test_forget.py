@@ -116,6 +116,19 @@ class TestRows:
         told = run("forget", "iris.opforest", "--rows-in", "v.csv", code=2).stderr
         assert "none of the 2 rows of v.csv is in iris.opforest. Nothing was changed.\n" in told
 
+    def test_lines_are_sought_only_for_rows_that_are_named(self, folder, iris, monkeypatch):
+        from opforest.io.readers.delimited import Delimited
+
+        find_line, sought = Delimited.find_line, []
+        monkeypatch.setattr(
+            Delimited, "find_line", lambda file, row: sought.append(row) or find_line(file, row)
+        )
+        lines = [",".join(iris.feature_names), ",".join(map(str, iris.X[7])), *["9,9,9,9"] * 20]
+        (folder / "w.csv").write_text("\n".join(lines) + "\n")
+        told = run("forget", "iris.opforest", "--rows-in", "w.csv", code=2).stderr
+        assert "20 of the 21 rows of w.csv are not in iris.opforest (line 3, 4, 5, 6, 7 and" in told
+        assert sought == [1, 2, 3, 4, 5]
+
     def test_labels_must_be_equal(self, folder, iris):
         header = ",".join([*iris.feature_names, "species"])
         row = ",".join(map(str, iris.X[0]))

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opforest import OPFClassifier
-from opforest.apps.reproduce.options import METHODS
+from opforest.apps.reproduce import METHODS
 from opforest.apps.reproduce.protocol import Split, deal, evaluate, split, standardize
 from opforest.datasets import make_cone_torus, make_saturn
 from opforest.scores import opf_accuracy

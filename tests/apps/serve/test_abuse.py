@@ -16,7 +16,7 @@ from tests.support.service import Client, running
 from tests.support.tuning import tune
 
 from opforest import Learner
-from opforest.apps.serve.limits import Limits
+from opforest.apps.serve.requests import Limits
 
 PATIENCE = 3  # seconds; on a busy machine, this process may have to wait for one
 

@@ -9,7 +9,7 @@ pytest.importorskip("fastapi")
 from tests.support.service import Client, running
 
 from opforest import Learner
-from opforest.apps.serve.limits import Limits
+from opforest.apps.serve.requests import Limits
 from opforest.apps.serve.security import Tokens
 
 TOKENS = Tokens("r" * 20, "w" * 20)

@@ -17,7 +17,7 @@ pytest.importorskip("fastapi")
 from tests.support.service import Client, running
 
 from opforest import Learner, OPFClassifier, Preparation
-from opforest.apps.serve.limits import Limits
+from opforest.apps.serve.requests import Limits
 from opforest.apps.serve.security import Tokens
 
 X = np.random.default_rng(0).random((60, 2))

@@ -69,13 +69,8 @@ def locate_errors(path: str, data: Any = None) -> Iterator[None]:
         raise data.error_at(row, reason, path, is_label=False) from error
 
 
-def print_error(error: object) -> None:
-    """Print an error in one line, or on a terminal wrapped to its width."""
-    print_message("error", error)
-
-
 def _fail(error: object, code: int) -> NoReturn:
-    print_error(error)
+    print_message("error", error)
     raise typer.Exit(code) from None
 
 

@@ -1,6 +1,7 @@
 """``opforest evaluate``."""
 
 import warnings
+from collections import defaultdict
 from typing import Annotated, Any
 
 from typer import Argument, Option
@@ -86,7 +87,6 @@ def evaluate(
 
 
 def _cross_validate(job: Job, folds: int, seed: int) -> dict[str, Any]:
-    """Return the scores of cross-validation."""
     from opforest.scores import opf_accuracy
 
     data = job.read()
@@ -94,14 +94,13 @@ def _cross_validate(job: Job, folds: int, seed: int) -> dict[str, Any]:
     if folds > len(y):
         raise ValueError(f"--folds must be at most {len(y)}, the number of examples.")
     rare = [label for label, n in zip(*np.unique(y, return_counts=True), strict=True) if n < folds]
-    accuracy: dict[str, list[float]] = {}
-    opf: dict[str, list[float]] = {}
+    accuracy, opf = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
     predicted = np.empty_like(y)
     with count_examples("tested") as advance:
         for others, answers in cross_validate(job, data, y, folds, seed):
             for name, answer in answers.items():
-                accuracy.setdefault(name, []).append(float((answer == y[others]).mean()))
-                opf.setdefault(name, []).append(opf_accuracy(y[others], answer))
+                accuracy[name].append(float((answer == y[others]).mean()))
+                opf[name].append(opf_accuracy(y[others], answer))
             predicted[others] = next(iter(answers.values()))
             advance(len(others))
     job.print_dropped(_note_rare(rare, folds))
@@ -137,7 +136,6 @@ def _warn_of_scales(job: Job, data: Any, y: Any) -> None:
 def _evaluate_model(
     model: str, path: str, reading: options.ReadOptions, voters: Any, jobs: int | None
 ) -> dict[str, Any]:
-    """Return the scores of a model."""
     estimator = models.load_model(model, jobs, may_be_parts=True)
     job = Job(estimator, path, reading, needs_label=True)
     last = models.classifier_of(job.model)

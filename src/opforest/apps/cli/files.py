@@ -192,7 +192,6 @@ def _shorten(column: dict[str, Any]) -> dict[str, Any]:
 
 
 def _describe_column(roles: Any, k: int) -> dict[str, Any]:
-    """Return the facts about a column."""
     from opforest.io.columns.describe import NUMERIC
 
     column = roles.columns[k]

@@ -111,28 +111,22 @@ def _find_rows(job: Job, path: str, missing_ok: bool) -> list[int]:
         raise ValueError(
             f"{path} was trained with --distances, so it holds no rows to compare: use --ids."
         )
-    rows: list[bytes] = []
-    labels: list[Any] | None = []
-    places: list[Any] = []
-    for chunk in job.complete_chunks():
-        places += [(len(rows) + i, chunk.find_line and chunk.find_line(i))
-                   for i in range(len(chunk))]  # fmt: skip
-        rows += known.read(chunk, job.path)
-        labels = None if chunk.y is None or labels is None else [
-            *labels, *labels_of(chunk, job.path).tolist()
-        ]  # fmt: skip
+    examples = job.read()
     job.print_dropped()
-    if not rows:
+    if not len(examples):
         raise DataFileError("there are no complete rows", job.path)
+    rows = known.read(examples, job.path)
+    labels = None if examples.y is None else labels_of(examples, job.path).tolist()
     found, missing, more = known.find(rows, labels)
     if missing:
-        numbers = [places[i][1] or places[i][0] + 1 for i in missing]
-        unit = "row" if places[missing[0]][1] is None else "line"
+        lines = list(map(examples.line_of, missing[:MAX_NAMED]))
+        unit = "line" if lines[0] else "row"
+        numbers = [line or examples.row_of(i) + 1 for line, i in zip(lines, missing, strict=False)]
         verb, total = "is" if len(missing) == 1 else "are", count(len(rows), "row")
         reason = f"none of the {total} of {job.path} is in {path}"
         if found:
             reason = f"{len(missing):,} of the {total} of {job.path} {verb} not in {path}"
-            reason += f" ({unit} {join_first(numbers, MAX_NAMED)})"
+            reason += f" ({unit} {join_first(numbers, MAX_NAMED, len(missing))})"
         _report_missing(reason, missing_ok, bool(found))
     if more:
         verb = "is" if more == 1 else "are"

@@ -20,7 +20,8 @@ from opforest.io.source import STANDARD
 #: Cells that stand for a missing label.
 NO_LABEL = ("", "?", "nan", "NaN")
 
-_WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})", re.ASCII)
+#: A label that is a whole number.
+WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})", re.ASCII)
 
 
 class Job:
@@ -122,11 +123,11 @@ class Job:
         if y is None or not len(y):
             return data
         if self._has_text_labels is None:
-            self._has_text_labels = y.dtype.kind == "U" and not all(map(_WHOLE.fullmatch, y))
+            self._has_text_labels = y.dtype.kind == "U" and not all(map(WHOLE.fullmatch, y))
         if self._has_text_labels or y.dtype.kind != "U":
             return data
         for i, label in enumerate(y):
-            if not _WHOLE.fullmatch(label):
+            if not WHOLE.fullmatch(label):
                 reason = f"the label must be a whole number, as all before, got {str(label)!r}"
                 raise data.error_at(i, reason, self.path)
         return replace(data, y=y.astype(np.int64))

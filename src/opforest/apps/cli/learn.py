@@ -184,7 +184,6 @@ def _read_unlabeled(job: Job, path: str, examples: "table.Data") -> "table.Data"
 
 
 def _read_distances(path: str, examples: "table.Data") -> Any:
-    """Return the distances between examples from a file."""
     if format_of(path) in (None, "libopf"):
         matrix = libopf.read_distances(path)
     else:

@@ -28,19 +28,21 @@ def _run(app: Any, arguments: list[str]) -> int:
     """Run a command and return its exit code; print invalid arguments in one line."""
     import typer
 
-    from opforest.apps.cli.errors import BUG, USAGE, print_error
+    from opforest.apps.cli.errors import BUG, USAGE
+    from opforest.apps.cli.output import print_message
 
     usage_error: Any = typer.BadParameter.__base__  # typer does not export it
     try:
         return app(arguments or ["--help"], prog_name="opforest", standalone_mode=False) or 0
     except usage_error as error:
         context = error.ctx.command_path if error.ctx else "opforest"
-        print_error(f"{error.format_message()} See `{context} --help`.")
+        print_message("error", f"{error.format_message()} See `{context} --help`.")
         return USAGE
     except Exception as error:
         if os.environ.get("OPFOREST_DEBUG"):
             raise
-        print_error(f"this is a bug, please report it: {error!r} (OPFOREST_DEBUG=1 shows where)")
+        bug = f"this is a bug, please report it: {error!r} (OPFOREST_DEBUG=1 shows where)"
+        print_message("error", bug)
         return BUG
 
 
@@ -57,7 +59,8 @@ def make_app() -> Any:
     from opforest.apps.cli.groups import make_group
     from opforest.apps.cli.learn import train, update
     from opforest.apps.cli.predict import predict
-    from opforest.apps.cli.programs import compile_, demo, play, reproduce, serve
+    from opforest.apps.cli.programs import compile_, demo, play, serve
+    from opforest.apps.cli.reproduce import reproduce
     from opforest.apps.cli.store import make_store_app
     from opforest.apps.cli.stream import stream
     from opforest.apps.cli.tools import distance, fold, merge, normalize, split

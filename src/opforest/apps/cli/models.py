@@ -93,8 +93,6 @@ def _require_classifier(estimator: Any, path: str) -> None:
         raise ModelFileError(f"{path}: it is a model of opforest.river, which Python can load.")
     if not isinstance(estimator, opforest.OPFClassifier):
         raise ModelFileError(f"{path}: it is an {name}, not an OPFClassifier.")
-    if not hasattr(estimator, "forest_"):
-        raise ModelFileError(f"{path}: it has no examples; train it first.")
 
 
 def check_jobs(jobs: int | None) -> None:

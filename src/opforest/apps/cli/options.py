@@ -132,9 +132,9 @@ class MetricOptions(NamedTuple):
             name, _, value = param.partition("=")
             try:
                 found[name] = _parse_metric_param(name, value, metric == "mahalanobis")
-            except ValueError as error:
-                if isinstance(error, DataFileError):
-                    raise
+            except DataFileError:
+                raise
+            except ValueError:
                 name = ""
             if not name:
                 raise ValueError(

@@ -1,7 +1,6 @@
 """``opforest store``: a durable learner, from the shell."""
 
 import os
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,9 +27,6 @@ from opforest.apps.cli.predict import predict_chunks, write_json, write_lines, w
 
 if TYPE_CHECKING:
     from opforest.learner import Learner
-
-#: A label that is a whole number.
-_WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})")
 
 KEYS = (
     "Keys of examples: their ids in the data file, or, if it has none, :1, :2 and so on in the "
@@ -320,13 +316,12 @@ def _labels_of(data: "table.Data", path: str, learner: "Learner") -> Any:
         return data.y
     labels = [None if label in job.NO_LABEL else label for label in data.y.tolist()]
     given = [label for label in labels if label is not None]
-    if known.labels == "integer" or (known.labels is None and all(map(_WHOLE.fullmatch, given))):
+    if known.labels == "integer" or (known.labels is None and all(map(job.WHOLE.fullmatch, given))):
         return [None if label is None else _parse_label(label, "integer") for label in labels]
     return labels
 
 
 def _parse_label(text: str, kind: str | None) -> Any:
-    """Return a label of the store's kind."""
     if kind in (None, "text"):
         return text
     if kind == "boolean":

@@ -12,4 +12,8 @@ if TYPE_CHECKING:
     from opforest.apps.reproduce.runner import Settings as Settings
     from opforest.apps.reproduce.runner import run as run
 
+#: The paper's algorithm, refitting, the paper's baseline, our exact update, and for comparison the
+#: nearest neighbor.
+METHODS = ("opfi", "original", "dift", "exact", "1nn")
+
 __getattr__, __dir__, __all__ = attach(__name__, {"runner": ["Progress", "Settings", "run"]})

@@ -21,8 +21,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import opforest
-from opforest.apps.reproduce import sets, store
-from opforest.apps.reproduce.options import METHODS
+from opforest.apps.reproduce import METHODS, sets, store
 from opforest.apps.reproduce.protocol import evaluate, split, warm_up
 from opforest.apps.reproduce.store import Job
 from opforest.core.select.mst import FEW

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import wilcoxon
 
-from opforest.apps.reproduce.options import METHODS
+from opforest.apps.reproduce import METHODS
 from opforest.apps.reproduce.protocol import Array
 
 #: The columns of Table 1.

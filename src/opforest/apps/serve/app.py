@@ -33,10 +33,9 @@ from opforest.apps.serve import bodies, openapi
 from opforest.apps.serve.cells import MAX_SUSPECTS, describe_suspects, search_examples
 from opforest.apps.serve.events import EventBroker
 from opforest.apps.serve.headers import HEADERS
-from opforest.apps.serve.limits import Limits
 from opforest.apps.serve.metrics import RequestMetrics
 from opforest.apps.serve.problems import ProblemError, on_error
-from opforest.apps.serve.requests import MANY_CELLS, BodyRoute, offload, read_table
+from opforest.apps.serve.requests import MANY_CELLS, BodyRoute, Limits, offload, read_table
 from opforest.apps.serve.security import SecurityMiddleware, Tokens
 from opforest.apps.serve.view import Plane, describe_path, draw_forest, find_plane
 from opforest.learner import Change, Learner
@@ -232,7 +231,7 @@ class Service:
     async def events(self) -> Response:
         """Stream changes as server-sent events."""
         if self.broker.is_full:
-            raise ProblemError(503, "too many clients are report_to.")
+            raise ProblemError(503, "too many clients are listening.")
         return StreamingResponse(self.broker.listen(), media_type="text/event-stream")
 
     async def health(self) -> Response:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Coroutine
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -12,7 +13,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from opforest.apps.serve.limits import Limits
 from opforest.apps.serve.problems import ProblemError, as_problem
 from opforest.learner import RowError
 from opforest.persistence.container import refuse_constant
@@ -22,6 +22,17 @@ CELLS = {int, float, str, type(None)}
 
 #: Bytes of a body and cells of a table that are parsed or checked in about a millisecond.
 LARGE, MANY_CELLS = 1 << 16, 10_000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a service accepts."""
+
+    body: int = 16 * 1024 * 1024  #: bytes of a request
+    rows: int = 10_000  #: rows of a request
+    seconds: float = 30.0  #: time that a request may take to arrive
+    waiting: int = 256  #: changes in the queue
+    listeners: int = 64  #: clients that follow events
 
 
 async def offload(size: int, limit: int, call: Callable[..., Any], *arguments: Any) -> Any:

@@ -80,7 +80,7 @@ def make_server(app: FastAPI, host: str, port: int) -> Server:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a report_to socket; port 0 chooses a free one."""
+    """Return a listening socket; port 0 chooses a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Without IPPROTO_TCP, asyncio does not disable Nagle's delay of small answers (40 ms).
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -95,6 +95,6 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def url_of(listener: socket.socket) -> str:
-    """Return the URL of a report_to socket."""
+    """Return the URL of a listening socket."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

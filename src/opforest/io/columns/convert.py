@@ -51,7 +51,6 @@ def to_data(
     convert = _Converter(table, roles, options, first, columns)
     as_frame = options.categories and (roles.text or not options.lossless)
     label = None if roles.label is None else columns[roles.label]
-    find = table.find_line
     return Data(
         convert.to_frame(chosen) if as_frame else convert.to_array(chosen),
         None if label is None else convert.to_labels(label, text_labels),
@@ -59,10 +58,10 @@ def to_data(
         roles.names,
         None if label is None else label.name,
         None if label is None else label.number,
-        None if find is None else lambda i: find(first + i),
+        table.find_line,
         roles.layout,
         tuple(dict.fromkeys([*roles.notes, *table.notes])),
-        find_row=lambda i: first + i,
+        rows=np.arange(first, first + len(frame)),
     )
 
 
@@ -78,8 +77,9 @@ class _Converter:
         return DataFileError(reason, self.table.path)
 
     def _error_at(self, column: Column, i: int, reason: str) -> DataFileError:
-        table = self.table
-        return locate_error(reason, table.path, self.first + i, table.find_line, column.number)
+        table, row = self.table, self.first + i
+        line = None if table.find_line is None else table.find_line(row)
+        return locate_error(reason, table.path, row, line, column.number)
 
     # Features.
 

@@ -261,7 +261,6 @@ def _judge_rest(row: FirstRow) -> Verdict:
 def _ask_header(
     row: FirstRow, why: str, path: str, line: int, column: int | None
 ) -> UndecidedError:
-    """Return the question whether the line is a header."""
     shown = ",".join(row.head)
     shown = repr(f"{shown[:50]}…" if len(shown) > 50 else shown)
     advice = "It cannot be read as an example, so use --header"

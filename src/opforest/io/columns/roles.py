@@ -1,7 +1,6 @@
 """Roles of the columns of a table: label, id, features; chosen by options, rules or a model."""
 
 import difflib
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -175,10 +174,6 @@ class ColumnFinder:
         self.names: list[str] | None = None
         if columns[0].name is not None:
             self.names = [str(column.name) for column in columns]
-            name, count = Counter(self.names).most_common(1)[0]
-            if count > 1:
-                reason = f"columns must have different names, got {name!r} twice"
-                raise DataFileError(reason, path)
 
     def find_all(self, wanted: Sequence[str]) -> list[int]:
         """Return the columns that ``a,b`` or ``3-9`` mean; a name with a comma comes first."""

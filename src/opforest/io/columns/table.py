@@ -12,17 +12,15 @@ from opforest.errors import DataFileError
 
 Array = npt.NDArray[Any]
 FindLine = Callable[[int], int | None]  #: returns the line of a row in a text file, if known
-FindRow = Callable[[int], int]  #: returns a row of the file, counted from 0
 
 #: Default number of rows in a chunk.
 ROWS = 4096
 
 
 def locate_error(
-    reason: str, path: str, row: int, find_line: FindLine | None, column: int | None
+    reason: str, path: str, row: int, line: int | None, column: int | None
 ) -> DataFileError:
     """Return an error with the line and column of a cell, or the row if there are no lines."""
-    line = None if find_line is None else find_line(row)
     if line is None:
         return DataFileError(f"row {row + 1}: {reason}", path)
     return DataFileError(reason, path, line, column)
@@ -60,18 +58,24 @@ class Data:
     feature_names: tuple[str, ...] | None = None
     label_name: str | None = None
     label_column: int | None = None  #: counted from 1
-    find_line: FindLine | None = field(default=None, compare=False)  #: by index of the example
+    find_line: FindLine | None = field(default=None, compare=False)  #: by row of the file
     layout: dict[str, Any] | None = None  #: the columns of features and label, for similar files
     notes: tuple[str, ...] = ()  #: decisions made without an option
     copied: Any = None  #: the cells of ``ReadOptions.copied`` as text, in a polars.DataFrame
-    find_row: FindRow | None = field(default=None, compare=False)  #: by index of the example
+    rows: Array | None = field(default=None, compare=False)  #: of the file, counted from 0
 
     def error_at(self, i: int, reason: str, path: str, is_label: bool = True) -> DataFileError:
         """Return the error that the label of example i is wrong, or something else of it."""
-        line = None if self.find_line is None else self.find_line(i)
-        row = i if self.find_row is None else self.find_row(i)
         column = self.label_column if is_label else None
-        return locate_error(reason, path, row, lambda _: line, column)
+        return locate_error(reason, path, self.row_of(i), self.line_of(i), column)
+
+    def line_of(self, i: int) -> int | None:
+        """Return the line of example i in a text file, if it is known."""
+        return None if self.find_line is None else self.find_line(self.row_of(i))
+
+    def row_of(self, i: int) -> int:
+        """Return the row of example i in the file, counted from 0."""
+        return i if self.rows is None else int(self.rows[i])
 
     def __len__(self) -> int:
         """Return the number of examples."""
@@ -80,20 +84,10 @@ class Data:
     def take(self, index: npt.ArrayLike | slice) -> Self:
         """Return some of the examples."""
         chosen = index if isinstance(index, slice) else np.asarray(index)
-        find_line, find_row = self.find_line, self.find_row
-
-        def place(i: int) -> int:
-            return int(np.arange(len(self))[chosen][i])
-
-        return replace(
-            self,
-            X=self.X[chosen],
-            y=None if self.y is None else self.y[chosen],
-            ids=None if self.ids is None else self.ids[chosen],
-            copied=None if self.copied is None else self.copied[chosen],
-            find_line=find_line and (lambda i: find_line(place(i))),
-            find_row=find_row and (lambda i: find_row(place(i))),
-        )
+        parts = {name: getattr(self, name) for name in ("y", "ids", "copied", "rows")}
+        taken: dict[str, Any] = {name: part[chosen] for name, part in parts.items()
+                                 if part is not None}  # fmt: skip
+        return replace(self, X=self.X[chosen], **taken)
 
 
 class InputSchema(NamedTuple):
@@ -209,7 +203,7 @@ def join(parts: Sequence[Data]) -> Data:
         X = np.concatenate([part.X for part in parts])
     ys, ids = [part.y for part in parts], [part.ids for part in parts]
     return replace(
-        parts[0], X=X, y=_concatenate(ys), ids=_concatenate(ids), find_line=None, find_row=None
+        parts[0], X=X, y=_concatenate(ys), ids=_concatenate(ids), find_line=None, rows=None
     )
 
 

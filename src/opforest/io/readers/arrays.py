@@ -13,8 +13,9 @@ import polars as pl
 
 from opforest._utils.text import join_first
 from opforest.errors import DataFileError
-from opforest.io.columns.table import ROWS, Array, Data, Table
+from opforest.io.columns.table import ROWS, Array, Data, ReadOptions, Table
 from opforest.io.compression import check_unpacked
+from opforest.io.source import Source
 
 #: Accepted names of the arrays of an NPZ file.
 KEYS = {
@@ -26,8 +27,9 @@ KEYS = {
 }
 
 
-def read_npy(path: str, name: str) -> Table:
+def read_npy(source: Source, _: ReadOptions) -> Table:
     """Return the table in an NPY file, which stays on disk until it is used."""
+    path, name = source.as_file(), source.name
     try:
         table = np.lib.format.open_memmap(path, "r")
     except (ValueError, EOFError, OverflowError):
@@ -84,8 +86,9 @@ def _to_texts(array: Array, path: str) -> list[str]:
     return texts
 
 
-def read_npz(path: str, name: str) -> Table:
+def read_npz(source: Source, _: ReadOptions) -> Table:
     """Return the arrays of an NPZ file as a table; they stay on disk until they are used."""
+    path, name = source.as_file(), source.name
     arrays: dict[str, Array] = {}
     with (
         zipfile.ZipFile(path) as archive,
@@ -141,9 +144,11 @@ def _to_names(array: Array, path: str) -> list[str]:
     return list(map(str, _to_texts(row, path) if array.dtype.kind == "U" else row.tolist()))
 
 
-def read_libopf(path: str, name: str) -> Table:
+def read_libopf(source: Source, _: ReadOptions) -> Table:
     """Return the samples of a LibOPF data set as a table; without labels if all are 0."""
     from opforest.io import libopf
+
+    path, name = source.as_file(), source.name
 
     def samples() -> Iterator[tuple[Array, Array, Array]]:
         try:
@@ -152,8 +157,8 @@ def read_libopf(path: str, name: str) -> Table:
             raise DataFileError(error.reason, name, error.line, error.column) from None
 
     d, labeled = 0, False
-    for X, y, _ in samples():
-        d, labeled = X.shape[1], labeled or bool(y.any())
+    for part in samples():
+        d, labeled = part[0].shape[1], labeled or bool(part[1].any())
     parts = ([X, y, ids] if labeled else [X, ids] for X, y, ids in samples())
     frames = (frame for part in parts for frame in _frames(part, name))
     return Table(name, None, frames, (d if labeled else None, d + labeled))

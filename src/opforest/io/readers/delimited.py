@@ -138,7 +138,7 @@ class Delimited:
         frame = None if b"\0" in rows else self._parse_with_polars(rows)
         self._is_plain &= len(rows) == len(block)
         if frame is None:
-            return self._parse_by_rows(block)
+            frame = self._parse_by_rows(block)
         return _replace_commas(frame) if self.dialect.has_commas else frame
 
     def _without_headers(self, block: bytes) -> bytes:
@@ -216,9 +216,8 @@ class Delimited:
         except DataFileError as error:
             self._error = error
         columns = zip(*rows, strict=True) if rows else [()] * self.dialect.width
-        frame = pl.DataFrame({str(k): pl.Series(cells, dtype=pl.String)
-                              for k, cells in enumerate(columns)})  # fmt: skip
-        return _replace_commas(frame) if self.dialect.has_commas else frame
+        return pl.DataFrame({str(k): pl.Series(cells, dtype=pl.String)
+                             for k, cells in enumerate(columns)})  # fmt: skip
 
     def _rows(self, lines: Iterable[str], before: int) -> Iterator[Row]:
         width, tail = self.dialect.width, self.dialect.has_tail
@@ -298,7 +297,6 @@ def _has_empty_cells(column: pl.Series) -> bool:
 
 
 def _replace_commas(frame: pl.DataFrame) -> pl.DataFrame:
-    """Replace decimal commas by points."""
     text = pl.col(pl.String)
     is_number = text.str.contains(f"^{DECIMAL_COMMA.pattern}$")
     return frame.with_columns(

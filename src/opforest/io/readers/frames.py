@@ -23,7 +23,7 @@ from opforest.io.columns.table import Choice, Data, ReadOptions, Table, Undecide
 from opforest.io.compression import BUFFER, check_unpacked, wrap_error
 from opforest.io.readers.unpacked_size import measure_arrow, measure_parquet
 from opforest.io.readers.workbooks import unpack_workbook
-from opforest.io.source import link_plain_path
+from opforest.io.source import Source, link_plain_path
 
 #: Rows that are read at a time, and bytes of a cell in memory.
 SOME, CELL = 65_536, 8
@@ -44,9 +44,9 @@ def read_folder(path: str, stack: ExitStack) -> Table:
     return _scan_parquet(files, path)
 
 
-def read_parquet(path: str, name: str) -> Table:
+def read_parquet(source: Source, _: ReadOptions) -> Table:
     """Return the table in a Parquet file."""
-    return _scan_parquet([path], name)
+    return _scan_parquet([source.as_file()], source.name)
 
 
 def _scan_parquet(files: list[str], name: str) -> Table:
@@ -55,15 +55,17 @@ def _scan_parquet(files: list[str], name: str) -> Table:
     return _scan(pl.scan_parquet(files, glob=False, hive_partitioning=False), name, stored)
 
 
-def read_arrow(path: str, name: str) -> Table:
+def read_arrow(source: Source, _: ReadOptions) -> Table:
     """Return the table in an Arrow or Feather file."""
+    path = source.as_file()
     stored = os.path.getsize(path)
-    check_unpacked(measure_arrow(path), stored, name)
-    return _scan(pl.scan_ipc(path), name, stored)
+    check_unpacked(measure_arrow(path), stored, source.name)
+    return _scan(pl.scan_ipc(path), source.name, stored)
 
 
-def read_ndjson(path: str, name: str) -> Table:
+def read_ndjson(source: Source, _: ReadOptions) -> Table:
     """Return the table of a file with one JSON object per line."""
+    path, name = source.as_file(), source.name
     stored = os.path.getsize(path)
     try:
         lazy = pl.scan_ndjson(path, infer_schema_length=None)
@@ -88,10 +90,9 @@ def _read_first_names(path: str) -> dict[str, int]:
     return {name: k for k, name in enumerate(json.loads(line))}
 
 
-def read_json(path: str, name: str) -> Table:
+def read_json(source: Source, _: ReadOptions) -> Table:
     """Return the table of a file with a JSON list of objects."""
-    with open(path, "rb") as file:
-        content = file.read()
+    content, name = source.stream.read(), source.name
     try:
         rows = json.loads(content)
     except UnicodeDecodeError as error:
@@ -163,13 +164,14 @@ def _slices(lazy: Any, kept: list[int], name: str, stored: int) -> Iterator[pl.D
         raise DataFileError(reason, name) from error
 
 
-def read_excel(path: str, name: str, options: ReadOptions) -> Table:
+def read_excel(source: Source, options: ReadOptions) -> Table:
     """Return the table in a sheet of a workbook: the one that is named, or the only one."""
     try:
         import fastexcel  # noqa: F401
     except ImportError as error:
         raise ImportError(f"Excel files need fastexcel: {install_command('cli')}") from error
-    with unpack_workbook(path, name) as workbook:
+    name = source.name
+    with unpack_workbook(source.as_file(), name) as workbook:
 
         def read(skip: int, after: int = 0, **chosen: Any) -> Any:
             return pl.read_excel(
