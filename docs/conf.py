@@ -202,7 +202,7 @@ INTERNAL = {
     *("fitted_forest", "fitted_source", "given_labels", "is_needed"),
     *("learn_named", "list_sources", "lock", "log_likelihood", "make_transformer", "needs_labels"),
     *("of", "parts", "relabel", "renumber", "resolve_metric", "restore", "retrain", "seed_name"),
-    *("set_forest", "source_forest", "state", "to_units", "trace", "training_labels"),
+    *("set_forest", "source_forest", "state", "to_units", "training_labels"),
     *("vote_probabilities",),
 }
 
