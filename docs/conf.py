@@ -202,7 +202,7 @@ INTERNAL = {
     *("fitted_forest", "fitted_source", "given_labels", "is_needed"),
     *("learn_named", "lock", "log_likelihood", "make_transformer", "needs_labels"),
     *("parts", "relabel", "renumber", "resolve_metric", "restore", "retrain", "seed_name"),
-    *("set_forest", "source_forest", "state", "to_units", "trace", "training_labels"),
+    *("set_forest", "source_forest", "state", "to_units", "training_labels"),
     *("undo", "vote_probabilities"),
 }
 

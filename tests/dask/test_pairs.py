@@ -1,5 +1,8 @@
 """On Dask by pairs of blocks: pairs that cannot have an edge of the tree are left out."""
 
+import gc
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -75,3 +78,23 @@ def test_many_features(d):
     with_prim = OPFClassifier(algorithm="brute")
     tune(sieve_bytes=2**60)
     assert_same_model(clf, with_prim.fit(X, y), X[:20] + 0.1)
+
+
+def test_blocks_are_given_up_after_the_fit(client):
+    X = np.random.default_rng(0).random((80, 3))
+    gc.collect()
+    gc.disable()  # it would find the futures sooner or later
+    try:
+        DaskOPFClassifier(algorithm="brute").fit(in_blocks(X, (20,) * 4), X[:, 0] > 0.5)
+        end = time.monotonic() + 10
+        while names := client.run_on_scheduler(
+            lambda dask_scheduler: [
+                str(task.key)
+                for task in dask_scheduler.tasks.values()
+                if task.state == "memory" and str(task.key).startswith("opforest_embed")
+            ]
+        ):
+            assert time.monotonic() < end, names
+            time.sleep(0.05)
+    finally:
+        gc.enable()

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'opforest[dask]'")
 import dask.array as da
 import dask.dataframe as dd
+from distributed import Client
 from tests.support.blocks import grid, in_blocks
 from tests.support.comparison import assert_same_model
 from tests.support.tuning import tune
@@ -120,6 +121,15 @@ def test_pickles_and_clones(client, problem):
     assert (fresh.keep, fresh.client, hasattr(fresh, "parts_")) == ("parts", client, False)
     local = clf.set_params(algorithm="kd_tree", update="opfi").to_local()
     assert (type(local), local.algorithm, local.update) == (OPFClassifier, "kd_tree", "opfi")
+
+
+def test_a_closed_client_is_explained(client, problem):
+    X, y = problem
+    with Client(client.scheduler.address, set_as_default=False) as own:
+        clf = DaskOPFClassifier(keep="parts", client=own).fit(in_blocks(X, (50, 50)), y)
+    for ask in (lambda: clf.predict(X), lambda: clf.predict(in_blocks(X, (50, 50))), clf.to_local):
+        with pytest.raises(RuntimeError, match=r"client is closed.*fit again, or from_parts"):
+            ask()
 
 
 def test_data_frames(client, problem):

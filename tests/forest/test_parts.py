@@ -11,7 +11,8 @@ from tests.support.strategies import learning_problems
 
 from opforest import OPFClassifier
 from opforest.core.parts import fragments, rounds
-from opforest.core.parts.cell import UnderflowError
+from opforest.core.parts.cell import UnderflowError, grow_cell
+from opforest.core.parts.clusters import outline_cell
 from opforest.core.parts.planes import Planes, divide_space, find_cells
 from opforest.estimators.parts import PartsClassifier
 from opforest.forest.parts import find_conquerors, train_parts
@@ -127,3 +128,14 @@ def test_planes_divide_all_points(data):
             lower, upper = (lower, middle) if is_below else (middle, upper)
             i = 2 * i + (1 if is_below else 2)
         assert number == lower
+
+
+def test_what_is_known_of_a_cell_does_not_keep_its_file_in_memory():
+    X = draw_points("uniform", 400, 3, 0)
+    cells, boxes = divide_examples(X, np.zeros(400), divide_space(X, 4))
+    forest = grow_cell(cells[0], boxes, 0, resolve("euclidean").kernel)
+    outline = outline_cell(forest)
+    known = [*outline[1:4], *outline.links]
+    assert len(outline.links.weight) > 0
+    for array in (*forest.tree, *forest.uncertain, forest.fragment):
+        assert not any(np.shares_memory(array, one) for one in known)

@@ -1,5 +1,7 @@
 """A fit out of core gives the model of a fit in memory, bit for bit."""
 
+import copy
+import pickle
 import re
 from unittest.mock import patch
 
@@ -116,6 +118,18 @@ def test_names_of_a_data_frame_are_kept(tmp_path):
         model.predict(X.rename(columns={"u": "w"}))
 
 
+@pytest.mark.parametrize("name", ["partial_fit", "forget", "fit", "predict_proba", "forest_"])
+def test_what_a_model_in_parts_lacks_is_explained(tmp_path, name):
+    model = out_of_core.fit(np.eye(3), tmp_path / "model", [0, 1, 1])
+    with pytest.raises(AttributeError, match=rf"no {name}.*to_local\(\).*fit again with all"):
+        getattr(model, name)
+    with pytest.raises(AttributeError, match=r"'PartsClassifier' object has no attribute 'other'"):
+        _ = model.other
+    assert not hasattr(model, name)
+    assert pickle.loads(pickle.dumps(model)).predict(np.eye(3)).tolist() == [0, 1, 1]
+    assert copy.deepcopy(model).predict(np.eye(3)).tolist() == [0, 1, 1]
+
+
 def test_phases_are_printed(tmp_path, capsys):
     tune(disk_cell=5)
     out_of_core.fit(np.arange(30.0).reshape(-1, 1), tmp_path / "m", np.arange(30) % 2, verbose=1)
@@ -142,7 +156,7 @@ def test_examples_that_are_lost_to_rounding_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        ([[0.0], [np.nan]], [0, 1], "Input X contains NaN"),
+        ([[0.0], [np.nan]], [0, 1], "X must have finite numbers, but row 1 has NaN or infinity"),
         ([[0.0], [1.0]], [0.5, 0.25], "Unknown label type"),
         ([[0.0], [1.0]], [0], "a label for each of 2 rows"),
         ([[0.0], [1.0]], None, "y must have the labels"),

@@ -154,6 +154,13 @@ def test_a_finished_fit_is_not_repeated(fit, tmp_path, monkeypatch):
     assert contents(tmp_path / "model") == expected
 
 
+@pytest.mark.parametrize("max_bytes", [2e9, np.int64(2_000_000_000), np.float32(2e9)])
+def test_equal_numbers_of_bytes_are_the_same_call(fit, tmp_path, monkeypatch, max_bytes):
+    fit(tmp_path / "model")
+    monkeypatch.setattr(job, "train_parts", None)
+    fit(tmp_path / "model", max_bytes=max_bytes)
+
+
 def test_a_damaged_model_is_fitted_again(fit, tmp_path):
     fit(tmp_path / "model")
     expected = contents(tmp_path / "model")

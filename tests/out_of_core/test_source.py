@@ -1,5 +1,8 @@
 """Sources of examples: each gives the same model, or an error that says what to do."""
 
+import re
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from tests.support.parts_comparison import assert_parts_equal
@@ -8,6 +11,8 @@ from tests.support.tuning import tune
 import opforest
 from opforest import out_of_core
 from opforest.errors import DataFileError
+from opforest.out_of_core import cells
+from opforest.out_of_core.rows import FileRows
 
 pl = pytest.importorskip("polars")
 
@@ -16,7 +21,7 @@ pl = pytest.importorskip("polars")
 def small_cells(monkeypatch):
     tune(disk_cell=50, disk_piece=3000)
     monkeypatch.setattr("opforest.out_of_core.source.CHUNK", 64)
-    monkeypatch.setattr("opforest.out_of_core.source.LABELS", 64)
+    monkeypatch.setattr("opforest.out_of_core.source.LABEL_BYTES", 1000)
 
 
 def some(n=300):
@@ -114,3 +119,35 @@ def test_a_missing_file_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         out_of_core.fit(tmp_path / "missing.csv", tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("fault", [np.nan, np.inf, "constant"])
+def test_errors_name_the_row_of_an_array(tmp_path, fault):
+    X, y = some()
+    X += np.arange(3)
+    X[250] = 1 if fault == "constant" else (0, fault, 0)
+    np.save(tmp_path / "X.npy", X)
+    with pytest.raises(ValueError) as caught:
+        out_of_core.fit(
+            np.load(tmp_path / "X.npy", mmap_mode="r"), tmp_path / "model", y, metric="correlation"
+        )
+    first = re.search(r"counted from row (\d+) of X", str(caught.value))
+    row = re.search(r"row (\d+) (?:has NaN or infinity|of X is one)", str(caught.value))
+    assert int(row[1]) + (int(first[1]) if first else 0) == 250
+
+
+def test_labels_and_samples_are_read_in_small_pieces(tmp_path, monkeypatch):
+    X, y = some(2000)
+    np.save(tmp_path / "y.npy", y)
+    monkeypatch.setattr("opforest.out_of_core.cells.SAMPLE_NUMBERS", 600)
+    sizes, read = [], FileRows.read
+
+    def record(self, begin, end):
+        sizes.append(end - begin)
+        return read(self, begin, end)
+
+    monkeypatch.setattr(FileRows, "read", record)
+    with patch.object(cells, "divide_space", wraps=cells.divide_space) as divide:
+        out_of_core.fit(X, tmp_path / "model", np.load(tmp_path / "y.npy", mmap_mode="r"))
+    assert len(divide.call_args.args[0]) == 200
+    assert max(sizes) * y.dtype.itemsize <= 1000

@@ -358,8 +358,7 @@ class DaskOPFClassifier(OPFClassifier):
         """Return the lazy array of what a function makes of the offers to each block of X."""
         matrix = to_matrix(X)
         validate_data(self, empty_table(X, matrix), reset=False, skip_check_array=True)
-        client, model = current_client(self.client), self.parts_
-        return map_offers(matrix, model, client, function, empty, *arguments)
+        return map_offers(matrix, self.parts_, function, empty, *arguments)
 
     def _facts(self) -> str:
         if "parts_" not in vars(self):

@@ -90,8 +90,7 @@ def persist(
         with ProgressBar() if _shows_progress.get() else nullcontext():
             return submit(tasks, client)
     futures = submit(tasks, client)
-    for future in used:
-        future.release()
+    release(used)
     bar = Thread(target=_show, args=(futures, client), daemon=True)  # it blocks until the end
     if _shows_progress.get():
         bar.start()
@@ -99,6 +98,13 @@ def persist(
     if bar.is_alive():
         bar.join(tuning.values.worker_timeout)  # lest its last line mix with later output
     return futures
+
+
+def release(results: Sequence[Any]) -> None:
+    """Give up results on the workers now; Python may delete their futures much later."""
+    for one in results:
+        if isinstance(one, distributed.Future):
+            one.release()
 
 
 @contextmanager

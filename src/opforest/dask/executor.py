@@ -53,6 +53,12 @@ class DaskExecutor:
 
     def plan(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Delayed]:
         """Return a task for each set of arguments; the dashboard shows the function's name."""
+        if self.client is not None and self.client.status == "closed":
+            raise RuntimeError(
+                "the Dask client is closed, so the workers no longer have what it held there, such "
+                "as a model in parts. Make another client, and call fit again, or from_parts with "
+                "a model that was saved to a folder."
+            )
         call = delayed(function, pure=False, traverse=False)
         sets = list(zip(*arguments, strict=True))
         name = f"opforest_{function.__name__}-{uuid4().hex}"

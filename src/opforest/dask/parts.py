@@ -1,7 +1,7 @@
 """Models in parts on the workers: lazy answers, and models that are loaded from elsewhere."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import dask.array as da
 import distributed
@@ -19,7 +19,6 @@ from opforest.forest.parts import Executor
 def map_offers(
     queries: da.Array,
     model: PartsClassifier,
-    client: distributed.Client | None,
     function: Callable[..., Array],
     empty: Array,
     *arguments: Any,
@@ -28,7 +27,8 @@ def map_offers(
 
     ``empty`` is its first argument after the offers, and has the type of the result.
     """
-    executor, metric, parts = DaskExecutor(client), model.resolve_metric(), model.fitted_parts()
+    executor = cast(DaskExecutor, model.executor_)
+    metric, parts = model.resolve_metric(), model.fitted_parts()
     points = embed_blocks(queries, metric, parts.map.box.dtype)
     offers = plan_conquest(executor, parts, points, metric)
     given = [[value] * len(offers) for value in (empty, *arguments)]

@@ -13,7 +13,7 @@ from opforest.core.parts.cell import UnderflowError
 from opforest.core.records import Tree
 from opforest.dask.blocks import Blocks, embed_blocks, load_blocks
 from opforest.dask.cells import draw_sample, grow_cells, prefers_cells, use_cells
-from opforest.dask.cluster import compute, persist
+from opforest.dask.cluster import compute, persist, release
 from opforest.dask.executor import DaskExecutor
 from opforest.dask.spanning import span_blocks
 from opforest.estimators.classifier import OPFClassifier
@@ -37,7 +37,6 @@ def fit_forest(
             except UnderflowError:
                 blocks = load_blocks(embed_blocks(X, metric), y, client)  # they were given up
     rows, label, tree = found or _span_by_pairs(blocks, metric, local.algorithm, client)
-    del blocks
     forest = Forest.train(rows, label, metric, local.algorithm, local.n_jobs, tree)
     local.set_forest(forest, classes)
 
@@ -55,7 +54,8 @@ def _span_by_pairs(
     blocks: Blocks, metric: Metric, algorithm: str, client: distributed.Client | None
 ) -> tuple[Array, Array, Tree]:
     task = span_blocks(blocks.points, blocks.begin, metric, algorithm, client)
-    (edges,) = compute(persist([task], client), client)
+    merged = persist([task], client)
+    (edges,) = compute(merged, client)
     n = sum(blocks.sizes)
     tree = root_tree(n, *(np.require(array, requirements="W") for array in edges))
     label = np.concatenate(compute(blocks.labels, client)).astype(np.int64)
@@ -65,6 +65,7 @@ def _span_by_pairs(
         if begin == 0:
             rows = np.empty((n, part.shape[1]), part.dtype)
         rows[begin : begin + len(part)] = part
+    release([*distributed.futures_of(task), *merged, *blocks.points, *blocks.labels])
     return rows, label, tree
 
 

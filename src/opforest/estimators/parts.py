@@ -17,6 +17,10 @@ from opforest.estimators.inputs import read_examples
 from opforest.forest.forest import Forest
 from opforest.forest.parts import Executor, ForestParts, find_conquerors, gather_parts
 
+#: What only a classifier with a whole forest has.
+WHOLE = ("fit", "partial_fit", "forget", "predict_proba", "predict_log_proba", "class_costs",
+         "explain", "kneighbors", "forest_")  # fmt: skip
+
 
 class PartsClassifier(ClassifierMixin, MetricEstimator):
     """A fitted classifier whose forest is in parts, so that it may be larger than memory.
@@ -84,6 +88,16 @@ class PartsClassifier(ClassifierMixin, MetricEstimator):
         self.executor_, self.parts_, self.classes_ = executor, parts, classes
         self.n_examples_, self.n_features_in_ = n_examples, n_features
         return self
+
+    def __getattr__(self, name: str) -> Any:
+        """Say what to do instead of what only a whole forest can."""
+        if name in WHOLE:
+            raise AttributeError(
+                f"a model in parts has no {name}: it only predicts labels and finds conquerors. "
+                "Call to_local(), whose model has it, if that fits into memory; to learn more "
+                "examples or forget some, fit again with all that shall be known."
+            )
+        return object.__getattribute__(self, name)  # raises the error
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Return the label of each example's conqueror.

@@ -14,7 +14,7 @@ from opforest.forest.feature_table import (
     print_cell,
     round_cell,
 )
-from opforest.forest.forest import BaseForest, Path
+from opforest.forest.forest import BaseForest
 from opforest.forest.probabilities import CostCalibration
 from opforest.forest.votes import Election
 
@@ -28,6 +28,15 @@ PRINTED_WIDTH = 80
 
 #: The most examples that a picture shows beside the path.
 MOST_AROUND = 400
+
+
+class Path(NamedTuple):
+    """A path from a prototype to a query."""
+
+    code: int  #: the class
+    example: Array  #: the indices of the m examples, from the prototype to the conqueror
+    distance: Array  #: of the m + 1 steps: 0 for the prototype, the last one to the query
+    cost: Array  #: the largest step so far
 
 
 class View(NamedTuple):
@@ -296,7 +305,7 @@ def explain(
             election = forest.elect(X, calibration)
         if storage.n_features == 2 and forest.metric.keeps_points:
             points = storage.points
-        paths = [_describe(path, classes, X, ids, points) for path in forest.trace(X, election)]
+        paths = [_describe(path, classes, X, ids, points) for path in _trace(forest, X, election)]
         voters: tuple[Voter, ...] = ()
         if election is not None:
             voters = list_voters(storage.fields.arrival[election.voter], election, classes)
@@ -378,6 +387,32 @@ def list_voters(
         for id, code, offer, weight in zip(*(c.tolist() for c in columns), strict=True)
         if code >= 0
     )
+
+
+def _trace(forest: BaseForest, X: Array, election: Election | None) -> list[Path]:
+    """Return the path that conquers the one row of ``X``, and the best one of another class.
+
+    After an election, the first path is that of the best voter of the class that won. The second
+    one is missing where all examples are of one class. Callers hold a read lock.
+    """
+    storage, rows = forest.storage, forest.queries.prepare(X)
+    first = forest.queries.find(rows)[0] if election is None else election.best_voters()
+    rival = forest.queries.find_rival(rows, int(storage.labels_of(first[0])))
+    (predecessor, _), model = forest.paths(), storage.model()
+    paths = []
+    for winner in (first,) if rival is None else (first, rival):
+        last_step = forest.queries.distances_to(winner[0], rows)
+        path = storage.indices_of(winner).tolist()
+        while predecessor[path[-1]] >= 0:
+            path.append(predecessor[path[-1]])
+        index = np.array(path[::-1])
+        before, after = index[:-1], index[1:]
+        steps = model.weight[np.where(model.parent[after] == before, after, before)]
+        distance = np.concatenate(([0], steps, last_step)).astype(model.weight.dtype)
+        cost = np.maximum.accumulate(distance)
+        code = int(storage.labels_of(winner[0]))
+        paths.append(Path(code, index, forest.to_units(distance), forest.to_units(cost)))
+    return paths
 
 
 def _describe(

@@ -1,7 +1,7 @@
 """Optimum-path forests and the queries they answer."""
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,15 +20,6 @@ from opforest.forest.queries import ForestQueries, read_locked
 from opforest.forest.state import ForestState, TreeModel, freeze
 from opforest.forest.storage import ForestStorage
 from opforest.forest.votes import Election, elect
-
-
-class Path(NamedTuple):
-    """A path from a prototype to a query."""
-
-    code: int  #: the class
-    example: Array  #: the indices of the m examples, from the prototype to the conqueror
-    distance: Array  #: of the m + 1 steps: 0 for the prototype, the last one to the query
-    cost: Array  #: the largest step so far
 
 
 class BaseForest(ABC):
@@ -300,31 +291,6 @@ class BaseForest(ABC):
         """Return the calibration found last, or None if the forest has changed since."""
         found = self.found_calibration
         return found if found is not None and found.is_of(self.storage) else None
-
-    def trace(self, X: Array, election: Election | None = None) -> list[Path]:
-        """Return the path that conquers the one row of ``X``, and the best one of another class.
-
-        After an election, the first path is that of the best voter of the class that won. The
-        second one is missing where all examples are of one class. Callers hold a read lock.
-        """
-        storage, queries = self.storage, self.queries.prepare(X)
-        first = self.queries.find(queries)[0] if election is None else election.best_voters()
-        rival = self.queries.find_rival(queries, int(storage.labels_of(first[0])))
-        (predecessor, _), model = self.paths(), storage.model()
-        paths = []
-        for winner in (first,) if rival is None else (first, rival):
-            last_step = self.queries.distances_to(winner[0], queries)
-            path = storage.indices_of(winner).tolist()
-            while predecessor[path[-1]] >= 0:
-                path.append(predecessor[path[-1]])
-            index = np.array(path[::-1])
-            before, after = index[:-1], index[1:]
-            steps = model.weight[np.where(model.parent[after] == before, after, before)]
-            distance = np.concatenate(([0], steps, last_step)).astype(model.weight.dtype)
-            cost = np.maximum.accumulate(distance)
-            code = int(storage.labels_of(winner[0]))
-            paths.append(Path(code, index, self.to_units(distance), self.to_units(cost)))
-        return paths
 
     # State.
 

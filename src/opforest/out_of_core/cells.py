@@ -17,8 +17,8 @@ from opforest.out_of_core.plan import Plan
 from opforest.out_of_core.rows import as_bytes
 from opforest.out_of_core.source import ExampleRows
 
-#: Examples of which planes are the medians.
-SAMPLE = 100_000
+#: Examples of which planes are the medians, and numbers in them, at most.
+SAMPLE, SAMPLE_NUMBERS = 100_000, 2_000_000
 
 
 class CellFile(NamedTuple):
@@ -74,14 +74,15 @@ def deal_examples(examples: ExampleRows, metric: Metric, plan: Plan, folder: str
 
 def _deal(examples: ExampleRows, metric: Metric, plan: Plan, folder: str) -> dict[str, Any]:
     """Write the files, and return what describes them."""
-    planes = divide_space(metric.embed(examples.sample(SAMPLE)), plan.n_cells)
+    size = min(SAMPLE, max(1, SAMPLE_NUMBERS // examples.n_features))
+    planes = divide_space(examples.sample_points(size, metric), plan.n_cells)
     cells = [_CellWriter(os.path.join(folder, f"cell-{j:05}")) for j in range(plan.n_cells)]
     n_coordinates = 0
     for begin in range(0, examples.n, plan.piece):
-        X, label = examples.read(begin, begin + plan.piece)
-        points = metric.embed(X)
+        end = min(begin + plan.piece, examples.n)
+        points = examples.embed(begin, end, metric)
         n_coordinates = points.shape[1]
-        write_piece(points, label, begin, planes, cells)
+        write_piece(points, examples.read_codes(begin, end), begin, planes, cells)
         advance(begin / examples.n)
     listed = [[os.path.basename(one.path), one.n, one.digest.hexdigest(), one.list_box()]
               for one in cells if one.n]  # fmt: skip

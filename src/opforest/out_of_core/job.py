@@ -86,8 +86,7 @@ def fit(
         The folder of the model. It needs free disk space: about 100 bytes and three times the
         features for each example. A model that is there is replaced when the new one is complete.
     y : array-like of shape (n_samples,), or str or int
-        The labels; for a data file, the name or the number of the label column, if it is not
-        obvious.
+        The labels; for a data file, the name or number of the label column, if not obvious.
     metric, metric_params
         As for ``OPFClassifier``, for a metric that a k-d tree supports.
     max_bytes : float, default=2e9
@@ -185,7 +184,7 @@ def require_bounds(settings: Settings) -> Metric:
 def _identify_job(source: ArraySource | FileSource, settings: Settings) -> str:
     """Return a checksum that is the same for the same call only."""
     parameters = dump_parameters(settings.make_model(), ())
-    resources = settings.max_bytes, effective_n_jobs(settings.n_jobs)
+    resources = float(settings.max_bytes), effective_n_jobs(settings.n_jobs)
     text = json.dumps([FORMAT, source.identify(), parameters, resources], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -194,10 +193,9 @@ def _fit_in(
     work: str, target: str, examples: ExampleRows, metric: Metric, settings: Settings
 ) -> tuple[PartsClassifier, PartFiles]:
     """Fit the examples, and return the model and its files."""
-    sample = examples.sample(1000)
     remedy = "divide each by its standard deviation before the fit"
-    warn_about_scales(sample, metric.name, examples.feature_names, remedy)
-    n_coordinates = metric.embed(sample[:1]).shape[1]
+    warn_about_scales(examples.sample(1000), metric.name, examples.feature_names, remedy)
+    n_coordinates = examples.embed(0, 1, metric).shape[1]
     n_jobs = effective_n_jobs(settings.n_jobs)
     plan = make_plan(examples.n, n_coordinates, examples.dtype, settings.max_bytes, n_jobs)
     cells = deal_examples(examples, metric, plan, work)

@@ -56,6 +56,11 @@ class ArrayRows:
 
     array: Array
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the array."""
+        return self.array.dtype
+
     def read(self, begin: int, end: int) -> Array:
         """Return some rows."""
         return np.asarray(self.array[begin:end])
@@ -73,16 +78,16 @@ def open_rows(array: Array) -> Rows:
     return ArrayRows(array)
 
 
-def sample_rows(rows: Rows, n: int, size: int) -> Array:
-    """Return about this many of n rows: short runs from all parts of them."""
+def list_runs(n: int, size: int) -> list[tuple[int, int]]:
+    """Return where short runs from all parts of n rows begin and end: about this many rows."""
     if n <= size:
-        return rows.read(0, n)
+        return [(0, n)]
     run = 50
-    n_runs = size // run
+    n_runs = max(1, size // run)
     step = n / n_runs
     shift = np.random.default_rng(0).random(n_runs)
     begins = ((np.arange(n_runs) + shift) * step).astype(np.int64).clip(0, n - run)
-    return np.concatenate([rows.read(begin, begin + run) for begin in begins.tolist()])
+    return [(begin, begin + run) for begin in begins.tolist()]
 
 
 def identify_file(path: str) -> list[Any]:

@@ -11,6 +11,7 @@ from sklearn.utils import check_array, column_or_1d
 
 from opforest._utils.atomic import open_atomic
 from opforest._utils.progress import advance, begin_phase
+from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.errors import DataFileError
 from opforest.estimators.inputs import check_label_kinds, read_examples
@@ -22,8 +23,8 @@ from opforest.out_of_core.rows import (
     as_bytes,
     identify_file,
     identify_rows,
+    list_runs,
     open_rows,
-    sample_rows,
 )
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 #: Raises an error if the first rows, of this number and like these, need too much memory.
 CheckMemory = Callable[[int, Array], object]
 
-#: Rows of a data file, and labels of an array, that are read at a time.
-CHUNK, LABELS = 1 << 16, 1 << 20
+#: Rows of a data file, and bytes of labels of an array, that are read at a time.
+CHUNK, LABEL_BYTES = 1 << 16, 1 << 21
 
 #: The file that describes a converted data file.
 LISTING = "table.json"
@@ -56,23 +57,51 @@ class ExampleRows:
     feature_names: list[str] | None = None
     layout: dict[str, Any] | None = None  #: of the columns of a data file
 
-    def read(self, begin: int, end: int) -> tuple[Array, Array]:
-        """Return the features and the codes of some examples."""
-        X = self.X.read(begin, end)
+    def read(self, begin: int, end: int) -> Array:
+        """Return the features of some examples."""
+        X: Array = check_array(
+            self.X.read(begin, end), dtype=self.dtype, ensure_all_finite=False, input_name="X"
+        )
+        is_finite = np.isfinite(X).all(axis=1)
+        if not is_finite.all():
+            raise ValueError(
+                f"X must have finite numbers, but row {begin + int(is_finite.argmin())} has NaN or "
+                "infinity. Leave such rows out, or fill in what is missing, before the fit."
+            )
+        return X
+
+    def embed(self, begin: int, end: int, metric: Metric) -> Array:
+        """Return some examples as the metric embeds them."""
+        X = self.read(begin, end)
         try:
-            X = check_array(X, dtype=self.dtype, input_name="X")
+            return metric.embed(X)
         except ValueError as error:
-            raise ValueError(f"rows {begin} to {begin + len(X) - 1}: {error}") from error
-        y = self.y.read(begin, end)
-        label = y if self.are_codes else np.searchsorted(self.classes, y)
-        return X, label.astype(np.int32)
+            if begin == 0:
+                raise
+            raise ValueError(f"{error}\nRows are counted from row {begin} of X.") from error
+
+    def read_codes(self, begin: int, end: int) -> Array:
+        """Return the labels of some examples, as indices of the classes."""
+        pieces = list_pieces(self.y, begin, end)
+        if self.are_codes:
+            return np.concatenate([self.y.read(*piece) for piece in pieces], dtype=np.int32)
+        codes = [np.searchsorted(self.classes, self.y.read(*piece)) for piece in pieces]
+        return np.concatenate(codes, dtype=np.int32)
 
     def sample(self, size: int) -> Array:
         """Return the features of about this many examples."""
-        sample: Array = check_array(
-            sample_rows(self.X, self.n, size), dtype=self.dtype, input_name="X"
-        )
-        return sample
+        return np.concatenate([self.read(*run) for run in list_runs(self.n, size)])
+
+    def sample_points(self, size: int, metric: Metric) -> Array:
+        """Return about this many examples as the metric embeds them."""
+        runs = list_runs(self.n, size)
+        return np.concatenate([self.embed(*run, metric) for run in runs])
+
+
+def list_pieces(y: Rows, begin: int, end: int) -> list[tuple[int, int]]:
+    """Return where pieces of rows begin and end that do not take much memory."""
+    step = max(1, LABEL_BYTES // max(1, y.dtype.itemsize))
+    return [(first, min(first + step, end)) for first in range(begin, end, step)]
 
 
 class ArraySource:
@@ -80,7 +109,9 @@ class ArraySource:
 
     def __init__(self, X: Any, y: Any) -> None:
         if y is None:
-            raise ValueError("y must have the labels of the examples; only a data file has its own")
+            raise ValueError(
+                "y must have the labels of the examples, got None. Only a data file has its own."
+            )
         self._model = PartsClassifier()
         if not isinstance(X, np.ndarray):
             X = read_examples(self._model, X, dtype=PRECISIONS)
@@ -104,11 +135,11 @@ class ArraySource:
         """Return the examples; classes are found piece by piece."""
         begin_phase("reading labels", self._n)
         classes = self._y.read(0, 0)
-        for begin in range(0, self._n, LABELS):
-            y = self._y.read(begin, begin + LABELS)
+        for begin, end in list_pieces(self._y, 0, self._n):
+            y = self._y.read(begin, end)
             check_labels(y)
             classes, _ = encode(y, classes)
-            advance(begin / self._n)
+            advance(end / self._n)
         names = getattr(self._model, "feature_names_in_", None)
         return ExampleRows(self._X, self._y, self._n, self._n_features, self._dtype, classes,
                         feature_names=None if names is None else list(names))  # fmt: skip
@@ -153,7 +184,7 @@ class FileSource:
                     kinds = f"{first.X.dtype} and {data.X.dtype}"
                     reason = f"features are {kinds} in different rows: convert them to one type"
                     raise DataFileError(reason, self._path)
-                check_memory(n + len(data), data.X)
+                check_memory(n + len(data), first.X)
                 rows.write(as_bytes(np.ascontiguousarray(data.X)))
                 labels.write(as_bytes(_encode(data, codes, self._path)))
                 n += len(data)

@@ -142,4 +142,13 @@ def test_no_memory_is_not_the_default(data, tmp_path):
 
 def test_examples_of_a_model_in_parts_are_not_counted(data, model):
     done = run("evaluate", model, data)
-    assert "a model in parts was trained on is not counted" in done.stderr
+    assert "examples that a model in parts was trained on are not told from new" in done.stderr
+
+
+def test_advice_about_missing_cells_fits_a_model_in_parts(data, model, tmp_path):
+    table = pl.read_parquet(data)
+    place = next(name for name, kind in table.schema.items() if kind.is_float())
+    table[:5].with_columns(pl.lit(None, pl.Float64).alias(place)).write_csv(tmp_path / "new.csv")
+    said = run("predict", model, tmp_path / "new.csv", code=3).stderr
+    assert "fill them in" in said
+    assert "--missing" not in said

@@ -161,7 +161,7 @@ def _evaluate_model(
             advance(len(chunk))
     job.print_dropped()
     if known is None:
-        print_notes(["which of the examples a model in parts was trained on is not counted"])
+        print_notes(["examples that a model in parts was trained on are not told from new ones"])
     if not truth:
         raise ValueError(f"{path}: no row is complete, so there is nothing to compare.")
     return {**_score_new(truth, predicted, is_held), **_score(truth, predicted)}

@@ -51,6 +51,7 @@ class Job:
             expected=schema_of(model) if self._is_fitted else reading.expected,
             needs_label=needs_label,
             may_lack_labels=reading.may_lack_labels or drops,
+            remedy="" if hasattr(classifier_of(model), "parts_") else reading.remedy,
         )
         self._ignores_label, self._drops_unlabeled = ignores_label, drops
         self._has_text_labels = self.reading.expected and self.reading.expected.text_labels

@@ -24,7 +24,8 @@ def outline_cell(forest) -> Outline:
     inside = [np.unique(forest.fragment[begin:end]) for begin, end, _ in nodes.tolist()]
     begin = np.append(0, np.cumsum([len(fragments) for fragments in inside]))
     vertex, fragment = forest.tree.vertex, forest.fragment
-    links = Links(vertex[u], vertex[v], weight, fragment[u], fragment[v])
+    # A view would keep the whole forest in memory, which may be a file that is mapped.
+    links = Links(vertex[u], vertex[v], weight.copy(), fragment[u], fragment[v])
     n_fragments = int(fragment.max()) + 1
     return Outline(
         n_fragments, forest.tree.box[forest.coarse], begin, np.concatenate(inside), links

@@ -48,7 +48,8 @@ def explain_missing(missing: Sequence[Column], options: ReadOptions) -> str:
     if options.remedy == "store":
         return "fill them in, or create the store with --missing median, which does"
     if options.expected is not None:
-        return "fill them in, or train the model with --missing median, which does"
+        advice = ", or train the model with --missing median, which does"
+        return f"fill them in{advice if options.remedy else ''}"
     if options.remedy == "here" and not options.lossless:
         return "--missing median fills them, --missing drop leaves these rows out"
     return f"fill them in, or leave these columns out:{_format_drop(missing)}"
