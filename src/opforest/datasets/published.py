@@ -114,13 +114,8 @@ def load_published(
     name = proper_name(name)
     about = PUBLISHED[name]
     path = fetch(about.file, find_home(data_home), download_if_missing)
-    if name == "Skin":
-        rows = np.loadtxt(path, np.int64)
-        X, y, names = rows[:, :-1], rows[:, -1], ["B", "G", "R"]
-    else:
-        X, y = read_dataset(path)[:2]
-        names = [f"feature {k}" for k in range(X.shape[1])]
-    X, frame = X.astype(np.float64), None
+    X, y, names = _read(name, path)
+    frame = None
     if as_frame:
         frame = _as_frame(X, y, names)
         X, y = frame[names], frame["target"]
@@ -132,6 +127,15 @@ def load_published(
         f"{about.n_classes} classes. From {about.file.url}",
         filename=str(path),
     )  # fmt: skip
+
+
+def _read(name: str, path: Any) -> tuple[Any, Any, list[str]]:
+    """Return features, classes, and the names of features."""
+    if name == "Skin":
+        rows = np.loadtxt(path, np.int64)
+        return rows[:, :-1].astype(np.float64), rows[:, -1], ["B", "G", "R"]
+    X, y = read_dataset(path)[:2]
+    return X.astype(np.float64), y, [f"feature {k}" for k in range(X.shape[1])]
 
 
 def _as_frame(X: Any, y: Any, names: list[str]) -> Any:

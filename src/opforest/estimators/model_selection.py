@@ -131,8 +131,7 @@ def learn_from_errors(
     Parameters
     ----------
     clf : OPFClassifier
-        A fitted classifier with ``update="exact"``. It is not changed. Whatever its ``voters``, it
-        is evaluated with one: each label is that of the conqueror.
+        A fitted classifier with ``update="exact"``, evaluated with one voter. It is not changed.
     X, y : array-likes
         The evaluation set, as for ``partial_fit``.
     mode : {"swap", "add"}, default="swap"
