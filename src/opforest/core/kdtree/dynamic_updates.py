@@ -19,7 +19,7 @@ from opforest.core.kdtree.static import (
     STACK,
     StaticKDTree,
     max_nodes,
-    split_all,
+    split_below,
     widest_axis,
 )
 
@@ -284,7 +284,8 @@ def _rebuild(index, bound, node, arrays):
     size, rows = max_nodes(count), arrays.rows
     nodes, box = np.empty(size, NODE), np.empty((size, 2, rows.shape[1]), rows.dtype)
     points = rows[vertex]
-    m = split_all(points, vertex, nodes, box)
+    nodes[0].begin, nodes[0].end = 0, vertex.shape[0]
+    m = split_below(points, vertex, nodes, box, 0, 1)
     _graft(index, bound, node, bucket, StaticKDTree(nodes[:m], box, vertex, points), arrays)
 
 

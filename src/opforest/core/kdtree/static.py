@@ -47,8 +47,9 @@ def build_kdtree(rows, chosen, n_jobs=1) -> StaticKDTree:
     size = count_nodes(len(vertex))
     nodes, box = np.empty(size, NODE), np.empty((size, 2, rows.shape[1]), rows.dtype)
     tree = StaticKDTree(nodes, box, vertex, points)
+    nodes[0] = 0, len(vertex), -1
     if n_jobs == 1 or len(vertex) < tuning.values.few_to_share:
-        split_all(points, vertex, nodes, box)
+        split_below(points, vertex, nodes, box, 0, 1)
     else:
         _split_by_threads(tree, n_jobs)
     return tree
@@ -63,10 +64,9 @@ def count_nodes(n):
 def _split_by_threads(tree, n_jobs):
     """Split the top level by level, and the subtrees below one by one."""
     nodes, box, vertex, points = tree
-    nodes[0] = 0, len(vertex), -1
     level = [(0, 1)]  # nodes, and the numbers of the first nodes below them
     while 0 < len(level) < SUBTREES_PER_JOB * n_jobs:
-        calls = [partial(_split_node, points, vertex, nodes, box, *place) for place in level]
+        calls = [partial(_split_one, points, vertex, nodes, box, *place) for place in level]
         run_parallel(*calls, n_jobs=n_jobs)
         below = []
         for node, child in level:
@@ -74,7 +74,7 @@ def _split_by_threads(tree, n_jobs):
                 size = nodes["end"][child] - nodes["begin"][child]
                 below += [(child, child + 2), (child + 1, child + 1 + count_nodes(size))]
         level = below
-    calls = [partial(_split_below, points, vertex, nodes, box, *place) for place in level]
+    calls = [partial(split_below, points, vertex, nodes, box, *place) for place in level]
     run_parallel(*calls, n_jobs=n_jobs)
 
 
@@ -164,16 +164,11 @@ def _halve(points, vertex, begin, end, axis):
 
 
 @kernel
-def split_all(points, vertex, nodes, box):
-    """Sort points and vertices into the order of the leaves; return the number of nodes."""
-    nodes[0].begin = 0
-    nodes[0].end = vertex.shape[0]
-    return _split_below(points, vertex, nodes, box, 0, 1)
+def split_below(points, vertex, nodes, box, node, m):
+    """Split a node and all below it, which are numbered from m; return the next number.
 
-
-@kernel
-def _split_below(points, vertex, nodes, box, node, m):
-    """Split a node and all below it, which are numbered from m; return the next number."""
+    Points and vertices are sorted into the order of the leaves.
+    """
     stack = np.empty(STACK, np.int64)
     stack[0] = node
     n_stacked = 1
@@ -189,6 +184,12 @@ def _split_below(points, vertex, nodes, box, node, m):
 
 
 @kernel
+def _split_one(points, vertex, nodes, box, node, m):
+    """Split a node, but not those below it."""
+    _split_node(points, vertex, nodes, box, node, m)
+
+
+@helper
 def _split_node(points, vertex, nodes, box, node, m):
     """Fit the box of a node; if it is large, halve it into the nodes m and m + 1."""
     begin, end = nodes[node].begin, nodes[node].end
