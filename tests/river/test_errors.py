@@ -35,8 +35,9 @@ def test_features_must_be_finite_numbers(value, asked_before):
             clf.learn_one(x, 2)
         with pytest.raises(ValueError, match="feature 'b' must be a finite number"):
             clf.predict_one(x)
+        table = pd.DataFrame({"c": [1, 1], "b": [1, value]}, dtype=object)
         with pytest.raises(ValueError, match="feature 'b' must be a finite number"):
-            clf.learn_many(pd.DataFrame({"c": [1, 1], "b": [1, value]}), pd.Series([2, 2]))
+            clf.learn_many(table, pd.Series([2, 2]))
     assert snapshot(clf) == before
     clf.learn_one(good, 0)
     assert_same_model(clf, learned([{"a": 1, "b": 2}, {"a": 2, "b": 1}, good], [0, 1, 0]), [good])
