@@ -95,7 +95,7 @@ class PartsClassifier(ClassifierMixin, MetricEstimator):
             raise AttributeError(
                 f"a model in parts has no {name}: it only predicts labels and finds conquerors. "
                 "Call to_local(), whose model has it, if that fits into memory; to learn more "
-                "examples or forget some, fit again with all that shall be known."
+                "examples or forget some, fit again with all the examples you want."
             )
         return object.__getattribute__(self, name)  # raises the error
 
