@@ -19,7 +19,7 @@ from numba import types
 from numba.core import event
 from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, register_jitable
@@ -68,6 +68,27 @@ class _PartCompiler(CompilerBase):
         name = state.func_id.func_qualname
         state.library = _Part(state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]
         return [build.define_nopython_pipeline(state)]
+
+
+class _Flags(Flags):
+    """Flags of a compilation that compare fast.
+
+    Numba looks up every function that compiled code calls by the flags, among others. To hash and
+    to compare them, it builds dictionaries of all options, which takes 7 % of a compilation.
+    """
+
+    __slots__ = ()
+    _hash = hash(Flags())
+
+    def __hash__(self) -> int:
+        """Return the hash of all flags, which do not differ in the names of options."""
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the options that are set, and all options only if those differ."""
+        if isinstance(other, Flags) and self._values == other._values:
+            return True
+        return bool(super().__eq__(other))
 
 
 class _Watcher(event.Listener):
@@ -155,7 +176,7 @@ def helper(function: Callable[..., Any]) -> Any:
 
     A call from Python would crash, because there is no wrapper.
     """
-    compiled: Any = numba.njit(**FOR_HELPERS)(function)
+    compiled: Any = _compare_flags_fast(numba.njit(**FOR_HELPERS)(function))
     find, any_value = compiled.get_call_template, cast(Any, types.unliteral)
 
     def find_for_any_value(args: Any, kwargs: Any) -> Any:  # not once more for a literal 0
@@ -198,6 +219,12 @@ def _defer_interrupts(compiled: Any) -> Any:
     An interrupt would leave Numba's registries half filled, and later calls would fail.
     """
     compiled._compile_for_args = defer_interrupts(compiled._compile_for_args)
+    return _compare_flags_fast(compiled)
+
+
+def _compare_flags_fast(compiled: Any) -> Any:
+    """Compile a function with ``_Flags``."""
+    compiled._compiler._customize_flags = _Flags
     return compiled
 
 

@@ -124,10 +124,10 @@ class ForestQueries:
     ) -> tuple[Array, Array]:
         searcher = self.choose_searcher(len(queries), wanted)
         winner, offer = find_in_parts(searcher, queries, effective_n_jobs(n_jobs), k)
-        known, is_missing = offer, winner[:, 1:] < 0
-        if is_missing.any():  # a conqueror at infinity is an error, a missing voter is not
+        known = offer
+        if k > 1:  # a conqueror at infinity is an error, a missing voter is not
             known = offer.copy()
-            known[:, 1:][is_missing] = 0
+            known[:, 1:][winner[:, 1:] < 0] = 0
         self._check_offers(known)
         return winner, offer
 

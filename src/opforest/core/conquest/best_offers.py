@@ -8,7 +8,9 @@ and to sort the list at the end: as integers, the bits of offers, which are not 
 the offers, and the compiler compares several at once.
 """
 
-from opforest.core.jit import helper
+import numpy as np
+
+from opforest.core.jit import helper, kernel
 
 
 @helper
@@ -83,3 +85,12 @@ def sort_offers(bits, places, cost, own_bits, own_places):
                 is_tie = own_bits[j] == offer
                 rank += own_bits[j] < offer or (is_tie and is_before(cost, own_places[j], place))
             bits[rank], places[rank] = offer, place
+
+
+@kernel
+def sort_all_offers(bits, places, cost):
+    """Sort the offers to each query; infinite ones, at −1, come last already."""
+    n, k = bits.shape
+    own_bits, own_places = np.empty(k, bits.dtype), np.empty(k, np.int64)
+    for i in range(n):
+        sort_offers(bits[i], places[i], cost, own_bits, own_places)

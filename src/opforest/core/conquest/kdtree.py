@@ -6,7 +6,7 @@ its bounding box.
 
 import numpy as np
 
-from opforest.core.conquest.best_offers import find_last_offer, is_before, sort_offers
+from opforest.core.conquest.best_offers import find_last_offer, is_before, sort_all_offers
 from opforest.core.jit import borrow, helper, kernel
 from opforest.core.kdtree.boxes import distance_to_box
 from opforest.core.kdtree.dynamic import BUCKET, class_bit
@@ -23,25 +23,31 @@ def find_conquerors_in_kdtree(queries, arrays, index, wanted, metric, k=1):
     Both have k columns, the first of which is the conqueror. If there are fewer than k, −1 and
     infinity follow.
     """
-    winner = np.full((len(queries), k), -1, np.int64)
-    offer = np.full((len(queries), k), np.inf, queries.dtype)
-    found = winner, offer, offer.view(f"i{offer.itemsize}")
-    _search(queries, arrays.vertices, arrays.cost, index, wanted, found, metric)
+    winner = np.empty((len(queries), k), np.int64)
+    offer = np.empty((len(queries), k), queries.dtype)
+    bits = offer.view(f"i{offer.itemsize}")
+    _search(queries, arrays.vertices, arrays.cost, index, wanted, (winner, offer, bits), metric)
+    if k > 1:
+        sort_all_offers(bits, winner, arrays.cost)
     return winner, offer
 
 
 @kernel
 def _search(queries, vertices, cost, index, wanted, found, metric):
-    """Write the best offers into vertices, offers, and the bits of these, the same memory."""
+    """Write the best offers, unsorted, into vertices, offers, and the bits of these.
+
+    The bits are in the same memory as the offers.
+    """
     index = borrow(index)
     winner, offer, bits = borrow(found)
     k = winner.shape[1]
     nodes, box, vertex, points = index.nodes, index.box, index.vertex, index.points
     stack, bound = np.empty(STACK, np.int64), np.empty(STACK, queries.dtype)
-    own_bits, own_places = np.empty(k, bits.dtype), np.empty(k, np.int64)
     bit = class_bit(wanted) if wanted != ANY else ~np.uint64(0)
     for i in range(queries.shape[0]):
         x, offers, champions = queries[i], offer[i], winner[i]
+        for j in range(k):
+            offers[j], champions[j] = np.inf, -1
         limit, last = np.inf, np.int64(-1)
         n_found = at = 0
         stack[0], bound[0] = 0, 0
@@ -71,8 +77,6 @@ def _search(queries, vertices, cost, index, wanted, found, metric):
                     if n_found == k:
                         at = find_last_offer(bits[i], champions, cost)
                         limit, last = offers[at], champions[at]
-        if n_found > 1:
-            sort_offers(bits[i, :n_found], champions[:n_found], cost, own_bits, own_places)
 
 
 @helper

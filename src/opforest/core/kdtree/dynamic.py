@@ -89,7 +89,9 @@ def build_index(arrays, kdtree, n_jobs=1) -> DynamicKDTree:
         ),
         n_jobs=n_jobs,
     )
-    _fill_top(index.nodes, kdtree, max(nodes), arrays.cost)
+    index.nodes["parent"][0] = -1
+    if len(nodes) > 1:
+        _fill_top(index.nodes, kdtree, max(nodes), arrays.cost)
     return index
 
 
@@ -155,7 +157,6 @@ def _fill(index, kdtree, rows, vertices, cost, top, bucket):
 def _fill_top(nodes, kdtree, end, cost):
     """Fill in the other nodes, those above, which come before ``end``."""
     static, box, _, _ = borrow(kdtree)
-    nodes[0].parent = -1
     for node in range(end - 1, -1, -1):
         below = static[node].child
         if nodes[node].count == 0:

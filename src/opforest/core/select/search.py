@@ -123,6 +123,8 @@ def find_in_parts(searcher: Searcher, queries: Array, jobs: int, k: int) -> tupl
     """Find the k best vertices and offers in parts, by several threads."""
     part = searcher.queries_per_call(len(queries))
     part = max(GROUP, min(part, -(-len(queries) // jobs)))
+    if len(queries) <= part:
+        return searcher.find_best(queries, k)
     search = partial(searcher.find_best, k=k)
     winner, offer = concatenate_results(map_chunks(search, split_chunks(queries, part), jobs))
     return winner, offer
