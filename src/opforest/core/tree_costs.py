@@ -79,13 +79,18 @@ def conquer(tree, seeds, label=None) -> Conquest:
     n = len(tree.parent)
     cost = np.full(n, np.inf, tree.weight.dtype)
     cost[seeds] = 0
-    return spread_costs(tree, cost, np.zeros(n, np.int64) if label is None else label)
+    return spread_costs(tree, cost, label)
+
+
+def _as_codes(label, n):
+    """Return labels in the type for which kernels are compiled; all 0 if there are none."""
+    return np.zeros(n, np.int32) if label is None else label.astype(np.int32, copy=False)
 
 
 def spread_costs(tree, cost, label) -> Conquest:
     """Lower costs, of which some are known, along the edges of a tree or forest."""
     conquest = Conquest(cost, np.zeros(len(cost), np.int64))
-    _conquer(tree, label, conquest)
+    _conquer(tree, _as_codes(label, len(cost)), conquest)
     return conquest
 
 
@@ -121,9 +126,8 @@ def _conquer(tree, label, conquest):
 def trace_paths(tree, seeds, conquest, label=None):
     """Return the predecessor and the seed of each vertex, −1 for none, after a conquest."""
     n = len(tree.parent)
-    label = np.zeros(n, np.int64) if label is None else label
     predecessor, root = np.full(n, n), np.where(seeds, np.arange(n), -1)
-    _trace(tree, label, conquest, predecessor, root)
+    _trace(tree, _as_codes(label, n), conquest, predecessor, root)
     return predecessor, root
 
 

@@ -7,7 +7,7 @@ results are the same.
 import numpy as np
 
 from opforest._utils import tuning
-from opforest.core.conquest.best_offers import is_before, replace_last, sort_offers
+from opforest.core.conquest.best_offers import find_next, is_before, sort_all_offers
 from opforest.core.jit import borrow, helper, kernel
 from opforest.core.metrics.distances import TILE, count_tiles, measure
 
@@ -30,7 +30,7 @@ def find_offers_of_others(rows, ranking, metric, k):
     step = max(1, tuning.values.work_per_call // max(1, n * rows.shape[1]))
     for begin in range(0, n, step):  # Ctrl-C is noticed in between
         _offer_to_later(begin, min(begin + step, n), rows, ranking, found, metric)
-    _sort_all(place, found[2], ranking.cost)
+    sort_all_offers(found[2], place, ranking.cost)
     return np.where(place >= 0, ranking.vertex[place], -1), offer
 
 
@@ -76,12 +76,6 @@ def _insert(found, u, v, distance, cost):
     place, offer, bits, limit, at = borrow(found)
     value, last = max(cost[v], distance), place[u, at[u]]
     if value < limit[u] or (value == limit[u] and is_before(cost, v, last)):
-        at[u] = replace_last(offer[u], bits[u], place[u], at[u], value, v, cost)
+        offer[u, at[u]], place[u, at[u]] = value, v
+        at[u] = find_next(bits[u], place[u], at[u], cost)
         limit[u] = offer[u, at[u]]
-
-
-@kernel
-def _sort_all(place, bits, cost):
-    own_bits, own_places = np.empty(place.shape[1], bits.dtype), np.empty(place.shape[1], np.int64)
-    for i in range(place.shape[0]):
-        sort_offers(bits[i], place[i], cost, own_bits, own_places)

@@ -32,12 +32,11 @@ def insert_offer(offers, places, offer, place, cost):
 
 
 @helper
-def replace_last(offers, bits, places, at, offer, place, cost):
-    """Replace the last offer, at ``at``, by one that precedes it; return where the last one is.
+def find_next(bits, places, at, cost):
+    """Return where the last offer is now that the one at ``at`` has been replaced.
 
     ``bits`` are those of the offers, the same memory. The first call has ``at`` = 0.
     """
-    offers[at], places[at] = offer, place
     if at + 1 < places.shape[0] and places[at + 1] < 0:
         return at + 1
     return find_last_offer(bits, places, cost)
@@ -63,12 +62,17 @@ def find_last_offer(bits, places, cost):
     return last
 
 
-@helper
-def sort_offers(bits, places, cost, own_bits, own_places):
-    """Sort offers, given by their bits, by counting those before each; the last two are scratch.
+@kernel
+def sort_all_offers(bits, places, cost):
+    """Sort the offers to each query, given by their bits; infinite ones come last already."""
+    own_bits, own_places = np.empty(bits.shape[1], bits.dtype), np.empty(bits.shape[1], np.int64)
+    for i in range(bits.shape[0]):
+        _sort_offers(bits[i], places[i], cost, own_bits, own_places)
 
-    If there are infinite ones, they come last already.
-    """
+
+@helper
+def _sort_offers(bits, places, cost, own_bits, own_places):
+    """Sort offers, given by their bits, by counting those before each; the last two are scratch."""
     n, total = bits.shape[0], 0
     for i in range(n):
         own_bits[i], own_places[i] = bits[i], places[i]
@@ -85,12 +89,3 @@ def sort_offers(bits, places, cost, own_bits, own_places):
                 is_tie = own_bits[j] == offer
                 rank += own_bits[j] < offer or (is_tie and is_before(cost, own_places[j], place))
             bits[rank], places[rank] = offer, place
-
-
-@kernel
-def sort_all_offers(bits, places, cost):
-    """Sort the offers to each query; infinite ones, at −1, come last already."""
-    n, k = bits.shape
-    own_bits, own_places = np.empty(k, bits.dtype), np.empty(k, np.int64)
-    for i in range(n):
-        sort_offers(bits[i], places[i], cost, own_bits, own_places)

@@ -6,7 +6,7 @@ its bounding box.
 
 import numpy as np
 
-from opforest.core.conquest.best_offers import find_last_offer, is_before, sort_all_offers
+from opforest.core.conquest.best_offers import find_next, is_before, sort_all_offers
 from opforest.core.jit import borrow, helper, kernel
 from opforest.core.kdtree.boxes import distance_to_box
 from opforest.core.kdtree.dynamic import BUCKET, class_bit
@@ -25,23 +25,24 @@ def find_conquerors_in_kdtree(queries, arrays, index, wanted, metric, k=1):
     """
     winner = np.empty((len(queries), k), np.int64)
     offer = np.empty((len(queries), k), queries.dtype)
-    bits = offer.view(f"i{offer.itemsize}")
-    _search(queries, arrays.vertices, arrays.cost, index, wanted, (winner, offer, bits), metric)
+    bits = offer.view(f"i{offer.itemsize}") if k > 1 else None
+    tree, found = (index.nodes, index.box, index.vertex, index.points), (winner, offer)
+    _search(queries, arrays.vertices, arrays.cost, tree, wanted, found, bits, metric)
     if k > 1:
         sort_all_offers(bits, winner, arrays.cost)
     return winner, offer
 
 
 @kernel
-def _search(queries, vertices, cost, index, wanted, found, metric):
-    """Write the best offers, unsorted, into vertices, offers, and the bits of these.
+def _search(queries, vertices, cost, tree, wanted, found, bits, metric):
+    """Write the best offers into vertices and offers, unsorted.
 
-    The bits are in the same memory as the offers.
+    ``bits`` are those of the offers, the same memory, or None if only one is wanted: the kernel is
+    then compiled without what only several need.
     """
-    index = borrow(index)
-    winner, offer, bits = borrow(found)
+    nodes, box, vertex, points = borrow(tree)
+    winner, offer = borrow(found)
     k = winner.shape[1]
-    nodes, box, vertex, points = index.nodes, index.box, index.vertex, index.points
     stack, bound = np.empty(STACK, np.int64), np.empty(STACK, queries.dtype)
     bit = class_bit(wanted) if wanted != ANY else ~np.uint64(0)
     for i in range(queries.shape[0]):
@@ -49,7 +50,7 @@ def _search(queries, vertices, cost, index, wanted, found, metric):
         for j in range(k):
             offers[j], champions[j] = np.inf, -1
         limit, last = np.inf, np.int64(-1)
-        n_found = at = 0
+        at = 0
         stack[0], bound[0] = 0, 0
         m = 1
         while m > 0:
@@ -57,7 +58,7 @@ def _search(queries, vertices, cost, index, wanted, found, metric):
             node = nodes[stack[m]]
             if bound[m] > limit or node.classes & bit == 0:
                 continue
-            if bound[m] == limit and not is_before(cost, node.first, last):
+            if bound[m] == limit and not is_before(cost, np.int64(node.first), last):
                 continue
             below = np.int64(node.child)
             if below >= 0:
@@ -71,11 +72,11 @@ def _search(queries, vertices, cost, index, wanted, found, metric):
                     continue
                 value = max(c, distance(x, points[slot], metric))
                 if value < limit or (value == limit and is_before(cost, v, last)):
-                    at = n_found if n_found < k else at
                     offers[at], champions[at] = value, v
-                    n_found += n_found < k
-                    if n_found == k:
-                        at = find_last_offer(bits[i], champions, cost)
+                    if bits is None:
+                        limit, last = value, v
+                    else:
+                        at = find_next(bits[i], champions, at, cost)
                         limit, last = offers[at], champions[at]
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opforest.core.conquest.best_offers import replace_last, sort_offers
+from opforest.core.conquest.best_offers import find_next, sort_all_offers
 from opforest.core.jit import borrow, helper, kernel, specialize
 from opforest.core.metrics.distances import TILE, count_tiles, make_tiles, measure
 
@@ -43,20 +43,28 @@ def find_conquerors(queries, rows, ranking, metric, k=1):
     Both have k columns, the first of which is the conqueror. If there are fewer than k, −1 and
     infinity follow. All offers to a query are −1 if one is undefined that might be among them.
     """
-    winner = np.full((len(queries), k), -1, np.int64)
+    place = np.full((len(queries), k), -1, np.int64)
     offer = np.full((len(queries), k), np.inf, rows.dtype)
-    found = winner, offer, offer.view(f"i{offer.itemsize}")
-    specialize(_scan, metric)(queries, rows, ranking, found, metric)
+    bits = offer.view(f"i{offer.itemsize}") if k > 1 else None
+    specialize(_scan, metric)(queries, rows, ranking, (place, offer), bits, metric)
+    if k == 1:
+        return ranking.vertex[place], offer  # even a conqueror at infinity is a vertex
+    sort_all_offers(bits, place, ranking.cost)
+    winner = ranking.vertex[place]
+    winner[:, 1:][place[:, 1:] < 0] = -1
     return winner, offer
 
 
 @kernel
-def _scan(queries, rows, ranking, found, metric):
-    """Write the best offers into vertices, offers, and the bits of these, the same memory."""
+def _scan(queries, rows, ranking, found, bits, metric):
+    """Write the best offers into places in the ranking and offers, unsorted.
+
+    ``bits`` are those of the offers, the same memory, or None if only one is wanted: the kernel is
+    then compiled without what only several need.
+    """
     vertex, cost, tiles, is_sorted = ranking
-    winner, offer, bits = borrow(found)
-    n, k = vertex.shape[0], winner.shape[1]
-    own_bits, own_places = np.empty(k, bits.dtype), np.empty(k, np.int64)
+    place, offer = borrow(found)
+    n = vertex.shape[0]
     distances, at = np.empty(TILE, rows.dtype), np.empty(GROUP, np.int64)
     for begin in range(0, queries.shape[0], GROUP):
         end = min(begin + GROUP, queries.shape[0])
@@ -71,23 +79,16 @@ def _scan(queries, rows, ranking, found, metric):
                     continue
                 n_waiting += 1
                 if measure(out, x, rows.shape[0], rows, tiles[tile], chosen, limit, metric) > 0:
-                    place = at[i - begin]
                     at[i - begin] = _insert_tile(
-                        out, cost, is_sorted, offer[i], bits[i], winner[i], place, first
+                        out, cost, is_sorted, offer[i], place[i], bits, i, at[i - begin], first
                     )
             if n_waiting == 0:
                 break
-        for i in range(begin, end):
-            if k > 1:
-                sort_offers(bits[i], winner[i], cost, own_bits, own_places)
-            for j in range(k):
-                if j == 0 or winner[i, j] >= 0:  # even a conqueror at infinity is a vertex
-                    winner[i, j] = vertex[winner[i, j]]
 
 
 @helper
-def _insert_tile(distances, all_costs, is_sorted, offers, bits, places, at, first):
-    """Insert the offers of one more tile into those of a query; return where the last one is."""
+def _insert_tile(distances, all_costs, is_sorted, offers, places, bits, i, at, first):
+    """Insert the offers of one more tile into those of query i; return where the last one is."""
     cost = all_costs[first : first + distances.shape[0]]
     limit, last = offers[at], places[at]
     for j in range(distances.shape[0]):
@@ -101,7 +102,9 @@ def _insert_tile(distances, all_costs, is_sorted, offers, bits, places, at, firs
                 for k in range(offers.shape[0]):
                     offers[k], places[k] = distances[j], first + j
                 break
-            at = replace_last(offers, bits, places, at, offer, first + j, all_costs)
+            offers[at], places[at] = offer, first + j
+            if bits is not None:
+                at = find_next(bits[i], places, at, all_costs)
             limit, last = offers[at], places[at]
     return at
 
