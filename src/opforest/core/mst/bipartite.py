@@ -20,8 +20,9 @@ def span_bipartite(rows, split, metric) -> Tree:
     """
     n = rows.shape[0]
     tree = prim.make_root(rows)
-    left = prim.make_frontier(rows, np.arange(1, split), metric)
-    right = prim.make_frontier(rows, np.arange(split, n), metric)
+    n_ahead = prim.count_ahead(rows, max(split, n - split), metric)
+    left = prim.make_frontier(rows, np.arange(1, split), n_ahead, metric)
+    right = prim.make_frontier(rows, np.arange(split, n), n_ahead, metric)
     outside = np.array([split - 1, n - split])
     grow = specialize(_grow, metric)
     steps = max(1, tuning.values.work_per_call // rows.size)
@@ -43,7 +44,7 @@ def _grow(rows, tree, left, right, outside, begin, end, metric):
         u = tree.order[step]
         side = 0 if u < split else 1
         own, other = (left, right) if side == 0 else (right, left)
-        prim.offer_edges(rows, u, other, outside[1 - side], own, outside[side], metric)
+        prim.offer_edges(rows, u, other, other.owner, outside[1 - side], own, outside[side], metric)
         a, b = prim.least_bits(left, outside[0]), prim.least_bits(right, outside[1])
         i = prim.smallest_edge(left, outside[0], a) if a <= b else -1
         j = prim.smallest_edge(right, outside[1], b) if b <= a else -1

@@ -40,7 +40,9 @@ class Frontier(NamedTuple):
     weight: np.ndarray
     bits: np.ndarray  #: the same memory as integers, which sort alike and find minima faster
     lowest: np.ndarray  #: by tile: the smallest of its ``bits``
-    owner: np.ndarray  #: vertices that have been measured ahead of their turn; −1 for none
+    #: Vertices that have been measured ahead of their turn, −1 for none. None if this never
+    #: happens: kernels are then compiled without it.
+    owner: np.ndarray | None
     ahead: np.ndarray  #: by owner: the distances from it, by slot
     scratch: np.ndarray  #: two rows of TILE distances, those of the second one infinite
 
@@ -49,7 +51,7 @@ def span(rows, metric) -> Tree:
     """Return the minimum spanning tree of the complete graph on ``rows``."""
     n = rows.shape[0]
     tree = make_root(rows)
-    frontier = make_frontier(rows, np.arange(1, n), metric)
+    frontier = make_frontier(rows, np.arange(1, n), count_ahead(rows, n - 1, metric), metric)
     grow = specialize(_grow, metric)
     steps = max(1, tuning.values.work_per_call // rows.size)
     for begin in range(0, n - 1, steps):
@@ -64,12 +66,14 @@ def make_root(rows) -> Tree:
     return Tree(np.full(n, -1), np.zeros(n, rows.dtype), np.zeros(n, np.int64))
 
 
-def make_frontier(rows, outside, metric) -> Frontier:
-    """Return a frontier of these vertices, without any known edge to the tree."""
+def make_frontier(rows, outside, n_ahead, metric) -> Frontier:
+    """Return a frontier of these vertices, without any known edge to the tree.
+
+    Up to ``n_ahead`` vertices are measured ahead of their turn.
+    """
     m = len(outside)
     weight = np.full(m, np.inf, rows.dtype)
     bits = weight.view(f"i{rows.itemsize}")
-    n_ahead = _count_ahead(rows, m, metric)
     return Frontier(
         tiles=make_tiles(rows, outside, metric),
         vertex=outside,
@@ -77,13 +81,13 @@ def make_frontier(rows, outside, metric) -> Frontier:
         weight=weight,
         bits=bits,
         lowest=bits[: count_tiles(m)].copy(),
-        owner=np.full(n_ahead, -1),
+        owner=np.full(n_ahead, -1) if n_ahead else None,
         ahead=np.empty((n_ahead, m), rows.dtype),
         scratch=np.full((2, TILE), np.inf, rows.dtype),
     )
 
 
-def _count_ahead(rows, m, metric):
+def count_ahead(rows, m, metric):
     """Return how many vertices may be measured ahead of their turn against m others.
 
     If coordinates do not fit into the fast caches, fetching them takes longer than measuring. So a
@@ -174,38 +178,38 @@ def _soon_to_join(frontier, m):
 
 
 @helper
-def offer_edges(rows, u, frontier, m, peers, n_peers, metric):
-    """Offer edges to ``u`` to the first m vertices of a frontier.
+def offer_edges(rows, u, frontier, owner, m, peers, n_peers, metric):
+    """Offer edges to ``u`` to the first m vertices of a frontier, whose field ``owner`` is given.
 
     If vertices may be measured ahead, one of the first ``n_peers`` vertices of the frontier
     ``peers``, whose turn will come soon, is measured on the way.
     """
-    tiles, vertex, parent, weight, bits, lowest, owner, ahead, scratch = frontier
-    mine = _index_of(owner, u)  # if it has been measured ahead
-    free = _index_of(owner, -1) if mine < 0 else -1
-    w = _soon_to_join(peers, n_peers) if free >= 0 else -1
-    if w >= 0 and _index_of(owner, w) >= 0:
-        w = -1
+    tiles, vertex, parent, weight, bits, lowest, _, ahead, scratch = frontier
+    mine = free = w = -1
+    if owner is not None:
+        mine = _index_of(owner, u)  # if it has been measured ahead
+        free = _index_of(owner, -1) if mine < 0 else -1
+        w = _soon_to_join(peers, n_peers) if free >= 0 else -1
+        if w >= 0 and _index_of(owner, w) >= 0:
+            w = -1
     for tile in range(count_tiles(m)):
         first = tile * TILE
         last = min(first + TILE, m)
-        out = scratch[0, : last - first]
-        limit = weight[first:last]
-        names = vertex[first:last]
-        if mine >= 0:
+        out, limit, names = scratch[0, : last - first], weight[first:last], vertex[first:last]
+        if owner is None or mine < 0:
+            within = measure(out, rows[u], u, rows, tiles[tile], names, limit, metric)
+        else:
             out = ahead[mine, first:last]
             within = count_within(out, limit)
-        else:
-            within = measure(out, rows[u], u, rows, tiles[tile], names, limit, metric)
-        if w >= 0:
+        if owner is not None and w >= 0:
             later, no_limit = ahead[free, first:last], scratch[1, : last - first]
             measure(later, rows[w], w, rows, tiles[tile], names, no_limit, metric)
         if within:
             _relax(limit, parent[first:last], out, u)
             lowest[tile] = smallest(bits[first:last], INFINITE)
-    if mine >= 0:
+    if owner is not None and mine >= 0:
         owner[mine] = -1
-    if w >= 0:
+    if owner is not None and w >= 0:
         owner[free] = w
 
 
@@ -225,6 +229,6 @@ def _grow(rows, tree, frontier, begin, end, metric):
     tree, frontier = borrow(tree), borrow(frontier)
     for step in range(begin, end):
         m = frontier.vertex.shape[0] - step
-        offer_edges(rows, tree.order[step], frontier, m, frontier, m, metric)
+        offer_edges(rows, tree.order[step], frontier, frontier.owner, m, frontier, m, metric)
         slot = smallest_edge(frontier, m, least_bits(frontier, m))
         join(tree, step + 1, frontier, slot, m - 1)
