@@ -71,24 +71,36 @@ class _PartCompiler(CompilerBase):
 
 
 class _Flags(Flags):
-    """Flags of a compilation that compare fast.
+    """Flags of a compilation that compare fast, and equal if only wrappers differ.
 
     Numba looks up every function that compiled code calls by the flags, among others. To hash and
-    to compare them, it builds dictionaries of all options, which takes 7 % of a compilation.
+    to compare them, it builds dictionaries of all options, which takes 7 % of a compilation. Flags
+    of kernels and helpers differ in the wrappers for calls from Python only, so Numba would compile
+    what both call, such as ``np.empty``, for each of them.
     """
 
     __slots__ = ()
     _hash = hash(Flags())
+    _wrappers = frozenset(("release_gil", "no_cpython_wrapper", "no_cfunc_wrapper"))
 
     def __hash__(self) -> int:
         """Return the hash of all flags, which do not differ in the names of options."""
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        """Compare the options that are set, and all options only if those differ."""
-        if isinstance(other, Flags) and self._values == other._values:
-            return True
-        return bool(super().__eq__(other))
+        """Compare the options that are set and matter to the functions called."""
+        if not isinstance(other, Flags):
+            return False
+        return self._values == other._values or _Flags._called(self) == _Flags._called(other)
+
+    @staticmethod
+    def _called(flags: Flags) -> dict[str, object]:
+        """Return the options that matter to the functions called and differ from the defaults."""
+        return {
+            name: value
+            for name, value in flags._values.items()
+            if name not in _Flags._wrappers and value != flags.options[name].default
+        }
 
 
 class _Watcher(event.Listener):
@@ -192,7 +204,8 @@ anywhere = register_jitable(**FOR_HELPERS)
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function for Python to call."""
-    return _defer_interrupts(_drop_old_cache(numba.njit(cache=CACHE, **OPTIONS)(function)))
+    compiled = _compare_flags_fast(numba.njit(cache=CACHE, **OPTIONS)(function))
+    return _defer_interrupts(_drop_old_cache(compiled))
 
 
 def _drop_old_cache(compiled: Any) -> Any:
@@ -219,7 +232,7 @@ def _defer_interrupts(compiled: Any) -> Any:
     An interrupt would leave Numba's registries half filled, and later calls would fail.
     """
     compiled._compile_for_args = defer_interrupts(compiled._compile_for_args)
-    return _compare_flags_fast(compiled)
+    return compiled
 
 
 def _compare_flags_fast(compiled: Any) -> Any:
@@ -237,7 +250,8 @@ def overload(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def _uncached(compiled: Any) -> Callable[..., Any]:
-    function: Callable[..., Any] = _defer_interrupts(numba.njit(**OPTIONS)(compiled.py_func))
+    again = _compare_flags_fast(numba.njit(**OPTIONS)(compiled.py_func))
+    function: Callable[..., Any] = _defer_interrupts(again)
     return function
 
 

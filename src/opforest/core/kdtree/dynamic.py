@@ -80,18 +80,20 @@ def build_index(arrays, kdtree, n_jobs=1) -> DynamicKDTree:
         status=np.array([(pairs - len(kdtree.nodes) // 2, 0, 0, 0)], INDEX_STATUS),
     )
     index.box[: len(kdtree.box)] = kdtree.box
+    filled = index.nodes, index.vertex, index.points, index.leaf_of_bucket
+    static = kdtree.nodes, kdtree.box, kdtree.vertex
     # The nodes of a level hold about as many points, so threads share them evenly.
     nodes, buckets = _list_level(kdtree, 1 if n_jobs == 1 else SUBTREES_PER_JOB * n_jobs)
     run_parallel(
         *(
-            partial(_fill, index, kdtree, arrays.rows, arrays.vertices, arrays.cost, *place)
+            partial(_fill, filled, static, arrays.rows, arrays.vertices, arrays.cost, *place)
             for place in zip(nodes, buckets, strict=True)
         ),
         n_jobs=n_jobs,
     )
     index.nodes["parent"][0] = -1
     if len(nodes) > 1:
-        _fill_top(index.nodes, kdtree, max(nodes), arrays.cost)
+        _fill_top(index.nodes, kdtree.nodes, kdtree.box, max(nodes), arrays.cost)
     return index
 
 
@@ -114,10 +116,10 @@ def _list_level(kdtree, count):
 
 
 @kernel
-def _fill(index, kdtree, rows, vertices, cost, top, bucket):
+def _fill(index, static, rows, vertices, cost, top, bucket):
     """Fill in the subtree of a node, whose leaves are the buckets from this one on."""
-    nodes, _, _, vertex, points, leaf_of_bucket, _, _ = borrow(index)
-    static, box, chosen, _ = borrow(kdtree)
+    nodes, vertex, points, leaf_of_bucket = borrow(index)
+    static_nodes, box, chosen = borrow(static)
     stack = np.empty(STACK, np.int64)
     stack[0] = top
     n_stacked, last = 1, top
@@ -125,7 +127,8 @@ def _fill(index, kdtree, rows, vertices, cost, top, bucket):
         n_stacked -= 1
         node = stack[n_stacked]
         last = max(last, node)
-        begin, end, below = static[node].begin, static[node].end, static[node].child
+        source = static_nodes[node]
+        begin, end, below = source.begin, source.end, source.child
         own = nodes[node]
         own.count = end - begin
         if below >= 0:
@@ -147,20 +150,19 @@ def _fill(index, kdtree, rows, vertices, cost, top, bucket):
         bucket += 1
     if last == top:
         return
-    for node in range(last, static[top].child - 1, -1):
-        if static[node].child >= 0:
-            _combine(nodes, node, static[node].child, cost)
-    _combine(nodes, top, static[top].child, cost)
+    for node in range(last, static_nodes[top].child - 1, -1):
+        if static_nodes[node].child >= 0:
+            _combine(nodes, node, static_nodes[node].child, cost)
+    _combine(nodes, top, static_nodes[top].child, cost)
 
 
 @kernel
-def _fill_top(nodes, kdtree, end, cost):
+def _fill_top(nodes, static_nodes, box, end, cost):
     """Fill in the other nodes, those above, which come before ``end``."""
-    static, box, _, _ = borrow(kdtree)
     for node in range(end - 1, -1, -1):
-        below = static[node].child
+        below = static_nodes[node].child
         if nodes[node].count == 0:
-            nodes[node].count = static[node].end - static[node].begin
+            nodes[node].count = static_nodes[node].end - static_nodes[node].begin
             _divide(nodes, box, node, below)
             _combine(nodes, node, below, cost)
 
