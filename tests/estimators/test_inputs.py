@@ -174,3 +174,46 @@ def test_several_rows_have_a_list_of_explanations():
     frame = pd.DataFrame(X, columns=["a", "b"])
     model = make_pipeline(OPFClassifier()).fit(frame, y)
     assert [one.label for one in model.explain(frame[:3])] == y[:3].tolist()
+
+
+@pytest.mark.parametrize("labels", [[2, 0], [True, False], ["b", "a"]])
+def test_batches_of_arrays_and_of_lists_are_learned_alike(labels):
+    labels = np.array(labels)
+    known = [[0.0, 1.0], [1.0, 0.5], [3.0, 3.0]], np.array([0, 1, 1]).astype(labels.dtype)
+    batch = np.array([[0.1, 0.2], [2.5, 4.0]])
+    models = [OPFClassifier().fit(*known).partial_fit(X, y)
+              for X in (batch, batch.tolist()) for y in (labels, labels.tolist())]  # fmt: skip
+    batch[:] = 9.0  # the model has a copy
+    for model in models:
+        assert same_forest(model, models[-1])
+        assert model.classes_.tolist() == models[-1].classes_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        ([[np.nan, 0.0]], [0]),
+        ([[np.inf, 0.0]], [0]),
+        ([[1.0]], [0]),
+        ([1.0, 2.0], [0, 1]),
+        ([[1.0, 2.0]], [0, 1]),
+        ([[1.0, 2.0]], [[0, 1]]),
+        ([[1.0, 2.0]], [0.5]),
+    ],
+)
+def test_errors_of_arrays_are_those_of_lists(X, y):
+    model = OPFClassifier().fit([[0.0, 1.0], [1.0, 0.5]], [0, 1])
+    errors = []
+    for batch in ((np.array(X), np.array(y)), (X, y)):
+        with pytest.raises(ValueError) as error:
+            model.partial_fit(*batch)
+        errors.append(str(error.value).splitlines()[0])
+    assert errors[0] == errors[1]
+    assert len(model.forest_) == 2
+
+
+def test_arrays_without_names_are_noted_where_names_are_known():
+    frame = pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.5]})
+    model = OPFClassifier().fit(frame, [0, 1])
+    with pytest.warns(UserWarning, match="feature names"):
+        model.partial_fit(frame.to_numpy(), np.array([0, 1]))

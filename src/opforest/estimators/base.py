@@ -23,7 +23,12 @@ from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.registry import ALIASES, NON_NEGATIVE, are_params_equal, resolve
 from opforest.core.metrics.types import Array
 from opforest.estimators.inputs import read_examples
-from opforest.estimators.validation import PRECISIONS, check_algorithm, check_labels
+from opforest.estimators.validation import (
+    INTEGERS,
+    PRECISIONS,
+    check_algorithm,
+    check_labels,
+)
 from opforest.forest.forest import BaseForest
 from opforest.forest.updates.report import UpdateReport
 
@@ -31,6 +36,11 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 #: The documentation of the newest release.
 DOCUMENTATION = "https://opforest.readthedocs.io/en/stable"
+
+
+def _are_integers(y: Any, n: int) -> bool:
+    """Return whether labels are an array of n integers, which need no more checks."""
+    return type(y) is np.ndarray and y.shape == (n,) and y.dtype.kind in INTEGERS
 
 
 class _StoppedError(MemoryError):
@@ -223,11 +233,11 @@ class ForestEstimator(MetricEstimator):
     def check_batch(self, X: Any, y: Any) -> tuple[Array, Array]:
         """Validate and return more examples and their labels."""
         self._check_metric()
-        dtype = self.forest_.dtype
-        if self.forest_.metric.is_precomputed:  # the number of columns grows
-            X, y = read_examples(self, X, y, dtype=dtype, grows=True)
-        else:
-            X, y = read_examples(self, X, y, dtype=dtype, reset=False)
+        grows = self.forest_.metric.is_precomputed  # has a column more for each example
+        if not grows and self._is_checked(X) and _are_integers(y, len(X)):
+            return np.asarray(X), y
+        options = {"grows": True} if grows else {"reset": False}
+        X, y = read_examples(self, X, y, dtype=self.forest_.dtype, **options)
         # Few examples of many classes look like regression to scikit-learn.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
@@ -244,19 +254,24 @@ class ForestEstimator(MetricEstimator):
 
     def _check_queries(self, X: npt.ArrayLike) -> Array:
         check_is_fitted(self, "forest_")
-        dtype = self.forest_.dtype
-        # For one query, scikit-learn's checks take longer than the search.
-        if (
+        if self._is_checked(X):
+            return np.asarray(X)
+        queries: Array = read_examples(self, X, dtype=self.forest_.dtype, reset=False)
+        return queries
+
+    def _is_checked(self, X: Any) -> bool:
+        """Return whether examples are an array that scikit-learn would return as it is.
+
+        For one example, scikit-learn's checks take longer than everything else.
+        """
+        return bool(
             type(X) is np.ndarray
-            and (X.ndim, X.dtype) == (2, dtype)
+            and (X.ndim, X.dtype) == (2, self.forest_.dtype)
             and len(X)
             and X.shape[1] == self.n_features_in_
             and not hasattr(self, "feature_names_in_")
             and np.isfinite(X).all()
-        ):
-            return X
-        queries: Array = read_examples(self, X, dtype=dtype, reset=False)
-        return queries
+        )
 
     # Notebooks.
 

@@ -348,7 +348,8 @@ def _compare_features(
         points = np.concatenate((features, X))
     differences = measure_differences(points[:, :width], metric.name == "hamming")
     digits = 12 if X.dtype == np.float64 else 7
-    values = [[round_cell(cell, digits) for cell in row[:width]] for row in (*features, *X)]
+    rows = [row[:width].tolist() for row in (*features, *X)]
+    values = [[round_cell(cell, digits) for cell in row] for row in rows]
     titles = names if len(names) else [f"feature {k}" for k in range(width)]
     roles = [role for role in ROLES if role in ids or role == "x"]
     return FeatureTable.build(roles, titles, values, differences.tolist(), bool(len(names)))

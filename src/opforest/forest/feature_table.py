@@ -65,10 +65,10 @@ class FeatureTable:
         order = np.argsort(-np.asarray(differences, np.float64), kind="stable").tolist()
         return cls(
             tuple(roles),
-            tuple(str(names[k]) for k in order),
-            tuple(tuple(row[k] for k in order) for row in values),
+            tuple(map(str, map(names.__getitem__, order))),
+            tuple(tuple(map(row.__getitem__, order)) for row in values),
             has_names,
-            tuple(float(differences[k]) for k in order),
+            tuple(map(float, map(differences.__getitem__, order))),
             tuple(order),
         )
 

@@ -196,10 +196,11 @@ class ForestQueries:
         """Return the vertices of other classes that make the cheapest offers; None without any."""
         arrays, end = self.storage.arrays, self.storage.end
         label = arrays.vertices["label"][:end]
-        if np.isin(label, (code, DELETED)).all():
+        is_own = label == code
+        if (is_own | (label == DELETED)).all():
             return None
         others = rank_by_index(arrays, end)
-        others = others._replace(cost=np.where(label == code, np.inf, others.cost))
+        others = others._replace(cost=np.where(is_own, np.inf, others.cost))
         kernel = self.storage.metric.kernel
         winner: Array
         winner, offer = find_conquerors(queries, arrays.rows, others, kernel)
