@@ -25,7 +25,9 @@ def _is_before(keys, vertices, i, key, vertex):
 @helper
 def push(keys, vertices, m, key, vertex):
     """Push an entry onto a heap of size m; return its arrays and its size."""
-    keys, vertices = append(keys, m, key), append(vertices, m, vertex)
+    if m == keys.shape[0]:
+        keys, vertices = append(keys, m, key), append(vertices, m, vertex)
+    keys[m], vertices[m] = key, vertex
     _sift_up(keys, vertices, m)
     return keys, vertices, m + 1
 

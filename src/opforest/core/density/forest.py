@@ -175,16 +175,17 @@ def conquer_by_density(near, k, level, tied, label, orders, forest):
         closed[u] = True
         for i in range(k + first[u + ONE] - first[u]):
             v = np.uint64(near[u, i] if i < k else back[first[u] + i - k])
-            offer = min(value[u], density[v])
-            if closed[v] or label[u] != label[v] or offer <= value[v]:
+            if closed[v] or label[u] != label[v]:
                 continue
-            value[v] = offer
-            root[v], predecessor[v] = root[u], u
-            closed[v] = offer == density[v]
-            if closed[v]:
-                add_rank(words, filled, rank[v])
-            else:
-                keys, ranks, m = push(keys, ranks, m, -offer, np.int64(rank[v]))
+            offer = min(value[u], density[v])
+            if offer > value[v]:
+                value[v] = offer
+                root[v], predecessor[v] = root[u], u
+                closed[v] = offer == density[v]
+                if closed[v]:
+                    add_rank(words, filled, rank[v])
+                else:
+                    keys, ranks, m = push(keys, ranks, m, -offer, np.int64(rank[v]))
 
 
 @helper
