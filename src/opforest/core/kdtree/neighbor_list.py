@@ -25,9 +25,11 @@ def insert_neighbor(near, distances, i, row, vertex, j, distance):
     if distance == distances[row, slot] and last >= 0 and vertex[j] > vertex[last]:
         return distance
     while slot > 0:
-        before, to_before = near[i, slot - 1], distances[row, slot - 1]
-        is_tie = distance == to_before and (before < 0 or vertex[j] < vertex[before])
-        if not (distance < to_before or is_tie):
+        to_before = distances[row, slot - 1]
+        if distance > to_before:
+            break
+        before = near[i, slot - 1]
+        if distance == to_before and before >= 0 and vertex[j] > vertex[before]:
             break
         near[i, slot], distances[row, slot] = before, to_before
         slot -= 1

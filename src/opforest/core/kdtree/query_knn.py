@@ -16,6 +16,7 @@ def search_for_queries(queries, kdtree, near, distances, metric):
     distances.
     """
     nodes, box, vertex, points = borrow(kdtree)
+    near, distances = borrow((near, distances))
     stack, bound = np.empty(STACK, np.int64), np.empty(STACK, distances.dtype)
     for i in range(queries.shape[0]):
         limit = clear_list(near, distances, i, i)
@@ -44,6 +45,7 @@ def scan_for_nearest(queries, first_index, rows, tiles, near, distances, metric)
     ``search_for_queries``.
     """
     n = rows.shape[0]
+    near, distances = borrow((near, distances))
     vertex, out = np.arange(n), np.empty(TILE, distances.dtype)
     for i in range(queries.shape[0]):
         u = min(first_index + i, n)
