@@ -233,7 +233,8 @@ class ForestEstimator(MetricEstimator):
     def check_batch(self, X: Any, y: Any) -> tuple[Array, Array]:
         """Validate and return more examples and their labels."""
         self._check_metric()
-        grows = self.forest_.metric.is_precomputed  # has a column more for each example
+        # Distances to known examples have one more column for each of them.
+        grows = self.forest_.metric.is_precomputed
         if not grows and self._is_checked(X) and _are_integers(y, len(X)):
             return np.asarray(X), y
         options = {"grows": True} if grows else {"reset": False}
