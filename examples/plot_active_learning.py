@@ -22,7 +22,7 @@ first = np.r_[np.flatnonzero(y == y.min())[:2], np.flatnonzero(y == y.max())[:2]
 # Query, learn, repeat
 # --------------------
 # Both strategies start with four labels and query 56 more, one at a time. ``partial_fit`` learns each
-# label exactly, which takes microseconds instead of a refit.
+# label exactly, in microseconds, without a refit.
 
 
 def query_with(choose):
@@ -76,4 +76,5 @@ for ax in axes[:2]:
 plt.show()
 
 # %%
-# Margins help here, but not always: where classes overlap they select noise, and random queries may win.
+# Margins help here, but not always: where classes overlap they select noise, and random queries may
+# be better.

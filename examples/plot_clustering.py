@@ -2,8 +2,8 @@
 Clusters: peaks of a density
 ============================
 
-``OPFClustering`` estimates a density from nearest neighbors; each peak conquers one cluster. You choose no
-number of clusters, only the scale ``k_max``: the larger it is, the fewer clusters there are.
+``OPFClustering`` estimates a density from nearest neighbors; each peak conquers one cluster. You do
+not choose the number of clusters, only the scale ``k_max``: the larger it is, the fewer clusters.
 """
 
 import matplotlib.pyplot as plt

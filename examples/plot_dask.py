@@ -29,7 +29,7 @@ blocks = da.from_array(X, chunks=(150, 2))
 
 with dask.config.set(scheduler="threads"):
     model = DaskOPFClassifier().fit(blocks, y)
-    answer = model.predict(blocks)  # lazy, a block for each block
+    answer = model.predict(blocks)  # lazy, one block for each input block
     print(answer)
     print("training examples keep their labels:", bool((answer.compute() == y).all()))
 

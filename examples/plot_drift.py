@@ -64,7 +64,7 @@ for ax in (above, below):
     ax.axvline(3000, color="#222222", lw=0.9, ls=":")
     ax.spines[["top", "right"]].set_visible(False)
 above.set(ylabel="accuracy over the last 200, %", ylim=(0, 101))
-above.annotate("the concept turns", (3000, 6), (3060, 6))
+above.annotate("the concept reverses", (3000, 6), (3060, 6))
 above.legend(frameon=False, loc="lower left")
 below.set(ylabel="known examples", xlabel="examples seen")
 plt.show()

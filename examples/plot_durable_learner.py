@@ -38,7 +38,7 @@ def draw(ax, title, learner):
 # Because examples have keys, a batch that is sent twice is learned once. The same key with different
 # content is an error.
 
-labels[10] = "lower" if labels[10] == "upper" else "upper"  # a typing error
+labels[10] = "lower" if labels[10] == "upper" else "upper"  # a typo
 with opforest.Learner(path) as learner:
     print("learned:", learner.learn(X, labels, keys=keys).learned)
     print("again:  ", learner.learn(X, labels, keys=keys).learned)

@@ -3,7 +3,7 @@ Explaining a digit by its path
 ==============================
 
 ``explain`` returns the path that gave an example its label: from a prototype, through training examples,
-to the conqueror and the example itself. Images make it visible: each step changes the
+to the conqueror and the example itself. For images you can see the path: each step changes the
 digit a little, and the cost is the longest step.
 """
 

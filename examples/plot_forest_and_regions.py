@@ -3,7 +3,7 @@ A forest and its regions
 ========================
 
 An optimum-path forest connects the training examples by their minimum spanning tree and cuts every
-edge between two classes. The ends of the cut edges are the *prototypes*, drawn as stars. Each
+edge between two classes. The endpoints of the cut edges are the *prototypes*, drawn as stars. Each
 prototype conquers examples of its class along paths, drawn as thin lines. A new point gets the
 label of the example that offers it the cheapest path, shown by the color of the background.
 """

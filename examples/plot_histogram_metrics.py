@@ -3,7 +3,7 @@ Metrics for histograms
 ======================
 
 The metric should suit the data. Here each example is a histogram: the colors of a small patch of one
-of two photographs. The bars compare the errors of several metrics, averaged over five random halves:
+of two photographs. The bars compare the errors of several metrics, averaged over five random splits:
 metrics for histograms, such as chi-squared and squared chord, make fewer errors here.
 """
 
@@ -76,5 +76,5 @@ axes[2].spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# White squares mark the errors of the Euclidean distance in the first half, pink squares those of
+# White squares mark the errors of the Euclidean distance in the first split, pink squares those of
 # squared chord.

@@ -3,8 +3,8 @@ Learning curves: exact, OPFI, DIFT and 1-NN
 ===========================================
 
 A stream arrives in forty increments. After each, every model is tested on the same held-out half,
-and the processor time of its update is measured. This is done with five streams, and the medians
-are drawn. ``update="exact"`` gives exactly the model you would get by refitting on all
+and the processor time of its update is measured. The plots show medians over five
+streams. ``update="exact"`` gives exactly the model you would get by refitting on all
 examples so far, in a small fraction of the time.
 """
 
@@ -27,7 +27,7 @@ def make_stream(seed):
 
 
 # %%
-# Three updates and two refitted models; first calls compile, so they come before anything is timed.
+# Three updates and two refitted models. First calls compile, so they run before anything is timed.
 
 
 def grow(clf):

@@ -2,9 +2,9 @@
 Finding wrong labels
 ====================
 
-A plain optimum-path forest follows every wrong label. ``find_label_issues`` asks, for each
-known example, what the others would vote for, and lists those whose labels are probably wrong,
-the most suspicious first.
+With one voter, every wrong label misleads a forest. ``find_label_issues`` compares the label of
+each known example with the votes of the others, and lists the examples whose labels are probably
+wrong, the most suspicious first.
 """
 
 import matplotlib.pyplot as plt
@@ -50,8 +50,8 @@ for voter in worst.voters[:5]:
 # %%
 # What it is good for
 # -------------------
-# Forget what is suspected, or let the cheapest offers vote, which needs no decision. Both
-# restore most of the accuracy that wrong labels cost.
+# Forget the suspects, or let the cheapest offers vote, so that you need not decide. Both
+# restore most of the accuracy lost to wrong labels.
 
 digits, names = load_digits(return_X_y=True)
 X, X_test, truth, y_test = train_test_split(digits, names, random_state=0)

@@ -2,8 +2,8 @@
 Outliers: examples of low density
 =================================
 
-``OPFOutlier`` scores an example by the logarithm of its density among the nearest neighbors. The training
-examples with the lowest scores are outliers.
+``OPFOutlier`` scores an example by the logarithm of a density estimated from its nearest neighbors.
+The training examples with the lowest scores are outliers.
 """
 
 import matplotlib.pyplot as plt
@@ -44,7 +44,7 @@ ax.legend(loc="upper right")
 plt.show()
 
 # %%
-# ``nearest_neighbors``, by any metric, is available for your own scores.
+# For scores of your own, ``nearest_neighbors`` accepts any metric.
 
 near, distance = nearest_neighbors(X, 5, resolve("manhattan"))
 print("farthest from its fifth neighbor: example", distance[:, -1].argmax())

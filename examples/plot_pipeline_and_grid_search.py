@@ -2,7 +2,7 @@
 A pipeline with scaling and a grid search
 =========================================
 
-The forest has nothing to tune, but it depends on distances: a feature measured in thousands drowns one
+The forest has nothing to tune, but it depends on distances: a feature measured in thousands dominates one
 measured in hundredths. So put a scaler in front. A grid search finds the best scaler and metric.
 """
 

@@ -2,8 +2,9 @@
 Smaller and better training sets
 ================================
 
-Any training example may conquer, so a model keeps them all. Given an evaluation set, ``prune``
-removes the examples that it does not need, and ``learn_from_errors`` swaps in misclassified examples.
+Any training example may conquer a query, so a model keeps them all. Given an evaluation set,
+``prune`` removes examples that are not needed to predict it, and ``learn_from_errors`` swaps in
+misclassified ones.
 """
 
 import matplotlib.pyplot as plt
@@ -47,7 +48,7 @@ for name, model in {"all": clf, "pruned": small, "swapped": better}.items():
 # %%
 # The remaining examples
 # ----------------------
-# The pruned model keeps the ids of the first, so its examples are easy to find.
+# The pruned model keeps the ids of the original one, so its examples are easy to find.
 
 figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.8), layout="constrained")
 for ax, model, name in zip(axes, (clf, small), ("all", "pruned"), strict=True):

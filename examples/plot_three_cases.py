@@ -68,4 +68,4 @@ plt.show()
 
 # %%
 # OPFI is an approximation: it does not update paths in other trees that a new example makes cheaper.
-# ``update="exact"`` does, and equals refitting.
+# ``update="exact"`` does, so its model equals the refitted one.
