@@ -149,7 +149,7 @@ def main(name: str, title: str, measure: Callable[[], list[Row]], remark: str) -
     RESULTS.mkdir(exist_ok=True)
     text = json.dumps(record, indent=1, ensure_ascii=False)
     (RESULTS / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
-    import numbers_table  # here, because it imports this module
+    from benchmarks import numbers_table  # here, because it imports this module
 
     numbers_table.write()
     sys.exit(any(row.verdict == "FAIL" for row in rows))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from common import in_fresh_process
+from benchmarks.common import in_fresh_process
 
 NO_LIBOPF = "LIBOPF does not name a folder with opf_train and opf_classify"
 NO_OPFYTHON = "opfython is not installed, and OPFYTHON_PYTHON does not name a Python that has it"

@@ -1,17 +1,14 @@
 """Compare a million insertions on data like Skin with ``fit`` at 20 checkpoints, then forget.
 
-This takes some minutes and is not part of ``run.py``: ``python benchmarks/soak/soak.py``. The
-number of insertions is optional: ``python benchmarks/soak/soak.py 50000``.
+This takes some minutes and is not part of ``run.py``: ``python -m benchmarks.soak.soak``. The
+number of insertions is optional: ``python -m benchmarks.soak.soak 50000``.
 """
 
 import sys
 import time
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, cpu_seconds, main, skin
+from benchmarks.common import Row, cpu_seconds, main, skin
 
 from opforest import OPFClassifier
 from opforest.forest.forest import Forest

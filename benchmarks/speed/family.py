@@ -1,16 +1,12 @@
 """Compare semi-supervised forests with classifiers, and clustering with LibOPF and HDBSCAN."""
 
 import copy
-import sys
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, best_of, cpu_seconds, main, numpy_pass, strips, wall_seconds
-from peers import libopf
+from benchmarks.common import Row, best_of, cpu_seconds, main, numpy_pass, strips, wall_seconds
+from benchmarks.peers import libopf
 
 from opforest import OPFClassifier, OPFClustering, OPFSemiSupervised
 

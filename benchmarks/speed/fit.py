@@ -1,14 +1,10 @@
 """Compare the speed of ``fit`` with LibOPF and OPFython."""
 
-import sys
 from functools import partial
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, best_of, cpu_seconds, main, strips, versus
-from peers import NO_LIBOPF, NO_OPFYTHON, libopf, opfython_fit, opfython_python
+from benchmarks.common import Row, best_of, cpu_seconds, main, strips, versus
+from benchmarks.peers import NO_LIBOPF, NO_OPFYTHON, libopf, opfython_fit, opfython_python
 
 from opforest import OPFClassifier
 

@@ -1,13 +1,18 @@
 """Compare ``fit`` with many features with dense Prim, and two threads with one for 2 to 64."""
 
 import os
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, best_of, cpu_seconds, dense_prim, letter, main, versus, wall_seconds
+from benchmarks.common import (
+    Row,
+    best_of,
+    cpu_seconds,
+    dense_prim,
+    letter,
+    main,
+    versus,
+    wall_seconds,
+)
 
 from opforest import OPFClassifier
 

@@ -1,16 +1,12 @@
 """Measure the time to forget an example, and to move a window by one."""
 
 import copy
-import sys
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, as_stream, best_of, cpu_seconds, main, numpy_pass, strips
+from benchmarks.common import Row, as_stream, best_of, cpu_seconds, main, numpy_pass, strips
 
 from opforest import OPFClassifier
 

@@ -1,15 +1,11 @@
 """Measure the time to learn one more example with an index, in few dimensions."""
 
-import sys
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, as_stream, best_of, cpu_seconds, main, numpy_pass, strips
-from insertion import BATCH, REPEATS, Line, per_example, set_up, slope
+from benchmarks.common import Row, as_stream, best_of, cpu_seconds, main, numpy_pass, strips
+from benchmarks.speed.insertion import BATCH, REPEATS, Line, per_example, set_up, slope
 
 SIZE = 100_000
 LATER = 10  #: batches after the first one

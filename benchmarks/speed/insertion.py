@@ -1,16 +1,21 @@
 """Measure the time to learn one more example without an index, as the number of examples grows."""
 
 import copy
-import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common import RESULTS, Row, best_of, cpu_seconds, main, numpy_pass, quadrants, strips
+from benchmarks.common import (
+    RESULTS,
+    Row,
+    best_of,
+    cpu_seconds,
+    main,
+    numpy_pass,
+    quadrants,
+    strips,
+)
 
 from opforest import OPFClassifier
 

@@ -1,15 +1,11 @@
 """Measure the speed of ``fit`` with hundreds of thousands of examples in few dimensions."""
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import (
+from benchmarks.common import (
     Row,
     best_of,
     cpu_seconds,
@@ -20,8 +16,8 @@ from common import (
     strips,
     versus,
 )  # fmt: skip
-from fit import fit_seconds
-from peers import NO_LIBOPF, libopf
+from benchmarks.peers import NO_LIBOPF, libopf
+from benchmarks.speed.fit import fit_seconds
 
 from opforest.core.records import Tree
 from opforest.core.select.mst import probe, span_best

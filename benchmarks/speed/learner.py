@@ -8,10 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common import Row, best_of, main, strips, wall_seconds
+from benchmarks.common import Row, best_of, main, strips, wall_seconds
 
 import opforest
 
@@ -76,7 +74,7 @@ class Process:
     """A service in a separate process."""
 
     def __init__(self, kind: str, path: str) -> None:
-        command = [sys.executable, __file__, kind, path]
+        command = [sys.executable, "-m", "benchmarks.speed.learner", kind, path]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.port = int(self.process.stdout.readline())

@@ -8,10 +8,8 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common import Row, as_stream, in_fresh_process, main, strips
+from benchmarks.common import Row, as_stream, in_fresh_process, main, strips
 
 from opforest import OPFClassifier
 

@@ -8,10 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common import Row, in_fresh_process, main
+from benchmarks.common import Row, in_fresh_process, main
 
 D, PIECE = 3, 1_000_000
 N, LARGE = 10_000_000, 100_000_000

@@ -6,10 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common import Row, best_of, in_fresh_process, main, wall_seconds
+from benchmarks.common import Row, best_of, in_fresh_process, main, wall_seconds
 
 READ_BAR, TRAIN_BAR, PREDICT_BAR = 2.5, 1.5, 2.0
 

@@ -1,17 +1,13 @@
 """Compare accuracy and speed on streams with river's classifiers."""
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common import Row, best_of, cpu_seconds, main
+from benchmarks.common import Row, best_of, cpu_seconds, main
 
 STREAMS = ("Phishing", "ImageSegments", "Bananas")
 UPDATES = ("exact", "opfi", "dift")

@@ -1,15 +1,11 @@
 """Check that ``auto`` chooses well on data that are difficult for one of the algorithms."""
 
 import copy
-import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, best_of, cpu_seconds, letter, main, quadrants
+from benchmarks.common import Row, best_of, cpu_seconds, letter, main, quadrants
 
 from opforest import OPFClassifier
 
