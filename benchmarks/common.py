@@ -172,10 +172,10 @@ def print_markdown(*cells: str) -> None:
     print(f"| {' | '.join(cells)} |", flush=True)
 
 
-def strips(n: int, d: int = 2) -> tuple[np.ndarray, np.ndarray]:
+def strips(n: int, d: int = 2, dtype: type = np.float32) -> tuple[np.ndarray, np.ndarray]:
     """Return data like base1: four vertical strips, labels 1, 2, 1, 2; ``d`` uniform features."""
     X = np.random.default_rng(0).random((n, d), np.float32)
-    return X, 1 + (4 * X[:, 0]).astype(int) % 2
+    return X.astype(dtype), 1 + (4 * X[:, 0]).astype(int) % 2
 
 
 def quadrants(X: np.ndarray) -> np.ndarray:

@@ -18,8 +18,7 @@ REPEATS = 3
 
 def measure() -> list[Row]:
     rng = np.random.default_rng(0)
-    X, y = strips(SIZE)
-    X = X.astype(np.float64)
+    X, y = strips(SIZE, 2, np.float64)
     given = np.where(rng.random(SIZE) < LABELED, y, -1)
     warm_up(X[:20_000], y[:20_000], given[:20_000])
     return [*semi_supervised(X, y, given), *clustering(rng)]

@@ -18,10 +18,9 @@ ALGORITHMS = ("brute", "auto")
 
 
 def measure() -> list[Row]:
-    small, label = strips(2000)
     for dtype in (np.float32, np.float64):
         for algorithm in ALGORITHMS:
-            fit_seconds(small.astype(dtype), label, algorithm)  # compile first
+            fit_seconds(*strips(2000, 2, dtype), algorithm)  # compile first
     rows = [row for d, bar in LIBOPF_BARS.items() for row in against_libopf(d, bar)]
     return [*rows, against_opfython()]
 
@@ -54,8 +53,7 @@ def against_opfython() -> Row:
     python = opfython_python()
     if python is None:
         return Row("5000×2 vs OPFython", bar=OPFYTHON_BAR, note=NO_OPFYTHON)
-    X, y = strips(5_000)
-    X = X.astype(np.float64)
+    X, y = strips(5_000, 2, np.float64)
     ours = best_of(5, opforest=lambda: fit_seconds(X, y))["opforest"]
     theirs, version = opfython_fit(python, X, y)
     note = f"OPFython {version}"

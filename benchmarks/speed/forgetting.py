@@ -20,15 +20,13 @@ REPEATS = 3
 
 
 def measure() -> list[Row]:
-    X, y = strips(20_000)
-    one_by_one(OPFClassifier().fit(X.astype(np.float64), y), np.arange(5))  # compile first
+    one_by_one(OPFClassifier().fit(*strips(20_000, 2, np.float64)), np.arange(5))  # compile first
     rows = [row for d in FEATURES for row in against_numpy(d)]
     return [*rows, *(window_step(d) for d in FEATURES)]
 
 
 def against_numpy(d: int) -> list[Row]:
-    X, y = strips(SIZE, d)
-    X = X.astype(np.float64)
+    X, y = strips(SIZE, d, np.float64)
     model = OPFClassifier().fit(X, y)
     chosen = np.random.default_rng(1).choice(SIZE, COUNT, replace=False)
 

@@ -72,8 +72,7 @@ def learn_one() -> Row:
 
     from opforest.river import OPFClassifier
 
-    X, y = strips(SIZE + (1 + REPEATS) * LEARN_ONE_CALLS)
-    X = X.astype(np.float64)
+    X, y = strips(SIZE + (1 + REPEATS) * LEARN_ONE_CALLS, 2, np.float64)
     model = OPFClassifier()
     model.learn_many(pd.DataFrame(X[:SIZE]), pd.Series(y[:SIZE]))
     fresh = iter(as_stream(X[SIZE:], y[SIZE:]))

@@ -75,8 +75,7 @@ def set_up(
     n: int, d: int, dtype: type, algorithm: str = "brute", batch: int = BATCH, later: int = 1
 ) -> Scene:
     end = n + (1 + later) * batch
-    X, y = strips(end, d)
-    X = X.astype(dtype)
+    X, y = strips(end, d, dtype)
     batches = [(X[i : i + batch], y[i : i + batch]) for i in range(n, end, batch)]
     known = X[:n], y[:n]
     return Scene(fit(*known, algorithm), known, batches)

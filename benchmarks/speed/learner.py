@@ -242,8 +242,8 @@ def opening_rows(folder: Path, X: np.ndarray, y: np.ndarray) -> list[Row]:
 
 
 def measure() -> list[Row]:
-    X, y = strips(N)
-    X, labels = X.astype(float), np.char.mod("%d", y)
+    X, y = strips(N, 2, np.float64)
+    labels = np.char.mod("%d", y)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         return [

@@ -75,8 +75,7 @@ def measure_fit(n: int, d: int) -> tuple[float | None, str]:
 
 def kept() -> list[Row]:
     """Measure the size of a model after training, and after growing in batches."""
-    X, y = strips(KEPT_SIZE + GROWTH)
-    X = X.astype(np.float64)
+    X, y = strips(KEPT_SIZE + GROWTH, 2, np.float64)
     model = OPFClassifier().fit(X[:KEPT_SIZE], y[:KEPT_SIZE])
     after_fit = model.forest_.n_bytes / len(model.forest_)
     for begin in range(KEPT_SIZE, len(X), BATCH):

@@ -7,18 +7,19 @@ import numpy as np
 
 
 # Distances, one feature after another in the data's own precision, in reduced units.
-def squared_euclidean(x, y):
-    total = x.dtype.type(0)
-    for a, b in zip(x, y, strict=True):
-        total = total + (a - b) * (a - b)
+def add_up(terms, dtype):
+    total = dtype.type(0)
+    for term in terms:
+        total = total + term
     return total
+
+
+def squared_euclidean(x, y):
+    return add_up(((a - b) * (a - b) for a, b in zip(x, y, strict=True)), x.dtype)
 
 
 def manhattan(x, y):
-    total = x.dtype.type(0)
-    for a, b in zip(x, y, strict=True):
-        total = total + abs(a - b)
-    return total
+    return add_up((abs(a - b) for a, b in zip(x, y, strict=True)), x.dtype)
 
 
 def chebyshev(x, y):
@@ -26,11 +27,8 @@ def chebyshev(x, y):
 
 
 def canberra(x, y):
-    total = x.dtype.type(0)
-    for a, b in zip(x, y, strict=True):
-        if a != 0 or b != 0:
-            total = total + abs(a - b) / (abs(a) + abs(b))
-    return total
+    pairs = [(a, b) for a, b in zip(x, y, strict=True) if a != 0 or b != 0]
+    return add_up((abs(a - b) / (abs(a) + abs(b)) for a, b in pairs), x.dtype)
 
 
 def hamming(x, y):
@@ -38,21 +36,16 @@ def hamming(x, y):
 
 
 def chi_squared(x, y):
-    total = x.dtype.type(0)
-    for a, b in zip(x, y, strict=True):
-        if a + b > 0:
-            total = total + (a - b) * ((a - b) / (a + b))
-    return total
+    pairs = [(a, b) for a, b in zip(x, y, strict=True) if a + b > 0]
+    return add_up(((a - b) * ((a - b) / (a + b)) for a, b in pairs), x.dtype)
 
 
 def bray_curtis(x, y):
     if (x == y).all():
         return x.dtype.type(0)
-    apart = size = x.dtype.type(0)
-    for a, b in zip(x, y, strict=True):
-        apart = apart + abs(a - b)
-        size = size + abs(a + b)
-    return apart / size
+    pairs = list(zip(x, y, strict=True))
+    size = add_up((abs(a + b) for a, b in pairs), x.dtype)
+    return add_up((abs(a - b) for a, b in pairs), x.dtype) / size
 
 
 def minkowski_3(x, y):
