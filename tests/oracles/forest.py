@@ -1,4 +1,4 @@
-"""Slow and obvious: what the library must agree with. Nothing here is shared with it."""
+"""Slow and obvious reference implementations, which share no code with the library."""
 
 import math
 from itertools import combinations
@@ -166,23 +166,23 @@ def opf_accuracy(y_true, y_pred):
 
 # Forests of seeds.
 def seeded(D, given):
-    """Kruskal refusing to join two pieces with a seed each: label, seed, cost of each vertex."""
+    """Kruskal's algorithm without joins of two seeds: label, seed, cost, parent of each vertex."""
     n = len(D)
-    piece = [{v} for v in range(n)]
+    component = [{v} for v in range(n)]
     kept = []
     for _, u, v in sorted((D[u, v], u, v) for u, v in combinations(range(n), 2)):
-        a, b = piece[u], piece[v]
+        a, b = component[u], component[v]
         if a is b or (any(given[i] >= 0 for i in a) and any(given[i] >= 0 for i in b)):
             continue
         kept.append((u, v))
         for i in b:
-            piece[i] = a
+            component[i] = a
         a |= b
-    seed = [next((i for i in sorted(piece[v]) if given[i] >= 0), -1) for v in range(n)]
+    seed = [next((i for i in sorted(component[v]) if given[i] >= 0), -1) for v in range(n)]
     cost = [0.0 if given[v] >= 0 else math.inf for v in range(n)]
-    way = [-1] * n
+    parent = [-1] * n
     for _ in range(n):
         for u, v in [*kept, *((v, u) for u, v in kept)]:
             if cost[u] < math.inf and cost[v] == math.inf:
-                cost[v], way[v] = max(cost[u], D[u, v]), u
-    return [given[s] if s >= 0 else -1 for s in seed], seed, np.array(cost, D.dtype), way
+                cost[v], parent[v] = max(cost[u], D[u, v]), u
+    return [given[s] if s >= 0 else -1 for s in seed], seed, np.array(cost, D.dtype), parent

@@ -38,7 +38,7 @@ class Plane(NamedTuple):
 
 
 def escape_math(text: object) -> str:
-    """Return a text that matplotlib does not read as a formula."""
+    """Escape a text so that matplotlib does not read it as a formula."""
     return str(text).replace("$", r"\$")
 
 

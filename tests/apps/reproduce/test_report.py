@@ -1,4 +1,4 @@
-"""What is reported of an experiment."""
+"""The report of an experiment."""
 
 import csv
 import json

@@ -72,7 +72,7 @@ def split(y: Array, n_subsets: int, seed: int) -> Split:
 
 
 def evaluate(method: str, X: Array, y: Array, parts: Split) -> LearningCurve:
-    """Let a method of ``METHODS`` learn one subset after another.
+    """Evaluate a method of ``METHODS`` as it learns one subset after another.
 
     Examples
     --------
