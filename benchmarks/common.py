@@ -131,8 +131,13 @@ def in_fresh_process(script: str, *arguments: str, python: str = sys.executable,
     return json.loads(done.stdout)
 
 
-def main(name: str, title: str, measure: Callable[[], list[Row]], remark: str) -> None:
-    """Measure, print the table, write the JSON file; exit with 1 if a bar is missed."""
+def main(measure: Callable[[], list[Row]], remark: str, title: str = "") -> None:
+    """Measure, print the table, write the JSON file; exit with 1 if a bar is missed.
+
+    The docstring of the script is the default title; the JSON file has the name of the script.
+    """
+    script = sys.modules[measure.__module__]
+    title = title or script.__doc__
     print(f"{title}\n", flush=True)
     with threadpool_limits(1):
         rows = measure()
@@ -148,7 +153,8 @@ def main(name: str, title: str, measure: Callable[[], list[Row]], remark: str) -
     }
     RESULTS.mkdir(exist_ok=True)
     text = json.dumps(record, indent=1, ensure_ascii=False)
-    (RESULTS / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
+    name = Path(script.__file__).with_suffix(".json").name
+    (RESULTS / name).write_text(f"{text}\n", encoding="utf-8")
     from benchmarks import numbers_table  # here, because it imports this module
 
     numbers_table.write()

@@ -106,5 +106,5 @@ def measure() -> list[Row]:
 
 
 if __name__ == "__main__":
-    main("accuracy", "Accuracy and log loss over five folds.", measure,
-         "Means over all sets available; every set counts once.")  # fmt: skip
+    remark = "Means over all sets available; every set counts once."
+    main(measure, remark, "Accuracy and log loss over five folds.")

@@ -88,5 +88,5 @@ def measure() -> list[Row]:
 
 
 if __name__ == "__main__":
-    main("imbalance", "Balanced accuracy (accuracy) where some classes are rare.", measure,
-         "Means over all unbalanced sets available; every set counts once.")  # fmt: skip
+    remark = "Means over all unbalanced sets available; every set counts once."
+    main(measure, remark, "Balanced accuracy (accuracy) where some classes are rare.")

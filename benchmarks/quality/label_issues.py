@@ -155,5 +155,5 @@ def compare_speed() -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    main("label_issues", "Labels that are probably wrong", measure,
-         "Means over sets and three random draws of the flipped labels.")  # fmt: skip
+    remark = "Means over sets and three random draws of the flipped labels."
+    main(measure, remark, "Labels that are probably wrong")

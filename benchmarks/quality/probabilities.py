@@ -119,8 +119,6 @@ def predict_all(stream: list[Any], find: Callable[..., CostCalibration]) -> floa
 
 if __name__ == "__main__":
     main(
-        "probabilities",
-        __doc__,
         measure,
         f"One thread, processor time. {QUERIES} examples are held out, all others are known."
         f" Best of {REPEATS} in turn.\nThe estimate is compared with class_costs of the held-out"

@@ -262,4 +262,4 @@ def measure() -> list[Row]:
 
 if __name__ == "__main__":
     remark = "One thread, processor time; medians over the sets of the median time of one deletion."
-    main("unlearning", "Deletion of training examples.", measure, remark)
+    main(measure, remark, "Deletion of training examples.")

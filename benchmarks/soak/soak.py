@@ -78,12 +78,11 @@ def differs(grown: Forest, X: np.ndarray, y: np.ndarray) -> bool:
 
 if __name__ == "__main__":
     main(
-        "soak",
-        __doc__.splitlines()[0],
         measure,
         f"One thread. {INSERTIONS} examples after the first {START}, in batches of at most {BATCH}"
         " (a tenth of those known);\nSkin in random order, repeated with noise of -2 to 2."
         f" {CHECKPOINTS} equally spaced checkpoints compare edges,\ncosts and prototypes with"
         f" those of a fresh fit, and one more after {REMOVALS} random examples have been\n"
         "forgotten. Processor time per example, without the checkpoints.",
+        __doc__.splitlines()[0],
     )

@@ -134,4 +134,4 @@ def against_libopf(X: np.ndarray, n_jobs: int | None) -> Row:
 
 
 if __name__ == "__main__":
-    main("family", __doc__, measure, "Clusterings use all cores, unless stated otherwise.")
+    main(measure, "Clusterings use all cores, unless stated otherwise.")

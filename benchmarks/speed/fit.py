@@ -62,8 +62,6 @@ def against_opfython() -> Row:
 
 if __name__ == "__main__":
     main(
-        "fit",
-        __doc__,
         measure,
         "One thread, processor time. Uniform data in four strips; LibOPF always uses float32."
         "\nBest of 2 in turn; for OPFython our best of 5, theirs once. Compiling is excluded.",

@@ -93,8 +93,6 @@ def by_threads(n: int, d: int, bar: float) -> Row:
 
 if __name__ == "__main__":
     main(
-        "fit_features",
-        __doc__,
         measure,
         f"float64. Against dense Prim: one thread, processor time, best of {REPEATS} in turn; both"
         f" must give the same\ntree. Threads: wall time, best of {2 * REPEATS} in turn, on an idle"

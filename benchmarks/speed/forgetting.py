@@ -78,8 +78,6 @@ def window_step(d: int) -> Row:
 
 if __name__ == "__main__":
     main(
-        "forgetting",
-        __doc__,
         measure,
         f"One thread, processor time per example, the mean of {COUNT} random ones (of {STEPS}"
         f" steps of a window);\nbest of {REPEATS} in turn. Uniform data in four strips, float64. A"

@@ -90,8 +90,6 @@ def learn_one() -> Row:
 
 if __name__ == "__main__":
     main(
-        "indexed",
-        __doc__,
         measure,
         f"One thread, processor time per example in batches of {BATCH} through partial_fit with"
         f" algorithm='auto';\nbest of {REPEATS} in turn. Uniform data in four strips. The first"

@@ -196,8 +196,6 @@ def plot(lines: dict[int, dict[str, Line]]) -> None:
 
 if __name__ == "__main__":
     main(
-        "insertion",
-        __doc__,
         measure,
         f"One thread, processor time per example in a batch of {BATCH} through partial_fit; best of"
         f" {REPEATS} in turn.\nSlopes: uniform data in four strips, algorithm='brute', float32, log"

@@ -121,8 +121,6 @@ def extrapolated(
 
 if __name__ == "__main__":
     main(
-        "large_fit",
-        __doc__,
         measure,
         f"One thread, processor time, float64; best of {REPEATS} in turn. quitefastmst only finds"
         " the Euclidean\nminimum spanning tree; our fit also finds prototypes and costs and builds"

@@ -260,8 +260,6 @@ if __name__ == "__main__":
         serve_neighbors(sys.argv[2])
     else:
         main(
-            "learner",
-            __doc__,
             measure,
             "Stores are in the folder for temporary files. HTTP: the service and all clients,\n"
             "which are coroutines of one process, share two cores; a request has one row; the\n"

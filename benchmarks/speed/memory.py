@@ -108,8 +108,6 @@ def window() -> Row:
 
 if __name__ == "__main__":
     main(
-        "memory",
-        __doc__,
         measure,
         "In a fresh process: the peak of resident memory (VmHWM, reset right before fit) minus the"
         "\nresident memory right before fit. By then the data, the imports and the kernels, loaded"

@@ -145,8 +145,6 @@ def generate(place: Path, n: int) -> None:
 
 if __name__ == "__main__":
     main(
-        "out_of_core",
-        __doc__,
         measure,
         "Uniform float64 from memory maps, each fit in a process of its own. The peak includes the"
         " program\nitself, about 0.3 GB, and pages of mapped files; max_bytes is 0.8 GB, with"

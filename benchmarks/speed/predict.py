@@ -106,8 +106,6 @@ def against_nearest(
 
 if __name__ == "__main__":
     main(
-        "predict",
-        __doc__,
         measure,
         "One thread, processor time. Trained on a random half, the other half predicted; SpamBase2"
         f"\nin z-scores. LibOPF always uses float32. Best of {REPEATS} in turn. 1-NN is"

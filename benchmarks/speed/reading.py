@@ -94,8 +94,6 @@ def measure() -> list[Row]:
 
 if __name__ == "__main__":
     main(
-        "reading",
-        __doc__,
         measure,
         "Reading: processor time, best of 5 in one process, in turn with polars.read_csv.\n"
         "Commands: wall time, best of 3 processes each, in turn, with cached kernels; `calls`\n"

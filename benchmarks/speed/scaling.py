@@ -189,8 +189,6 @@ def _seconds_in_tasks(dask_scheduler) -> dict[str, float]:
 if __name__ == "__main__":
     os.environ["DASK_DISTRIBUTED__ADMIN__LOW_LEVEL_LOG_LENGTH"] = "100000"  # transfers
     main(
-        "scaling",
-        __doc__,
         measure,
         f"Wall time, best of {REPEATS} in turn; {N_WORKERS} worker processes of one thread each on"
         " this machine, with the data in\ntheir memory; fit on Dask includes fetching points and"

@@ -136,8 +136,6 @@ def cold_rows() -> list[Row]:
 
 if __name__ == "__main__":
     main(
-        "start",
-        __doc__,
         measure,
         "Import and first use with cached kernels: wall time in fresh processes; best of 3.\n"
         "Modules of scikit-learn that opforest imports are imported before the clock starts;\n"

@@ -161,8 +161,6 @@ def lazily(case: str, stream: Stream, our_accuracy: float) -> Row:
 
 if __name__ == "__main__":
     main(
-        "streams",
-        __doc__,
         measure,
         "Examples per second of processor time, on one thread; every example is predicted, then"
         f" learned.\nBest of {REPEATS} in turn; reading and compiling are excluded. The bar is the"

@@ -140,8 +140,6 @@ def forget_first(n: int, values: int) -> Row:
 
 if __name__ == "__main__":
     main(
-        "unkind",
-        __doc__,
         measure,
         "One thread, processor time. auto against the better of kd_tree and brute; insertions: 400"
         " examples after a\nfirst batch that allocates space; predictions of 1000 queries near"

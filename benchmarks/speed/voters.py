@@ -54,4 +54,4 @@ def race(n: int, d: int, bar: float) -> list[Row]:
 
 if __name__ == "__main__":
     remark = f"Processor time on one thread, {QUERIES} queries, best of {REPEATS} in turn."
-    main("voters", __doc__, measure, remark)
+    main(measure, remark)
