@@ -199,9 +199,10 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray] | None:
     path = DATA / f"{name}.opf"
     if not path.exists():
         return None
-    n, _, d = np.fromfile(path, "<i4", 3)
-    sample = np.fromfile(path, [("id", "<i4"), ("label", "<i4"), ("x", "<f4", d)], n, offset=12)
-    return np.ascontiguousarray(sample["x"]), sample["label"].astype(int)
+    from opforest.io.libopf import read_dataset  # after the variable above is set
+
+    X, y, _ = read_dataset(path)
+    return X, y.astype(int)
 
 
 def letter(n: int | None = None) -> tuple[np.ndarray, np.ndarray] | None:
