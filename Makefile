@@ -62,7 +62,7 @@ wheel-test: $(VENV)/.test
 	OPFOREST_DIST=dist $(RUN) -m pytest -q -n 0 tests/test_distribution.py
 
 bench: $(VENV)/.bench
-	$(RUN) benchmarks/run.py
+	$(RUN) -m benchmarks.run
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "opforest needs Python 3.11 or newer, which was not found. Set PYTHON=/path/to/python."; exit 1; }

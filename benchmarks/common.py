@@ -131,8 +131,13 @@ def in_fresh_process(script: str, *arguments: str, python: str = sys.executable,
     return json.loads(done.stdout)
 
 
-def main(name: str, title: str, measure: Callable[[], list[Row]], remark: str) -> None:
-    """Measure, print the table, write the JSON file; exit with 1 if a bar is missed."""
+def main(measure: Callable[[], list[Row]], remark: str, title: str = "") -> None:
+    """Measure, print the table, write the JSON file; exit with 1 if a bar is missed.
+
+    The docstring of the script is the default title; the JSON file has the name of the script.
+    """
+    script = sys.modules[measure.__module__]
+    title = title or script.__doc__
     print(f"{title}\n", flush=True)
     with threadpool_limits(1):
         rows = measure()
@@ -148,8 +153,9 @@ def main(name: str, title: str, measure: Callable[[], list[Row]], remark: str) -
     }
     RESULTS.mkdir(exist_ok=True)
     text = json.dumps(record, indent=1, ensure_ascii=False)
-    (RESULTS / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
-    import numbers_table  # here, because it imports this module
+    name = Path(script.__file__).with_suffix(".json").name
+    (RESULTS / name).write_text(f"{text}\n", encoding="utf-8")
+    from benchmarks import numbers_table  # here, because it imports this module
 
     numbers_table.write()
     sys.exit(any(row.verdict == "FAIL" for row in rows))
@@ -172,10 +178,10 @@ def print_markdown(*cells: str) -> None:
     print(f"| {' | '.join(cells)} |", flush=True)
 
 
-def strips(n: int, d: int = 2) -> tuple[np.ndarray, np.ndarray]:
+def strips(n: int, d: int = 2, dtype: type = np.float32) -> tuple[np.ndarray, np.ndarray]:
     """Return data like base1: four vertical strips, labels 1, 2, 1, 2; ``d`` uniform features."""
     X = np.random.default_rng(0).random((n, d), np.float32)
-    return X, 1 + (4 * X[:, 0]).astype(int) % 2
+    return X.astype(dtype), 1 + (4 * X[:, 0]).astype(int) % 2
 
 
 def quadrants(X: np.ndarray) -> np.ndarray:
@@ -193,9 +199,10 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray] | None:
     path = DATA / f"{name}.opf"
     if not path.exists():
         return None
-    n, _, d = np.fromfile(path, "<i4", 3)
-    sample = np.fromfile(path, [("id", "<i4"), ("label", "<i4"), ("x", "<f4", d)], n, offset=12)
-    return np.ascontiguousarray(sample["x"]), sample["label"].astype(int)
+    from opforest.io.libopf import read_dataset  # after the variable above is set
+
+    X, y, _ = read_dataset(path)
+    return X, y.astype(int)
 
 
 def letter(n: int | None = None) -> tuple[np.ndarray, np.ndarray] | None:

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from common import HERE, RESULTS, Row
+from benchmarks.common import HERE, RESULTS, Row
 
 TITLE = """# All measured numbers
 
-`python benchmarks/numbers_table.py` generates this file from `benchmarks/results/*.json`, which
+`python -m benchmarks.numbers_table` generates this file from `benchmarks/results/*.json`, which
 the scripts write. Do not edit it. `README.md` says which pages show which numbers.
 """
 

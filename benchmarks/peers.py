@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from common import in_fresh_process
+from benchmarks.common import in_fresh_process
+
+from opforest.io.libopf import write_dataset
 
 NO_LIBOPF = "LIBOPF does not name a folder with opf_train and opf_classify"
 NO_OPFYTHON = "opfython is not installed, and OPFYTHON_PYTHON does not name a Python that has it"
@@ -26,11 +28,7 @@ class LibOPF(NamedTuple):
 
     def write(self, name: str, X: np.ndarray, y: np.ndarray) -> None:
         """Write a data set whose labels are 1 and up."""
-        n, d = X.shape
-        sample = np.empty(n, [("id", "<i4"), ("label", "<i4"), ("x", "<f4", d)])
-        sample["id"], sample["label"], sample["x"] = np.arange(n), y, X
-        header = np.array([n, y.max(), d], "<i4")
-        (self.folder / name).write_bytes(header.tobytes() + sample.tobytes())
+        write_dataset(self.folder / name, X, y)
 
     def seconds(self, program: str, name: str, *options: str) -> float:
         """Run a program on a data set and return the time of the algorithm alone.

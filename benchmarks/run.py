@@ -4,24 +4,24 @@ import json
 import subprocess
 import sys
 
-from common import HERE, RESULTS, Row, print_table
+from benchmarks.common import HERE, RESULTS, Row, print_table
 
 SCRIPTS = (
-    "speed/fit", "speed/fit_features", "speed/large_fit", "speed/predict", "speed/voters",
-    "speed/insertion", "speed/indexed",
-    "speed/unkind", "speed/forgetting", "speed/streams", "quality/probabilities", "speed/memory",
-    "speed/start", "speed/scaling", "speed/out_of_core", "speed/reading",
-    "speed/learner", "speed/family",
+    "speed.fit", "speed.fit_features", "speed.large_fit", "speed.predict", "speed.voters",
+    "speed.insertion", "speed.indexed",
+    "speed.unkind", "speed.forgetting", "speed.streams", "quality.probabilities", "speed.memory",
+    "speed.start", "speed.scaling", "speed.out_of_core", "speed.reading",
+    "speed.learner", "speed.family",
 )  # fmt: skip
 
 
 def run(script: str) -> list[Row]:
     """Run one script and return the rows of its JSON file, without the times."""
-    name = script.rpartition("/")[2]
+    name = script.rpartition(".")[2]
     record = RESULTS / f"{name}.json"
     record.unlink(missing_ok=True)
     print(f"── {name} ".ljust(80, "─"), flush=True)
-    subprocess.run([sys.executable, str(HERE / f"{script}.py")], check=False)
+    subprocess.run([sys.executable, "-m", f"benchmarks.{script}"], cwd=HERE.parent, check=False)
     print(flush=True)
     if not record.exists():
         return [Row(name, 0, "", bar=1, note="did not finish")]

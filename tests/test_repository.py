@@ -97,12 +97,8 @@ def test_every_target_of_make_is_phony_and_its_folders_exist():
 
 def test_the_table_of_numbers_is_that_of_the_results():
     """In another process: benchmarks turn the cache of kernels off."""
-    command = [
-        sys.executable,
-        "-c",
-        "import numbers_table; print(numbers_table.generate(), end='')",
-    ]
-    folder = ROOT / "benchmarks"
-    done = subprocess.run(command, cwd=folder, capture_output=True, check=True, encoding="utf-8",
+    code = "from benchmarks import numbers_table; print(numbers_table.generate(), end='')"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, encoding="utf-8",
                           env={**os.environ, "PYTHONIOENCODING": "utf-8"})  # fmt: skip
     assert done.stdout == read("benchmarks/NUMBERS.md")

@@ -7,14 +7,13 @@ too, and writes results/accuracy.json. Names of sets as arguments select some.
 import sys
 import time
 import warnings
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common import Row, main, print_markdown
-from sets import sets
+from benchmarks.common import Row, main, print_markdown
+from benchmarks.quality.calibration import calibration_error
+from benchmarks.quality.sets import sets
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -24,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 from opforest import OPFClassifier, Preparation
 
-FOLDS, MOST, BINS = 5, 4000, 10
+FOLDS, MOST = 5, 4000
 
 
 def contestants() -> dict[str, Any]:
@@ -42,17 +41,21 @@ def contestants() -> dict[str, Any]:
     }
 
 
-def calibration_error(proba: np.ndarray, is_right: np.ndarray) -> float:
-    """Return the mean difference of confidence and accuracy over bins of equal width."""
-    confidence = proba.max(axis=1)
-    bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
-    differences = [abs((confidence - is_right)[bins == b].sum()) for b in range(BINS)]
-    return float(np.sum(differences) / len(proba))
+def samples() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Yield names, some examples, and codes of the classes that have one in each fold."""
+    for name, X, y in sets():
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
+        some = np.random.default_rng(0).permutation(len(X))[:MOST]
+        X, y = X[some].astype(float), y[some]
+        labels, counts = np.unique(y, return_counts=True)
+        is_frequent = np.isin(y, labels[counts >= FOLDS])
+        yield name, X[is_frequent], np.unique(y[is_frequent], return_inverse=True)[1]
 
 
-def measure_set(X: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, float, float, float]]:
+def measure_set(X: np.ndarray, code: np.ndarray) -> dict[str, tuple[float, float, float, float]]:
     """Return accuracy in percent, log loss, calibration error and seconds of each contestant."""
-    classes, code = np.unique(y, return_inverse=True)
+    classes = np.unique(code)
     found = {name: np.zeros((len(X), len(classes))) for name in contestants()}
     seconds = dict.fromkeys(found, 0.0)
     for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, code):
@@ -68,10 +71,8 @@ def measure_set(X: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, float, f
     for name, proba in found.items():
         is_right = proba.argmax(axis=1) == code
         clipped = np.clip(proba, 1e-6, 1)
-        loss = log_loss(
-            code, clipped / clipped.sum(axis=1, keepdims=True), labels=range(len(classes))
-        )
-        error = calibration_error(proba, is_right)
+        loss = log_loss(code, clipped / clipped.sum(axis=1, keepdims=True), labels=classes)
+        error = calibration_error(proba, code)
         results[name] = 100 * is_right.mean(), loss, error, seconds[name]
     return results
 
@@ -80,17 +81,10 @@ def measure() -> list[Row]:
     results = {}
     print_markdown("set", *(f"{name}: accuracy, log loss" for name in contestants()))
     print(f"|---|{'---:|' * len(contestants())}")
-    for name, X, y in sets():
-        if sys.argv[1:] and name not in sys.argv[1:]:
-            continue
-        some = np.random.default_rng(0).permutation(len(X))[:MOST]
-        X, y = X[some], y[some]
-        frequent = np.isin(
-            y, [k for k, n in zip(*np.unique(y, return_counts=True), strict=True) if n >= FOLDS]
-        )
+    for name, X, code in samples():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            results[name] = measure_set(X[frequent].astype(float), y[frequent])
+            results[name] = measure_set(X, code)
         print_markdown(name, *(f"{a:.1f}, {loss:.3f}" for a, loss, _, _ in results[name].values()))
     table = np.array([[*found.values()] for found in results.values()])
     mean = table.mean(axis=0)
@@ -112,5 +106,5 @@ def measure() -> list[Row]:
 
 
 if __name__ == "__main__":
-    main("accuracy", "Accuracy and log loss over five folds.", measure,
-         "Means over all sets available; every set counts once.")  # fmt: skip
+    remark = "Means over all sets available; every set counts once."
+    main(measure, remark, "Accuracy and log loss over five folds.")

@@ -1,18 +1,15 @@
 """Count LibOPF's predictions on Letter that differ from ours, and from its own in another order.
 
-Run it by hand: ``LIBOPF=/path/to/libopf/bin python benchmarks/quality/agreement.py``.
+Run it by hand: ``LIBOPF=/path/to/libopf/bin python -m benchmarks.quality.agreement``.
 About two minutes.
 """
 
 import sys
 from itertools import combinations
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import LETTER, letter
-from peers import NO_LIBOPF, LibOPF, libopf
+from benchmarks.common import LETTER, letter
+from benchmarks.peers import NO_LIBOPF, LibOPF, libopf
 
 from opforest import OPFClassifier
 

@@ -3,14 +3,11 @@
 Prints the tables of docs/probabilities.md and draws docs/images/reliability.png.
 """
 
-import sys
 import warnings
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common import HERE, letter, load, print_markdown
+from benchmarks.common import HERE, letter, load, print_markdown
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.ensemble import RandomForestClassifier

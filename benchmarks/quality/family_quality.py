@@ -1,23 +1,19 @@
 """Compare the estimators of the family with others: the tables of docs/family.md.
 
 Run it by hand, completely or in part:
-``python benchmarks/quality/family_quality.py [--sets NAME ...] [TABLE ...]``.
+``python -m benchmarks.quality.family_quality [--sets NAME ...] [TABLE ...]``.
 Tables are semi, probabilities, clusters, knn, smaller, active, outliers. The data are the paper's
 sets, standardized. Missing sets are skipped.
 """
 
 import argparse
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from calibration import calibration_error
-from common import load, print_markdown
+from benchmarks.common import load, print_markdown
+from benchmarks.quality.calibration import calibration_error
 from sklearn.cluster import HDBSCAN
 from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.ensemble import IsolationForest

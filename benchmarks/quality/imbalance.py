@@ -8,18 +8,13 @@ random. It prints balanced accuracy, the mean recall of the classes, and plain a
 set, and writes results/imbalance.json.
 """
 
-import sys
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 import numpy as np
-from accuracy import FOLDS, MOST, sets
-from common import Row, main, print_markdown
+from benchmarks.common import Row, main, print_markdown
+from benchmarks.quality.accuracy import FOLDS, samples
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
@@ -31,16 +26,11 @@ METHODS = ("OPF", "OPF, priors", "OPF, fewer", "auto", "auto, priors", "auto, fe
 
 
 def unbalanced_sets() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Yield names, examples and codes of the classes that have an example in each fold."""
-    for name, X, y in sets():
-        some = np.random.default_rng(0).permutation(len(X))[:MOST]
-        X, y = X[some].astype(float), y[some]
-        labels, counts = np.unique(y, return_counts=True)
-        is_frequent = np.isin(y, labels[counts >= FOLDS])
-        _, code = np.unique(y[is_frequent], return_inverse=True)
+    """Yield names, examples and codes of the sets in which some classes are rare."""
+    for name, X, code in samples():
         counts = np.bincount(code)
         if len(counts) > 1 and counts.max() >= RATIO * counts.min():
-            yield name, X[is_frequent], code
+            yield name, X, code
 
 
 def choose_fewer(code: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -69,8 +59,6 @@ def measure() -> list[Row]:
     print_markdown("set", "largest / smallest class", *METHODS)
     print(f"|---|---:|{'---:|' * len(METHODS)}")
     for name, X, code in unbalanced_sets():
-        if sys.argv[1:] and name not in sys.argv[1:]:
-            continue
         predicted = {method: np.zeros_like(code) for method in METHODS}
         for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, code):
             scaler = StandardScaler().fit(X[train])
@@ -100,5 +88,5 @@ def measure() -> list[Row]:
 
 
 if __name__ == "__main__":
-    main("imbalance", "Balanced accuracy (accuracy) where some classes are rare.", measure,
-         "Means over all unbalanced sets available; every set counts once.")  # fmt: skip
+    remark = "Means over all unbalanced sets available; every set counts once."
+    main(measure, remark, "Balanced accuracy (accuracy) where some classes are rare.")

@@ -6,17 +6,13 @@ those of the paper had no part in the choice. It prints every set, and writes
 results/label_issues.json.
 """
 
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import cleanlab.filter
 import numpy as np
-from common import Row, best_of, cpu_seconds, load, main, print_markdown
+from benchmarks.common import Row, best_of, cpu_seconds, load, main, print_markdown
 from sklearn.datasets import (
     load_breast_cancer,
     load_digits,
@@ -159,5 +155,5 @@ def compare_speed() -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    main("label_issues", "Labels that are probably wrong", measure,
-         "Means over sets and three random draws of the flipped labels.")  # fmt: skip
+    remark = "Means over sets and three random draws of the flipped labels."
+    main(measure, remark, "Labels that are probably wrong")

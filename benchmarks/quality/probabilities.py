@@ -1,16 +1,12 @@
 """Measure the cost of probabilities: of estimating the exponent, of using it, and in a stream."""
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common import DATA, Row, as_stream, best_of, cpu_seconds, load, main, strips
+from benchmarks.common import DATA, Row, as_stream, best_of, cpu_seconds, load, main, strips
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import StandardScaler
 
@@ -123,8 +119,6 @@ def predict_all(stream: list[Any], find: Callable[..., CostCalibration]) -> floa
 
 if __name__ == "__main__":
     main(
-        "probabilities",
-        __doc__,
         measure,
         f"One thread, processor time. {QUERIES} examples are held out, all others are known."
         f" Best of {REPEATS} in turn.\nThe estimate is compared with class_costs of the held-out"

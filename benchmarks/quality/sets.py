@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from common import LETTER, load
+from benchmarks.common import LETTER, load
 from scipy.io.arff import loadarff
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_moons
 

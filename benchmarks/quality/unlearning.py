@@ -14,14 +14,12 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common import RESULTS, Row, cpu_seconds, main
-from sets import sets as all_sets
+from benchmarks.common import RESULTS, Row, cpu_seconds, main
+from benchmarks.quality.sets import sets as all_sets
+from benchmarks.unlearners import PROGRAMS, run_program, unlearners
 from sklearn.datasets import (
     make_circles,
     make_classification,
@@ -30,7 +28,6 @@ from sklearn.datasets import (
 )
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
-from unlearners import PROGRAMS, run_program, unlearners
 
 IS_QUICK = "--quick" in sys.argv
 CHOSEN = [name for name in sys.argv[1:] if name != "--quick"]
@@ -265,4 +262,4 @@ def measure() -> list[Row]:
 
 if __name__ == "__main__":
     remark = "One thread, processor time; medians over the sets of the median time of one deletion."
-    main("unlearning", "Deletion of training examples.", measure, remark)
+    main(measure, remark, "Deletion of training examples.")

@@ -1,6 +1,6 @@
 """Read damaged data files of all formats: each must give data or a ``DataFileError``.
 
-python benchmarks/soak/attack_files.py --count 10000 --seed 1
+python -m benchmarks.soak.attack_files --count 10000 --seed 1
 """
 
 import bz2
@@ -9,22 +9,19 @@ import io
 import lzma
 import random
 import re
-import sys
 import tempfile
 import warnings
 import zipfile
 from functools import partial
 from pathlib import Path
 
-import attack
 import numpy as np
+from benchmarks.soak import attack
 
 from opforest.errors import DataFileError
 from opforest.io.columns.table import Data, ReadOptions
 from opforest.io.readers import libsvm  # noqa: F401  (imported once, before children fork)
 from opforest.io.tables import read_chunks, read_columns, read_table, write_table
-
-sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 FOLDER = tempfile.TemporaryDirectory(prefix="attack-")
 

@@ -3,13 +3,12 @@
 The checksum detects plain damage. So most files get a valid checksum: over damaged bytes, over a
 header with exchanged JSON values, or over changed numbers in arrays.
 
-python benchmarks/soak/attack_models.py --count 100000 --seed 1
+python -m benchmarks.soak.attack_models --count 100000 --seed 1
 """
 
 import copy
 import hashlib
 import random
-import sys
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -18,19 +17,16 @@ from operator import getitem
 from pathlib import Path
 from typing import Any
 
-import attack
 import numpy as np
+from benchmarks.soak import attack
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
+from tests.support.model_files import sealed, split
 
 import opforest
 from opforest import ModelFileError, OPFClassifier
-
-sys.path.append(str(Path(__file__).resolve().parents[2]))
-
-from tests.support.model_files import sealed, split
 
 FOLDER = tempfile.TemporaryDirectory(prefix="attack-")
 RNG = np.random.default_rng(0)

@@ -1,6 +1,6 @@
 """Attack stores: flip bits, kill processes, interrupt; print how many tries of each kind failed.
 
-    python benchmarks/soak/attack_store.py [--seed 1] [--flips 10000] [--kills 1000]
+    python -m benchmarks.soak.attack_store [--seed 1] [--flips 10000] [--kills 1000]
         [--interrupts 10000]
 
 A flipped bit must be a ``StoreError``, or harmless: then all facts and results of the store are as

@@ -3,7 +3,7 @@
 After every step a forest with a k-d tree and one without must equal a forest trained on the same
 data, pass their checks, and predict the same. This takes about a quarter of an hour.
 
-Run it by hand, completely or in part: python benchmarks/soak/family_soak.py [steps [seed]]
+Run it by hand, completely or in part: python -m benchmarks.soak.family_soak [steps [seed]]
 """
 
 import sys

@@ -1,17 +1,14 @@
 """Compare a million insertions on data like Skin with ``fit`` at 20 checkpoints, then forget.
 
-This takes some minutes and is not part of ``run.py``: ``python benchmarks/soak/soak.py``. The
-number of insertions is optional: ``python benchmarks/soak/soak.py 50000``.
+This takes some minutes and is not part of ``run.py``: ``python -m benchmarks.soak.soak``. The
+number of insertions is optional: ``python -m benchmarks.soak.soak 50000``.
 """
 
 import sys
 import time
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, cpu_seconds, main, skin
+from benchmarks.common import Row, cpu_seconds, main, skin
 
 from opforest import OPFClassifier
 from opforest.forest.forest import Forest
@@ -81,12 +78,11 @@ def differs(grown: Forest, X: np.ndarray, y: np.ndarray) -> bool:
 
 if __name__ == "__main__":
     main(
-        "soak",
-        __doc__.splitlines()[0],
         measure,
         f"One thread. {INSERTIONS} examples after the first {START}, in batches of at most {BATCH}"
         " (a tenth of those known);\nSkin in random order, repeated with noise of -2 to 2."
         f" {CHECKPOINTS} equally spaced checkpoints compare edges,\ncosts and prototypes with"
         f" those of a fresh fit, and one more after {REMOVALS} random examples have been\n"
         "forgotten. Processor time per example, without the checkpoints.",
+        __doc__.splitlines()[0],
     )

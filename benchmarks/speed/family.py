@@ -1,16 +1,12 @@
 """Compare semi-supervised forests with classifiers, and clustering with LibOPF and HDBSCAN."""
 
 import copy
-import sys
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, best_of, cpu_seconds, main, numpy_pass, strips, wall_seconds
-from peers import libopf
+from benchmarks.common import Row, best_of, cpu_seconds, main, numpy_pass, strips, wall_seconds
+from benchmarks.peers import libopf
 
 from opforest import OPFClassifier, OPFClustering, OPFSemiSupervised
 
@@ -22,8 +18,7 @@ REPEATS = 3
 
 def measure() -> list[Row]:
     rng = np.random.default_rng(0)
-    X, y = strips(SIZE)
-    X = X.astype(np.float64)
+    X, y = strips(SIZE, 2, np.float64)
     given = np.where(rng.random(SIZE) < LABELED, y, -1)
     warm_up(X[:20_000], y[:20_000], given[:20_000])
     return [*semi_supervised(X, y, given), *clustering(rng)]
@@ -139,4 +134,4 @@ def against_libopf(X: np.ndarray, n_jobs: int | None) -> Row:
 
 
 if __name__ == "__main__":
-    main("family", __doc__, measure, "Clusterings use all cores, unless stated otherwise.")
+    main(measure, "Clusterings use all cores, unless stated otherwise.")

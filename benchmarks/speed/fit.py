@@ -1,14 +1,10 @@
 """Compare the speed of ``fit`` with LibOPF and OPFython."""
 
-import sys
 from functools import partial
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, best_of, cpu_seconds, main, strips, versus
-from peers import NO_LIBOPF, NO_OPFYTHON, libopf, opfython_fit, opfython_python
+from benchmarks.common import Row, best_of, cpu_seconds, main, strips, versus
+from benchmarks.peers import NO_LIBOPF, NO_OPFYTHON, libopf, opfython_fit, opfython_python
 
 from opforest import OPFClassifier
 
@@ -22,10 +18,9 @@ ALGORITHMS = ("brute", "auto")
 
 
 def measure() -> list[Row]:
-    small, label = strips(2000)
     for dtype in (np.float32, np.float64):
         for algorithm in ALGORITHMS:
-            fit_seconds(small.astype(dtype), label, algorithm)  # compile first
+            fit_seconds(*strips(2000, 2, dtype), algorithm)  # compile first
     rows = [row for d, bar in LIBOPF_BARS.items() for row in against_libopf(d, bar)]
     return [*rows, against_opfython()]
 
@@ -58,8 +53,7 @@ def against_opfython() -> Row:
     python = opfython_python()
     if python is None:
         return Row("5000×2 vs OPFython", bar=OPFYTHON_BAR, note=NO_OPFYTHON)
-    X, y = strips(5_000)
-    X = X.astype(np.float64)
+    X, y = strips(5_000, 2, np.float64)
     ours = best_of(5, opforest=lambda: fit_seconds(X, y))["opforest"]
     theirs, version = opfython_fit(python, X, y)
     note = f"OPFython {version}"
@@ -68,8 +62,6 @@ def against_opfython() -> Row:
 
 if __name__ == "__main__":
     main(
-        "fit",
-        __doc__,
         measure,
         "One thread, processor time. Uniform data in four strips; LibOPF always uses float32."
         "\nBest of 2 in turn; for OPFython our best of 5, theirs once. Compiling is excluded.",

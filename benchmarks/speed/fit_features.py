@@ -1,13 +1,18 @@
 """Compare ``fit`` with many features with dense Prim, and two threads with one for 2 to 64."""
 
 import os
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, best_of, cpu_seconds, dense_prim, letter, main, versus, wall_seconds
+from benchmarks.common import (
+    Row,
+    best_of,
+    cpu_seconds,
+    dense_prim,
+    letter,
+    main,
+    versus,
+    wall_seconds,
+)
 
 from opforest import OPFClassifier
 
@@ -88,8 +93,6 @@ def by_threads(n: int, d: int, bar: float) -> Row:
 
 if __name__ == "__main__":
     main(
-        "fit_features",
-        __doc__,
         measure,
         f"float64. Against dense Prim: one thread, processor time, best of {REPEATS} in turn; both"
         f" must give the same\ntree. Threads: wall time, best of {2 * REPEATS} in turn, on an idle"

@@ -1,16 +1,12 @@
 """Measure the time to forget an example, and to move a window by one."""
 
 import copy
-import sys
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, as_stream, best_of, cpu_seconds, main, numpy_pass, strips
+from benchmarks.common import Row, as_stream, best_of, cpu_seconds, main, numpy_pass, strips
 
 from opforest import OPFClassifier
 
@@ -24,15 +20,13 @@ REPEATS = 3
 
 
 def measure() -> list[Row]:
-    X, y = strips(20_000)
-    one_by_one(OPFClassifier().fit(X.astype(np.float64), y), np.arange(5))  # compile first
+    one_by_one(OPFClassifier().fit(*strips(20_000, 2, np.float64)), np.arange(5))  # compile first
     rows = [row for d in FEATURES for row in against_numpy(d)]
     return [*rows, *(window_step(d) for d in FEATURES)]
 
 
 def against_numpy(d: int) -> list[Row]:
-    X, y = strips(SIZE, d)
-    X = X.astype(np.float64)
+    X, y = strips(SIZE, d, np.float64)
     model = OPFClassifier().fit(X, y)
     chosen = np.random.default_rng(1).choice(SIZE, COUNT, replace=False)
 
@@ -84,8 +78,6 @@ def window_step(d: int) -> Row:
 
 if __name__ == "__main__":
     main(
-        "forgetting",
-        __doc__,
         measure,
         f"One thread, processor time per example, the mean of {COUNT} random ones (of {STEPS}"
         f" steps of a window);\nbest of {REPEATS} in turn. Uniform data in four strips, float64. A"

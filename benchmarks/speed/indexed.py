@@ -1,15 +1,11 @@
 """Measure the time to learn one more example with an index, in few dimensions."""
 
-import sys
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, as_stream, best_of, cpu_seconds, main, numpy_pass, strips
-from insertion import BATCH, REPEATS, Line, per_example, set_up, slope
+from benchmarks.common import Row, as_stream, best_of, cpu_seconds, main, numpy_pass, strips
+from benchmarks.speed.insertion import BATCH, REPEATS, Line, per_example, set_up, slope
 
 SIZE = 100_000
 LATER = 10  #: batches after the first one
@@ -76,8 +72,7 @@ def learn_one() -> Row:
 
     from opforest.river import OPFClassifier
 
-    X, y = strips(SIZE + (1 + REPEATS) * LEARN_ONE_CALLS)
-    X = X.astype(np.float64)
+    X, y = strips(SIZE + (1 + REPEATS) * LEARN_ONE_CALLS, 2, np.float64)
     model = OPFClassifier()
     model.learn_many(pd.DataFrame(X[:SIZE]), pd.Series(y[:SIZE]))
     fresh = iter(as_stream(X[SIZE:], y[SIZE:]))
@@ -95,8 +90,6 @@ def learn_one() -> Row:
 
 if __name__ == "__main__":
     main(
-        "indexed",
-        __doc__,
         measure,
         f"One thread, processor time per example in batches of {BATCH} through partial_fit with"
         f" algorithm='auto';\nbest of {REPEATS} in turn. Uniform data in four strips. The first"

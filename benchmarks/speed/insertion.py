@@ -1,16 +1,21 @@
 """Measure the time to learn one more example without an index, as the number of examples grows."""
 
 import copy
-import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common import RESULTS, Row, best_of, cpu_seconds, main, numpy_pass, quadrants, strips
+from benchmarks.common import (
+    RESULTS,
+    Row,
+    best_of,
+    cpu_seconds,
+    main,
+    numpy_pass,
+    quadrants,
+    strips,
+)
 
 from opforest import OPFClassifier
 
@@ -70,8 +75,7 @@ def set_up(
     n: int, d: int, dtype: type, algorithm: str = "brute", batch: int = BATCH, later: int = 1
 ) -> Scene:
     end = n + (1 + later) * batch
-    X, y = strips(end, d)
-    X = X.astype(dtype)
+    X, y = strips(end, d, dtype)
     batches = [(X[i : i + batch], y[i : i + batch]) for i in range(n, end, batch)]
     known = X[:n], y[:n]
     return Scene(fit(*known, algorithm), known, batches)
@@ -192,8 +196,6 @@ def plot(lines: dict[int, dict[str, Line]]) -> None:
 
 if __name__ == "__main__":
     main(
-        "insertion",
-        __doc__,
         measure,
         f"One thread, processor time per example in a batch of {BATCH} through partial_fit; best of"
         f" {REPEATS} in turn.\nSlopes: uniform data in four strips, algorithm='brute', float32, log"

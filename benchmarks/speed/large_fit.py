@@ -1,15 +1,11 @@
 """Measure the speed of ``fit`` with hundreds of thousands of examples in few dimensions."""
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import (
+from benchmarks.common import (
     Row,
     best_of,
     cpu_seconds,
@@ -20,8 +16,8 @@ from common import (
     strips,
     versus,
 )  # fmt: skip
-from fit import fit_seconds
-from peers import NO_LIBOPF, libopf
+from benchmarks.peers import NO_LIBOPF, libopf
+from benchmarks.speed.fit import fit_seconds
 
 from opforest.core.records import Tree
 from opforest.core.select.mst import probe, span_best
@@ -41,9 +37,8 @@ EUCLIDEAN = resolve("euclidean", None)
 
 
 def measure() -> list[Row]:
-    X, y = strips(20_000)
     for algorithm in ("auto", "brute"):
-        fit_seconds(X.astype(np.float64), y, algorithm)  # compile first
+        fit_seconds(*strips(20_000, 2, np.float64), algorithm)  # compile first
     name, *data = skin()
     X, y = strips(250_000)
     rng = np.random.default_rng(1)
@@ -126,8 +121,6 @@ def extrapolated(
 
 if __name__ == "__main__":
     main(
-        "large_fit",
-        __doc__,
         measure,
         f"One thread, processor time, float64; best of {REPEATS} in turn. quitefastmst only finds"
         " the Euclidean\nminimum spanning tree; our fit also finds prototypes and costs and builds"

@@ -8,10 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common import Row, best_of, main, strips, wall_seconds
+from benchmarks.common import Row, best_of, main, strips, wall_seconds
 
 import opforest
 
@@ -76,7 +74,7 @@ class Process:
     """A service in a separate process."""
 
     def __init__(self, kind: str, path: str) -> None:
-        command = [sys.executable, __file__, kind, path]
+        command = [sys.executable, "-m", "benchmarks.speed.learner", kind, path]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.port = int(self.process.stdout.readline())
@@ -244,8 +242,8 @@ def opening_rows(folder: Path, X: np.ndarray, y: np.ndarray) -> list[Row]:
 
 
 def measure() -> list[Row]:
-    X, y = strips(N)
-    X, labels = X.astype(float), np.char.mod("%d", y)
+    X, y = strips(N, 2, np.float64)
+    labels = np.char.mod("%d", y)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         return [
@@ -262,8 +260,6 @@ if __name__ == "__main__":
         serve_neighbors(sys.argv[2])
     else:
         main(
-            "learner",
-            __doc__,
             measure,
             "Stores are in the folder for temporary files. HTTP: the service and all clients,\n"
             "which are coroutines of one process, share two cores; a request has one row; the\n"

@@ -8,10 +8,8 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common import Row, as_stream, in_fresh_process, main, strips
+from benchmarks.common import Row, as_stream, in_fresh_process, main, strips
 
 from opforest import OPFClassifier
 
@@ -77,8 +75,7 @@ def measure_fit(n: int, d: int) -> tuple[float | None, str]:
 
 def kept() -> list[Row]:
     """Measure the size of a model after training, and after growing in batches."""
-    X, y = strips(KEPT_SIZE + GROWTH)
-    X = X.astype(np.float64)
+    X, y = strips(KEPT_SIZE + GROWTH, 2, np.float64)
     model = OPFClassifier().fit(X[:KEPT_SIZE], y[:KEPT_SIZE])
     after_fit = model.forest_.n_bytes / len(model.forest_)
     for begin in range(KEPT_SIZE, len(X), BATCH):
@@ -111,8 +108,6 @@ def window() -> Row:
 
 if __name__ == "__main__":
     main(
-        "memory",
-        __doc__,
         measure,
         "In a fresh process: the peak of resident memory (VmHWM, reset right before fit) minus the"
         "\nresident memory right before fit. By then the data, the imports and the kernels, loaded"

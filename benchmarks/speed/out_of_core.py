@@ -8,10 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common import Row, in_fresh_process, main
+from benchmarks.common import Row, in_fresh_process, main
 
 D, PIECE = 3, 1_000_000
 N, LARGE = 10_000_000, 100_000_000
@@ -147,8 +145,6 @@ def generate(place: Path, n: int) -> None:
 
 if __name__ == "__main__":
     main(
-        "out_of_core",
-        __doc__,
         measure,
         "Uniform float64 from memory maps, each fit in a process of its own. The peak includes the"
         " program\nitself, about 0.3 GB, and pages of mapped files; max_bytes is 0.8 GB, with"

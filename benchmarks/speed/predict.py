@@ -1,17 +1,14 @@
 """Compare the speed of ``predict`` with LibOPF and scikit-learn's nearest neighbor."""
 
-import sys
 from functools import partial
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import DATA, SKIN, Row, best_of, cpu_seconds, load, main, skin, versus
-from peers import NO_LIBOPF, LibOPF, libopf
+from benchmarks.common import DATA, SKIN, Row, best_of, cpu_seconds, load, main, skin, versus
+from benchmarks.peers import NO_LIBOPF, LibOPF, libopf
 from sklearn.neighbors import KNeighborsClassifier
 
 from opforest import OPFClassifier
+from opforest.apps.reproduce.protocol import standardize
 
 #: The speed relative to LibOPF.
 LIBOPF_BARS = {"base1": 5, "SpamBase2": 1.5}
@@ -36,7 +33,7 @@ def measure() -> list[Row]:
             continue
         X, y = data
         if name == "SpamBase2":
-            X = z_scores(X)
+            X = standardize(X).astype(np.float32)
         order = np.random.default_rng(0).permutation(len(X))
         rows += on_halves(name, X[order], y[order])
     return rows
@@ -47,14 +44,6 @@ def skin_or_none() -> tuple[np.ndarray, np.ndarray] | None:
         return None
     _, X, y = skin()
     return X, y
-
-
-def z_scores(X: np.ndarray) -> np.ndarray:
-    """Standardize like LibOPF: over the whole set, by the population standard deviation."""
-    X = X.astype(np.float64)
-    deviation = X.std(axis=0)
-    deviation[deviation == 0] = 1
-    return ((X - X.mean(axis=0)) / deviation).astype(np.float32)
 
 
 def on_halves(name: str, X: np.ndarray, y: np.ndarray) -> list[Row]:
@@ -117,8 +106,6 @@ def against_nearest(
 
 if __name__ == "__main__":
     main(
-        "predict",
-        __doc__,
         measure,
         "One thread, processor time. Trained on a random half, the other half predicted; SpamBase2"
         f"\nin z-scores. LibOPF always uses float32. Best of {REPEATS} in turn. 1-NN is"

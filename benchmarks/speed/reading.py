@@ -6,10 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common import Row, best_of, in_fresh_process, main, wall_seconds
+from benchmarks.common import Row, best_of, in_fresh_process, main, wall_seconds
 
 READ_BAR, TRAIN_BAR, PREDICT_BAR = 2.5, 1.5, 2.0
 
@@ -96,8 +94,6 @@ def measure() -> list[Row]:
 
 if __name__ == "__main__":
     main(
-        "reading",
-        __doc__,
         measure,
         "Reading: processor time, best of 5 in one process, in turn with polars.read_csv.\n"
         "Commands: wall time, best of 3 processes each, in turn, with cached kernels; `calls`\n"

@@ -1,17 +1,14 @@
 """Measure speed, traffic and memory on Dask: two workers against one local thread."""
 
 import os
-import sys
 import tempfile
 import time
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common import Row, best_of, cpu_seconds, main, wall_seconds
+from benchmarks.common import Row, best_of, cpu_seconds, main, wall_seconds
 
 from opforest import OPFClassifier
 
@@ -34,10 +31,8 @@ def measure() -> list[Row]:
     case = f"{N}×{D} in blocks of {BLOCK}"
     if find_spec("distributed") is None:
         return [Row(case, bar=SPEED_BAR, note="Dask is not installed")]
-    from distributed import Client, LocalCluster
-
     options = {"n_workers": N_WORKERS, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with LocalCluster(**options) as cluster, Client(cluster) as client:
+    with cluster(options) as client:
         rows = on(client, case)
     return rows + by_cells(options)
 
@@ -103,6 +98,7 @@ def fit_on(client, keep: str, X, y, Q) -> dict:
     before, start = Usage(client), time.perf_counter()
     model.fit(X, y)
     wall, fitted = time.perf_counter() - start, Usage(client)
+    peak = max(client.run(_peak).values())
     labels = model.predict(Q).compute()
     asked = Usage(client)
     return {
@@ -110,19 +106,19 @@ def fit_on(client, keep: str, X, y, Q) -> dict:
         "cpu": fitted.processor - before.processor,
         "received": fitted.received - before.received,
         "asked": asked.processor - fitted.processor,
-        "peak": fitted.peak,
+        "peak": peak,
         "labels": labels,
         "edges": model.forest_.edges if keep == "forest" else None,
     }
 
 
 class Usage:
-    """Traffic, processor time and peak memory of the workers so far."""
+    """Traffic, processor time and task times of the workers so far."""
 
     def __init__(self, client) -> None:
         self.received = sum(client.run(_received).values())
         self.processor = sum(client.run(time.process_time).values())
-        self.peak = max(client.run(_peak).values())
+        self.tasks = client.run_on_scheduler(_seconds_in_tasks)
 
 
 def _peak() -> int:
@@ -143,13 +139,13 @@ def on(client, case: str) -> list[Row]:
     local, remote = OPFClassifier(), DaskOPFClassifier(client=client)
     for model, data in ((local, X), (remote, blocks)):
         model.fit(data[::2], y[::2])  # compile first
-    before = Counts(client)
+    before = Usage(client)
     best = best_of(
         REPEATS,
         opforest=lambda: wall_seconds(lambda: remote.fit(blocks, y)),
         one_thread=lambda: wall_seconds(lambda: local.fit(X, y)),
     )
-    after = Counts(client)
+    after = Usage(client)
     assert np.array_equal(local.forest_.edges, remote.forest_.edges), "the trees differ"
     alone = cpu_seconds(lambda: local.fit(X, y))
     speed = best["one_thread"] / best["opforest"]
@@ -164,9 +160,9 @@ def on(client, case: str) -> list[Row]:
     ]
 
 
-def work(case: str, alone: float, spent: np.ndarray) -> Row:
+def work(case: str, alone: float, spent: float) -> Row:
     """Compare processor times, which do not depend on other load."""
-    workers = spent.sum() / REPEATS
+    workers = spent / REPEATS
     note = f"{workers:.2f} s of all workers, {alone:.2f} s of one thread"
     return Row(f"{case}, processor time of all workers / one thread", workers / alone, note=note)
 
@@ -181,29 +177,18 @@ def traffic(case: str, received: float) -> Row:
     return Row(f"{case}, bytes moved", received / model, "×", TRAFFIC_BAR, "at most", note=note)
 
 
-class Counts:
-    """Traffic, processor times and task times of the workers so far."""
-
-    def __init__(self, client) -> None:
-        self.received = sum(client.run(_received).values())
-        self.processor = np.array(list(client.run(time.process_time).values()))
-        self.tasks = client.run_on_scheduler(_seconds_in_tasks)
-
-
 def _received(dask_worker) -> int:
     return sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
 
 
 def _seconds_in_tasks(dask_scheduler) -> dict[str, float]:
     prefixes = dask_scheduler.task_prefixes
-    return {name: prefixes[name].all_durations["compute"] for name in TASKS}
+    return {name: prefixes[name].all_durations["compute"] for name in TASKS if name in prefixes}
 
 
 if __name__ == "__main__":
     os.environ["DASK_DISTRIBUTED__ADMIN__LOW_LEVEL_LOG_LENGTH"] = "100000"  # transfers
     main(
-        "scaling",
-        __doc__,
         measure,
         f"Wall time, best of {REPEATS} in turn; {N_WORKERS} worker processes of one thread each on"
         " this machine, with the data in\ntheir memory; fit on Dask includes fetching points and"

@@ -1,13 +1,9 @@
 """Measure the time of the import and of first calls, with and without cached kernels."""
 
 import json
-import sys
 import tempfile
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from common import Row, best_of, in_fresh_process, main
+from benchmarks.common import Row, best_of, in_fresh_process, main
 
 IMPORT_BAR = 1
 WARM_BAR = 1
@@ -140,8 +136,6 @@ def cold_rows() -> list[Row]:
 
 if __name__ == "__main__":
     main(
-        "start",
-        __doc__,
         measure,
         "Import and first use with cached kernels: wall time in fresh processes; best of 3.\n"
         "Modules of scikit-learn that opforest imports are imported before the clock starts;\n"

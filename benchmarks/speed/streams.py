@@ -1,17 +1,13 @@
 """Compare accuracy and speed on streams with river's classifiers."""
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
-from common import Row, best_of, cpu_seconds, main
+from benchmarks.common import Row, best_of, cpu_seconds, main
 
 STREAMS = ("Phishing", "ImageSegments", "Bananas")
 UPDATES = ("exact", "opfi", "dift")
@@ -165,8 +161,6 @@ def lazily(case: str, stream: Stream, our_accuracy: float) -> Row:
 
 if __name__ == "__main__":
     main(
-        "streams",
-        __doc__,
         measure,
         "Examples per second of processor time, on one thread; every example is predicted, then"
         f" learned.\nBest of {REPEATS} in turn; reading and compiling are excluded. The bar is the"

@@ -1,15 +1,11 @@
 """Check that ``auto`` chooses well on data that are difficult for one of the algorithms."""
 
 import copy
-import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, best_of, cpu_seconds, letter, main, quadrants
+from benchmarks.common import Row, best_of, cpu_seconds, letter, main, quadrants
 
 from opforest import OPFClassifier
 
@@ -144,8 +140,6 @@ def forget_first(n: int, values: int) -> Row:
 
 if __name__ == "__main__":
     main(
-        "unkind",
-        __doc__,
         measure,
         "One thread, processor time. auto against the better of kd_tree and brute; insertions: 400"
         " examples after a\nfirst batch that allocates space; predictions of 1000 queries near"

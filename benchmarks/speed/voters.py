@@ -1,13 +1,9 @@
 """Compare predictions by several voters with those by one, and with nearest neighbors."""
 
 import copy
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from common import Row, best_of, cpu_seconds, main
+from benchmarks.common import Row, best_of, cpu_seconds, main
 from sklearn.neighbors import KNeighborsClassifier
 
 from opforest import OPFClassifier
@@ -58,4 +54,4 @@ def race(n: int, d: int, bar: float) -> list[Row]:
 
 if __name__ == "__main__":
     remark = f"Processor time on one thread, {QUERIES} queries, best of {REPEATS} in turn."
-    main("voters", __doc__, measure, remark)
+    main(measure, remark)

@@ -1,11 +1,11 @@
-"""kill -9 at any moment of a save: the file is the old model or the new one, and whole."""
+"""After kill -9 at any moment of a save, the file is the complete old or new model."""
 
 import subprocess
 import sys
 
 KILLS = 120
 
-#: Saves two models in turn in a process of its own, which is killed, and looks at the file.
+#: Save two models in turn in a separate process, which is killed, and check the file.
 SCRIPT = """
 import os, random, signal, sys, time
 import numpy as np

@@ -1,4 +1,4 @@
-"""Ctrl-C that waits."""
+"""Deferred interrupts."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Phases of long work, and how far they are."""
+"""Phases of long work and their progress."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from opforest._utils.progress import report_to
 
 
 class Listener:
-    """Notes what it hears."""
+    """Records phases and fractions."""
 
     def __init__(self):
         self.phases, self.shares = [], []

@@ -1,4 +1,4 @@
-"""The lock that readers share."""
+"""The read-write lock."""
 
 import copy
 import gc
@@ -69,7 +69,7 @@ def test_a_busy_writer_lets_readers_pass():
                 time.sleep(1e-3)
 
     writer = start(write)
-    while len(read) < 20:  # for ever, if it did not
+    while len(read) < 20:  # forever, if readers had to wait
         with lock.read():
             read.append(1)
     stop.set()
@@ -129,14 +129,14 @@ def test_an_interrupt_at_any_moment_unlocks_it(how, event):
 
 
 def test_real_signals_unlock_it():
-    """At the very moments at which Python looks for signals; tracebacks are kept."""
+    """At the moments at which Python checks for signals; tracebacks are kept."""
     lock, kept, interrupts = ReadWriteLock(), [], 0
 
     def hear(*_):
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, hear)
-    gc.disable()  # in what others call while it collects, Python ignores errors
+    gc.disable()  # Python ignores errors in callbacks of the collector
     try:
         for _ in range(300):
             try:
@@ -174,7 +174,7 @@ def occupy(context, is_held, stop):
 
 
 def enter(lock):
-    """Read and change in a child, in two threads."""
+    """Read and write in a child, in two threads."""
     found = []
 
     def change():
@@ -215,7 +215,7 @@ def test_what_another_thread_was_changing_is_refused_in_a_child():
     assert in_a_child(lambda: enter(other)) == "['read', 'changed']"
     stop.set()
     writer.join(60)
-    assert in_a_child(lambda: enter(lock)) == "['read', 'changed']"  # it was, but is no more
+    assert in_a_child(lambda: enter(lock)) == "['read', 'changed']"  # no longer being changed
     assert enter(lock) == ["read", "changed"]
 
 

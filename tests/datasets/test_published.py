@@ -1,4 +1,4 @@
-"""Published data sets: found, downloaded from a server here, or refused with a word on why."""
+"""Published data sets: found, downloaded from a local server, or rejected with a reason."""
 
 import hashlib
 import threading
@@ -18,7 +18,7 @@ SATURN = PUBLISHED["Saturn"].file
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers by the first folder of the address."""
+    """Responds as the first folder of the path says."""
 
     content = b""
 
@@ -42,7 +42,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(monkeypatch):
-    """A server; call it with a manner to make it the place to download from."""
+    """Start a server; return a function that downloads from it in the given manner."""
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=httpd.serve_forever, daemon=True)
     thread.start()
@@ -50,8 +50,9 @@ def server(monkeypatch):
 
     def use(manner):
         monkeypatch.setattr(files, "SOURCES", dict.fromkeys(files.SOURCES, f"{address}/{manner}/"))
+        if manner == "slow":
+            tune(download_timeout=0.3)
 
-    tune(download_timeout=0.3)
     yield use
     httpd.shutdown()
     httpd.server_close()
@@ -59,7 +60,7 @@ def server(monkeypatch):
 
 @pytest.fixture
 def toy(monkeypatch):
-    """A small data set in LibOPF's format, taken for the published Saturn."""
+    """Make a small data set in LibOPF's format that passes for the published Saturn."""
     rows = np.zeros((3, 4), "<f4")
     rows[:, 1] = np.array([1, 2, 1], "<i4").view("<f4")
     rows[:, 2:] = [[0.5, 1], [2, 3], [4, 5]]

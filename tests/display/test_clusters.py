@@ -1,4 +1,4 @@
-"""Pictures of clusters, and of what is labeled and what inferred."""
+"""Plots of clusters, and of labeled and inferred examples."""
 
 import numpy as np
 import pytest

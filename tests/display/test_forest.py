@@ -41,6 +41,12 @@ def draw(X, y, coordinates=None, metric="euclidean", **options):
     return clf, display
 
 
+def cell_center(display, row, column, resolution):
+    left, right, lower, upper = display.plane.extent
+    x = left + (column + 0.5) / resolution * (right - left)
+    return x, lower + (row + 0.5) / resolution * (upper - lower)
+
+
 def test_draws_what_the_forest_says():
     X, y = blobs()
     clf, display = draw(X, y)
@@ -69,10 +75,7 @@ def test_regions_are_predictions_at_the_centers_of_cells():
     assert display.ax_.get_xlim() == (left, right)
     assert display.ax_.get_ylim() == (lower, upper)
     for row, column in ((0, 0), (2, 5), (6, 3)):
-        point = (
-            left + (column + 0.5) / 7 * (right - left),
-            lower + (row + 0.5) / 7 * (upper - lower),
-        )
+        point = cell_center(display, row, column, 7)
         assert display.regions[row, column] == clf.predict([point])[0]
     assert display.regions_.get_array().shape[:2] == (7, 7)
     assert list(display.regions_.get_extent()) == [left, right, lower, upper]
@@ -282,12 +285,6 @@ def test_wrong_estimators():
         ForestDisplay.from_estimator(other, X)
     with pytest.raises(NotFittedError, match="or a pipeline that ends in one"):
         ForestDisplay.from_estimator(make_pipeline(StandardScaler(), OPFClassifier()), X)
-
-
-def cell_center(display, row, column, resolution):
-    left, right, lower, upper = display.plane.extent
-    x = left + (column + 0.5) / resolution * (right - left)
-    return x, lower + (row + 0.5) / resolution * (upper - lower)
 
 
 @pytest.mark.parametrize(

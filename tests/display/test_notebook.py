@@ -1,4 +1,4 @@
-"""What notebooks show of estimators and forests."""
+"""Notebook output of estimators and forests."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Pictures of trees of any number of features."""
+"""Plots of trees with any number of features."""
 
 import numpy as np
 import pytest

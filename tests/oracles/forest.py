@@ -1,4 +1,4 @@
-"""Slow and obvious: what the library must agree with. Nothing here is shared with it."""
+"""Slow and obvious reference implementations, which share no code with the library."""
 
 import math
 from itertools import combinations
@@ -7,18 +7,19 @@ import numpy as np
 
 
 # Distances, one feature after another in the data's own precision, in reduced units.
-def squared_euclidean(x, y):
-    total = x.dtype.type(0)
-    for a, b in zip(x, y, strict=True):
-        total = total + (a - b) * (a - b)
+def add_up(terms, dtype):
+    total = dtype.type(0)
+    for term in terms:
+        total = total + term
     return total
+
+
+def squared_euclidean(x, y):
+    return add_up(((a - b) * (a - b) for a, b in zip(x, y, strict=True)), x.dtype)
 
 
 def manhattan(x, y):
-    total = x.dtype.type(0)
-    for a, b in zip(x, y, strict=True):
-        total = total + abs(a - b)
-    return total
+    return add_up((abs(a - b) for a, b in zip(x, y, strict=True)), x.dtype)
 
 
 def chebyshev(x, y):
@@ -26,11 +27,8 @@ def chebyshev(x, y):
 
 
 def canberra(x, y):
-    total = x.dtype.type(0)
-    for a, b in zip(x, y, strict=True):
-        if a != 0 or b != 0:
-            total = total + abs(a - b) / (abs(a) + abs(b))
-    return total
+    pairs = [(a, b) for a, b in zip(x, y, strict=True) if a != 0 or b != 0]
+    return add_up((abs(a - b) / (abs(a) + abs(b)) for a, b in pairs), x.dtype)
 
 
 def hamming(x, y):
@@ -38,21 +36,16 @@ def hamming(x, y):
 
 
 def chi_squared(x, y):
-    total = x.dtype.type(0)
-    for a, b in zip(x, y, strict=True):
-        if a + b > 0:
-            total = total + (a - b) * ((a - b) / (a + b))
-    return total
+    pairs = [(a, b) for a, b in zip(x, y, strict=True) if a + b > 0]
+    return add_up(((a - b) * ((a - b) / (a + b)) for a, b in pairs), x.dtype)
 
 
 def bray_curtis(x, y):
     if (x == y).all():
         return x.dtype.type(0)
-    apart = size = x.dtype.type(0)
-    for a, b in zip(x, y, strict=True):
-        apart = apart + abs(a - b)
-        size = size + abs(a + b)
-    return apart / size
+    pairs = list(zip(x, y, strict=True))
+    size = add_up((abs(a + b) for a, b in pairs), x.dtype)
+    return add_up((abs(a - b) for a, b in pairs), x.dtype) / size
 
 
 def minkowski_3(x, y):
@@ -173,23 +166,23 @@ def opf_accuracy(y_true, y_pred):
 
 # Forests of seeds.
 def seeded(D, given):
-    """Kruskal refusing to join two pieces with a seed each: label, seed, cost of each vertex."""
+    """Kruskal's algorithm without joins of two seeds: label, seed, cost, parent of each vertex."""
     n = len(D)
-    piece = [{v} for v in range(n)]
+    component = [{v} for v in range(n)]
     kept = []
     for _, u, v in sorted((D[u, v], u, v) for u, v in combinations(range(n), 2)):
-        a, b = piece[u], piece[v]
+        a, b = component[u], component[v]
         if a is b or (any(given[i] >= 0 for i in a) and any(given[i] >= 0 for i in b)):
             continue
         kept.append((u, v))
         for i in b:
-            piece[i] = a
+            component[i] = a
         a |= b
-    seed = [next((i for i in sorted(piece[v]) if given[i] >= 0), -1) for v in range(n)]
+    seed = [next((i for i in sorted(component[v]) if given[i] >= 0), -1) for v in range(n)]
     cost = [0.0 if given[v] >= 0 else math.inf for v in range(n)]
-    way = [-1] * n
+    parent = [-1] * n
     for _ in range(n):
         for u, v in [*kept, *((v, u) for u, v in kept)]:
             if cost[u] < math.inf and cost[v] == math.inf:
-                cost[v], way[v] = max(cost[u], D[u, v]), u
-    return [given[s] if s >= 0 else -1 for s in seed], seed, np.array(cost, D.dtype), way
+                cost[v], parent[v] = max(cost[u], D[u, v]), u
+    return [given[s] if s >= 0 else -1 for s in seed], seed, np.array(cost, D.dtype), parent

@@ -1,4 +1,4 @@
-"""A process with little memory that is given files which unpack to far more than they are.
+"""Read decompression bombs in a process with little memory.
 
 Called with a folder, it prints a line for each: its name, the seconds it took, and the error.
 """
@@ -33,7 +33,7 @@ def make(folder):
 
 
 def limit():
-    """Let this process have some more memory than it has already."""
+    """Limit this process to a little more memory than it has."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     most = pages * resource.getpagesize() + SPARE
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
@@ -42,7 +42,7 @@ def limit():
 if __name__ == "__main__":
     bombs = make(Path(sys.argv[1]))
     (Path(sys.argv[1]) / "small.csv").write_text("a,class\n1,x\n2,y\n")
-    read_table(Path(sys.argv[1]) / "small.csv")  # all threads are there
+    read_table(Path(sys.argv[1]) / "small.csv")  # starts all threads
     limit()
     for bomb in bombs:
         begin, said = time.process_time(), "read"

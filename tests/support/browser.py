@@ -1,4 +1,4 @@
-"""A page in a real browser: Chromium without a head, driven by Playwright."""
+"""Pages in headless Chromium, driven by Playwright."""
 
 import shutil
 import time

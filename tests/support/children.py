@@ -1,4 +1,4 @@
-"""Other processes, and what they print."""
+"""Run code in other processes."""
 
 import atexit
 import json
@@ -96,7 +96,7 @@ def run_python(code):
         return subprocess.CompletedProcess(code, status, *printed)
 
 
-#: What a shell in a folder, and a terminal of some encoding, do.
+#: Imitate a shell in a folder, and a terminal with some encoding.
 COMMAND = """
 import os, sys
 from opforest.apps.cli.main import main

@@ -1,4 +1,4 @@
-"""Commands as people type them, within this process."""
+"""Run commands in this process."""
 
 import json
 import re
@@ -12,7 +12,7 @@ def run(*arguments, code=0, stdin=None):
     result = CliRunner().invoke(make_app(), [str(a) for a in arguments], input=stdin)
     assert result.exit_code == code, (result.output, result.exception)
     if code in (2, 3, 4, 5) and "Usage" not in result.stderr:
-        notes = r"(opforest: (note|warning): [^\n]+\n)*"  # what was said before it went wrong
+        notes = r"(opforest: (note|warning): [^\n]+\n)*"  # before the error
         assert re.fullmatch(notes + r"opforest: error: [^\n]+\n", result.stderr)
         assert result.stdout == ""
     return result

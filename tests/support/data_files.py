@@ -4,20 +4,20 @@ from pathlib import Path
 
 import numpy as np
 
-#: What LibOPF answered; a README there tells where it comes from.
+#: LibOPF's results; the README there says where they come from.
 LIBOPF = Path(__file__).parents[1] / "golden" / "libopf"
 LIBOPF_SETS = ("cone-torus", "data1", "parkinsons")
 
-#: The paper's table, and its small data sets; a README there tells where they come from.
+#: The paper's table and its small data sets; the README there says where they come from.
 GOLDEN = Path(__file__).parents[1] / "golden"
 
-#: All published data sets, where they lie beside the project, or the small ones.
+#: All published data sets if they are beside the project, otherwise the small ones.
 SHARED_DATA = Path(__file__).parents[3] / "shared" / "data"
 PUBLISHED_DATA = SHARED_DATA if SHARED_DATA.is_dir() else GOLDEN / "data"
 
 
 def at_hand(file):
-    """Return whether a published file is there, given by its name in ``opfi``."""
+    """Return whether a published file is available."""
     return (PUBLISHED_DATA / "opfi" / file).exists() or (PUBLISHED_DATA / "uci" / file).exists()
 
 

@@ -24,7 +24,7 @@ import opforest
 
 
 def live(path, pipe, life, seed):
-    """Learn, correct and forget for ever; say what before and after."""
+    """Learn, correct and forget forever; report each change before and after it."""
     rng = np.random.default_rng([seed, life])
     learner = opforest.Learner(path)
     say = threading.Lock()
@@ -62,7 +62,7 @@ def live(path, pipe, life, seed):
 
 
 def read_lines(pipe, child, wanted, patience):
-    """Return what a child said until it was killed.
+    """Return what a child reported until it was killed.
 
     That is some time after it had opened the store and that many changes had been acknowledged.
     """
@@ -147,7 +147,7 @@ def warm_up(options):
 
 
 def run(path, lives, rng, seed, **options):
-    """Kill one life after the other; return how much was acknowledged, and done without a word."""
+    """Kill one life after another; return how many changes were acknowledged, and how many not."""
     opforest.Learner(path, **options).close()
     table, undecided, acknowledged = {}, 0, 0
     for life in lives:

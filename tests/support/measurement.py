@@ -5,7 +5,7 @@ import numpy as np
 
 from tests.oracles import forest as oracle
 
-#: What kernels measure, in reduced units.
+#: Oracles of distances in reduced units.
 REDUCED = {
     "sqeuclidean": oracle.squared_euclidean,
     "manhattan": oracle.manhattan,
@@ -17,15 +17,15 @@ REDUCED = {
     "minkowski": oracle.minkowski_3,
 }
 
-#: Names that SciPy has, too, or other libraries of forests; those of OPFython alone are more, and
-#: take their time to compile.
+#: Metrics that SciPy or other OPF libraries have, too. OPFython alone has many more, which take
+#: long to compile.
 COMMON = (
     "braycurtis", "canberra", "chebyshev", "chi_squared", "correlation", "cosine", "euclidean",
     "gaussian", "hamming", "log_squared_euclidean", "manhattan", "minkowski", "sqeuclidean",
     "squared_chi_squared", "squared_chord",
 )  # fmt: skip
 
-#: What some of them need.
+#: Parameters of the metrics that need some.
 PARAMS = {
     "minkowski": {"p": 3},
     "seuclidean": {"V": [1.0, 2.0, 0.5]},

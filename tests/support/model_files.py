@@ -1,4 +1,4 @@
-"""Model files taken apart, and put together again with a checksum that is right."""
+"""Split model files, and rebuild them with a valid checksum."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ def split(content):
 
 
 def sealed(header, body):
-    """Return a file with this header and body, and a checksum that is right."""
+    """Return a file with this header, this body and a valid checksum."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     content = content_of(text, body)

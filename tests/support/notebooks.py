@@ -1,4 +1,4 @@
-"""Reading what notebooks are shown."""
+"""Parse notebook output."""
 
 from html.parser import HTMLParser
 

@@ -4,6 +4,6 @@ import numpy as np
 
 
 def no_memory(*_, **__):
-    """Raise what NumPy raises without memory: a subclass that cannot be made of a text."""
+    """Raise NumPy's memory error, a subclass that cannot be constructed from a message."""
     np.empty(2**58)
     raise AssertionError("this machine has an exabyte of memory")

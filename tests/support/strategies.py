@@ -11,8 +11,8 @@ DTYPES = (np.float64, np.float32)
 def learning_problems(draw, max_n=24, max_d=4, non_negative=False, queries=6, dtypes=DTYPES):
     """Return X, y, Q: examples, their labels from 0, and queries of the same kind.
 
-    ``dtypes`` is one precision only where all metrics are tried, each of which takes its time to
-    compile; distances in both are compared for all of them in ``test_metrics``.
+    Pass one precision where all metrics are tried, each of which takes long to compile;
+    ``test_metrics`` compares their distances in both.
     """
     n = draw(st.integers(1, max_n))
     d = draw(st.integers(1, max_d))

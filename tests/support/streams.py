@@ -1,4 +1,4 @@
-"""Streams of dicts, and what models of them are compared by."""
+"""Streams of dicts, and comparisons of models that learned them."""
 
 import copy
 import pickle
@@ -38,14 +38,14 @@ def assert_same_model(one, other, xs):
     assert one._code == other._code
     assert_same_forest(one.forest, other.forest)
     assert np.array_equal(one.forest.points, other.forest.points)
-    one._calibration = other._calibration = None  # found long ago or not, it is to be found now
+    one._calibration = other._calibration = None  # so that both find it now
     for x in xs:
         assert one.predict_one(x) == other.predict_one(x)
         assert one.predict_proba_one(x) == other.predict_proba_one(x)
 
 
 def snapshot(clf):
-    """Return all there is to a model."""
+    """Return the whole state of a model."""
     forest = copy.deepcopy(clf).forest
     state = None if forest is None else pickle.dumps(forest)
     return state, list(clf._column.items()), list(clf._code.items())

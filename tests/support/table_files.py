@@ -2,9 +2,9 @@
 
 from opforest.io.formats import FORMATS
 
-#: How the names of files end, by format.
+#: Endings of file names by format.
 ENDS = {kind: one.ends[0] for kind, one in FORMATS.items()}
-NAMED = ("csv", "tsv", "parquet", "arrow", "ndjson", "npz")  # that have room for all there is
+NAMED = ("csv", "tsv", "parquet", "arrow", "ndjson", "npz")  # with names and text
 NUMBERED = ("libsvm", "npy")
 SINGLE = ("libopf", "libopf-text")
 WRITTEN = (*NAMED, *NUMBERED, *SINGLE)  # Excel and ARFF are only read

@@ -1,4 +1,4 @@
-"""Other thresholds for a while."""
+"""Temporary changes of thresholds."""
 
 from contextlib import contextmanager
 from dataclasses import replace
@@ -7,7 +7,7 @@ import numpy as np
 
 from opforest._utils import tuning
 
-#: Learn and forget one by one, however many.
+#: Learn and forget examples one by one, however many there are.
 NO_REFIT = {"refit_fraction": np.inf, "refit_fraction_to_forget": np.inf}
 
 

@@ -19,7 +19,7 @@ def lock_name(path: str) -> sqlite3.Connection | None:
         if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
             raise
         return None
-    except sqlite3.DatabaseError:  # somebody else's file
+    except sqlite3.DatabaseError:  # a file of another program
         lock.close()
         raise
     return lock

@@ -24,8 +24,6 @@ UNITS = (
 )  # fmt: skip
 
 _EXPONENT = r"([eE][+-]?[0-9]+)?"
-_PLAIN = rf"([0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}"
-_COMMA = rf"([0-9]+,?[0-9]*|,[0-9]+){_EXPONENT}"
 _FORTRAN = r"([0-9]+\.[0-9]*|\.[0-9]+)[dD][+-]?[0-9]+|[0-9]+[dD][+-][0-9]+"
 _BLANKS = " \u00a0\u202f'’"
 
@@ -44,23 +42,27 @@ class Style(NamedTuple):
         return re.sub("[dD]", "e", bare.replace(self.decimal, "."))
 
 
-def _group_pattern(marks: str, decimal: str, ungrouped: str) -> str:
-    mark = f"[{re.escape(marks)}]"
-    return rf"{ungrouped}|[1-9][0-9]{{0,2}}({mark}[0-9]{{3}})+({re.escape(decimal)}[0-9]*)?"
+def _pattern(decimal: str, groups: str = "") -> str:
+    """Return a regular expression for numbers with these separators."""
+    point = re.escape(decimal)
+    plain = rf"([0-9]+{point}?[0-9]*|{point}[0-9]+){_EXPONENT}"
+    if not groups:
+        return plain
+    return rf"{plain}|[1-9][0-9]{{0,2}}([{re.escape(groups)}][0-9]{{3}})+({point}[0-9]*)?"
 
 
 #: The styles, in the order in which they are tried.
 STYLES = {
-    "plain": Style("", ".", "", _PLAIN),
-    "fortran": Style("Fortran's exponents", ".", "", f"{_PLAIN}|{_FORTRAN}"),
-    "comma": Style("a decimal comma", ",", "", _COMMA),
-    "commas": Style("thousands separators", ".", ",", _group_pattern(",", ".", _PLAIN)),
-    "points": Style("thousands separators and a decimal comma", ",", ".",
-                    _group_pattern(".", ",", _COMMA)),
-    "blanks": Style("thousands separators", ".", _BLANKS, _group_pattern(_BLANKS, ".", _PLAIN)),
-    "blanks comma": Style("thousands separators and a decimal comma", ",", _BLANKS,
-                          _group_pattern(_BLANKS, ",", _COMMA)),
-}  # fmt: skip
+    "plain": Style("", ".", "", _pattern(".")),
+    "fortran": Style("Fortran's exponents", ".", "", f"{_pattern('.')}|{_FORTRAN}"),
+    "comma": Style("a decimal comma", ",", "", _pattern(",")),
+    "commas": Style("thousands separators", ".", ",", _pattern(".", ",")),
+    "points": Style("thousands separators and a decimal comma", ",", ".", _pattern(",", ".")),
+    "blanks": Style("thousands separators", ".", _BLANKS, _pattern(".", _BLANKS)),
+    "blanks comma": Style(
+        "thousands separators and a decimal comma", ",", _BLANKS, _pattern(",", _BLANKS)
+    ),
+}
 
 
 def _any_of(words: Iterable[str]) -> str:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 class Tuning:
     """One set of thresholds."""
 
-    #: About how many features one call of a kernel reads, so that Ctrl-C is noticed in between;
-    #: and the most queries, and removals, in one call; and the most queries that ask a forest in
-    #: parts together.
+    #: The approximate number of features that one call of a kernel reads, so that Ctrl-C is
+    #: handled between calls; the most queries in one call, and to a forest in parts; the most
+    #: removals in one call.
     work_per_call: int = 200_000_000
     queries_per_call: int = 8192
     queries_per_piece: int = 1 << 20
@@ -24,14 +24,14 @@ class Tuning:
     few_to_span: int = 8000
     few_to_grow: int = 10_000
 
-    #: Below this number of points, threads do not pay for building a k-d tree. Minimum spanning
-    #: trees are found by cells from this number of points, with about this many in each.
+    #: From how many points threads share the work on a k-d tree and on duplicates; from how many,
+    #: and with about how many in each cell, minimum spanning trees are found by cells.
     few_to_share: int = 50_000
     many_for_cells: int = 200_000
     points_per_cell: int = 120_000
 
-    #: A cluster finds them by cells from this number of examples, with at most this many in each,
-    #: and fewer, but no less than this fraction of them, if otherwise a thread had less than two.
+    #: From how many examples a Dask cluster fits by cells; the most examples in a cell; the
+    #: smallest fraction of them that a cell may have so that each thread gets two cells.
     many_for_parts: int = 200_000
     examples_per_part: int = 1_000_000
     smallest_part: float = 1 / 32
@@ -39,17 +39,17 @@ class Tuning:
     #: Coordinates of this many bytes are fetched about as fast as they are measured.
     fast_cache: int = 2**20
 
-    #: Searches by matrix products: worthwhile from this many features, and this many over all
-    #: queries; queries, and vertices, in a block; vertices against which a query is measured before
+    #: Searches by matrix products: the features of a query, and of all queries, from which they are
+    #: worthwhile; queries, and vertices, in a block; vertices that a query is compared with before
     #: it is left to a scan.
     search_matmul_features: int = 24
     search_matmul_work: float = 2**14
     search_block: int = 256
     search_patience: int = 64
 
-    #: Spanning by the sieve: worthwhile for this many bytes; points in a block, and points that it
-    #: is compared with at once; points in the sample, and neighbors in memory that are spanned, for
-    #: the first tree; room for edges that one block finds; edges per point that a round finds
+    #: Spanning by the sieve: the bytes from which it is worthwhile; points in a block, and points
+    #: that it is compared with at once; points in the sample, and neighbors in memory, that the
+    #: first tree spans; room for edges that one block finds; edges per point that a round finds
     #: before its other blocks are postponed; pairs per point, and the fraction of all pairs, that
     #: may look promising before estimates are too rough.
     sieve_bytes: int = 2**20
@@ -62,8 +62,8 @@ class Tuning:
     sieve_patience: int = 64
     sieve_rough: float = 1 / 32
 
-    #: Fits out of core: examples in a cell, beyond which caches are too small, and bytes of the
-    #: coordinates in a piece.
+    #: Fits out of core: the most examples in a cell, beyond which caches are too small; bytes of
+    #: the coordinates in a piece.
     disk_cell: int = 400_000
     disk_piece: int = 1 << 25
 
@@ -90,16 +90,15 @@ class Tuning:
     snapshot_every: int = 1000
     snapshot_at_end: int = 100
 
-    #: Data files: bytes of a block; lines that show the dialect; rows of ARFF that
-    #: are converted together; bytes to which a small compressed
-    #: file may expand.
+    #: Data files: bytes of a block; lines that show the dialect; rows of ARFF that are converted
+    #: together; bytes to which a small compressed file may expand.
     csv_block: int = 1 << 23
     csv_lines: int = 1000
     arff_rows: int = 2048
     max_unpacked_bytes: int = 1 << 27
 
     #: Seconds to wait: for workers of a cluster that has none; for other connections that read a
-    #: store; for an answer of a download, and for all of it; before a message about compilation;
+    #: store; for an answer to a download, and for all of it; before a message about compilation;
     #: between two printed lines about the same phase.
     worker_timeout: float = 30.0
     database_timeout: float = 5.0

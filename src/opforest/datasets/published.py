@@ -1,6 +1,8 @@
 """The fourteen data sets of the paper on OPF-Incremental, by the names it gives them."""
 
+import csv
 import os
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,52 +23,17 @@ class Published(NamedTuple):
     about: str
 
 
+def _read_table() -> dict[str, Published]:
+    text = files("opforest.datasets").joinpath("published.csv").read_text("utf-8")
+    return {
+        name: Published(DataFile(folder, file, sha256), int(n), int(d), int(c), int(k), about)
+        for name, folder, file, sha256, n, d, c, k, about in csv.reader(text.splitlines()[1:])
+    }
+
+
 #: The published data sets by name, in the order of the paper's Table 1. Each is a named tuple of
 #: the file, the numbers of examples, features, classes and subsets, and a description.
-PUBLISHED = {
-    "Base1": Published(DataFile("opfi", "base1.opf",
-        "1464e7dc436121745b45d25e67c6bf3d276a0f36ae74532e878993f8e736adf9"),
-        10_000, 2, 2, 100, "uniform in four strips, of classes 1, 2, 1, 2"),
-    "Base2": Published(DataFile("opfi", "base2.opf",
-        "4902a9f277bbf2458c8e9345144ccea46b9560834dfe3f9c36e76d378ca832b2"),
-        10_000, 2, 4, 100, "uniform in four strips, of classes 1, 2, 3, 4"),
-    "Base3": Published(DataFile("opfi", "base3.opf",
-        "fdd3af3ed4515d71c3dd6d8ec0059af9bb5c1dc5dca0b2557e8b96abc4783493"),
-        10_000, 2, 3, 100, "uniform in four strips, of classes 1, 2, 1, 3"),
-    "C-vs-G": Published(DataFile("opfi", "CircleGaussian.opf",
-        "ffab98948d70d7a33e95ead414646d1fe2a2dd3fcebcde0bdc34903f7a343cd2"),
-        600, 2, 2, 100, "a circle around a Gaussian cloud"),
-    "Lithu": Published(DataFile("opfi", "L.opf",
-        "4ba01d28549d90b15cf6fc0f1dc9d4d67330e7c3fcf85840bc4373f4b87c3349"),
-        1000, 2, 4, 100, "four Lithuanian classes: noisy sickles, two by two"),
-    "Cone-Torus": Published(DataFile("opfi", "cone-torus.opf",
-        "806b4ca6a74ebc258ae749fd0701ed42230766396d87a4721073ae48bc710e3f"),
-        400, 2, 3, 10, "a cone, half a torus, a normal cloud"),
-    "Saturn": Published(DataFile("opfi", "saturn.opf",
-        "409ddb59c3897f74cd9d60eec93cb350d6b431daf5cb4d191593130d532283e7"),
-        200, 2, 2, 10, "a planet's outline and its ring"),
-    "CTG": Published(DataFile("opfi", "CTG.opf",
-        "79cefa9671badfd9b8c23377c575c660b027d1534f716623e10e73ad2cccb614"),
-        2126, 22, 2, 100, "cardiotocograms; the paper's text says 21 features and 3 classes"),
-    "NTL": Published(DataFile("opfi", "ntl.opf",
-        "dfe0164715a32e667bd76c6204523a12098d1697d1f5cb892c501657febb9896"),
-        4952, 8, 2, 100, "energy profiles, with and without theft"),
-    "Parkinsons": Published(DataFile("opfi", "parkinsons.opf",
-        "8110857e2a5dcacd0454a3df28c9d7c0af3a72d513443d55cc6342d52975e774"),
-        193, 22, 2, 100, "voices of patients and of healthy people"),
-    "Produce": Published(DataFile("opfi", "produce.opf",
-        "70b69d0b812ab8b24a8dcff906d65cbf8afe34594e5163a9e35b42929dc0d0c1"),
-        1400, 64, 14, 100, "pictures of fruit and vegetables"),
-    "SpamBase": Published(DataFile("opfi", "SpamBase2.opf",
-        "d8a709598bd74e8db995509a9a444051f68c0e5bd7f8ab9ad94d25ef407c015a"),
-        4600, 40, 2, 100, "e-mails; the paper's text says 4601, with 56 features"),
-    "MPEG7-B": Published(DataFile("opfi", "mpeg7_BAS.opf",
-        "dc1849ac2671ede6a4f34f980622abc633baea9503b4b846cfbb96c7dbad1bee"),
-        1400, 180, 70, 10, "outlines, by their beam angle statistics"),
-    "Skin": Published(DataFile("uci", "Skin_NonSkin.txt",
-        "008f1fb6a169498dec54fb5951be6478e5465942cc4f6df3b5dabbe484c9a98f"),
-        245_057, 3, 2, 100, "colors of skin and of other things; 51,433 of them distinct"),
-}  # fmt: skip
+PUBLISHED = _read_table()
 
 
 def load_published(

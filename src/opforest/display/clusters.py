@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING, Self
 
-import numpy as np
 import numpy.typing as npt
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from opforest.display import drawing
@@ -82,16 +80,10 @@ class ClusterDisplay:
             name = type(estimator).__name__
             raise ValueError(f"estimator must be an OPFClustering, got {name}.")
         check_is_fitted(estimator, "density_forest_")
-        if X is None:
-            if get_tags(estimator).input_tags.pairwise:
-                raise ValueError(
-                    "the estimator was fitted on distances, so it holds no points to draw: pass X, "
-                    "with coordinates of the examples."
-                )
-            X = estimator.density_forest_.points
-        n, n_clusters = len(estimator.labels_), len(estimator.roots_)
-        points = check_points(estimator, X, n, "of the clustering, in the same order")
+        forest = estimator.density_forest_
+        points = check_points(estimator, X, forest, "of the clustering, in the same order")
         plane = choose_plane(estimator, points, eps)
+        n, n_clusters = len(forest), len(estimator.roots_)
         title = f"Optimum-path clusters: {n} examples, {n_clusters} clusters, k = {estimator.k_}"
         return cls(plane, estimator, make_title(title, plane.description)).plot(ax)
 
@@ -100,13 +92,9 @@ class ClusterDisplay:
         self.ax_ = ax = drawing.new_axes(ax)
         self.figure_ = ax.figure
         clustering, points = self.clustering, self.plane.points
-        predecessor, roots = clustering.predecessor_, clustering.roots_
-        color = colors_of(len(roots))[clustering.labels_]
-        size = drawing.dot_size(len(points))
-        conquered = np.flatnonzero(predecessor >= 0)
-        arcs = points[np.column_stack((predecessor[conquered], conquered))]
-        dark = 0.85 * color[conquered]
-        self.arcs_ = drawing.draw_lines(ax, arcs, 0.12 * size**0.5, False, colors=dark, alpha=0.6)
+        roots, size = clustering.roots_, drawing.dot_size(len(points))
+        color, width = colors_of(len(roots))[clustering.labels_], 0.12 * size**0.5
+        self.arcs_ = drawing.draw_arcs(ax, points, clustering.predecessor_, color, width, 0.6)
         strength = (0.3 + 0.7 * clustering.density_ / 1000)[:, None]
         self.points_ = drawing.draw_dots(ax, points, size, 1 - strength * (1 - color))
         self.roots_ = drawing.draw_stars(ax, points[roots], 3 * size + 40, color[roots], 0.8)

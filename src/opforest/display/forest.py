@@ -10,6 +10,7 @@ from sklearn.utils import check_array, get_tags
 
 from opforest.core.metrics.types import Array
 from opforest.display import drawing
+from opforest.display.layout import split_edges
 from opforest.display.palette import colors_of
 from opforest.display.plane import Plane, check_points, choose_plane, make_title, predict_grid
 from opforest.estimators.classifier import OPFClassifier
@@ -108,16 +109,15 @@ class ForestDisplay:
         drawing.require_matplotlib()
         if grid_resolution < 0 or not eps >= 0:
             raise ValueError(f"grid_resolution and eps must be >= 0, got {grid_resolution}, {eps}.")
-        is_own = X is None
         classifier, predictor, X = _unwrap(estimator, X)
         forest, predicted, note = classifier.forest_, None, ""
         names = None if predictor is estimator else _names_out(estimator)
         order = "of the forest, in the order of forest_.ids (X[forest_.ids] if some were forgotten)"
-        points = check_points(predictor, X, len(forest), order)
+        points = check_points(predictor, X, forest, order)
         plane = choose_plane(predictor, points, eps, names)
         if grid_resolution and get_tags(predictor).input_tags.pairwise:
             note = "no regions: distances are precomputed"
-        elif grid_resolution and is_own and not _are_features(forest, points):
+        elif grid_resolution and X is None and not _are_features(forest, points):
             note = "no regions: these are not features, but the points that the metric compares"
         elif grid_resolution:
             predicted = predict_grid(predictor, plane, grid_resolution)
@@ -131,11 +131,22 @@ class ForestDisplay:
         """Draw the forest into ``ax``, or a new figure, and return the display itself."""
         self.ax_ = ax = drawing.new_axes(ax)
         self.figure_ = ax.figure
-        color, size = colors_of(len(self.classes)), drawing.dot_size(len(self.forest))
+        forest, points, color = self.forest, self.plane.points, colors_of(len(self.classes))
+        label, predecessor, prototypes = forest.label, forest.predecessor, forest.prototypes
+        size = drawing.dot_size(len(forest))
+        width, (_, cut) = 0.16 * size**0.5, split_edges(forest.edges, label)
         self._draw_regions(color)
-        self._draw_lines(color, width=0.16 * size**0.5)
-        self._draw_points(color, size)
-        self.legend_ = drawing.draw_legend(self, color) if legend else None
+        self.arcs_ = drawing.draw_arcs(ax, points, predecessor, color[label], width, 0.8)
+        self.cuts_ = drawing.draw_cuts(ax, points, cut, width)
+        self.points_ = []
+        for k, shade in enumerate(color):
+            own = points[(predecessor >= 0) & (label == k)]
+            marker = drawing.MARKERS[k % len(drawing.MARKERS)]
+            self.points_.append(drawing.draw_dots(ax, own, size, [shade], marker))
+        self.prototypes_ = drawing.draw_stars(
+            ax, points[prototypes], 2.5 * size + 30, color[label[prototypes]], 0.7
+        )
+        self.legend_ = drawing.draw_forest_legend(self, color) if legend else None
         self.plane.finish(ax, self.title)
         return self
 
@@ -148,41 +159,13 @@ class ForestDisplay:
                 interpolation="bilinear", zorder=0,
             )  # fmt: skip
 
-    def _draw_lines(self, color: Array, width: float) -> None:
-        label, predecessor, edges = self.forest.label, self.forest.predecessor, self.forest.edges
-        conquered = np.flatnonzero(predecessor >= 0)
-        arcs = self.plane.points[np.column_stack((predecessor[conquered], conquered))]
-        cuts = self.plane.points[edges[label[edges[:, 0]] != label[edges[:, 1]]]]
-        dark = 0.85 * color[label[conquered]]
-        self.arcs_ = drawing.draw_lines(self.ax_, arcs, width, False, colors=dark, alpha=0.8)
-        self.cuts_ = drawing.draw_lines(
-            self.ax_, cuts, width, False, colors=drawing.INK, linestyles=[drawing.DASHED]
-        )
-
-    def _draw_points(self, color: Array, size: float) -> None:
-        label, prototypes, points = self.forest.label, self.forest.prototypes, self.plane.points
-        conquered = np.flatnonzero(self.forest.predecessor >= 0)
-        self.points_ = []
-        for k in range(len(self.classes)):
-            own = points[conquered[label[conquered] == k]]
-            marker = drawing.MARKERS[k % len(drawing.MARKERS)]
-            self.points_.append(drawing.draw_dots(self.ax_, own, size, [color[k]], marker))
-        self.prototypes_ = drawing.draw_stars(
-            self.ax_, points[prototypes], 2.5 * size + 30, color[label[prototypes]], 0.7
-        )
-
 
 def _unwrap(estimator: Any, X: Any) -> tuple[OPFClassifier, Any, Any]:
     """Return the classifier, the estimator that predicts in the plane, and the examples to draw."""
     classifier = classifier_of(estimator)
-    is_pairwise = get_tags(classifier).input_tags.pairwise
     if X is None:
-        if is_pairwise:
-            raise ValueError(
-                "the classifier was trained on distances, so it holds no points to draw: pass X, "
-                "with coordinates of the examples."
-            )
-        return classifier, classifier, classifier.forest_.points
+        return classifier, classifier, X
+    is_pairwise = get_tags(classifier).input_tags.pairwise
     if classifier is estimator or is_pairwise or _are_few_numbers(X):
         return classifier, estimator, X
     for _, step in estimator.steps[:-1]:

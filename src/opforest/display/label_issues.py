@@ -12,7 +12,7 @@ from opforest.core.metrics.types import Array
 from opforest.display import drawing, html
 from opforest.display.palette import colors_of, hex_of
 from opforest.display.plane import escape_math
-from opforest.estimators.label_issues import LabelIssue, LabelIssues
+from opforest.estimators.label_issues import LabelIssues
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,10 +55,9 @@ def issues_html(issues: LabelIssues) -> str:
     title = f"<b>{describe_number(issues)}</b>, by the votes of {issues.n_voters} others"
     if not len(issues):
         return html.frame(title)
-    code = {label: k for k, label in enumerate(issues.known.classes)}
 
     def name(label: Any) -> str:
-        return html.chip(repr(label), hex_of(code[label]))
+        return html.chip(repr(label), hex_of(issues.known.classes.index(label)))
 
     rows = []
     for one in issues[:SHOWN]:
@@ -114,8 +113,7 @@ def _draw_plane(ax: "Axes", issues: LabelIssues, points: Array) -> None:
     drawing.draw_dots(ax, points[rest], size, np.full((len(rest), 3), 0.85))
     drawing.draw_dots(ax, points[named], size, 0.5 * color[known.codes[named]] + 0.5)
     place = np.searchsorted(known.ids, issues.ids)
-    code = {label: k for k, label in enumerate(known.classes)}
-    ring: Any = color[[code[one.suggested] for one in issues]]
+    ring: Any = color[[known.classes.index(one.suggested) for one in issues]]
     x, y = points[place].T
     inside = color[known.codes[place]]
     ax.scatter(x, y, 70, inside, edgecolors=ring, linewidths=2.5, zorder=3)
@@ -123,20 +121,9 @@ def _draw_plane(ax: "Axes", issues: LabelIssues, points: Array) -> None:
         ax.annotate(escape_math(one.name), points[i], (6, 5), textcoords="offset points",
                     fontsize="small", color=drawing.INK, zorder=4)  # fmt: skip
     ax.set(xlabel="feature 0", ylabel="feature 1")
-    _add_legend(ax, known.classes, color)
-
-
-def _add_legend(ax: "Axes", classes: list[Any], color: Array) -> None:
-    from matplotlib.lines import Line2D
-
-    keys = [
-        Line2D([], [], ls="", marker="o", color=color[k], label=_shorten(name))
-        for k, name in enumerate(classes[: drawing.MAX_NAMED_CLASSES])
-    ]
-    ring = Line2D([], [], ls="", marker="o", ms=8, mfc="w", mec=drawing.INK, mew=2)
-    ring.set_label("ring: suggested")
-    keys.append(ring)
-    ax.legend(handles=keys, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    names, dots = list(map(_shorten, known.classes)), ["o"] * len(known.classes)
+    sign = {"marker": "o", "ms": 8, "mfc": "w", "mec": drawing.INK, "mew": 2}
+    drawing.draw_legend(ax, names, color, dots, [{**sign, "label": "ring: suggested"}])
 
 
 def _draw_bars(ax: "Axes", issues: LabelIssues) -> None:
@@ -149,7 +136,8 @@ def _draw_bars(ax: "Axes", issues: LabelIssues) -> None:
     for value, label, color in columns:
         ax.barh(place, value, 0.62, color=color, label=label)
     ax.axvline(0, color=drawing.INK, linewidth=0.8)
-    ax.set_yticks(place, [_describe(one) for one in issues])
+    names = [f"{one.name}: {_shorten(one.label)} → {_shorten(one.suggested)}" for one in issues]
+    ax.set_yticks(place, list(map(escape_math, names)))
     ticks = np.arange(-4, 5) / 4
     ax.set_xticks(ticks, [f"{abs(tick):g}" for tick in ticks])
     ax.set(xlim=(-1, 1), xlabel="probability")
@@ -157,10 +145,6 @@ def _draw_bars(ax: "Axes", issues: LabelIssues) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def _describe(one: LabelIssue) -> str:
-    return f"{escape_math(one.name)}: {_shorten(one.label)} → {_shorten(one.suggested)}"
-
-
 def _shorten(label: object) -> str:
     text = str(label)
-    return escape_math(text if len(text) <= MAX_LABEL else f"{text[: MAX_LABEL - 1]}…")
+    return text if len(text) <= MAX_LABEL else f"{text[: MAX_LABEL - 1]}…"

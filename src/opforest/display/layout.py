@@ -51,13 +51,18 @@ def make_layout(n: int, edges: Array, length: Array) -> Array:
     order = _traverse(neighbors, [start])
     place = _equal_angle_layout(order)
     if n <= MAX_SPREAD:
-        children = _children(order.parent)
         for _ in range(ROUNDS):
-            for i, below in enumerate(children):
-                _spread_branches(place, order, i, below)
+            for i in range(len(place)):
+                _spread_branches(place, order, i)
     result = np.empty_like(place)
     result[order.vertex] = place
     return result[:n]
+
+
+def split_edges(edges: Array, label: Array) -> tuple[Array, Array]:
+    """Return the edges within classes, and those between classes, which are cut."""
+    is_cut = label[edges[:, 0]] != label[edges[:, 1]]
+    return edges[~is_cut], edges[is_cut]
 
 
 def _find_start(neighbors: list[list[tuple[int, float]]]) -> int:
@@ -96,20 +101,12 @@ def _traverse(neighbors: list[list[tuple[int, float]]], starts: Any) -> _Preorde
             length.append(far)
             stack += [(w, i, d) for w, d in neighbors[v] if not seen[w]]
     size, leaves = [1] * n, [0] * n
-    for i in range(n - 1, -1, -1):
+    for i in reversed(range(n)):
         leaves[i] = max(1, leaves[i])
         if parent[i] >= 0:
             size[parent[i]] += size[i]
             leaves[parent[i]] += leaves[i]
     return _Preorder(*(np.array(column) for column in (vertex, parent, length, size, leaves)))
-
-
-def _children(parent: Array) -> list[list[int]]:
-    children: list[list[int]] = [[] for _ in parent]
-    for i, before in enumerate(parent.tolist()):
-        if before >= 0:
-            children[before].append(i)
-    return children
 
 
 def _centers(order: _Preorder) -> list[int]:
@@ -139,20 +136,20 @@ def _equal_angle_layout(order: _Preorder) -> Array:
     return place
 
 
-def _spread_branches(place: Array, order: _Preorder, i: int, below: list[int]) -> None:
+def _spread_branches(place: Array, order: _Preorder, i: int) -> None:
     """Rotate the branches at a vertex until the angles between them are equal."""
-    slices = [np.s_[k : k + order.size[k]] for k in below]
-    is_inner = order.parent[i] >= 0
-    if len(below) + is_inner < 3:
+    slices, end, parent = list[slice](), i + 1, order.parent[i]
+    while end < i + order.size[i]:
+        slices.append(np.s_[end : end + order.size[end]])
+        end += order.size[end]
+    if len(slices) + (parent >= 0) < 3:
         return
-    arcs = [_angular_extent(place[some] - place[i], place[k] - place[i])
-            for k, some in zip(below, slices, strict=True)]  # fmt: skip
-    fixed = arcs[0]
-    if is_inner:  # the branch of the parent stays
-        others = np.concatenate((place[:i], place[i + order.size[i] :]))
-        fixed = _angular_extent(others - place[i], place[order.parent[i]] - place[i])
+    arcs = [_angular_extent(place[some] - place[i]) for some in slices]
+    if parent >= 0:  # its branch stays
+        others = np.concatenate((place[[parent]], place[:i], place[end:]))
+        fixed = _angular_extent(others - place[i])
     else:
-        arcs, slices = arcs[1:], slices[1:]
+        fixed, arcs, slices = arcs[0], arcs[1:], slices[1:]
     free = FULL_TURN - fixed[1] - sum(width for _, width in arcs)
     if free <= 0:
         return
@@ -167,9 +164,8 @@ def _spread_branches(place: Array, order: _Preorder, i: int, below: list[int]) -
         place[slices[some]] = (place[slices[some]] - place[i]) @ rotation + place[i]
 
 
-def _angular_extent(around: Array, towards: Array) -> tuple[float, float]:
-    """Return the first angle and the width of the sector that contains points."""
-    middle = np.arctan2(towards[1], towards[0])
-    angle = np.arctan2(around[:, 1], around[:, 0]) - middle
-    angle = (angle + np.pi) % FULL_TURN - np.pi
-    return float(middle + angle.min()), float(angle.max() - angle.min())
+def _angular_extent(around: Array) -> tuple[float, float]:
+    """Return the first angle and the width of the sector of points around the first one."""
+    angle = np.arctan2(around[:, 1], around[:, 0])
+    turn = (angle - angle[0] + np.pi) % FULL_TURN - np.pi
+    return float(angle[0] + turn.min()), float(turn.max() - turn.min())

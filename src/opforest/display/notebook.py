@@ -6,7 +6,7 @@ import numpy as np
 
 from opforest._utils.text import count
 from opforest.display import html
-from opforest.display.layout import make_layout
+from opforest.display.layout import make_layout, split_edges
 from opforest.display.palette import hex_of
 from opforest.forest.explanation import PRINTED_STEPS, Explanation
 from opforest.forest.feature_table import print_cell
@@ -77,20 +77,18 @@ def _classes(forest: Any, label: Any, prototypes: Any) -> str:
 
 
 def _tree_svg(forest: Any, label: Any, prototypes: Any) -> str:
-    edges = forest.edges
     with np.errstate(all="ignore"):
         length = forest.edge_lengths().astype(np.float64)
-        if len(edges) == 0 or not np.isfinite(length.sum()):
+        if len(length) == 0 or not np.isfinite(length.sum()):
             return ""
-        at = make_layout(len(forest), edges, length)
+        at = make_layout(len(forest), forest.edges, length)
     at = html.fit_into(at, SIZE, SIZE, MARGIN, keep=True)(at)
-    u, v = edges.T
-    is_cut = label[u] != label[v]
+    inside, cut = split_edges(forest.edges, label)
     parts = []
     for k in np.unique(label).tolist():
-        inside = edges[~is_cut & (label[u] == k)]
-        parts += [html.lines(at[inside], hex_of(k), 1), html.dots(at[label == k], hex_of(k), 1.3)]
-    parts.append(html.lines(at[edges[is_cut]], "currentColor", 1, dashed=True))
+        own = inside[label[inside[:, 0]] == k]
+        parts += [html.lines(at[own], hex_of(k), 1), html.dots(at[label == k], hex_of(k), 1.3)]
+    parts.append(html.lines(at[cut], "currentColor", 1, dashed=True))
     parts += [html.star(at[p], hex_of(label[p]), 4) for p in prototypes.tolist()]
     return html.svg(SIZE, SIZE, parts, "the tree; edges have their true lengths")
 

@@ -38,7 +38,7 @@ class Plane(NamedTuple):
 
 
 def escape_math(text: object) -> str:
-    """Return a text that matplotlib does not read as a formula."""
+    """Escape a text so that matplotlib does not read it as a formula."""
     return str(text).replace("$", r"\$")
 
 
@@ -47,11 +47,16 @@ def make_title(title: str, *remarks: str) -> str:
     return "\n".join((title, *textwrap.wrap("; ".join(filter(None, remarks)), 60)))
 
 
-def check_points(estimator: Any, X: npt.ArrayLike, n: int, order: str) -> Array:
-    """Return the examples to draw; raise an error unless there are n with all features."""
-    points: Array = check_array(X, dtype=np.float64, input_name="X")
+def check_points(estimator: Any, X: npt.ArrayLike | None, forest: Any, order: str) -> Array:
+    """Return the examples to draw, by default those of the forest, or raise an error."""
     is_pairwise = get_tags(estimator).input_tags.pairwise
-    d = points.shape[1] if is_pairwise else estimator.n_features_in_
+    if X is None and is_pairwise:
+        raise ValueError(
+            "the estimator was fitted on distances, so it holds no points to draw: pass X, with "
+            "coordinates of the examples."
+        )
+    points: Array = check_array(forest.points if X is None else X, dtype=np.float64, input_name="X")
+    n, d = len(forest), points.shape[1] if is_pairwise else estimator.n_features_in_
     if points.shape != (n, d):
         raise ValueError(
             f"X must hold the {n} examples {order}, with {d} features, got shape {points.shape}."

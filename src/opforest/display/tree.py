@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 from opforest._utils.text import count
 from opforest.core.metrics.types import Array
 from opforest.display import drawing
-from opforest.display.layout import make_layout
+from opforest.display.layout import make_layout, split_edges
 from opforest.display.palette import colors_of
 from opforest.estimators.classifier import OPFClassifier
 from opforest.estimators.pipeline import classifier_of
@@ -91,21 +91,18 @@ class TreeDisplay:
         self.ax_ = ax = drawing.new_axes(ax)
         self.figure_ = ax.figure
         forest, places, color = self.forest, self.places, colors_of(len(self.classes))
-        label, edges, prototypes = forest.label, forest.edges, forest.prototypes
-        is_cut = label[edges[:, 0]] != label[edges[:, 1]]
-        inside, cut = edges[~is_cut], edges[is_cut]
+        label, prototypes = forest.label, forest.prototypes
+        inside, cut = split_edges(forest.edges, label)
         size = drawing.dot_size(len(forest), 2.0)
         width, dark = 0.25 * size**0.5, 0.85 * color[label[inside[:, 0]]]
-        self.edges_ = drawing.draw_lines(ax, places[inside], width, True, colors=dark)
-        self.cuts_ = drawing.draw_lines(
-            ax, places[cut], width, True, colors=drawing.INK, linestyles=[drawing.DASHED]
-        )
+        self.edges_ = drawing.draw_lines(ax, places, inside, width, colors=dark)
+        self.cuts_ = drawing.draw_cuts(ax, places, cut, width)
         rest = np.setdiff1d(np.arange(len(forest)), prototypes)
         self.points_ = drawing.draw_dots(ax, places[rest], size, color[label[rest]])
         self.prototypes_ = drawing.draw_stars(
             ax, places[prototypes], 2 * size + 25, color[label[prototypes]], 0.6
         )
-        self.legend_ = drawing.draw_legend(self, color) if legend else None
+        self.legend_ = drawing.draw_forest_legend(self, color) if legend else None
         ax.set_aspect("equal", adjustable="datalim")
         ax.margins(0.03)
         ax.set_axis_off()

@@ -1,4 +1,4 @@
-"""No downloads, and one finished experiment for all."""
+"""No downloads, and one finished experiment for all tests."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from opforest.datasets import files
 
 @pytest.fixture(autouse=True)
 def offline(monkeypatch, tmp_path):
-    """Nothing is downloaded; what can be is generated. Kernels are not made ready: no one times."""
+    """Download nothing, so that data are generated, and skip the warm-up: nothing is timed."""
     monkeypatch.setattr(files, "SOURCES", dict.fromkeys(files.SOURCES, "http://127.0.0.1:9/"))
     monkeypatch.setenv("OPFOREST_DATA", str(tmp_path / "no data"))
     monkeypatch.setattr(runner, "warm_up", lambda method, many: None)
@@ -16,7 +16,7 @@ def offline(monkeypatch, tmp_path):
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
-    """A finished experiment with every method, and its folder."""
+    """Return the folder and the results of a finished experiment with every method."""
     from opforest.apps.reproduce.report import write_report  # it needs matplotlib
 
     folder = tmp_path_factory.mktemp("finished")

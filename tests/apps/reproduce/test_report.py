@@ -1,4 +1,4 @@
-"""What is reported of an experiment."""
+"""The report of an experiment."""
 
 import csv
 import json
@@ -87,7 +87,7 @@ class TestReport:
     def test_comparisons(self, finished):
         _, raw = finished
         compared = compare(Results(raw), "original")
-        assert set(compared.last) == {"Saturn", "C-vs-G"}
+        assert len(compared.last) == len(compared.overall) == len(raw["datasets"]) == 2
         assert 0 <= compared.p_last <= 1
         same = json.loads(json.dumps(raw))
         for one in same["runs"]:

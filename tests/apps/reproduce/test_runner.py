@@ -1,4 +1,4 @@
-"""The whole experiment, on small sets: resumed, shared, replaced."""
+"""Whole experiments on small sets: resumed, in several processes, with other data."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ from tests.support.small_experiments import SETS, settings, without_times
 
 @pytest.fixture
 def taken_for_published(tmp_path, monkeypatch):
-    """A folder with files that are taken for the published ones, as if they had their hashes."""
+    """Return a folder with generated files that pass for the published ones."""
     folder = tmp_path / "published"
     folder.mkdir()
     for name, make in (("Saturn", make_saturn), ("Cone-Torus", make_cone_torus)):

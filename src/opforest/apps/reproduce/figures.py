@@ -1,7 +1,7 @@
 """Figures of the report; they need the extra ``plot``."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,8 +57,8 @@ def draw_all(results: Results) -> dict[str, bytes]:
 
 def draw_curves(results: Results) -> "Figure":
     """Draw the paper's Figure 2: accuracy and time of the update after each increment."""
-    datasets = _choose(results, tuple(SHOWN))
-    figure, axes = _panels(len(datasets), 2, height=1.35 * len(datasets))
+    datasets = _choose(results, SHOWN)
+    figure, axes = _panels(len(datasets), 2, 1.35, "increment")
     for (left, right), dataset in zip(axes, datasets, strict=True):
         left.set_title(SHOWN.get(dataset, dataset), loc="left")
         usual = results.usual_updates(dataset)
@@ -71,16 +71,14 @@ def draw_curves(results: Results) -> "Figure":
         right.set(ylabel="update, ms")
         _use_log_scale(right)
         for ax in (left, right):
-            _label_lines(ax, results.methods, gap=0.14)
-    for ax in axes[-1]:
-        ax.set_xlabel("increment")
+            _label_lines(ax, gap=0.14)
     return figure
 
 
 def draw_time(results: Results) -> "Figure":
     """Draw the time of an update against the number of examples known, with fitted slopes."""
     datasets = _choose(results, LARGE_SETS)[:3]
-    figure, axes = _panels(len(datasets), 1, height=1.55 * len(datasets))
+    figure, axes = _panels(len(datasets), 1, 1.55, "examples known, n")
     for ax, dataset in zip(axes[:, 0], datasets, strict=True):
         slopes = {}
         for method in results.methods:
@@ -94,19 +92,17 @@ def draw_time(results: Results) -> "Figure":
         ax.set_title(dataset, loc="left")
         ax.set(xscale="log", ylabel="time of the update, ms")
         _use_log_scale(ax)
-        _label_lines(ax, results.methods, 0.11, slopes)
-    axes[-1, 0].set_xlabel("examples known, n")
+        _label_lines(ax, 0.11, slopes)
     return figure
 
 
 def draw_prototypes(results: Results) -> "Figure | None":
     """Draw the percentage of prototypes after each increment."""
-    datasets = _choose(results, tuple(SHOWN))
+    datasets = _choose(results, SHOWN)
     methods = [method for method in results.methods if method != "1nn"]
     if not methods:
         return None
-    rows = -(-len(datasets) // 2)
-    figure, axes = _panels(rows, 2, height=1.35 * rows)
+    figure, axes = _panels(-(-len(datasets) // 2), 2, 1.35, "increment")
     for ax in axes.flat[len(datasets) :]:
         ax.remove()
     for ax, dataset in zip(axes.flat, datasets, strict=False):
@@ -115,25 +111,27 @@ def draw_prototypes(results: Results) -> "Figure | None":
             _draw_band(ax, np.arange(percentage.shape[1]), percentage, method)
         ax.set_title(SHOWN.get(dataset, dataset), loc="left")
         ax.set_ylim(0, 102)
-        _label_lines(ax, methods, gap=0.14)
+        _label_lines(ax, gap=0.14)
     for ax in axes[:, 0]:
         ax.set_ylabel("prototypes, %")
-    for ax in axes[-1]:
-        ax.set_xlabel("increment")
     return figure
 
 
-def _choose(results: Results, preferred: Sequence[str]) -> list[str]:
+def _choose(results: Results, preferred: Iterable[str]) -> list[str]:
     """Return the preferred data sets with results, or else up to four others."""
     found = [name for name in preferred if name in results.datasets]
     return found or list(results.datasets)[:4]
 
 
-def _panels(rows: int, columns: int, height: float) -> tuple["Figure", Array]:
+def _panels(rows: int, columns: int, height: float, x_label: str) -> tuple["Figure", Array]:
+    """Return a figure of panels of this height, and its axes."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False)
+    figure = Figure(figsize=(WIDTH, height * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False)
+    for ax in axes[-1]:
+        ax.set_xlabel(x_label)
+    return figure, axes
 
 
 def _draw_band(ax: "Axes", x: Array, values: Array, method: str) -> None:
@@ -158,18 +156,18 @@ def _use_log_scale(ax: "Axes") -> None:
     ax.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _label_lines(
-    ax: "Axes", methods: Sequence[str], gap: float, texts: dict[str, str] = SHORT
-) -> None:
+def _label_lines(ax: "Axes", gap: float, texts: dict[str, str] = SHORT) -> None:
     """Write names to the right of lines, at least a gap apart, each with a leader line."""
-    drawn = {line.get_label(): np.asarray(line.get_path().vertices) for line in ax.lines}
-    named = [method for method in methods if len(drawn[method])]
-    if not named:
+    drawn = {str(line.get_label()): np.asarray(line.get_xydata()) for line in ax.lines}
+    last = {
+        method: points[-1] for method, points in drawn.items() if method in texts and len(points)
+    }
+    if not last:
         return
     ax.autoscale_view()
     to_axes = ax.transScale + ax.transLimits
-    ends = to_axes.transform(np.array([drawn[method][-1] for method in named]))[:, 1]
-    for method, end, place in zip(named, ends, _space_out(ends, gap), strict=True):
+    ends = to_axes.transform(np.array(list(last.values())))[:, 1]
+    for method, end, place in zip(last, ends, _space_out(ends, gap), strict=True):
         style = {"color": STYLES[method]["color"], "transform": ax.transAxes, "clip_on": False}
         ax.plot((1.02, 1.1), (end, place), linewidth=0.6, scalex=False, scaley=False, **style)
         ax.text(1.12, place, texts[method], fontsize=SMALL, va="center", **style)

@@ -8,6 +8,7 @@ each, its accuracy on T and the time of the update are recorded.
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -71,7 +72,7 @@ def split(y: Array, n_subsets: int, seed: int) -> Split:
 
 
 def evaluate(method: str, X: Array, y: Array, parts: Split) -> LearningCurve:
-    """Let a method of ``METHODS`` learn one subset after another.
+    """Evaluate a method of ``METHODS`` as it learns one subset after another.
 
     Examples
     --------
@@ -103,6 +104,7 @@ def evaluate(method: str, X: Array, y: Array, parts: Split) -> LearningCurve:
     return curve
 
 
+@cache
 def warm_up(method: str, many: bool) -> None:
     """Compile everything a method may need; ``many`` examples may also need an index."""
     n = FEW + 400 if many else 300

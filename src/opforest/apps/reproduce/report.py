@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Iterable, Iterator
-from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 from string import Template
@@ -21,6 +20,7 @@ from opforest.apps.reproduce.summary import (
     fit_power,
     format_exponent,
     make_cells,
+    read_resource,
     summarize,
 )
 from opforest.apps.reproduce.tables import MARK, NAMES
@@ -30,12 +30,7 @@ from opforest.display.drawing import require_matplotlib
 SLIGHT = 0.5  #: points
 ALPHA = 0.05  #: significance level
 
-PROTOTYPES = """\
-![Percentage of prototypes](figures/prototypes.png)
-
-Figure 4. The percentage of examples that are prototypes after each increment.
-
-"""
+TEXTS = tomllib.loads(read_resource("texts.toml"))
 
 
 def write_report(raw: dict[str, Any], out: Path) -> Path:
@@ -47,7 +42,8 @@ def write_report(raw: dict[str, Any], out: Path) -> Path:
     results = Results(raw)
     cells = list(make_cells(results))
     images = figures.draw_all(results)
-    write(out / "table1.md", tables.to_markdown(cells))
+    markdown = tables.to_markdown(cells)
+    write(out / "table1.md", markdown)
     write(out / "table1.csv", tables.to_csv(cells))
     write(out / "table1.tex", tables.to_latex(cells))
     for name, image in images.items():
@@ -55,14 +51,17 @@ def write_report(raw: dict[str, Any], out: Path) -> Path:
     fields = {
         "mark": MARK,
         "data": "\n".join(_describe_data(results)),
-        "table1": tables.to_markdown(cells),
+        "table1": markdown,
         "marks": "\n".join(_list_marks(results, cells)),
         "comparison": "\n".join([*_compare_methods(results), ""]),
-        "prototypes": PROTOTYPES if "prototypes.png" in images else "",
+        "prototypes": _paragraph("figure_4") if "prototypes.png" in images else "",
         "times": _by_method(results, results.methods, _describe_time),
     }
     conditions = _describe_conditions(raw)
-    write(out / "report.md", Template(_read("report_template.md")).substitute(fields | conditions))
+    write(
+        out / "report.md",
+        Template(read_resource("report_template.md")).substitute(fields | conditions),
+    )
     return out / "report.md"
 
 
@@ -91,10 +90,7 @@ def _describe_data(results: Results) -> Iterator[str]:
     headings = ("", "", "examples", "features", "classes", "S", "T", "subsets")
     yield tables.markdown_table(headings, rows, n_left=2)
     if generated:
-        yield (
-            f"Generated in place of published data: {', '.join(generated)}. The published figures "
-            "are shown beside them, but nothing is marked, because the examples differ.\n"
-        )
+        yield _paragraph("generated", names=", ".join(generated))
     for name, reason in results.raw["skipped"].items():
         yield f"**{name} is missing**: {reason}\n"
 
@@ -118,8 +114,7 @@ def _list_marks(results: Results, cells: list[Cell]) -> Iterator[str]:
 
 
 def _explain(marked: list[Cell]) -> str:
-    texts = tomllib.loads(_read("marks.toml"))
-    known, general = texts["datasets"].get(marked[0].dataset), texts["general"]
+    known, general = TEXTS["datasets"].get(marked[0].dataset), TEXTS["general"]
     if known and all(cell.column in known["columns"] for cell in marked):
         return str(known["text"])
     if all(abs(cell.ours.mean - _published_mean(cell)) <= SLIGHT for cell in marked):
@@ -133,21 +128,18 @@ def _published_mean(cell: Cell) -> float:
 
 
 def _compare_deviations(cells: list[Cell]) -> Iterator[str]:
-    pairs = [
-        (f"{cell.dataset} ({cell.ours.std:.1f} against {cell.published.std:.1f})",
-         cell.ours.std, cell.published.std)
-        for cell in cells if cell.column == "S0" and cell.method == "opfi" and cell.published
-    ]  # fmt: skip
-    wider = [text for text, ours, published in pairs if published > 1.5 * ours]
-    narrower = [text for text, ours, published in pairs if ours > 1.5 * published]
+    wider, narrower = [], []
+    for cell in cells:
+        if cell.column == "S0" and cell.method == "opfi" and cell.published:
+            ours, published = cell.ours.std, cell.published.std
+            text = f"{cell.dataset} ({ours:.1f} against {published:.1f})"
+            if published > 1.5 * ours:
+                wider.append(text)
+            elif ours > 1.5 * published:
+                narrower.append(text)
     if wider or narrower:
-        yield (
-            "**Deviations.** At S₀ the published standard deviation is more than 1.5 times ours "
-            f"for {', '.join(wider) or 'none'}; ours is more than 1.5 times the published one for "
-            f"{', '.join(narrower) or 'none'}. A standard deviation over ten repetitions is itself "
-            "uncertain by a quarter. S₀ of a small set has a handful of examples, so its accuracy "
-            "is partly chance: the smaller the set, the larger both deviations are.\n"
-        )
+        listed = {"wider": ", ".join(wider) or "none", "narrower": ", ".join(narrower) or "none"}
+        yield _paragraph("deviations", **listed)
 
 
 def _compare_methods(results: Results) -> Iterator[str]:
@@ -155,47 +147,31 @@ def _compare_methods(results: Results) -> Iterator[str]:
     if "opfi" not in results.methods or not others:
         return
     compared = [compare(results, other) for other in others]
-    yield (
-        "## OPFI against the others\n\n"
-        "Mean difference in accuracy, OPFI minus the other, in points: after the last increment / "
-        "on average over all increments. Positive: OPFI is better.\n"
-    )
+    yield _paragraph("comparison")
     rows = [
-        *((name, *(f"{c.last[name]:+.2f} / {c.overall[name]:+.2f}" for c in compared))
-          for name in results.datasets),
-        ("**mean**", *(f"**{_mean(c.last):+.2f} / {_mean(c.overall):+.2f}**" for c in compared)),
+        *((name, *(f"{c.last[i]:+.2f} / {c.overall[i]:+.2f}" for c in compared))
+          for i, name in enumerate(results.datasets)),
+        ("**mean**", *(f"**{c.last.mean():+.2f} / {c.overall.mean():+.2f}**" for c in compared)),
         ("Wilcoxon p", *(f"{c.p_last:.2g} / {c.p_overall:.2g}" for c in compared)),
     ]  # fmt: skip
     yield tables.markdown_table(["", *(NAMES[method] for method in others)], rows)
     yield from map(_conclude, compared)
-    yield (
-        f"The test is Wilcoxon's signed-rank test over the {len(results.datasets)} data sets, "
-        "two-sided, on the means above; sets without a difference are excluded. It is not "
-        f"corrected for the {2 * len(others)} comparisons.\n"
-    )
+    yield _paragraph("test", n_datasets=len(results.datasets), n_tests=2 * len(others))
     if {"original", "exact"} <= set(results.methods):
-        yield (
-            "*Exact* and *Original* had the same accuracy after every single increment, as they "
-            "must.\n"
-            if all(
-                np.array_equal(results.accuracy(name, "original"), results.accuracy(name, "exact"))
-                for name in results.datasets
-            )
-            else "**Exact and Original differ**, which must not be: please report it as a bug.\n"
+        is_equal = all(
+            np.array_equal(results.accuracy(name, "original"), results.accuracy(name, "exact"))
+            for name in results.datasets
         )
+        yield _paragraph("equal" if is_equal else "different")
     methods = [method for method in results.methods if method != "1nn"]
-    yield (
-        "### Prototypes\n\n"
-        "The percentage of all examples that are prototypes after the last increment. With DIFT "
-        "it approaches 100: the model becomes a nearest-neighbor model, and the trees are lost.\n"
-    )
+    yield _paragraph("prototypes")
     yield _by_method(
         results, methods, lambda _, name, m: summarize(results.prototype_percentage(name, m)[:, -1])
     )
 
 
 def _conclude(compared: Comparison) -> str:
-    name, overall = NAMES[compared.other], _mean(compared.overall)
+    name, overall = NAMES[compared.other], compared.overall.mean()
     if not compared.p_overall < ALPHA:
         return f"Against *{name}*, the data show no difference over all increments.\n"
     return (
@@ -216,9 +192,5 @@ def _by_method(results: Results, methods: Iterable[str], describe: Any) -> str:
     return tables.markdown_table(["", *(NAMES[method] for method in methods)], rows)
 
 
-def _read(name: str) -> str:
-    return files("opforest.apps.reproduce").joinpath(name).read_text("utf-8")
-
-
-def _mean(by_dataset: dict[str, float]) -> float:
-    return float(np.mean(list(by_dataset.values())))
+def _paragraph(name: str, **fields: object) -> str:
+    return Template(TEXTS["paragraphs"][name]).substitute(fields) + "\n"

@@ -9,7 +9,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from importlib.metadata import version
 from itertools import islice
 from multiprocessing import active_children, get_context, parent_process
@@ -168,9 +167,9 @@ class _Task(NamedTuple):
 
     def run(self) -> Run:
         X, y = sets.load(self.source)
-        _warm_up_once(self.job.method, len(y) >= 2 * FEW)
-        begin = monotonic()
         with threadpool_limits(1):
+            warm_up(self.job.method, len(y) >= 2 * FEW)
+            begin = monotonic()
             parts = split(y, self.conditions["n_subsets"], self.conditions["split_seed"])
             curve = evaluate(self.job.method, X, y, parts)
         return store.save(self.out, self.job, self.conditions, curve, monotonic() - begin)
@@ -292,12 +291,6 @@ def _exit_with_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-@cache
-def _warm_up_once(method: str, many: bool) -> None:
-    with threadpool_limits(1):
-        warm_up(method, many)
 
 
 def _describe_machine() -> dict[str, Any]:

@@ -49,8 +49,8 @@ class Comparison(NamedTuple):
     """The advantage of OPFI over another method, in percentage points."""
 
     other: str
-    last: dict[str, float]  #: by data set: after the last increment
-    overall: dict[str, float]  #: by data set: on average over all increments
+    last: Array  #: after the last increment, by data set
+    overall: Array  #: on average over all increments, by data set
     p_last: float  #: of Wilcoxon's signed-rank test over the data sets
     p_overall: float
 
@@ -114,19 +114,22 @@ def make_cells(results: Results) -> Iterator[Cell]:
 
 def read_published() -> dict[tuple[str, str, str], Statistic]:
     """Return the published Table 1, by data set, method and column."""
-    text = files("opforest.apps.reproduce").joinpath("table1.csv").read_text("utf-8")
-    rows = csv.DictReader(text.splitlines())
+    rows = csv.DictReader(read_resource("table1.csv").splitlines())
     return {(row["dataset"], row["method"], row["column"]):
             Statistic(float(row["mean"]), float(row["std"])) for row in rows}  # fmt: skip
 
 
+def read_resource(name: str) -> str:
+    """Return the text of a file beside this module."""
+    return files("opforest.apps.reproduce").joinpath(name).read_text("utf-8")
+
+
 def compare(results: Results, other: str) -> Comparison:
     """Compare OPFI with another method over all data sets."""
-    last, overall = {}, {}
-    for dataset in results.datasets:
-        gain = results.accuracy(dataset, "opfi") - results.accuracy(dataset, other)
-        last[dataset] = float(gain[:, -1].mean())
-        overall[dataset] = float(gain[:, 1:].mean())
+    gains = [results.accuracy(name, "opfi") - results.accuracy(name, other)
+             for name in results.datasets]  # fmt: skip
+    last = np.array([gain[:, -1].mean() for gain in gains])
+    overall = np.array([gain[:, 1:].mean() for gain in gains])
     return Comparison(other, last, overall, _wilcoxon(last), _wilcoxon(overall))
 
 
@@ -159,6 +162,6 @@ def _is_outside(ours: Statistic, theirs: Statistic) -> bool:
     return distance > TOLERANCE * max(round(ours.std, 1), theirs.std) + 1e-9
 
 
-def _wilcoxon(gain: dict[str, float]) -> float:
-    values = np.round(list(gain.values()), 12)
+def _wilcoxon(gain: Array) -> float:
+    values = np.round(gain, 12)
     return float(wilcoxon(values).pvalue) if values.any() else 1.0
