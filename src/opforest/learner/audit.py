@@ -28,7 +28,7 @@ class Audit:
     >>> with opforest.Learner(":memory:") as learner:
     ...     _ = learner.learn([[0.0], [1.0], [3.0]], ["low", "low", "high"])
     ...     print(learner.audit())
-    3 examples: the file is whole, and the model is exactly what refitting on the table gives
+    3 examples: the file is intact, and the model is exactly what refitting on the table gives
     """
 
     examples: int
@@ -42,7 +42,7 @@ class Audit:
 
     def __str__(self) -> str:
         """Return a sentence."""
-        file = "the file is whole"
+        file = "the file is intact"
         if self.damage:
             file = f"THE FILE IS DAMAGED ({'; '.join(self.damage[:5])})"
         model = "the model is exactly what refitting on the table gives"
@@ -66,7 +66,7 @@ def audit_store(session: Session) -> Audit:
         )
         damage = [] if found == ["ok"] else found
         damaged = [row.id for row in rows if not row.is_intact()]
-        damage += [f"example {id} is not as it was written" for id in damaged]
+        damage += [f"example {id} fails its checksum" for id in damaged]
         if damaged:
             return Audit(len(rows), tuple(damage))
         settings, different = session.settings, []

@@ -246,7 +246,7 @@ class Database:
 
     def _check_entry(self, name: str, value: str, crc: int) -> None:
         if self.format > 1 and crc != schema.checksum(name, value):
-            raise self.damage(f"its entry {name!r} is not as it was written")
+            raise self.damage(f"its entry {name!r} fails its checksum")
 
     def put(self, **values: Any) -> None:
         """Set entries of the table ``meta``, within ``write``."""
@@ -262,7 +262,7 @@ class Database:
             for entry in self.writer.execute("SELECT * FROM meta"):
                 self._check_entry(*entry)
             if self.get("next") != self.next_id():
-                raise self.damage("the id of the next example is not as it was written")
+                raise self.damage("the id of the next example is wrong")
 
     def next_id(self) -> int:
         """Return the id of the next example; ids are never reused."""

@@ -69,9 +69,7 @@ class ModelReplica:
         """Return ids, rows and labels of a table; raise a ``ValueError`` if one is damaged."""
         for row in rows:
             if not row.is_intact():
-                raise ValueError(
-                    f"the file is damaged: its example {row.id} is not as it was written"
-                )
+                raise ValueError(f"the file is damaged: its example {row.id} fails its checksum")
         ids = np.array([row.id for row in rows], np.int64)
         y = label_array([row.y for row in rows], self.settings.labels)
         return ids, self.rows.unpack([row.x for row in rows]), y

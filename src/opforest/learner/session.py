@@ -87,7 +87,9 @@ class Session:
         if database.get("metric") is None and database.next_id() == 1:
             # It is new, or the process that created it was killed here.
             if database.read_only:
-                raise StoreError(f"{self.path}: it is just being made: open it again in a moment.")
+                raise StoreError(
+                    f"{self.path}: another process is creating it; try again in a moment."
+                )
             database.upgrade()
             database.write(lambda: wanted.save(database))
             return
@@ -262,7 +264,7 @@ class Session:
         """Bring the model up to date before a change; the caller holds ``lock``."""
         self.check_open()
         if self.database.read_only:
-            raise StoreError(f"{self.path}: it was opened to read only.")
+            raise StoreError(f"{self.path}: it was opened read-only.")
         self.database.lock.check_location()
         if self.is_stale or self.database.version() != self._version:
             self._load()  # a change was interrupted, or another program wrote

@@ -118,7 +118,7 @@ class Store:
             if row is None:
                 continue
             if not row.is_intact():
-                raise self.database.damage(f"its example {row.id} is not as it was written")
+                raise self.database.damage(f"its example {row.id} fails its checksum")
             found[key] = row
         return found
 
@@ -231,5 +231,5 @@ class Store:
     def _check_scores(self, rows: list[Any]) -> list[tuple[int, int, int]]:
         """Return scores without their checksums; raise a ``StoreError`` if one is damaged."""
         if self.database.format > 1 and any(crc != checksum(*score) for *score, crc in rows):
-            raise self.database.damage("a score is not as it was written")
+            raise self.database.damage("a score fails its checksum")
         return [(time, correct, total) for time, correct, total, _ in rows]

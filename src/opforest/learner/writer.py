@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from opforest._utils.text import count
 from opforest.estimators.classifier import OPFClassifier
 from opforest.forest.updates.report import UpdateReport
 from opforest.learner.changes import Batch, Change, Plan, make_plan
@@ -99,13 +100,12 @@ class Writer:
         names = [found[key].name if key in found else key for key in keys]
         if len(set(names)) < len(keys):
             repeated = next(key for key in names if names.count(key) > 1)
-            raise ValueError(f"keys must be named once each, got {repeated!r} repeatedly.")
+            raise ValueError(f"keys must be unique, got {repeated!r} more than once.")
         missing = [key for key in keys if key not in found]
         if missing:
+            others = f", nor with {count(len(missing) - 1, 'other key')}" if missing[1:] else ""
             raise UnknownKeyError(
-                f"there is no example with the key {missing[0]!r}"
-                f"{f', nor with {len(missing) - 1} others of those given' if missing[1:] else ''}. "
-                "Nothing was changed."
+                f"there is no example with the key {missing[0]!r}{others}. Nothing was changed."
             )
         return found
 

@@ -124,8 +124,8 @@ def _parse(content: memoryview, check_values: bool) -> tuple[dict[str, Any], dic
         size = math.prod(shape) * dtype.itemsize
         if name in arrays or size > len(content) - end:
             raise ModelFileError(
-                f"its array {name[:50]!r}, of type {dtype} and shape {shape}, comes twice or does "
-                "not fit into the file."
+                f"its array {name[:50]!r}, of type {dtype} and shape {shape}, is duplicated or "
+                "exceeds the file."
             )
         arrays[name] = _view(content[end : end + size], dtype, shape)
         if check_values:
@@ -208,7 +208,7 @@ def _view(data: memoryview, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Arr
 
 
 def _check_values(array: Array, name: str) -> None:
-    """Raise an error if booleans are not 0 or 1, or characters are none."""
+    """Raise an error if booleans are not 0 or 1, or characters are invalid."""
     is_valid = True
     if array.dtype.kind == "b":
         is_valid = bool((array.view(np.uint8) <= 1).all())

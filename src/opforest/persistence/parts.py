@@ -181,7 +181,7 @@ def return_part(part: Any) -> Any:
 
 
 def dump_classes(classes: Array) -> tuple[str, list[Any]]:
-    """Return the type of labels, and labels, for a manifest; raise an error if there is no way."""
+    """Return the type and the values of labels for a manifest."""
     kind = "object" if classes.dtype == object else classes.dtype.newbyteorder("<").str
     require(LABEL_TYPES.fullmatch(kind), f"labels of type {classes.dtype} cannot be saved.")
     return kind, [to_json(label, "labels") for label in classes.tolist()]
@@ -347,7 +347,7 @@ def _verify_files(
         with name_errors(path):
             part, record = verify_part(path, size)
             require(part.checksum == entry[1], "it is another file than the manifest lists.")
-            require(type(record) is kind, f"it is no {kind.__name__}.")
+            require(type(record) is kind, f"it is not a {kind.__name__}.")
         return part, record
 
     def verify_cell(one: list[str], other: list[str]) -> tuple[PartFile, PartFile, int, int]:

@@ -210,7 +210,7 @@ class Service:
         memory = self.learner.session.refresh()
         found = self._planes.get(plane)
         if found is None or not memory.can_predict:
-            raise ProblemError(404, "this plane is not known any more: get the forest again.")
+            raise ProblemError(404, "this plane has expired; request the forest again.")
         forest = memory.model.forest_
         if not forest.metric.keeps_points:
             raise ProblemError(422, "with this metric, points of the plane are not examples.")
