@@ -20,6 +20,7 @@ import json
 import math
 import mmap
 import os
+import re
 import stat
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -36,6 +37,9 @@ MAGIC = b"OPF\x89\r\n\x1a\n"
 DIGEST = hashlib.sha256().digest_size
 ALIGNMENT = 8
 BEGIN = len(MAGIC) + 8
+
+#: NumPy's type codes of booleans, numbers and strings.
+PLAIN = re.compile(r"\|[biu]1|<[iuf][248]|<U[0-9]{1,8}")
 
 #: The largest Unicode character.
 LAST_CHARACTER = 0x10FFFF
@@ -186,19 +190,9 @@ def _check_entry(entry: Any) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
     """Return name, type and shape of an array, if they are valid."""
     match entry:
         case [str(name), str(kind), [*shape]] if len(shape) <= MAX_DIMENSIONS:
-            if all(type(n) is int and 0 <= n < 2**48 for n in shape) and _is_plain(kind):
+            if all(type(n) is int and 0 <= n < 2**48 for n in shape) and PLAIN.fullmatch(kind):
                 return name, np.dtype(kind), tuple(shape)
     raise ModelFileError(f"its header has an invalid array: {str(entry)[:100]}.")
-
-
-def _is_plain(kind: str) -> bool:
-    """Return whether a type code of NumPy means numbers, booleans or strings."""
-    if kind in ("|b1", "|i1", "|u1"):
-        return True
-    if kind[:2] in ("<i", "<u", "<f"):
-        return kind[2:] in ("2", "4", "8")
-    width = kind[2:]
-    return kind[:2] == "<U" and width.isdecimal() and width.isascii() and 0 < len(width) < 9
 
 
 def _view(data: memoryview, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:

@@ -55,7 +55,8 @@ def _require_array(
         require(is_valid, f"its array {name!r} must have numbers from {low} to {high - 1}.")
 
 
-def _require_distances(array: Array, name: str) -> None:
+def _require_distances(array: Array, name: str, dtype: np.dtype[Any], n: int) -> None:
+    _require_array(array, name, dtype, n)
     # NaN is not at least 0, either.
     is_valid = array.size == 0 or (array.min() >= 0 and array.max() < np.inf)
     require(is_valid, f"its array {name!r} must have finite numbers of at least 0.")
@@ -128,8 +129,7 @@ def _check_pool(pool: Pool, name: str, n: int, size: ModelSize) -> None:
     n_edges = len(pool.weight)
     for end in ("u", "v"):
         _require_array(getattr(pool, end), f"{name}.{end}", INDEX, n_edges, high=n)
-    _require_array(pool.weight, f"{name}.weight", size.dtype, n_edges)
-    _require_distances(pool.weight, f"{name}.weight")
+    _require_distances(pool.weight, f"{name}.weight", size.dtype, n_edges)
     require((np.diff(pool.weight) >= 0).all(), f"its {name} edges are not in ascending order.")
 
 
@@ -142,8 +142,7 @@ def _check_duplicates(certain: Pool, n_points: int, n: int) -> None:
 
 def _check_costs(costs: CellCosts, size: ModelSize) -> None:
     n = len(costs.cost)
-    _require_array(costs.cost, "cost", size.dtype, n)
-    _require_distances(costs.cost, "cost")
+    _require_distances(costs.cost, "cost", size.dtype, n)
     _require_array(costs.is_prototype, "is_prototype", np.dtype(np.bool_), n)
     _require_array(costs.first, "first", INDEX, len(costs.first), high=n)
 
@@ -164,8 +163,7 @@ def _check_links(links: Links, size: ModelSize) -> None:
         _require_array(getattr(links, name), name, ID, n, high=size.n_examples)
     for name in ("a", "b"):
         _require_array(getattr(links, name), name, INDEX, n, high=size.n_examples)
-    _require_array(links.weight, "weight", size.dtype, n)
-    _require_distances(links.weight, "weight")
+    _require_distances(links.weight, "weight", size.dtype, n)
 
 
 def _check_ports(ports: Ports, size: ModelSize) -> None:
@@ -174,8 +172,7 @@ def _check_ports(ports: Ports, size: ModelSize) -> None:
     require((np.diff(ports.id) > 0).all(), "its ids are not in ascending order.")
     _require_array(ports.label, "label", INDEX, n, high=size.n_classes)
     _require_array(ports.is_prototype, "is_prototype", np.dtype(np.bool_), n)
-    _require_array(ports.cost, "cost", size.dtype, n)
-    _require_distances(ports.cost, "cost")
+    _require_distances(ports.cost, "cost", size.dtype, n)
 
 
 def _check_map(cells: Map, size: ModelSize) -> None:
@@ -183,8 +180,7 @@ def _check_map(cells: Map, size: ModelSize) -> None:
     require(n > 0, "it has no cells.")
     _require_array(cells.box, "box", size.dtype, n, 2, size.n_coordinates)
     require(np.isfinite(cells.box).all(), "its boxes must have finite numbers.")
-    _require_array(cells.cost, "cost", size.dtype, n)
-    _require_distances(cells.cost, "cost")
+    _require_distances(cells.cost, "cost", size.dtype, n)
     _require_array(cells.id, "id", ID, n, high=size.n_examples)
 
 
