@@ -111,12 +111,15 @@ class BodyRoute(APIRoute):
 
 def parse(content: bytes) -> dict[str, Any]:
     """Return the JSON object in a body."""
-    is_large = len(content) > LARGE
+    hooks: dict[str, Any] = {}
+    if len(content) > LARGE:
+        # The compiled parser holds the GIL, except while it calls functions in Python.
+        hooks = {
+            "parse_float": lambda digits: float(digits),
+            "parse_int": lambda digits: int(digits),
+        }
     try:
-        body = json.loads(
-            content, parse_constant=refuse_constant, parse_float=_float if is_large else None,
-            parse_int=_int if is_large else None,
-        )  # fmt: skip
+        body = json.loads(content, parse_constant=refuse_constant, **hooks)
     except (ValueError, RecursionError) as error:
         reason = "too many brackets" if isinstance(error, RecursionError) else str(error)[:200]
         raise ProblemError(400, f"the body is not JSON: {reason}.") from None
@@ -125,20 +128,9 @@ def parse(content: bytes) -> dict[str, Any]:
     return body
 
 
-# The compiled parser holds the GIL; other threads run only while it calls functions in Python.
-
-
-def _float(digits: str) -> float:
-    return float(digits)
-
-
-def _int(digits: str) -> int:
-    return int(digits)
-
-
 def read_table(
     rows: list[Any], names: tuple[str, ...] | None, width: int | None, max_rows: int,
-    has_cells: bool = False,
+    has_cells: bool,
 ) -> list[list[Any]]:  # fmt: skip
     """Return rows, each a list or an object by name, as lists in the order of the features.
 
