@@ -2,11 +2,17 @@
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from opforest._utils.text import count
+from opforest.estimators.classifier import OPFClassifier
+from opforest.estimators.semi_supervised import OPFSemiSupervised
 from opforest.learner.errors import StoreError
-from opforest.learner.replica import differences
 from opforest.learner.rows import fit_preparation
 from opforest.learner.session import Session
+
+#: Arrays of a forest, all of which are compared.
+FOREST_ARRAYS = ("ids", "points", "label", "cost", "predecessor", "root", "prototypes", "edges")
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,24 @@ def audit_store(session: Session) -> Audit:
             settings = replace(settings, prepared=prepared)
         refitted = session.new_replica(settings)
         session.learn_rows(refitted, rows)
-        different += differences(replica.model, refitted.model)
+        different += find_differences(replica.model, refitted.model)
         if replica.counts != refitted.counts:
             different.append("counts")
         return Audit(len(rows), tuple(damage), tuple(different))
+
+
+def find_differences(one: OPFClassifier, other: OPFClassifier) -> list[str]:
+    """Return the names of the arrays in which two classifiers differ."""
+    empty = ["forest_" not in vars(model) for model in (one, other)]
+    if any(empty):
+        return [] if all(empty) else ["examples"]
+    found = [] if np.array_equal(one.classes_, other.classes_) else ["classes"]
+    for name in FOREST_ARRAYS:
+        mine, theirs = getattr(one.forest_, name), getattr(other.forest_, name)
+        if mine.dtype != theirs.dtype or not np.array_equal(mine, theirs):
+            found.append(name)
+    if isinstance(one, OPFSemiSupervised) and not np.array_equal(
+        one.source_forest().given_labels(), other.source_forest().given_labels()
+    ):
+        found.append("given labels")
+    return found

@@ -23,9 +23,6 @@ from opforest.persistence.files import load, save
 #: Examples learned in one call, so that predictions need not wait long.
 SLICE = 500
 
-#: Arrays of a forest, all of which an audit compares.
-FOREST_ARRAYS = ("ids", "points", "label", "cost", "predecessor", "root", "prototypes", "edges")
-
 
 class ModelReplica:
     """A classifier whose examples have the same ids as in the table.
@@ -215,20 +212,3 @@ def add_reports(first: UpdateReport, second: UpdateReport) -> UpdateReport:
     """Return the sum of two reports."""
     both = zip(vars(first).values(), vars(second).values(), strict=True)
     return UpdateReport(*(a + b for a, b in both))
-
-
-def differences(one: OPFClassifier, other: OPFClassifier) -> list[str]:
-    """Return the names of the arrays in which two classifiers differ."""
-    empty = ["forest_" not in vars(model) for model in (one, other)]
-    if any(empty):
-        return [] if all(empty) else ["examples"]
-    found = [] if np.array_equal(one.classes_, other.classes_) else ["classes"]
-    for name in FOREST_ARRAYS:
-        mine, theirs = getattr(one.forest_, name), getattr(other.forest_, name)
-        if mine.dtype != theirs.dtype or not np.array_equal(mine, theirs):
-            found.append(name)
-    if isinstance(one, OPFSemiSupervised) and not np.array_equal(
-        one.source_forest().given_labels(), other.source_forest().given_labels()
-    ):
-        found.append("given labels")
-    return found

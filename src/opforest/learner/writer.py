@@ -164,7 +164,7 @@ class Writer:
         report, seconds = session.commit(write, update)
         if plan.removed:
             session.database.scrub()
-        session.count_changes(n + len(plan.removed) + len(plan.labeled))
+        session.take_snapshot_if_due(n + len(plan.removed) + len(plan.labeled))
         return ids, report, seconds + refit_seconds
 
     def _score(self, additions: _Additions, is_new: Array) -> tuple[int, int]:
