@@ -306,7 +306,7 @@ class Database:
         return result
 
     def _acknowledge(self) -> None:
-        """Count a change that is on disk, in files that the next process will find."""
+        """Record that a change is on disk, where the next process looks for it."""
         if self.path == MEMORY:
             return
         self.lock.check_location()

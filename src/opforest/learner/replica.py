@@ -27,8 +27,7 @@ SLICE = 500
 class ModelReplica:
     """A classifier whose examples have the same ids as in the table.
 
-    Neither reuses ids, but a new classifier counts from 0 and skips none, so ``count_from`` sets
-    the next id.
+    Neither reuses ids, but a classifier counts from 0 and skips none, so ``renumber`` sets its ids.
     """
 
     def __init__(self, settings: Settings, metric: str | Callable[..., float]) -> None:

@@ -107,16 +107,15 @@ class Store:
         of them in the table.
         """
         ids = {key: id for key in keys if (id := id_of(key)) is not None}
-        spellings = [prefix + key[1:] for key in ids for prefix in (GENERATED, OLD_GENERATED)]
+        others = {key: key.translate(OTHER_SPELLING) for key in ids}
+        database = self.database.writer
         with wrap_sqlite_errors(self.database.path):
-            database = self.database.writer
-            named = {row.key: row for row in _select(database, "key", [*keys, *spellings])}
-            unnamed = _select(database, "key IS NULL AND id", [*ids.values()])
-            plain = {row.id: row for row in unnamed}
+            named = {row.key: row for row in _select(database, "key", [*keys, *others.values()])}
+            rows = _select(database, "key IS NULL AND id", [*ids.values()])
+            unnamed = {row.id: row for row in rows}
         found: dict[str, Row] = {}
         for key in keys:
-            other = key.translate(OTHER_SPELLING) if key in ids else key
-            row = named.get(key) or plain.get(ids.get(key, -1)) or named.get(other)
+            row = named.get(key) or unnamed.get(ids.get(key, -1)) or named.get(others.get(key))
             if row is None:
                 continue
             if not row.is_intact():

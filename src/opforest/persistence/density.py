@@ -47,8 +47,7 @@ def _restore(model: Any, file: Reader) -> DensityForest:
     width = (rows if vectors is None else vectors).shape[1]
     model.n_features_in_ = metric.count_features(width)
     file.restore_feature_names(model)
-    rows, *own = (np.require(array, requirements=("C", "W")) for array in (rows, *arrays))
-    state = DensityForestState(k, DensityArrays(*own), scale)
+    state = DensityForestState(k, arrays, scale)
     return DensityForest(metric, rows, vectors, model.algorithm, state)
 
 

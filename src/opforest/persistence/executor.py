@@ -13,10 +13,10 @@ from opforest.errors import ModelFileError
 from opforest.persistence.part_checks import ModelSize, check_record
 from opforest.persistence.records import map_record, write_record
 
-#: The ends of names of files.
+#: The suffix of the names of files.
 SUFFIX = ".opforest"
 
-#: What is shown while results of a name are computed.
+#: The phases that are shown while results are computed, by their names.
 PHASES = {"forest": "growing cells", "joined": "joining cells", "ports": "joining costs",
           "costs": "finding costs", "map": "finishing"}  # fmt: skip
 

@@ -80,7 +80,7 @@ class PartFiles(NamedTuple):
 
 
 def is_parts_folder(path: object) -> TypeGuard[str | os.PathLike[str]]:
-    """Return whether a path is a folder of a model in parts, perhaps of one that is unfinished."""
+    """Return whether a path is the folder of a model in parts, finished or not."""
     if not isinstance(path, str | os.PathLike) or not os.path.isdir(path):
         return False
     return any(name == MANIFEST or SUBFOLDER.fullmatch(name) for name in os.listdir(path))
@@ -180,7 +180,7 @@ def _write_parts(model: PartsClassifier, target: str) -> PartFiles:
 
 
 def return_part(part: Any) -> Any:
-    """Return a part of a model from where it is kept."""
+    """Return a part of a model, which the executor has loaded."""
     return part
 
 
@@ -281,7 +281,7 @@ def load_parts(folder: str | os.PathLike[str]) -> PartsClassifier:
 
 @contextmanager
 def name_errors(path: str) -> Iterator[None]:
-    """Begin errors about the content of a file with its name."""
+    """Prefix errors about the content of a file with its path."""
     try:
         yield
     except FileNotFoundError:

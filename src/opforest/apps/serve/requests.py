@@ -43,7 +43,7 @@ async def offload(size: int, limit: int, call: Callable[..., Any], *arguments: A
 
 
 class LimitedRequest(Request):
-    """A request whose body is JSON and keeps the limits of the service."""
+    """A request whose body is JSON, within the limits of the service."""
 
     @property
     def limits(self) -> Limits:
