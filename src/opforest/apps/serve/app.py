@@ -89,13 +89,10 @@ class Service:
         self.learner.close()
 
     async def _read_rows(self, rows: list[Any]) -> list[list[Any]]:
-        known = self.learner.settings
         n_cells = sum(len(row) for row in rows if isinstance(row, list | dict))
         table: list[list[Any]] = await offload(
-            n_cells, MANY_CELLS, read_table,
-            rows, known.feature_names, known.n_features, self.limits.rows,
-            known.preparation is not None,
-        )  # fmt: skip
+            n_cells, MANY_CELLS, read_table, rows, self.learner.settings, self.limits.rows
+        )
         return table
 
     def _publish(self, kind: str, change: Change) -> Response:

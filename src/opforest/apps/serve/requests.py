@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from opforest.apps.serve.problems import ProblemError, as_problem
 from opforest.learner import RowError
+from opforest.learner.settings import Settings
 from opforest.persistence.container import refuse_constant
 
 NUMBERS = {int, float}
@@ -128,15 +129,13 @@ def parse(content: bytes) -> dict[str, Any]:
     return body
 
 
-def read_table(
-    rows: list[Any], names: tuple[str, ...] | None, width: int | None, max_rows: int,
-    has_cells: bool,
-) -> list[list[Any]]:  # fmt: skip
+def read_table(rows: list[Any], known: Settings, max_rows: int) -> list[list[Any]]:
     """Return rows, each a list or an object by name, as lists in the order of the features.
 
-    Values are numbers, or also text and null if ``has_cells``. If the store has no features yet,
-    a first row that is an object names them.
+    Values are numbers; if the store prepares its rows, also text and null. If the store has no
+    features yet, a first row that is an object names them.
     """
+    names, width, has_cells = known.feature_names, known.n_features, known.preparation is not None
     if len(rows) > max_rows:
         raise ProblemError(413, f"a request must have at most {max_rows} rows, got {len(rows)}.")
     if names is None and width is None and rows and isinstance(rows[0], dict):
