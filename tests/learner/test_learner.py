@@ -270,6 +270,8 @@ def test_labels_come_back_as_they_were(tmp_path, y, kind):
         ([[0.0, "x"]], ["low"], None, "tables of numbers"),
         ([[0.0, 1], [2]], ["low", "low"], None, "tables of numbers"),
         ([[0.0, 1]], [3], None, r"labels must be of one kind \(text in this store\)"),
+        ([[0.0, 1], [1, 2]], ["low", 3], None, "but the label of row 1 is 3"),
+        ([[0.0, 1], [1, 2]], [1, 2.0], None, "but the label of row 0 is 1"),
         ([[0.0, 1]], ["low", "low"], None, "a label for each row, got 2 for 1"),
         ([[0.0, 1]], [None], None, "must be text, a whole number or a boolean"),
         ([[0.0, 1]], ["a\0b"], None, "NUL"),

@@ -58,7 +58,7 @@ def read_labels(y: Any, kind: str | None, may_lack: bool = False) -> tuple[list[
     for i, value in enumerate(values):
         if value is None:
             continue
-        if found != kind and (found is None or KIND_OF[type(value)] == found):
+        if found != kind and KIND_OF[type(value)] != kind:
             known = "" if kind is None else f" ({kind} in this store)"
             raise RowError(
                 f"labels must be of one kind{known}, but the label of row {i} is {value!r:.50}.", i
