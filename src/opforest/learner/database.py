@@ -115,21 +115,20 @@ class Database:
         acknowledged = read_count(self._counter.path)  # first: the number may grow
         with closing(self._connect(read_only=True)) as database:
             database.execute("BEGIN")
-            is_new = _is_new(database)
+            is_new, changes = _is_new(database), 0
             if not is_new:
                 self._check_format(database)
                 changes = self._count_changes(database)
-        if is_new and not acknowledged:
-            if self.read_only:
-                raise StoreError(
-                    f"{self.path}: the file is empty; `opforest store create` makes a store."
-                )
-        elif is_new or changes < acknowledged:
+        if changes < acknowledged:
             raise StoreError(
-                f"{self.path}: the last {acknowledged - (0 if is_new else changes)} of "
-                f"{acknowledged} changes that were acknowledged are missing: its log "
-                f"({self.file}-wal) was deleted, cut or damaged, or the file is an older copy. "
-                f"Restore both; or, to continue without these changes, delete {self.file}-ack."
+                f"{self.path}: the last {acknowledged - changes} of {acknowledged} changes that "
+                f"were acknowledged are missing: its log ({self.file}-wal) was deleted, cut or "
+                "damaged, or the file is an older copy. Restore both; or, to continue without "
+                f"these changes, delete {self.file}-ack."
+            )
+        if is_new and self.read_only:
+            raise StoreError(
+                f"{self.path}: the file is empty; `opforest store create` makes a store."
             )
 
     def _check_format(self, database: sqlite3.Connection) -> None:
