@@ -95,23 +95,18 @@ def _check_tree(tree: StaticKDTree, size: ModelSize) -> None:
     begin, end, child = (
         np.ascontiguousarray(tree.nodes[name]) for name in ("begin", "end", "child")
     )
+    message = "the nodes of its k-d tree are not halves of each other."
     inner = np.flatnonzero(child >= 0)
-    below = child[inner]
-    is_valid = bool((below > inner).all() and (below + 1 < n_nodes).all())
-    is_valid = is_valid and begin[0] == 0 and end[0] == n
-    is_valid = is_valid and len(np.unique(below)) == len(below) and 2 * len(below) + 1 == n_nodes
-    if is_valid:
-        middle = (begin[inner] + end[inner]) // 2
-        left, right = below, below + 1
-        is_valid = bool(
-            (begin[left] == begin[inner]).all()
-            and (end[left] == middle).all()
-            and (begin[right] == middle).all()
-            and (end[right] == end[inner]).all()
-            and (end - begin > 0).all()
-            and ((child >= 0) == (end - begin > LEAF)).all()
-        )
-    require(is_valid, "the nodes of its k-d tree are not halves of each other.")
+    left, right = child[inner], child[inner] + 1
+    require((left > inner).all() and (left < n_nodes - 1).all(), message)
+    require(len(np.unique(left)) == len(left) and 2 * len(left) + 1 == n_nodes, message)
+    require(begin[0] == 0 and end[0] == n, message)
+    middle = (begin[inner] + end[inner]) // 2
+    for nodes, first, last in ((left, begin[inner], middle), (right, middle, end[inner])):
+        require((begin[nodes] == first).all() and (end[nodes] == last).all(), message)
+    size_of_node = end - begin
+    require((size_of_node > 0).all(), message)
+    require(((child >= 0) == (size_of_node > LEAF)).all(), message)
 
 
 def _check_coarse(forest: CellForest) -> None:
@@ -149,12 +144,10 @@ def _check_costs(costs: CellCosts, size: ModelSize) -> None:
 
 def check_cell(forest: CellForest, costs: CellCosts) -> None:
     """Raise an error unless costs are those of a cell."""
-    nodes = forest.tree.nodes
-    is_valid = len(costs.cost) == len(forest.id) and len(costs.first) == len(nodes)
-    is_valid = is_valid and bool(
-        ((costs.first >= nodes["begin"]) & (costs.first < nodes["end"])).all()
-    )
-    require(is_valid, "its costs are not those of its examples.")
+    nodes, message = forest.tree.nodes, "its costs are not those of its examples."
+    require(len(costs.cost) == len(forest.id) and len(costs.first) == len(nodes), message)
+    is_inside = (costs.first >= nodes["begin"]) & (costs.first < nodes["end"])
+    require(is_inside.all(), message)
 
 
 def _check_links(links: Links, size: ModelSize) -> None:

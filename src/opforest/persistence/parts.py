@@ -330,14 +330,11 @@ def _list_files(manifest: Reader, n_cells: int) -> dict[str, list[list[str]]]:
     listed = manifest.part("files")
     names = {name: listed.get(name, list) for name in ("forests", "costs", "joined", "map")}
     names |= {name: [names[name]] for name in ("joined", "map")}
-    is_valid = len(names["forests"]) == len(names["costs"]) == n_cells > 0
+    message = "its list of files is invalid."
+    require(len(names["forests"]) == len(names["costs"]) == n_cells > 0, message)
     for entry in itertools.chain.from_iterable(names.values()):
-        match entry:
-            case [str(name), str(_)]:
-                is_valid = is_valid and bool(FILE.fullmatch(name))
-            case _:
-                is_valid = False
-    require(is_valid, "its list of files is invalid.")
+        is_entry = isinstance(entry, list) and [*map(type, entry)] == [str, str]
+        require(is_entry and FILE.fullmatch(entry[0]), message)
     return names
 
 
