@@ -1,6 +1,6 @@
 """Comparison of a store and its model with a model refitted on the table."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -79,11 +79,13 @@ def audit_store(session: Session) -> Audit:
         if settings.preparation and settings.prepared is not None:
             founders = [row for row in rows if row.id < settings.founded]
             try:
-                prepared = fit_preparation(settings, *replica.decode(founders)[1:])
+                _, X, y = replica.decode(founders)
+                fitted = fit_preparation(settings, X, y, settings.founded)
             except ValueError as error:
                 raise StoreError(f"{session.path}: {error}.") from error
-            different = [] if prepared == settings.prepared else ["preparation"]
-            settings = replace(settings, prepared=prepared)
+            if fitted.prepared != settings.prepared:
+                different.append("preparation")
+            settings = fitted
         refitted = session.new_replica(settings)
         session.learn_rows(refitted, rows)
         different += find_differences(replica.model, refitted.model)

@@ -236,7 +236,7 @@ class Writer:
         if not len(new):
             return _Additions(settings, ids, np.empty((0, 0)), y, None)
         if settings.preparation and settings.prepared is None:
-            settings = self._fit_preparation(settings, rows, y, len(new))
+            settings = fit_preparation(settings, rows, y, session.next_id + len(new))
         try:
             return _Additions(settings, ids, rows_of(settings).prepare(rows), y, None)
         except RowError as error:
@@ -251,12 +251,6 @@ class Writer:
         if known.learns_from_labels:
             changed += [row.id for row, _ in plan.labeled]
         return any(id < known.founded for id in changed)
-
-    def _fit_preparation(self, settings: Settings, rows: Array, y: Array, n_new: int) -> Settings:
-        """Return the settings with a preparation fitted on rows, up to the newest ones."""
-        prepared = fit_preparation(settings, rows, y)
-        founded = self._session.next_id + n_new
-        return dataclasses.replace(settings, prepared=prepared, founded=founded)
 
     def _refit(
         self, settings: Settings, plan: Plan, ids: Array, rows: Array, y: Array
@@ -273,7 +267,7 @@ class Writer:
             return ModelReplica(
                 dataclasses.replace(settings, prepared=None, founded=0), session.metric
             )
-        settings = self._fit_preparation(settings, all_rows, all_y, len(ids))
+        settings = fit_preparation(settings, all_rows, all_y, session.next_id + len(ids))
         replica = ModelReplica(settings, session.metric)
         X = replica.rows.prepare(all_rows)
         replica.learn(np.concatenate([old_ids, ids]), X, all_y)
