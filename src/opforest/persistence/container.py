@@ -25,7 +25,7 @@ import stat
 from collections.abc import Mapping
 from contextlib import nullcontext
 from itertools import chain
-from typing import IO, Any, NamedTuple, NoReturn
+from typing import IO, Any, NoReturn
 
 import numpy as np
 
@@ -46,14 +46,6 @@ LAST_CHARACTER = 0x10FFFF
 
 #: The most dimensions of an array.
 MAX_DIMENSIONS = 3
-
-
-class MappedContainer(NamedTuple):
-    """A file that is mapped into memory."""
-
-    header: dict[str, Any]
-    arrays: dict[str, Array]  #: writable, but changes do not reach the file
-    checksum: str  #: as it is at the end of the file
 
 
 def require(condition: object, message: str) -> None:
@@ -96,10 +88,13 @@ def read_container(
     return _parse(content, check_values=True)
 
 
-def map_container(path: str | os.PathLike[str], *, verify: bool) -> MappedContainer:
-    """Map a file into memory; raise a ``ModelFileError`` if it is invalid.
+def map_container(
+    path: str | os.PathLike[str], *, verify: bool
+) -> tuple[dict[str, Any], dict[str, Array], str]:
+    """Return the header, the arrays and the checksum of a file, which is mapped into memory.
 
-    Only ``verify`` reads all of it: for the checksum, and to check booleans and strings.
+    The arrays are writable, but changes do not reach the file. Raise a ``ModelFileError`` if it is
+    invalid. Only ``verify`` reads all of it: for the checksum, and to check booleans and strings.
     """
     _require_file(path)
     with open(path, "rb") as stream:
@@ -108,7 +103,7 @@ def map_container(path: str | os.PathLike[str], *, verify: bool) -> MappedContai
         whole = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY))
     require(len(whole) >= BEGIN + DIGEST, "it is cut short.")
     content = _verify(whole) if verify else whole[:-DIGEST]
-    return MappedContainer(*_parse(content, check_values=verify), bytes(whole[-DIGEST:]).hex())
+    return *_parse(content, check_values=verify), bytes(whole[-DIGEST:]).hex()
 
 
 def _require_file(path: str | os.PathLike[str]) -> None:
