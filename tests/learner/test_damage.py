@@ -66,12 +66,12 @@ def test_a_key_that_differs_in_table_and_index_is_noticed(path, which, read_only
 
 
 @pytest.mark.parametrize("name", ["prepared", "precision", "removals", "changes", "next", "score"])
-def test_a_setting_that_is_not_as_it_was_written_is_noticed(path, name):
+def test_a_damaged_setting_is_noticed(path, name):
     if name == "removals":  # this store has none
         edit(path, "INSERT INTO meta VALUES ('removals', '7', 7)")
     edit(path, f"UPDATE meta SET value = value || ' ' WHERE name = '{name}'")
     for read_only in (True, False):
-        with pytest.raises(StoreError, match=f"its entry '{name}' is not as it was written"):
+        with pytest.raises(StoreError, match=f"its entry '{name}' fails its checksum"):
             Learner(path, read_only=read_only)
 
 
@@ -84,7 +84,7 @@ def test_a_setting_that_is_not_as_it_was_written_is_noticed(path, name):
         "UPDATE snapshot SET model = substr(model, 1, 500)",
     ],
 )
-def test_a_snapshot_that_is_not_as_it_was_written_is_not_used(path, statement):
+def test_a_damaged_snapshot_is_not_used(path, statement):
     edit(path, statement)
     with Learner(path) as learner:
         assert learner.rows()[0] == KEYS
@@ -97,7 +97,7 @@ def test_a_snapshot_that_is_not_as_it_was_written_is_not_used(path, statement):
     [
         ("UPDATE sqlite_sequence SET seq = 59", "id of the next example"),
         ("UPDATE sqlite_sequence SET seq = 70", "id of the next example"),
-        ("UPDATE score SET correct = correct + 1", "a score is not as it was written"),
+        ("UPDATE score SET correct = correct + 1", "a score fails its checksum"),
         ("DELETE FROM meta WHERE name = 'changes'", "has not counted its changes"),
         ("CREATE TRIGGER t AFTER INSERT ON example BEGIN DELETE FROM example; END", "triggers"),
         ("CREATE VIEW v AS SELECT 1", "triggers or views"),
@@ -111,7 +111,7 @@ def test_other_damage_is_noticed(path, statement, message):
 
 
 @pytest.mark.parametrize("column", ["x = zeroblob(16)", "y = 'left!'", "time = time + 1"])
-def test_an_example_that_is_not_as_it_was_written_is_not_used(path, column):
+def test_a_damaged_example_is_not_used(path, column):
     """The snapshot has it, so the model is right; reading the example raises an error."""
     edit(path, f"UPDATE example SET {column} WHERE id = 8")
     with Learner(path) as learner:
@@ -121,9 +121,9 @@ def test_an_example_that_is_not_as_it_was_written_is_not_used(path, column):
             lambda: learner.correct(KEYS[7], "left"),
             learner.rows,
         ):
-            with pytest.raises(StoreError, match="its example 8 is not as it was written"):
+            with pytest.raises(StoreError, match="its example 8 fails its checksum"):
                 call()
-        assert "example 8 is not as it was written" in str(learner.audit())
+        assert "example 8 fails its checksum" in str(learner.audit())
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ class TestSpellings:
 
     def test_one_example_is_named_once(self, learner):
         for keys in (["#3", ":3"], [":3", ":3"]):
-            with pytest.raises(ValueError, match="named once each, got ':3'"):
+            with pytest.raises(ValueError, match="must be unique, got ':3' more than once"):
                 learner.correct(keys, ["a", "b"])
 
     def test_a_batch_of_an_old_export_changes_nothing(self, learner):

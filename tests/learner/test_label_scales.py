@@ -101,7 +101,7 @@ def test_an_interrupted_label_of_the_first_batch_is_there(label_scaled, monkeypa
     def die(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(label_scaled.session, "count_changes", die)
+    monkeypatch.setattr(label_scaled.session, "take_snapshot_if_due", die)
     with pytest.raises(KeyboardInterrupt):
         label_scaled.correct("y", "c")
     assert label_scaled.predict([SIZES[6]]).tolist() == ["c"]

@@ -113,7 +113,7 @@ def test_a_store_that_is_not_made_yet_cannot_be_read(tmp_path):
         database.execute("DELETE FROM meta WHERE name NOT IN ('changes', 'next')")
         database.commit()
         database.close()
-    with pytest.raises(StoreError, match="just being made"):
+    with pytest.raises(StoreError, match="another process is creating it"):
         Learner(path, read_only=True)
     with Learner(path) as learner:
         learner.learn([[0.0]], ["low"])

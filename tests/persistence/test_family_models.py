@@ -103,9 +103,10 @@ def test_a_function_must_be_passed_again(tmp_path):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("root", lambda a: a + 60, "a root is not an example"),
-        ("root", lambda a: np.roll(a, 1), "root|path"),
+        ("root", lambda a: a + 60, "a root is not the last ancestor"),
+        ("root", lambda a: np.roll(a, 1), "a root is not the last ancestor"),
         ("predecessor", lambda a: a - 5, "a predecessor is not an example"),
+        ("predecessor", lambda a: np.roll(np.arange(len(a)), 1), "form a cycle"),
         ("density", lambda a: a * 0, "a density is not"),
         ("value", lambda a: a - 5000, "a value is out of range"),
         ("scale", lambda a: a * np.nan, "its scale is invalid"),

@@ -18,8 +18,8 @@ class Change:
     Attributes
     ----------
     learned, unchanged, replaced, forgotten, labeled : int
-        Numbers of examples that are new; were known with the same key and content; got another
-        content or label; were forgotten; had no label and got one.
+        Numbers of examples that are new; were known with the same key and content; changed their
+        content or label; were forgotten; were unlabeled and got a label.
     keys : tuple of str
         The keys of the given examples, in their order; generated for those without one.
     report : UpdateReport

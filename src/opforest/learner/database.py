@@ -115,21 +115,20 @@ class Database:
         acknowledged = read_count(self._counter.path)  # first: the number may grow
         with closing(self._connect(read_only=True)) as database:
             database.execute("BEGIN")
-            is_new = _is_new(database)
+            is_new, changes = _is_new(database), 0
             if not is_new:
                 self._check_format(database)
                 changes = self._count_changes(database)
-        if is_new and not acknowledged:
-            if self.read_only:
-                raise StoreError(
-                    f"{self.path}: the file is empty; `opforest store create` makes a store."
-                )
-        elif is_new or changes < acknowledged:
+        if changes < acknowledged:
             raise StoreError(
-                f"{self.path}: the last {acknowledged - (0 if is_new else changes)} of "
-                f"{acknowledged} changes that were acknowledged are missing: its log "
-                f"({self.file}-wal) was deleted, cut or damaged, or the file is an older copy. "
-                f"Restore both; or, to continue without these changes, delete {self.file}-ack."
+                f"{self.path}: the last {acknowledged - changes} of {acknowledged} changes that "
+                f"were acknowledged are missing: its log ({self.file}-wal) was deleted, cut or "
+                "damaged, or the file is an older copy. Restore both; or, to continue without "
+                f"these changes, delete {self.file}-ack."
+            )
+        if is_new and self.read_only:
+            raise StoreError(
+                f"{self.path}: the file is empty; `opforest store create` makes a store."
             )
 
     def _check_format(self, database: sqlite3.Connection) -> None:
@@ -246,7 +245,7 @@ class Database:
 
     def _check_entry(self, name: str, value: str, crc: int) -> None:
         if self.format > 1 and crc != schema.checksum(name, value):
-            raise self.damage(f"its entry {name!r} is not as it was written")
+            raise self.damage(f"its entry {name!r} fails its checksum")
 
     def put(self, **values: Any) -> None:
         """Set entries of the table ``meta``, within ``write``."""
@@ -262,7 +261,7 @@ class Database:
             for entry in self.writer.execute("SELECT * FROM meta"):
                 self._check_entry(*entry)
             if self.get("next") != self.next_id():
-                raise self.damage("the id of the next example is not as it was written")
+                raise self.damage("the id of the next example is wrong")
 
     def next_id(self) -> int:
         """Return the id of the next example; ids are never reused."""
@@ -306,7 +305,7 @@ class Database:
         return result
 
     def _acknowledge(self) -> None:
-        """Count a change that is on disk, in files that the next process will find."""
+        """Record that a change is on disk, where the next process looks for it."""
         if self.path == MEMORY:
             return
         self.lock.check_location()

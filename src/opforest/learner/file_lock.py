@@ -165,7 +165,7 @@ def _refuse_aliases(path: str, file: str) -> None:
 
 
 def _mount_of(path: str) -> str | None:
-    """Return the mount that a file or folder is on, or None where the system does not tell."""
+    """Return the mount that a file or folder is on, or None if it is unknown."""
     try:
         descriptor = os.open(path, os.O_PATH)  # closing one of these releases no locks
         try:

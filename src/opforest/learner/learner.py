@@ -51,9 +51,10 @@ class Learner:
     precision : {"float64", "float32"}, default=None
         For a new store, the type of stored features; by default that of the first examples.
     score : bool, default=False
-        For a new store, whether to predict each example before it is learned, and to count. A
-        batch is predicted before any of it is learned; of the first batch, each example is
-        predicted by at least half of those before it. Replaced and corrected examples do not count.
+        For a new store, whether to predict each example before it is learned, and to count the
+        correct predictions. A batch is predicted before any of it is learned; of the first batch,
+        each example is predicted by at least half of those before it. Replaced and corrected
+        examples do not count.
     semi_supervised : bool, default=False
         For a new store, whether examples may have no label, as for ``OPFSemiSupervised``.
         ``correct``, or ``learn`` with the same key and content, gives them one.

@@ -23,15 +23,11 @@ from opforest.persistence.files import load, save
 #: Examples learned in one call, so that predictions need not wait long.
 SLICE = 500
 
-#: Arrays of a forest, all of which an audit compares.
-FOREST_ARRAYS = ("ids", "points", "label", "cost", "predecessor", "root", "prototypes", "edges")
-
 
 class ModelReplica:
     """A classifier whose examples have the same ids as in the table.
 
-    Neither reuses ids, but a new classifier counts from 0 and skips none, so ``count_from`` sets
-    the next id.
+    Neither reuses ids, but a classifier counts from 0 and skips none, so ``renumber`` sets its ids.
     """
 
     def __init__(self, settings: Settings, metric: str | Callable[..., float]) -> None:
@@ -69,9 +65,7 @@ class ModelReplica:
         """Return ids, rows and labels of a table; raise a ``ValueError`` if one is damaged."""
         for row in rows:
             if not row.is_intact():
-                raise ValueError(
-                    f"the file is damaged: its example {row.id} is not as it was written"
-                )
+                raise ValueError(f"the file is damaged: its example {row.id} fails its checksum")
         ids = np.array([row.id for row in rows], np.int64)
         y = label_array([row.y for row in rows], self.settings.labels)
         return ids, self.rows.unpack([row.x for row in rows]), y
@@ -217,20 +211,3 @@ def add_reports(first: UpdateReport, second: UpdateReport) -> UpdateReport:
     """Return the sum of two reports."""
     both = zip(vars(first).values(), vars(second).values(), strict=True)
     return UpdateReport(*(a + b for a, b in both))
-
-
-def differences(one: OPFClassifier, other: OPFClassifier) -> list[str]:
-    """Return the names of the arrays in which two classifiers differ."""
-    empty = ["forest_" not in vars(model) for model in (one, other)]
-    if any(empty):
-        return [] if all(empty) else ["examples"]
-    found = [] if np.array_equal(one.classes_, other.classes_) else ["classes"]
-    for name in FOREST_ARRAYS:
-        mine, theirs = getattr(one.forest_, name), getattr(other.forest_, name)
-        if mine.dtype != theirs.dtype or not np.array_equal(mine, theirs):
-            found.append(name)
-    if isinstance(one, OPFSemiSupervised) and not np.array_equal(
-        one.source_forest().given_labels(), other.source_forest().given_labels()
-    ):
-        found.append("given labels")
-    return found

@@ -163,8 +163,8 @@ def rows_of(settings: Settings) -> Rows:
     return PlainRows(settings) if settings.preparation is None else PreparedRows(settings)
 
 
-def fit_preparation(settings: Settings, rows: Array, y: Array) -> Any:
-    """Return the data of a preparation fitted on rows and their labels."""
+def fit_preparation(settings: Settings, rows: Array, y: Array, founded: int) -> Settings:
+    """Return the settings with a preparation fitted on rows with ids below ``founded``."""
     preparation = Preparation(**(settings.preparation or {}))
     try:
         preparation.fit(rows, y)
@@ -172,4 +172,4 @@ def fit_preparation(settings: Settings, rows: Array, y: Array) -> Any:
         raise RowError(f"the rows cannot be prepared: {error}") from None
     names = settings.feature_names
     preparation.columns_ = None if names is None else list(names)
-    return dump_steps([("prepare", preparation)])
+    return replace(settings, prepared=dump_steps([("prepare", preparation)]), founded=founded)

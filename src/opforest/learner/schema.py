@@ -11,50 +11,51 @@ APPLICATION = 0x4F50464C
 #: The version of the format that is written, and all that can be read.
 FORMAT, FORMATS = 2, (1, 2)
 
-EXAMPLE = """
+#: Versions 0.1 and 0.2 of opforest: only examples have checksums.
+FIRST = {
+    "meta": "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID",
+    "example": """
 CREATE TABLE example (
     id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE, x BLOB NOT NULL, y,
     time INTEGER NOT NULL, crc INTEGER NOT NULL
 )
-"""
-
-#: Versions 0.1 and 0.2 of opforest: only examples have checksums.
-FIRST = [
-    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID",
-    EXAMPLE,
-    "CREATE TABLE snapshot (next INTEGER NOT NULL, ids BLOB NOT NULL, model BLOB NOT NULL)",
-    """
+""",
+    "snapshot": (
+        "CREATE TABLE snapshot (next INTEGER NOT NULL, ids BLOB NOT NULL, model BLOB NOT NULL)"
+    ),
+    "score": """
 CREATE TABLE score (
     id INTEGER PRIMARY KEY, time INTEGER NOT NULL, correct INTEGER NOT NULL, total INTEGER NOT NULL
 )
 """,
-]
+}
 
-SECOND = [
-    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT, crc INTEGER NOT NULL) WITHOUT ROWID",
-    EXAMPLE,
-    """
+SECOND = FIRST | {
+    "meta": (
+        "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT, crc INTEGER NOT NULL) WITHOUT ROWID"
+    ),
+    "snapshot": """
 CREATE TABLE snapshot (
     next INTEGER NOT NULL, ids BLOB NOT NULL, model BLOB NOT NULL, crc INTEGER NOT NULL
 )
 """,
-    """
+    "score": """
 CREATE TABLE score (
     id INTEGER PRIMARY KEY, time INTEGER NOT NULL, correct INTEGER NOT NULL,
     total INTEGER NOT NULL, crc INTEGER NOT NULL
 )
 """,
-]
+}
 
 TABLES = {1: FIRST, 2: SECOND}
 
 #: The table that SQLite adds for AUTOINCREMENT.
-SEQUENCE = "CREATE TABLE sqlite_sequence(name,seq)"
+SEQUENCE = {"sqlite_sequence": "CREATE TABLE sqlite_sequence(name,seq)"}
 
 
 def create_tables(database: sqlite3.Connection) -> None:
     """Create the tables of a new store, within a transaction."""
-    for statement in TABLES[FORMAT]:
+    for statement in TABLES[FORMAT].values():
         database.execute(statement)
     database.execute(f"PRAGMA application_id = {APPLICATION}")
     database.execute(f"PRAGMA user_version = {FORMAT}")
@@ -66,8 +67,7 @@ def find_difference(database: sqlite3.Connection, format: int) -> str | None:
     if {"trigger", "view"} & {kind for kind, *_ in found}:
         return "it contains triggers or views, which no store has"
     sql = {name: text for kind, name, text in found if kind == "table"}
-    for statement in [*TABLES[format], SEQUENCE]:
-        name = statement.split("(")[0].split()[-1]
+    for name, statement in (TABLES[format] | SEQUENCE).items():
         if sql.get(name) != statement.strip():
             return f"the definition of its table {name!r} has changed"
     if ("index", "sqlite_autoindex_example_1", None) not in found:
@@ -92,15 +92,13 @@ def upgrade_tables(database: sqlite3.Connection) -> None:
         row for row in database.execute("SELECT next, ids, model FROM snapshot").fetchall()
         if matches_examples(database, *row[:2])
     ]  # fmt: skip
-    for name, statement in zip(("meta", "example", "snapshot", "score"), SECOND, strict=True):
-        if name != "example":
-            database.execute(f"DROP TABLE {name}")
-            database.execute(statement)
     for table, rows in (
         ("meta", [(*row, checksum(*row)) for row in settings]),
         ("snapshot", [(*row, checksum(*row[:2])) for row in snapshots]),  # models have their own
         ("score", [(*row, checksum(*row[1:])) for row in scores]),
     ):
+        database.execute(f"DROP TABLE {table}")
+        database.execute(SECOND[table])
         for row in rows:
             database.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
     database.execute(f"PRAGMA user_version = {FORMAT}")

@@ -87,7 +87,9 @@ class Session:
         if database.get("metric") is None and database.next_id() == 1:
             # It is new, or the process that created it was killed here.
             if database.read_only:
-                raise StoreError(f"{self.path}: it is just being made: open it again in a moment.")
+                raise StoreError(
+                    f"{self.path}: another process is creating it; try again in a moment."
+                )
             database.upgrade()
             database.write(lambda: wanted.save(database))
             return
@@ -221,16 +223,7 @@ class Session:
     def explain(self, replica: ModelReplica, x: Array) -> tuple[Explanation, dict[int, Array]]:
         """Return the path to a prepared example, with keys, and the points on the path by id."""
         path, points = replica.explain(x)
-        names = self.store.names_of(list(points))
-
-        def add_keys(path: Explanation) -> Explanation:
-            steps, voters = _add_keys(path.steps, names), _add_keys(path.voters, names)
-            return replace(path, steps=steps, voters=voters)
-
-        path = add_keys(path)
-        if path.rival is not None:
-            path = replace(path, rival=add_keys(path.rival))
-        return path, points
+        return _add_keys_to_path(path, self.store.names_of(list(points))), points
 
     def find_suspects(self, n: int) -> list[LabelIssue]:
         """Return the n examples whose labels are most probably wrong, with keys.
@@ -247,13 +240,14 @@ class Session:
             changes = count_changes(forest.storage)  # before: at worst, they are found once more
             issues = list(find_label_issues(replica.model))
             self._suspects = forest, changes, issues
-        ids = {one.id for one in issues[:n]}
-        ids |= {voter.id for one in issues[:n] for voter in one.voters}
+        issues = issues[:n]
+        ids = {issue.id for issue in issues}
+        ids |= {voter.id for issue in issues for voter in issue.voters}
         names = self.store.names_of(sorted(ids))
         return [
-            replace(one, key=names[one.id], voters=_add_keys(one.voters, names))
-            for one in issues[:n]
-            if one.id in names
+            replace(issue, key=names[issue.id], voters=_add_keys(issue.voters, names))
+            for issue in issues
+            if issue.id in names
         ]
 
     # Changing.
@@ -262,7 +256,7 @@ class Session:
         """Bring the model up to date before a change; the caller holds ``lock``."""
         self.check_open()
         if self.database.read_only:
-            raise StoreError(f"{self.path}: it was opened to read only.")
+            raise StoreError(f"{self.path}: it was opened read-only.")
         self.database.lock.check_location()
         if self.is_stale or self.database.version() != self._version:
             self._load()  # a change was interrupted, or another program wrote
@@ -286,7 +280,7 @@ class Session:
         self.is_stale = False
         return result, seconds
 
-    def count_changes(self, changes: int) -> None:
+    def take_snapshot_if_due(self, changes: int) -> None:
         """Take a snapshot if the model has changed enough since the last one."""
         self.unsaved += changes
         if self.unsaved >= max(tuning.values.snapshot_every, SNAPSHOT_FRACTION * len(self.replica)):
@@ -323,6 +317,16 @@ class Session:
             self.is_closed = True
             if "database" in vars(self):
                 self.database.close()
+
+
+def _add_keys_to_path(path: Explanation, names: dict[int, str]) -> Explanation:
+    """Return a path, and that of its rival, with the keys of their examples."""
+    return replace(
+        path,
+        steps=_add_keys(path.steps, names),
+        voters=_add_keys(path.voters, names),
+        rival=None if path.rival is None else _add_keys_to_path(path.rival, names),
+    )
 
 
 def _add_keys(examples: tuple[Any, ...], names: dict[int, str]) -> tuple[Any, ...]:

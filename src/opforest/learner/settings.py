@@ -163,8 +163,8 @@ def choose_metric(
     if known.metric.startswith("("):
         if metric is None or isinstance(metric, str):
             raise StoreError(
-                f"{path}: its metric is the function {known.metric[1:-1]!r}, which no file holds. "
-                "Pass it again: opforest.Learner(path, metric=...)."
+                f"{path}: its metric is the function {known.metric[1:-1]!r}, which is not saved in "
+                "files. Pass it again: opforest.Learner(path, metric=...)."
             )
         return metric  # type: ignore[no-any-return]
     if metric is not None:

@@ -15,8 +15,8 @@ from opforest.learner.validation import GENERATED, OLD_GENERATED, id_of
 #: From one prefix of generated keys to the other.
 OTHER_SPELLING = str.maketrans(GENERATED + OLD_GENERATED, OLD_GENERATED + GENERATED)
 
-#: Keys looked up in one statement.
-KEYS_AT_ONCE = 500
+#: Keys or ids looked up in one statement.
+VALUES_AT_ONCE = 500
 
 COLUMNS = "id, key, x, y, time, crc"
 
@@ -107,27 +107,21 @@ class Store:
         of them in the table.
         """
         ids = {key: id for key in keys if (id := id_of(key)) is not None}
-        spellings = [prefix + key[1:] for key in ids for prefix in (GENERATED, OLD_GENERATED)]
+        others = {key: key.translate(OTHER_SPELLING) for key in ids}
+        database = self.database.writer
         with wrap_sqlite_errors(self.database.path):
-            named = {row.key: row for row in self._select("key", [*keys, *spellings])}
-            plain = {row.id: row for row in self._select("key IS NULL AND id", [*ids.values()])}
+            named = {row.key: row for row in _select(database, "key", [*keys, *others.values()])}
+            rows = _select(database, "key IS NULL AND id", [*ids.values()])
+            unnamed = {row.id: row for row in rows}
         found: dict[str, Row] = {}
         for key in keys:
-            other = key.translate(OTHER_SPELLING) if key in ids else key
-            row = named.get(key) or plain.get(ids.get(key, -1)) or named.get(other)
+            row = named.get(key) or unnamed.get(ids.get(key, -1)) or named.get(others.get(key))
             if row is None:
                 continue
             if not row.is_intact():
-                raise self.database.damage(f"its example {row.id} is not as it was written")
+                raise self.database.damage(f"its example {row.id} fails its checksum")
             found[key] = row
         return found
-
-    def _select(self, column: str, values: Sequence[Any]) -> Iterator[Row]:
-        for begin in range(0, len(values), KEYS_AT_ONCE):
-            part = values[begin : begin + KEYS_AT_ONCE]
-            marks = ", ".join("?" * len(part))
-            query = f"SELECT {COLUMNS} FROM example WHERE {column} IN ({marks})"
-            yield from map(Row._make, self._execute(query, part))
 
     def rows(self, start: int = 0) -> Iterator[Row]:
         """Yield examples from an id on, in order."""
@@ -140,13 +134,8 @@ class Store:
 
     def rows_of(self, ids: Sequence[int]) -> dict[int, Row]:
         """Return existing examples by id; in any thread."""
-
-        def look(database: sqlite3.Connection) -> dict[int, Row]:
-            query = f"SELECT {COLUMNS} FROM example WHERE id = ?"
-            found = [database.execute(query, (id,)).fetchone() for id in ids]
-            return {row[0]: Row._make(row) for row in found if row}
-
-        return self.database.read(look)
+        rows = self.database.read(lambda database: list(_select(database, "id", ids)))
+        return {row.id: row for row in rows}
 
     def search(self, text: str, count: int) -> list[Row]:
         """Return the first examples, by key, whose key begins with a text; in any thread.
@@ -231,5 +220,14 @@ class Store:
     def _check_scores(self, rows: list[Any]) -> list[tuple[int, int, int]]:
         """Return scores without their checksums; raise a ``StoreError`` if one is damaged."""
         if self.database.format > 1 and any(crc != checksum(*score) for *score, crc in rows):
-            raise self.database.damage("a score is not as it was written")
+            raise self.database.damage("a score fails its checksum")
         return [(time, correct, total) for time, correct, total, _ in rows]
+
+
+def _select(database: sqlite3.Connection, column: str, values: Sequence[Any]) -> Iterator[Row]:
+    """Yield the examples with one of these values in a column."""
+    for begin in range(0, len(values), VALUES_AT_ONCE):
+        part = values[begin : begin + VALUES_AT_ONCE]
+        marks = ", ".join("?" * len(part))
+        query = f"SELECT {COLUMNS} FROM example WHERE {column} IN ({marks})"
+        yield from map(Row._make, database.execute(query, part))

@@ -58,11 +58,10 @@ def read_labels(y: Any, kind: str | None, may_lack: bool = False) -> tuple[list[
     for i, value in enumerate(values):
         if value is None:
             continue
-        if found != kind and (found is None or KIND_OF[type(value)] == found):
+        if found != kind and KIND_OF[type(value)] != kind:
+            known = "" if kind is None else f" ({kind} in this store)"
             raise RowError(
-                f"labels must be of one kind, and those known are {kind or 'others'}, but the "
-                f"label of row {i} is {value!r:.50}.",
-                i,
+                f"labels must be of one kind{known}, but the label of row {i} is {value!r:.50}.", i
             )
         _check_label(value, str(kind), i)
     number = NUMBERS.get(str(kind))
@@ -227,18 +226,19 @@ def read_cells(X: Any, names: tuple[str, ...] | None, n_features: int | None) ->
     else:
         rows = X.tolist() if hasattr(X, "tolist") else list(X)
     width = n_features or (len(rows[0]) if rows and isinstance(rows[0], list | tuple) else 1)
+    column_names: Sequence[str | int] = range(width) if names is None else names
     cells = np.empty((len(rows), width), object)
     for i, row in enumerate(rows):
         if not isinstance(row, list | tuple | np.ndarray):
             raise RowError("rows must be a table: put a single example into a list: [x].", i)
         if len(row) != width or width == 0:
             raise RowError(f"row {i} must have {width or 'some'} cells, got {len(row)}.", i)
-        cells[i] = [_cell(cell, i, k if names is None else names[k]) for k, cell in enumerate(row)]
+        cells[i] = [_cell(cell, i, column_names[k]) for k, cell in enumerate(row)]
     for k in range(width):
         types = {*map(type, cells[:, k])} - {type(None)}
         if len(types) > 1:
-            column = k if names is None else names[k]
             i = next(i for i, cell in enumerate(cells[:, k]) if type(cell) is str)
+            column = column_names[k]
             raise RowError(f"column {column!r} has numbers, but text in row {i}.", i, column)
     return cells
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from opforest._utils.text import count
 from opforest.estimators.classifier import OPFClassifier
 from opforest.forest.updates.report import UpdateReport
 from opforest.learner.changes import Batch, Change, Plan, make_plan
@@ -99,13 +100,12 @@ class Writer:
         names = [found[key].name if key in found else key for key in keys]
         if len(set(names)) < len(keys):
             repeated = next(key for key in names if names.count(key) > 1)
-            raise ValueError(f"keys must be named once each, got {repeated!r} repeatedly.")
+            raise ValueError(f"keys must be unique, got {repeated!r} more than once.")
         missing = [key for key in keys if key not in found]
         if missing:
+            others = f", nor with {count(len(missing) - 1, 'other key')}" if missing[1:] else ""
             raise UnknownKeyError(
-                f"there is no example with the key {missing[0]!r}"
-                f"{f', nor with {len(missing) - 1} others of those given' if missing[1:] else ''}. "
-                "Nothing was changed."
+                f"there is no example with the key {missing[0]!r}{others}. Nothing was changed."
             )
         return found
 
@@ -164,7 +164,7 @@ class Writer:
         report, seconds = session.commit(write, update)
         if plan.removed:
             session.database.scrub()
-        session.count_changes(n + len(plan.removed) + len(plan.labeled))
+        session.take_snapshot_if_due(n + len(plan.removed) + len(plan.labeled))
         return ids, report, seconds + refit_seconds
 
     def _score(self, additions: _Additions, is_new: Array) -> tuple[int, int]:
@@ -236,7 +236,7 @@ class Writer:
         if not len(new):
             return _Additions(settings, ids, np.empty((0, 0)), y, None)
         if settings.preparation and settings.prepared is None:
-            settings = self._fit_preparation(settings, rows, y, len(new))
+            settings = fit_preparation(settings, rows, y, session.next_id + len(new))
         try:
             return _Additions(settings, ids, rows_of(settings).prepare(rows), y, None)
         except RowError as error:
@@ -251,12 +251,6 @@ class Writer:
         if known.learns_from_labels:
             changed += [row.id for row, _ in plan.labeled]
         return any(id < known.founded for id in changed)
-
-    def _fit_preparation(self, settings: Settings, rows: Array, y: Array, n_new: int) -> Settings:
-        """Return the settings with a preparation fitted on rows, up to the newest ones."""
-        prepared = fit_preparation(settings, rows, y)
-        founded = self._session.next_id + n_new
-        return dataclasses.replace(settings, prepared=prepared, founded=founded)
 
     def _refit(
         self, settings: Settings, plan: Plan, ids: Array, rows: Array, y: Array
@@ -273,7 +267,7 @@ class Writer:
             return ModelReplica(
                 dataclasses.replace(settings, prepared=None, founded=0), session.metric
             )
-        settings = self._fit_preparation(settings, all_rows, all_y, len(ids))
+        settings = fit_preparation(settings, all_rows, all_y, session.next_id + len(ids))
         replica = ModelReplica(settings, session.metric)
         X = replica.rows.prepare(all_rows)
         replica.learn(np.concatenate([old_ids, ids]), X, all_y)

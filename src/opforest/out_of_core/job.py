@@ -30,7 +30,7 @@ from opforest.persistence.parts import (
     MANIFEST,
     PartFiles,
     claim_folder,
-    dump_classes,
+    dump_labels,
     find_current,
     load_parts,
     remove_others,
@@ -148,7 +148,7 @@ def fit_source(
         os.makedirs(work, exist_ok=True)
         try:
             examples = source.read(work, check_memory)
-            dump_classes(examples.classes)  # raises an error now, not after the fit
+            dump_labels(examples.classes)  # raises an error now, not after the fit
             model, files = _fit_in(work, target, examples, metric, settings)
         except (ModelFileError, ValueError):
             # The same call would fail again, so there is nothing to continue.

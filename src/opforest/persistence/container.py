@@ -20,11 +20,12 @@ import json
 import math
 import mmap
 import os
+import re
 import stat
 from collections.abc import Mapping
 from contextlib import nullcontext
 from itertools import chain
-from typing import IO, Any, NamedTuple, NoReturn
+from typing import IO, Any, NoReturn
 
 import numpy as np
 
@@ -37,19 +38,14 @@ DIGEST = hashlib.sha256().digest_size
 ALIGNMENT = 8
 BEGIN = len(MAGIC) + 8
 
+#: NumPy's type codes of booleans, numbers and strings.
+PLAIN = re.compile(r"\|[biu]1|<[iuf][248]|<U[0-9]{1,8}")
+
 #: The largest Unicode character.
 LAST_CHARACTER = 0x10FFFF
 
 #: The most dimensions of an array.
 MAX_DIMENSIONS = 3
-
-
-class MappedContainer(NamedTuple):
-    """A file that is mapped into memory."""
-
-    header: dict[str, Any]
-    arrays: dict[str, Array]  #: writable, but changes do not reach the file
-    checksum: str  #: as it is at the end of the file
 
 
 def require(condition: object, message: str) -> None:
@@ -92,10 +88,13 @@ def read_container(
     return _parse(content, check_values=True)
 
 
-def map_container(path: str | os.PathLike[str], *, verify: bool) -> MappedContainer:
-    """Map a file into memory; raise a ``ModelFileError`` if it is invalid.
+def map_container(
+    path: str | os.PathLike[str], *, verify: bool
+) -> tuple[dict[str, Any], dict[str, Array], str]:
+    """Return the header, the arrays and the checksum of a file, which is mapped into memory.
 
-    Only ``verify`` reads all of it: for the checksum, and to check booleans and strings.
+    The arrays are writable, but changes do not reach the file. Raise a ``ModelFileError`` if it is
+    invalid. Only ``verify`` reads all of it: for the checksum, and to check booleans and strings.
     """
     _require_file(path)
     with open(path, "rb") as stream:
@@ -104,7 +103,7 @@ def map_container(path: str | os.PathLike[str], *, verify: bool) -> MappedContai
         whole = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY))
     require(len(whole) >= BEGIN + DIGEST, "it is cut short.")
     content = _verify(whole) if verify else whole[:-DIGEST]
-    return MappedContainer(*_parse(content, check_values=verify), bytes(whole[-DIGEST:]).hex())
+    return *_parse(content, check_values=verify), bytes(whole[-DIGEST:]).hex()
 
 
 def _require_file(path: str | os.PathLike[str]) -> None:
@@ -124,8 +123,8 @@ def _parse(content: memoryview, check_values: bool) -> tuple[dict[str, Any], dic
         size = math.prod(shape) * dtype.itemsize
         if name in arrays or size > len(content) - end:
             raise ModelFileError(
-                f"its array {name[:50]!r}, of type {dtype} and shape {shape}, comes twice or does "
-                "not fit into the file."
+                f"its array {name[:50]!r}, of type {dtype} and shape {shape}, is duplicated or "
+                "exceeds the file."
             )
         arrays[name] = _view(content[end : end + size], dtype, shape)
         if check_values:
@@ -186,19 +185,9 @@ def _check_entry(entry: Any) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
     """Return name, type and shape of an array, if they are valid."""
     match entry:
         case [str(name), str(kind), [*shape]] if len(shape) <= MAX_DIMENSIONS:
-            if all(type(n) is int and 0 <= n < 2**48 for n in shape) and _is_plain(kind):
+            if all(type(n) is int and 0 <= n < 2**48 for n in shape) and PLAIN.fullmatch(kind):
                 return name, np.dtype(kind), tuple(shape)
     raise ModelFileError(f"its header has an invalid array: {str(entry)[:100]}.")
-
-
-def _is_plain(kind: str) -> bool:
-    """Return whether a type code of NumPy means numbers, booleans or strings."""
-    if kind in ("|b1", "|i1", "|u1"):
-        return True
-    if kind[:2] in ("<i", "<u", "<f"):
-        return kind[2:] in ("2", "4", "8")
-    width = kind[2:]
-    return kind[:2] == "<U" and width.isdecimal() and width.isascii() and 0 < len(width) < 9
 
 
 def _view(data: memoryview, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
@@ -208,7 +197,7 @@ def _view(data: memoryview, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Arr
 
 
 def _check_values(array: Array, name: str) -> None:
-    """Raise an error if booleans are not 0 or 1, or characters are none."""
+    """Raise an error if booleans are not 0 or 1, or characters are invalid."""
     is_valid = True
     if array.dtype.kind == "b":
         is_valid = bool((array.view(np.uint8) <= 1).all())

@@ -9,7 +9,7 @@ from opforest.core.density.forest import MAX_DENSITY, DensityArrays
 from opforest.core.metrics.types import Array
 from opforest.estimators.validation import check_algorithm
 from opforest.forest.density import DensityForest, DensityForestState
-from opforest.persistence.checks import check_numbers
+from opforest.persistence.checks import check_numbers, find_roots
 from opforest.persistence.container import require
 from opforest.persistence.header import (
     EstimatorState,
@@ -47,8 +47,7 @@ def _restore(model: Any, file: Reader) -> DensityForest:
     width = (rows if vectors is None else vectors).shape[1]
     model.n_features_in_ = metric.count_features(width)
     file.restore_feature_names(model)
-    rows, *own = (np.require(array, requirements=("C", "W")) for array in (rows, *arrays))
-    state = DensityForestState(k, DensityArrays(*own), scale)
+    state = DensityForestState(k, arrays, scale)
     return DensityForest(metric, rows, vectors, model.algorithm, state)
 
 
@@ -65,11 +64,8 @@ def check_density_arrays(arrays: DensityArrays, scale: Array, n: int, k: int) ->
     most = MAX_DENSITY * (1 + 1e-9)  # because of rounding
     require(((density >= 1) & (density <= most)).all(), "a density is not from 1 to 1000.")
     require(((value >= 0) & (value <= most)).all(), "a value is out of range.")
-    require(((root >= 0) & (root < n)).all(), "a root is not an example.")
     require(((before >= -1) & (before < n)).all(), "a predecessor is not an example.")
-    require((root[root] == root).all(), "a root has another root.")
-    require((root[before[before >= 0]] == root[before >= 0]).all(), "a path leaves its tree.")
-    require(np.array_equal(before < 0, root == np.arange(n)), "roots are not where paths begin.")
+    require(np.array_equal(root, find_roots(before)), "a root is not the last ancestor.")
 
 
 def dump_clustering(model: Any) -> EstimatorState:

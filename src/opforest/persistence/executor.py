@@ -13,10 +13,10 @@ from opforest.errors import ModelFileError
 from opforest.persistence.part_checks import ModelSize, check_record
 from opforest.persistence.records import map_record, write_record
 
-#: The ends of names of files.
+#: The suffix of the names of files.
 SUFFIX = ".opforest"
 
-#: What is shown while results of a name are computed.
+#: The phases that are shown while results are computed, by their names.
 PHASES = {"forest": "growing cells", "joined": "joining cells", "ports": "joining costs",
           "costs": "finding costs", "map": "finishing"}  # fmt: skip
 
@@ -51,13 +51,10 @@ def verify_part(path: str, size: ModelSize) -> tuple[PartFile, Any]:
 class FolderExecutor:
     """Calls functions of cells in ``n_jobs`` threads, and stores results in files of a folder.
 
-    A result whose file exists and is valid is not computed again. Results that are not stored are
-    kept in memory. See ``forest.parts.Executor``.
+    A result whose file exists and is valid is not computed again. See ``forest.parts.Executor``.
     """
 
-    def __init__(
-        self, folder: str = "", size: ModelSize | None = None, n_jobs: int | None = None
-    ) -> None:
+    def __init__(self, folder: str, size: ModelSize, n_jobs: int | None = None) -> None:
         self.folder, self.size, self.n_jobs = folder, size, n_jobs
         self.files: dict[str, PartFile] = {}  #: of results, by name
 
@@ -80,7 +77,7 @@ class FolderExecutor:
             call = partial(_call, function, groups[cell])
             part, _ = self._make(f"{name}-{cell:05}", call)
             finished.append(cell)
-            advance(len(finished) / len(groups))  # heard from this thread, not from its helpers
+            advance(len(finished) / len(groups))  # ignored in helper threads
             return part
 
         calls = [partial(make, cell) for cell in range(len(groups))]
@@ -98,7 +95,7 @@ class FolderExecutor:
     def _make(self, name: str, call: Callable[[], Any]) -> tuple[PartFile, Any]:
         """Return the file with a result, and the result, which is computed if it is not there."""
         path = os.path.join(self.folder, name + SUFFIX)
-        if os.path.exists(path) and self.size is not None:
+        if os.path.exists(path):
             try:
                 self.files[name], record = verify_part(path, self.size)
                 return self.files[name], record

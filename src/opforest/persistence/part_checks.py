@@ -55,7 +55,8 @@ def _require_array(
         require(is_valid, f"its array {name!r} must have numbers from {low} to {high - 1}.")
 
 
-def _require_distances(array: Array, name: str) -> None:
+def _require_distances(array: Array, name: str, dtype: np.dtype[Any], n: int) -> None:
+    _require_array(array, name, dtype, n)
     # NaN is not at least 0, either.
     is_valid = array.size == 0 or (array.min() >= 0 and array.max() < np.inf)
     require(is_valid, f"its array {name!r} must have finite numbers of at least 0.")
@@ -94,23 +95,18 @@ def _check_tree(tree: StaticKDTree, size: ModelSize) -> None:
     begin, end, child = (
         np.ascontiguousarray(tree.nodes[name]) for name in ("begin", "end", "child")
     )
+    message = "the nodes of its k-d tree are not halves of each other."
     inner = np.flatnonzero(child >= 0)
-    below = child[inner]
-    is_valid = bool((below > inner).all() and (below + 1 < n_nodes).all())
-    is_valid = is_valid and begin[0] == 0 and end[0] == n
-    is_valid = is_valid and len(np.unique(below)) == len(below) and 2 * len(below) + 1 == n_nodes
-    if is_valid:
-        middle = (begin[inner] + end[inner]) // 2
-        left, right = below, below + 1
-        is_valid = bool(
-            (begin[left] == begin[inner]).all()
-            and (end[left] == middle).all()
-            and (begin[right] == middle).all()
-            and (end[right] == end[inner]).all()
-            and (end - begin > 0).all()
-            and ((child >= 0) == (end - begin > LEAF)).all()
-        )
-    require(is_valid, "the nodes of its k-d tree are not halves of each other.")
+    left, right = child[inner], child[inner] + 1
+    require((left > inner).all() and (left < n_nodes - 1).all(), message)
+    require(len(np.unique(left)) == len(left) and 2 * len(left) + 1 == n_nodes, message)
+    require(begin[0] == 0 and end[0] == n, message)
+    middle = (begin[inner] + end[inner]) // 2
+    for nodes, first, last in ((left, begin[inner], middle), (right, middle, end[inner])):
+        require((begin[nodes] == first).all() and (end[nodes] == last).all(), message)
+    size_of_node = end - begin
+    require((size_of_node > 0).all(), message)
+    require(((child >= 0) == (size_of_node > LEAF)).all(), message)
 
 
 def _check_coarse(forest: CellForest) -> None:
@@ -128,8 +124,7 @@ def _check_pool(pool: Pool, name: str, n: int, size: ModelSize) -> None:
     n_edges = len(pool.weight)
     for end in ("u", "v"):
         _require_array(getattr(pool, end), f"{name}.{end}", INDEX, n_edges, high=n)
-    _require_array(pool.weight, f"{name}.weight", size.dtype, n_edges)
-    _require_distances(pool.weight, f"{name}.weight")
+    _require_distances(pool.weight, f"{name}.weight", size.dtype, n_edges)
     require((np.diff(pool.weight) >= 0).all(), f"its {name} edges are not in ascending order.")
 
 
@@ -142,20 +137,17 @@ def _check_duplicates(certain: Pool, n_points: int, n: int) -> None:
 
 def _check_costs(costs: CellCosts, size: ModelSize) -> None:
     n = len(costs.cost)
-    _require_array(costs.cost, "cost", size.dtype, n)
-    _require_distances(costs.cost, "cost")
+    _require_distances(costs.cost, "cost", size.dtype, n)
     _require_array(costs.is_prototype, "is_prototype", np.dtype(np.bool_), n)
     _require_array(costs.first, "first", INDEX, len(costs.first), high=n)
 
 
 def check_cell(forest: CellForest, costs: CellCosts) -> None:
     """Raise an error unless costs are those of a cell."""
-    nodes = forest.tree.nodes
-    is_valid = len(costs.cost) == len(forest.id) and len(costs.first) == len(nodes)
-    is_valid = is_valid and bool(
-        ((costs.first >= nodes["begin"]) & (costs.first < nodes["end"])).all()
-    )
-    require(is_valid, "its costs are not those of its examples.")
+    nodes, message = forest.tree.nodes, "its costs are not those of its examples."
+    require(len(costs.cost) == len(forest.id) and len(costs.first) == len(nodes), message)
+    is_inside = (costs.first >= nodes["begin"]) & (costs.first < nodes["end"])
+    require(is_inside.all(), message)
 
 
 def _check_links(links: Links, size: ModelSize) -> None:
@@ -164,8 +156,7 @@ def _check_links(links: Links, size: ModelSize) -> None:
         _require_array(getattr(links, name), name, ID, n, high=size.n_examples)
     for name in ("a", "b"):
         _require_array(getattr(links, name), name, INDEX, n, high=size.n_examples)
-    _require_array(links.weight, "weight", size.dtype, n)
-    _require_distances(links.weight, "weight")
+    _require_distances(links.weight, "weight", size.dtype, n)
 
 
 def _check_ports(ports: Ports, size: ModelSize) -> None:
@@ -174,8 +165,7 @@ def _check_ports(ports: Ports, size: ModelSize) -> None:
     require((np.diff(ports.id) > 0).all(), "its ids are not in ascending order.")
     _require_array(ports.label, "label", INDEX, n, high=size.n_classes)
     _require_array(ports.is_prototype, "is_prototype", np.dtype(np.bool_), n)
-    _require_array(ports.cost, "cost", size.dtype, n)
-    _require_distances(ports.cost, "cost")
+    _require_distances(ports.cost, "cost", size.dtype, n)
 
 
 def _check_map(cells: Map, size: ModelSize) -> None:
@@ -183,8 +173,7 @@ def _check_map(cells: Map, size: ModelSize) -> None:
     require(n > 0, "it has no cells.")
     _require_array(cells.box, "box", size.dtype, n, 2, size.n_coordinates)
     require(np.isfinite(cells.box).all(), "its boxes must have finite numbers.")
-    _require_array(cells.cost, "cost", size.dtype, n)
-    _require_distances(cells.cost, "cost")
+    _require_distances(cells.cost, "cost", size.dtype, n)
     _require_array(cells.id, "id", ID, n, high=size.n_examples)
 
 

@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeGuard
 
@@ -67,20 +67,20 @@ class PartFiles(NamedTuple):
 
     def list_names(self) -> dict[str, Any]:
         """Return the names and checksums of all files, for a manifest."""
+
+        def describe(part: PartFile) -> list[str]:
+            return [os.path.basename(part.path), part.checksum]
+
         return {
-            "forests": [_describe(part) for part in self.forests],
-            "costs": [_describe(part) for part in self.costs],
-            "joined": _describe(self.joined),
-            "map": _describe(self.map),
+            "forests": [*map(describe, self.forests)],
+            "costs": [*map(describe, self.costs)],
+            "joined": describe(self.joined),
+            "map": describe(self.map),
         }
 
 
-def _describe(part: PartFile) -> list[str]:
-    return [os.path.basename(part.path), part.checksum]
-
-
 def is_parts_folder(path: object) -> TypeGuard[str | os.PathLike[str]]:
-    """Return whether a path is a folder of a model in parts, perhaps of one that is unfinished."""
+    """Return whether a path is the folder of a model in parts, finished or not."""
     if not isinstance(path, str | os.PathLike) or not os.path.isdir(path):
         return False
     return any(name == MANIFEST or SUBFOLDER.fullmatch(name) for name in os.listdir(path))
@@ -165,23 +165,27 @@ def _write_parts(model: PartsClassifier, target: str) -> PartFiles:
         path = os.path.join(target, name + SUFFIX)
         return PartFile(path, write_record(path, record))
 
-    files: dict[str, list[PartFile]] = {"forest": [], "costs": []}
-    for name, kept in (("forest", parts.forests), ("costs", parts.costs)):
-        for cell, part in enumerate(kept):
-            (record,) = fetch(return_part, [part])
-            files[name].append(write(f"{name}-{cell:05}", record))
+    def write_all(name: str, kept: Sequence[Any]) -> list[PartFile]:
+        return [
+            write(f"{name}-{cell:05}", fetch(return_part, [part])[0])
+            for cell, part in enumerate(kept)
+        ]
+
     return PartFiles(
-        files["forest"], files["costs"], write("joined", parts.joined), write("map", parts.map)
+        write_all("forest", parts.forests),
+        write_all("costs", parts.costs),
+        write("joined", parts.joined),
+        write("map", parts.map),
     )
 
 
 def return_part(part: Any) -> Any:
-    """Return a part of a model from where it is kept."""
+    """Return a part of a model, which the executor has loaded."""
     return part
 
 
-def dump_classes(classes: Array) -> tuple[str, list[Any]]:
-    """Return the type of labels, and labels, for a manifest; raise an error if there is no way."""
+def dump_labels(classes: Array) -> tuple[str, list[Any]]:
+    """Return the type and the values of labels for a manifest."""
     kind = "object" if classes.dtype == object else classes.dtype.newbyteorder("<").str
     require(LABEL_TYPES.fullmatch(kind), f"labels of type {classes.dtype} cannot be saved.")
     return kind, [to_json(label, "labels") for label in classes.tolist()]
@@ -191,7 +195,7 @@ def write_manifest(model: PartsClassifier, folder: str, name: str, files: PartFi
     """Write the manifest, which makes a folder with complete files in a subfolder a model."""
     from opforest._utils.version import __version__
 
-    box, (kind, labels) = model.parts_.map.box, dump_classes(model.classes_)
+    box, (kind, labels) = model.parts_.map.box, dump_labels(model.classes_)
     manifest = {
         "format": FORMAT,
         "opforest": __version__,
@@ -254,7 +258,7 @@ def load_parts(folder: str | os.PathLike[str]) -> PartsClassifier:
         model = PartsClassifier(**restore_parameters(manifest.part("parameters"), (), None))
         metric = resolve_silently(model.metric, model.metric_params)
         require(metric.is_indexable, f"metric {metric.name!r} has no k-d tree.")
-        classes = _restore_classes(manifest)
+        classes = _restore_labels(manifest)
         dtype = np.dtype(manifest.choice("dtype", ("float32", "float64")))
         n, n_features, n_coordinates = (
             manifest.get(name, int) for name in ("examples", "features", "coordinates")
@@ -277,7 +281,7 @@ def load_parts(folder: str | os.PathLike[str]) -> PartsClassifier:
 
 @contextmanager
 def name_errors(path: str) -> Iterator[None]:
-    """Begin errors about the content of a file with its name."""
+    """Prefix errors about the content of a file with its path."""
     try:
         yield
     except FileNotFoundError:
@@ -311,7 +315,7 @@ def read_manifest(folder: str) -> Reader:
     return manifest
 
 
-def _restore_classes(manifest: Reader) -> Array:
+def _restore_labels(manifest: Reader) -> Array:
     labels, kind = manifest.classes(), manifest.get("label_type", str)
     require(LABEL_TYPES.fullmatch(kind) and len(labels), "its labels are invalid.")
     if kind == "object":
@@ -326,14 +330,11 @@ def _list_files(manifest: Reader, n_cells: int) -> dict[str, list[list[str]]]:
     listed = manifest.part("files")
     names = {name: listed.get(name, list) for name in ("forests", "costs", "joined", "map")}
     names |= {name: [names[name]] for name in ("joined", "map")}
-    is_valid = len(names["forests"]) == len(names["costs"]) == n_cells > 0
+    message = "its list of files is invalid."
+    require(len(names["forests"]) == len(names["costs"]) == n_cells > 0, message)
     for entry in itertools.chain.from_iterable(names.values()):
-        match entry:
-            case [str(name), str(_)]:
-                is_valid = is_valid and bool(FILE.fullmatch(name))
-            case _:
-                is_valid = False
-    require(is_valid, "its list of files is invalid.")
+        is_entry = isinstance(entry, list) and [*map(type, entry)] == [str, str]
+        require(is_entry and FILE.fullmatch(entry[0]), message)
     return names
 
 
@@ -347,7 +348,7 @@ def _verify_files(
         with name_errors(path):
             part, record = verify_part(path, size)
             require(part.checksum == entry[1], "it is another file than the manifest lists.")
-            require(type(record) is kind, f"it is no {kind.__name__}.")
+            require(type(record) is kind, f"it is not a {kind.__name__}.")
         return part, record
 
     def verify_cell(one: list[str], other: list[str]) -> tuple[PartFile, PartFile, int, int]:

@@ -186,9 +186,7 @@ def _make_row(cells: list[Any], names: list[str] | None) -> Any:
         columns = {name: [cell] for name, cell in zip(names, cells, strict=True)}
         return frame_library().DataFrame(columns)
     is_text = any(isinstance(cell, str) for cell in cells)
-    row = np.empty((1, len(cells)), object if is_text else np.float64)
-    row[0, :] = cells
-    return row
+    return np.array([cells], object if is_text else np.float64)
 
 
 def frame_library() -> Any:

@@ -28,7 +28,7 @@ def test_a_store_learns_and_predicts_like_a_model(store, folder):
     expected = run("predict", "all.opforest", "test.csv", "--proba").stdout
     assert run("store", "predict", store, "test.csv", "--proba").stdout == expected
     assert len(run("store", "predict", store, "iris.csv").stdout.splitlines()) == 150
-    assert "the file is whole, and the model is" in run("store", "audit", store).stdout
+    assert "the file is intact, and the model is" in run("store", "audit", store).stdout
     assert run_json("store", "audit", store)["ok"] is True
 
 
@@ -147,7 +147,7 @@ def test_a_damaged_store_makes_the_audit_fail(store, folder):
     database.execute("UPDATE example SET y = 'forged' WHERE id = 2")
     database.commit()
     database.close()
-    assert "example 2 is not as it was written" in run("store", "audit", store, code=4).stderr
+    assert "example 2 fails its checksum" in run("store", "audit", store, code=4).stderr
 
 
 def test_public_addresses_need_tokens(store, folder):

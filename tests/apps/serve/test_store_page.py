@@ -66,7 +66,7 @@ def test_an_example_is_found_corrected_and_forgotten(browser, store):
         found.get_by_text("Forget").click()
         assert "img-17" in store.rows()[0]  # asks first
         found.get_by_text("Really forget?").click()
-        page.wait_for_selector("#search-found li:has-text('No key begins like this')")
+        page.wait_for_selector("#search-found li:has-text('No key begins with this text')")
         assert "img-17" not in store.rows()[0]
 
 

@@ -30,8 +30,8 @@ from starlette.staticfiles import StaticFiles
 from opforest._utils import tuning
 from opforest._utils.version import __version__
 from opforest.apps.serve import bodies, openapi
-from opforest.apps.serve.cells import MAX_SUSPECTS, describe_suspects, search_examples
 from opforest.apps.serve.events import EventBroker
+from opforest.apps.serve.examples import MAX_SUSPECTS, describe_suspects, search_examples
 from opforest.apps.serve.headers import HEADERS
 from opforest.apps.serve.metrics import RequestMetrics
 from opforest.apps.serve.problems import ProblemError, on_error
@@ -89,13 +89,10 @@ class Service:
         self.learner.close()
 
     async def _read_rows(self, rows: list[Any]) -> list[list[Any]]:
-        known = self.learner.settings
         n_cells = sum(len(row) for row in rows if isinstance(row, list | dict))
         table: list[list[Any]] = await offload(
-            n_cells, MANY_CELLS, read_table,
-            rows, known.feature_names, known.n_features, self.limits.rows,
-            known.preparation is not None,
-        )  # fmt: skip
+            n_cells, MANY_CELLS, read_table, rows, self.learner.settings, self.limits.rows
+        )
         return table
 
     def _publish(self, kind: str, change: Change) -> Response:
@@ -144,8 +141,8 @@ class Service:
         def ask() -> Response:
             if not body.proba:
                 return as_json({"labels": self.learner.predict(table).tolist()})
-            memory, found = self.learner.session.prepare_queries(table)
-            labels, classes, probabilities = memory.predict_proba(found)
+            replica, found = self.learner.session.prepare_queries(table)
+            labels, classes, probabilities = replica.predict_proba(found)
             return as_json({"labels": labels.tolist(), "classes": classes.tolist(),
                             "probabilities": probabilities.tolist()})  # fmt: skip
 
@@ -183,9 +180,9 @@ class Service:
 
     def forest(self, plane: int | None = None) -> Response:
         """Return the forest projected onto a plane: a known one by its number, or a new one."""
-        memory = self.learner.session.refresh()
-        model = memory.model
-        if not memory.can_predict:
+        replica = self.learner.session.refresh()
+        model = replica.model
+        if not replica.can_predict:
             return as_json({"examples": 0, "points": [], "plane": None})
         found = None if plane is None else self._planes.get(plane)
         if found is None:
@@ -207,19 +204,19 @@ class Service:
 
     def path(self, plane: int, x: float, y: float) -> Response:
         """Explain a point of a plane that /v1/forest returned."""
-        memory = self.learner.session.refresh()
+        replica = self.learner.session.refresh()
         found = self._planes.get(plane)
-        if found is None or not memory.can_predict:
-            raise ProblemError(404, "this plane is not known any more: get the forest again.")
-        forest = memory.model.forest_
+        if found is None or not replica.can_predict:
+            raise ProblemError(404, "this plane has expired; request the forest again.")
+        forest = replica.model.forest_
         if not forest.metric.keeps_points:
             raise ProblemError(422, "with this metric, points of the plane are not examples.")
         with np.errstate(over="ignore"):
             point = found.lift(np.array([x, y])).astype(forest.dtype)
         if not np.isfinite(point).all():
             raise ProblemError(422, "'x' and 'y' must be finite and not too large.")
-        path, rows = self.learner.session.explain(memory, point)
-        answer = describe_path(memory.rows.show_units(path))
+        path, rows = self.learner.session.explain(replica, point)
+        answer = describe_path(replica.rows.show_units(path))
         for step in answer["steps"][:-1]:
             step["at"] = found.project(rows[step["id"]].astype(float)).tolist()
         return as_json(answer)

@@ -1,4 +1,4 @@
-"""Bodies of requests, and of one answer.
+"""Bodies of requests and of some answers.
 
 Elements of long lists are checked later, outside the event loop, where errors can name the row.
 """
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from opforest.apps.serve.cells import MAX_FOUND
+from opforest.apps.serve.examples import MAX_FOUND
 
 #: Text and null are allowed only in a store that prepares its rows.
 CELL = {"type": ["number", "string", "null"]}

@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from opforest.apps.serve.problems import ProblemError, as_problem
 from opforest.learner import RowError
+from opforest.learner.settings import Settings
 from opforest.persistence.container import refuse_constant
 
 NUMBERS = {int, float}
@@ -43,7 +44,7 @@ async def offload(size: int, limit: int, call: Callable[..., Any], *arguments: A
 
 
 class LimitedRequest(Request):
-    """A request whose body is JSON and keeps the limits of the service."""
+    """A request whose body is JSON, within the limits of the service."""
 
     @property
     def limits(self) -> Limits:
@@ -111,12 +112,15 @@ class BodyRoute(APIRoute):
 
 def parse(content: bytes) -> dict[str, Any]:
     """Return the JSON object in a body."""
-    is_large = len(content) > LARGE
+    hooks: dict[str, Any] = {}
+    if len(content) > LARGE:
+        # The compiled parser holds the GIL, except while it calls functions in Python.
+        hooks = {
+            "parse_float": lambda digits: float(digits),
+            "parse_int": lambda digits: int(digits),
+        }
     try:
-        body = json.loads(
-            content, parse_constant=refuse_constant, parse_float=_float if is_large else None,
-            parse_int=_int if is_large else None,
-        )  # fmt: skip
+        body = json.loads(content, parse_constant=refuse_constant, **hooks)
     except (ValueError, RecursionError) as error:
         reason = "too many brackets" if isinstance(error, RecursionError) else str(error)[:200]
         raise ProblemError(400, f"the body is not JSON: {reason}.") from None
@@ -125,26 +129,13 @@ def parse(content: bytes) -> dict[str, Any]:
     return body
 
 
-# The compiled parser holds the GIL; other threads run only while it calls functions in Python.
-
-
-def _float(digits: str) -> float:
-    return float(digits)
-
-
-def _int(digits: str) -> int:
-    return int(digits)
-
-
-def read_table(
-    rows: list[Any], names: tuple[str, ...] | None, width: int | None, max_rows: int,
-    has_cells: bool = False,
-) -> list[list[Any]]:  # fmt: skip
+def read_table(rows: list[Any], known: Settings, max_rows: int) -> list[list[Any]]:
     """Return rows, each a list or an object by name, as lists in the order of the features.
 
-    Values are numbers, or also text and null if ``has_cells``. If the store has no features yet,
-    a first row that is an object names them.
+    Values are numbers; if the store prepares its rows, also text and null. If the store has no
+    features yet, a first row that is an object names them.
     """
+    names, width, has_cells = known.feature_names, known.n_features, known.preparation is not None
     if len(rows) > max_rows:
         raise ProblemError(413, f"a request must have at most {max_rows} rows, got {len(rows)}.")
     if names is None and width is None and rows and isinstance(rows[0], dict):

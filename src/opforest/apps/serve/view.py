@@ -88,9 +88,7 @@ def choose_grid(forest: BaseForest) -> tuple[int, int]:
     return int(fraction * GRID[0]), int(fraction * GRID[1])
 
 
-def draw_regions(
-    forest: BaseForest, plane: Plane, grid: tuple[int, int], voters: int | str = 1
-) -> str:
+def draw_regions(forest: BaseForest, plane: Plane, grid: tuple[int, int], voters: int | str) -> str:
     """Return the class of each point of a grid as a byte in Base64; empty if not computed."""
     if 0 in grid:
         return ""

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from opforest._utils.atomic import open_atomic
+from opforest.core.density.forest import MAX_DENSITY, DensityArrays
 from opforest.core.metrics.distances import measure_edges
 from opforest.core.metrics.registry import resolve
 from opforest.core.metrics.types import Array, SquaredEuclidean
@@ -15,10 +16,12 @@ from opforest.estimators.classifier import OPFClassifier
 from opforest.estimators.clustering import OPFClustering
 from opforest.estimators.knn_classifier import OPFKNNClassifier
 from opforest.forest.approximate import as_approximate
+from opforest.forest.density import DensityForest, DensityForestState
 from opforest.forest.forest import BaseForest
 from opforest.forest.state import ForestState, TreeModel
 from opforest.persistence.checks import build_checked, find_roots
-from opforest.persistence.libopf.density import make_density_model
+from opforest.persistence.container import require
+from opforest.persistence.density import check_density_arrays
 from opforest.persistence.libopf.nodes import Nodes, read_nodes
 from opforest.persistence.libopf.source import kind_of_binary, open_source
 
@@ -75,11 +78,10 @@ def read_model(
     if kind not in ("model", "incremental model"):
         found = f"it is a LibOPF {kind} file" if kind else opened.explain_size()
         raise opened.error(f"it is not a LibOPF model: {found}.")
-    nodes = read_nodes(opened, kind)
-    header = opened.head[12:32]
+    nodes, header = read_nodes(opened, kind), opened.head[12:32]
     try:
         if kind == "model" and (any(header[4:8]) or nodes.density.any()):
-            return make_density_model(nodes, header, METRIC)
+            return _make_density_model(nodes, header)
         if kind == "model":
             trained = OPFClassifier(METRIC).fit(nodes.X.astype(np.float64), nodes.truth)
             if _is_same_model(nodes, trained.forest_):
@@ -227,11 +229,45 @@ def _keep_paths(nodes: Nodes) -> OPFClassifier:
     classes, label = np.unique(nodes.label, return_inverse=True)
     metric, rows = resolve(METRIC), nodes.X.astype(np.float64)
     weight: Any = measure_edges(rows, nodes.pred, metric.kernel)
-    cuts, lines = np.zeros(len(rows), np.int64), PrototypeTrees(root, nodes.pair)
+    cuts = np.zeros(len(rows), np.int64)
     model = TreeModel(label, nodes.pred, weight, cuts, _costs_along(nodes.pred, weight))
     parts = ForestState(
-        metric, rows, model, np.arange(len(rows)), 0, prototype_trees=lines, grown_by="opfi"
-    )
+        metric, rows, model, np.arange(len(rows)), 0,
+        prototype_trees=PrototypeTrees(root, nodes.pair), grown_by="opfi",
+    )  # fmt: skip
     classifier = OPFClassifier(METRIC, update="opfi")
     classifier.set_forest(build_checked(parts, len(classes)), classes)
     return classifier
+
+
+def _make_density_model(nodes: Nodes, header: bytes) -> OPFClustering | OPFKNNClassifier:
+    """Return the estimator of a model of opf_cluster or opfknn_train.
+
+    ``header`` follows the counts in the file: the longest arc, k, the unit of distances, and the
+    smallest and the largest density before they were scaled. The labels of opf_cluster are
+    clusters, which begin at 0; classes are positive.
+    """
+    k = int(np.frombuffer(header, "<i4")[1])
+    scale = np.frombuffer(header, "<f4")[2:].astype(np.float64)
+    rows, density = nodes.X.astype(np.float64), nodes.density.astype(np.float64)
+    clipped = np.clip(density, 1, MAX_DENSITY)
+    require(np.allclose(clipped, density, 1e-6, 0), "a density is not from 1 to 1000.")
+    arrays = DensityArrays(
+        clipped, nodes.cost.astype(np.float64), find_roots(nodes.pred), nodes.pred
+    )
+    check_density_arrays(arrays, scale, len(rows), k)
+    is_constant = np.array_equal(nodes.label, nodes.label[arrays.root])
+    require(is_constant, "a label differs from that of its root.")
+    state = DensityForestState(k, arrays, scale)
+    forest = DensityForest(resolve(METRIC), rows, None, "auto", state)
+    model: OPFClustering | OPFKNNClassifier
+    if nodes.label.min() == 0:
+        model = OPFClustering(k, k_min=k, allow_single_cluster=True, metric=METRIC)
+        model.set_forest(forest, np.empty(0))
+        require(len(np.unique(nodes.label)) == len(model.roots_), "two roots have one label.")
+    else:
+        model = OPFKNNClassifier(k, metric=METRIC)
+        classes, code = np.unique(nodes.label, return_inverse=True)
+        model.set_forest(forest, classes, code, np.empty(0))
+    model.n_features_in_ = rows.shape[1]
+    return model

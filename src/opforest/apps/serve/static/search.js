@@ -40,7 +40,7 @@ export class SearchList {
     this.note.textContent = this.error || (this.found.length && !this.canEdit() ? "to correct or forget them, tick the box above" : "");
     const rows = this.found.slice(0, SHOWN).map((one) => this.row(one));
     if (this.found.length > SHOWN) rows.push(make("li", { className: "soft" }, "and more: type more of the key."));
-    if (text && !rows.length && !this.error) rows.push(make("li", { className: "soft" }, "No key begins like this."));
+    if (text && !rows.length && !this.error) rows.push(make("li", { className: "soft" }, "No key begins with this text."));
     this.list.replaceChildren(...rows);
   }
 

@@ -109,7 +109,7 @@ export function openStore(first) {
     find("accuracy-note").textContent = stats.score === null
       ? "This store was created without --score."
       : history.length ? `${(100 * stats.score.accuracy).toFixed(1)} % of ${count(stats.score.total)} examples were predicted correctly before they were learned.`
-        : "No example has been predicted before it was learned yet.";
+        : "No prediction has been counted yet.";
     find("accuracy").parentElement.hidden = history.length < 2;
     if (history.length < 2) return;
     const last = history.at(-1)[2];

@@ -37,7 +37,7 @@ export class SuspectList {
     const hint = this.canEdit() ? "" : "; to correct or forget them, tick the box above";
     this.note.textContent = this.found.length ? `given → suggested label, and its probability${hint}` : "";
     if (!this.found.length) {
-      this.list.replaceChildren(make("li", { className: "soft" }, "None: the votes of its neighbors support each label."));
+      this.list.replaceChildren(make("li", { className: "soft" }, "None: the neighbors of each example support its label."));
       return;
     }
     this.list.replaceChildren(...this.found.map((one) => this.row(one)));
