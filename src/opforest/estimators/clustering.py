@@ -9,8 +9,8 @@ from sklearn.base import ClusterMixin
 
 from opforest._utils.progress import begin_phase, print_progress
 from opforest.core.metrics.types import Array
-from opforest.estimators.density_base import DensityEstimator, require_fraction
-from opforest.estimators.validation import require_count
+from opforest.estimators.density_base import DensityEstimator
+from opforest.estimators.validation import require_count, require_fraction
 from opforest.forest.density import MERGE_BY, DensityForest, choose_k, grow, grow_merged
 
 

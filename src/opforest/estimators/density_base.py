@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
@@ -91,11 +90,3 @@ class DensityEstimator(MetricEstimator):
             if hasattr(self, name):
                 facts.insert(-1, count(len(getattr(self, name)), *what))
         return ", ".join(facts)
-
-
-def require_fraction(name: str, value: Any, most: float = 1.0, least_open: bool = False) -> None:
-    """Raise a ``ValueError`` unless a parameter is a number from 0 to ``most``."""
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= most or (least_open and value == 0):
-        begin = "above 0" if least_open else "from 0"
-        raise ValueError(f"{name} must be a number {begin} and up to {most}, got {value!r}.")

@@ -11,9 +11,9 @@ from sklearn.utils import check_random_state
 from opforest._utils.progress import begin_phase, print_progress
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.estimators.density_base import DensityEstimator, require_fraction
+from opforest.estimators.density_base import DensityEstimator
 from opforest.estimators.inputs import read_examples
-from opforest.estimators.validation import check_labels, encode, encode_known
+from opforest.estimators.validation import check_labels, encode, encode_known, require_fraction
 from opforest.forest.density import DensityForest, NeighborGraph, grow
 from opforest.scores import opf_accuracy
 

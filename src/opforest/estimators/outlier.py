@@ -10,7 +10,8 @@ from sklearn.base import OutlierMixin
 from opforest._utils.progress import begin_phase, print_progress
 from opforest.core.density.forest import UNIT
 from opforest.core.metrics.types import Array
-from opforest.estimators.density_base import DensityEstimator, require_fraction
+from opforest.estimators.density_base import DensityEstimator
+from opforest.estimators.validation import require_fraction
 from opforest.forest.density import DensityForest, choose_k, compute_densities
 
 

@@ -16,7 +16,7 @@ from opforest.estimators.validation import check_ids, check_labels, encode
 from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.seeded import SeededForest
 from opforest.forest.updates import EXACT, Update
-from opforest.forest.updates.late_labels import give_labels
+from opforest.forest.updates.exact import give_labels
 from opforest.forest.updates.report import no_counts
 
 #: The values of the parameter ``seeds``.

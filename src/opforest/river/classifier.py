@@ -17,7 +17,7 @@ from opforest.forest.probabilities import CostCalibration
 from opforest.forest.seeded import SeededForest
 from opforest.forest.state import ForestState
 from opforest.forest.updates import Update, find_update
-from opforest.forest.updates.late_labels import give_labels
+from opforest.forest.updates.exact import give_labels
 from opforest.forest.updates.report import no_counts
 from opforest.river.features import (
     Codes,
