@@ -1,6 +1,5 @@
 """Base class of the estimators that learn a forest of densities."""
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy.typing as npt
@@ -20,27 +19,12 @@ from opforest.forest.state import freeze
 class DensityEstimator(MetricEstimator):
     """The base of estimators that learn the densities of examples from their nearest neighbors.
 
-    A subclass may have more parameters, and sets ``density_forest_`` when it has learned.
+    A subclass has at least the parameters ``k_max``, ``metric``, ``metric_params``, ``algorithm``,
+    ``n_jobs`` and ``verbose``, and sets ``density_forest_`` when it has learned.
     """
 
+    k_max: int
     density_forest_: DensityForest
-
-    def __init__(
-        self,
-        k_max: int = 20,
-        *,
-        metric: str | Callable[..., float] = "euclidean",
-        metric_params: Mapping[str, Any] | None = None,
-        algorithm: str = "auto",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.k_max = k_max
-        self.metric = metric
-        self.metric_params = metric_params
-        self.algorithm = algorithm
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @property
     def density_(self) -> Array:

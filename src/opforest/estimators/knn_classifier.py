@@ -85,10 +85,12 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            k_max, metric=metric, metric_params=metric_params, algorithm=algorithm, n_jobs=n_jobs,
-            verbose=verbose,
-        )  # fmt: skip
+        self.k_max = k_max
+        self.metric = metric
+        self.metric_params = metric_params
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+        self.verbose = verbose
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 

@@ -66,10 +66,12 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            k_max, metric=metric, metric_params=metric_params, algorithm=algorithm, n_jobs=n_jobs,
-            verbose=verbose,
-        )  # fmt: skip
+        self.k_max = k_max
+        self.metric = metric
+        self.metric_params = metric_params
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+        self.verbose = verbose
         self.contamination = contamination
 
     def fit(self, X: npt.ArrayLike, y: object = None) -> Self:

@@ -10,7 +10,7 @@ by which the weights of its voters are multiplied.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -34,31 +34,14 @@ from opforest.core.probability.votes import (
 from opforest.core.select.search import ScanSearch
 from opforest.forest.queries import ForestQueries
 
+if TYPE_CHECKING:
+    from opforest.forest.probabilities import CostCalibration
+
 #: The numbers of voters that ``"auto"`` tries, beside one.
 VOTERS = (2, 3, 5, 7, 10, 15, 22, 33, 50)
 
 #: Seeds whose voters one task finds.
 SEEDS_PER_TASK = 32
-
-
-class VotingRules(Protocol):
-    """How votes are counted."""
-
-    @property
-    def voters(self) -> int:
-        """The number of voters."""
-
-    @property
-    def exponent(self) -> float:
-        """How fast weights fall with offers."""
-
-    @property
-    def floor(self) -> float:
-        """Smaller offers, in the metric's own units, are raised to it."""
-
-    @property
-    def class_weights(self) -> tuple[float, ...]:
-        """By class, what its voters are multiplied by; 1 for those that are not listed."""
 
 
 class VoteParameters(NamedTuple):
@@ -94,7 +77,7 @@ class Election(NamedTuple):
         return found
 
 
-def elect(queries: ForestQueries, voter: Array, offer: Array, rules: VotingRules) -> Election:
+def elect(queries: ForestQueries, voter: Array, offer: Array, rules: "CostCalibration") -> Election:
     """Let voters, given in order with their offers in reduced units, vote on queries."""
     offer, class_weights = queries.to_units(offer), np.array(rules.class_weights, np.float64)
     label = find_labels(queries.storage.arrays.vertices, voter)
@@ -105,7 +88,7 @@ def elect(queries: ForestQueries, voter: Array, offer: Array, rules: VotingRules
 
 
 def elect_among_others(
-    queries: ForestQueries, chosen: Array, rules: VotingRules, n_jobs: int | None = None
+    queries: ForestQueries, chosen: Array, rules: "CostCalibration", n_jobs: int | None = None
 ) -> Election:
     """Let the others vote on vertices; in a forest of seeds, examples of other trees.
 
