@@ -1,6 +1,6 @@
 """Deal blocks of examples to cells of space, and find the forests of the cells.
 
-Blocks are given up when they are dealt, and the examples of a cell when its forest is found; the
+Blocks are released when they are dealt, and the examples of a cell when its forest is found; the
 scheduler remembers how they were made. The dashboard shows the names of the task functions.
 """
 
@@ -80,7 +80,7 @@ def count_cells(n: int, client: distributed.Client | None) -> int:
 
 
 def grow_cells(executor: DaskExecutor, blocks: Blocks, sample: Array, metric: Metric) -> Cells:
-    """Return the forests of cells; the blocks are given up."""
+    """Return the forests of cells; the blocks are released."""
     client, kernel = executor.client, metric.kernel
     planes = divide_space(sample, count_cells(sum(blocks.sizes), client))
     everywhere = [executor.share(planes)] * len(blocks.sizes)

@@ -48,7 +48,7 @@ def map_offers(
     empty: Array,
     *arguments: Any,
 ) -> da.Array:
-    """Return the lazy array of what a function makes of the offers to each block of queries.
+    """Return a lazy array: the results of a function of the offers to each block of queries.
 
     ``empty`` is its first argument after the offers, and has the type of the result.
     """

@@ -36,7 +36,7 @@ def fit_forest(
             try:
                 found = _span_by_cells(executor, blocks, sample, metric)
             except UnderflowError:
-                blocks = load_blocks(embed_blocks(X, metric), y, client)  # they were given up
+                blocks = load_blocks(embed_blocks(X, metric), y, client)  # they were released
     rows, label, tree = found or _span_by_pairs(blocks, metric, local.algorithm, client)
     forest = Forest.train(rows, label, metric, local.algorithm, local.n_jobs, tree)
     local.set_forest(forest, classes)
@@ -45,7 +45,7 @@ def fit_forest(
 def _span_by_cells(
     executor: DaskExecutor, blocks: Blocks, sample: Array, metric: Metric
 ) -> tuple[Array, Array, Tree]:
-    """Return all points and labels, and their minimum spanning tree; the blocks are given up."""
+    """Return all points and labels, and their minimum spanning tree; the blocks are released."""
     cells = grow_cells(executor, blocks, sample, metric)
     joined = join_parts(executor, cells.forests, cells.boxes, metric)
     return gather_parts(executor, cells.forests, joined, sum(blocks.sizes))

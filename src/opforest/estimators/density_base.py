@@ -1,4 +1,4 @@
-"""Base class of the estimators that learn a forest of densities."""
+"""Base class of estimators that learn a forest of densities."""
 
 from typing import Any
 

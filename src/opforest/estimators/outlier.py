@@ -98,7 +98,7 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
             k, _ = choose_k(graph, 1, True, self.n_jobs)
         state = compute_densities(graph, k)
         distance = np.ascontiguousarray(graph.distance[:k].T)
-        scores = log_densities(distance, state.scale[UNIT])
+        scores = _log_densities(distance, state.scale[UNIT])
         offset = float(np.percentile(scores, 100 * self.contamination))
         self.set_forest(graph.forest(state), offset)
         return scores
@@ -118,7 +118,7 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
         _, distance = self.density_forest_.nearest(X, state.k + 1, self.n_jobs)
         is_known = distance[:, 0] == 0
         distance = np.where(is_known[:, None], distance[:, 1:], distance[:, :-1])
-        return log_densities(distance, state.scale[UNIT])
+        return _log_densities(distance, state.scale[UNIT])
 
     def decision_function(self, X: npt.ArrayLike) -> Array:
         """Return ``score_samples(X)`` minus ``offset_``: negative for outliers."""
@@ -132,7 +132,7 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
         return np.where(self.decision_function(X) < 0, -1, 1)
 
 
-def log_densities(distance: Array, unit: float) -> Array:
+def _log_densities(distance: Array, unit: float) -> Array:
     """Return the logarithms of the means of exp(−distance / unit), row by row."""
     if unit == 0:
         return np.where((distance == 0).all(axis=1), 0.0, -np.inf)

@@ -1,4 +1,4 @@
-"""Methods of classifiers that query a forest: labels, probabilities, neighbors, explanations."""
+"""Base class for queries: labels, probabilities, offers, neighbors and explanations."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -279,7 +279,7 @@ def _read_priors(priors: Any, classes: Array) -> Array:
 
 
 def _reweigh(log_probabilities: Array, counts: Array, priors: Array) -> Array:
-    """Return the logarithms of the probabilities that hold if the classes have these priors.
+    """Return the logarithms of the probabilities for classes with these priors.
 
     ``counts`` are the numbers of known examples, whose frequencies the probabilities imply. A
     class without examples keeps the probability 0.

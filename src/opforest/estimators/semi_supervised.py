@@ -253,7 +253,7 @@ class OPFSemiSupervised(OPFClassifier):
             return
         twin = object.__new__(type(self))  # so that everything changes by one assignment
         twin.__dict__ = {**vars(self), "labeled_forest_": forest}
-        model = spread_from_prototypes(forest)  # type: ignore[arg-type]
+        model = _spread_from_prototypes(forest)  # type: ignore[arg-type]
         super(OPFSemiSupervised, twin).set_forest(model, classes, counts)
         self.__dict__ = twin.__dict__
 
@@ -315,7 +315,7 @@ def _encode(
     return known, code
 
 
-def spread_from_prototypes(forest: SeededForest) -> Forest:
+def _spread_from_prototypes(forest: SeededForest) -> Forest:
     """Return the supervised forest of all examples, with labels spread from prototypes.
 
     These are the prototypes of a forest of the labeled examples alone.

@@ -1,4 +1,4 @@
-"""Validate estimator input: algorithms, class labels, example ids and feature scales."""
+"""Helpers that check parameters, labels, ids and the scales of features."""
 
 from collections.abc import Sequence
 from numbers import Integral

@@ -45,7 +45,7 @@ SEEDS_PER_TASK = 32
 
 
 class VoteParameters(NamedTuple):
-    """What the likelihood determines."""
+    """The parameters that the likelihood determines."""
 
     voters: int
     exponent: float
@@ -144,11 +144,11 @@ def _find_others(
 ) -> tuple[Array, Array]:
     """Return the k best offers that the others make to vertices; fewer if there are fewer."""
     k = min(k, len(queries.storage))
-    find = _voters_of_other_trees if queries.storage.has_seeds else _other_voters
+    find = _find_voters_in_other_trees if queries.storage.has_seeds else _find_other_voters
     return find(queries, chosen, k, n_jobs)
 
 
-def _other_voters(
+def _find_other_voters(
     queries: ForestQueries, chosen: Array, k: int, n_jobs: int | None
 ) -> tuple[Array, Array]:
     """Return the k best offers to vertices, in ascending order, from the others."""
@@ -161,7 +161,7 @@ def _other_voters(
     return np.ascontiguousarray(voter[:, :k]), np.ascontiguousarray(offer[:, :k])
 
 
-def _voters_of_other_trees(
+def _find_voters_in_other_trees(
     queries: ForestQueries, chosen: Array, k: int, n_jobs: int | None
 ) -> tuple[Array, Array]:
     """Return the k best offers to seeds from the examples in other trees."""

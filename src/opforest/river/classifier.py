@@ -33,7 +33,7 @@ from opforest.river.features import (
 from opforest.river.queries import (
     StagedQuery,
     can_predict,
-    staged_election,
+    elect_staged,
     staged_probabilities,
     write_locked,
 )
@@ -303,7 +303,7 @@ class OPFClassifier(MiniBatchClassifier):
         conqueror = self._query.measure(forest, read_one(x, self._column)[0])
         if calibration is None:
             return self._labels[int(forest.storage.labels_of(conqueror))]
-        return self._labels[int(staged_election(forest, calibration).winner[0])]
+        return self._labels[int(elect_staged(forest, calibration).winner[0])]
 
     @write_locked
     def predict_proba_one(self, x: dict[FeatureName, Any], **kwargs: Any) -> dict[ClfTarget, float]:
