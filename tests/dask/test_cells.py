@@ -16,7 +16,7 @@ import dask
 from opforest import OPFClassifier
 from opforest.core.select.mst import is_kdtree_worthwhile
 from opforest.dask import DaskOPFClassifier, cells, training
-from opforest.dask.cells import count_cells, use_cells
+from opforest.dask.cells import count_cells, may_use_cells
 from opforest.metrics import resolve
 
 
@@ -149,12 +149,14 @@ def test_two_workers(client):
 def test_when_cells_are_used():
     rng, metric = np.random.default_rng(0), resolve("euclidean")
     flat, deep = rng.random((5000, 2)), rng.random((5000, 30))
-    assert use_cells(flat, 10**6, "auto", metric)
-    assert not use_cells(deep, 10**6, "auto", metric)
-    assert not use_cells(flat, 1000, "auto", metric)
-    assert not use_cells(flat, 10**6, "brute", metric)
-    assert not use_cells(flat, 10**6, "auto", resolve("canberra"))
-    assert use_cells(deep[:5], 5, "kd_tree", metric)
+    assert may_use_cells(10**6, "auto", metric)
+    assert may_use_cells(5, "kd_tree", metric)
+    assert not may_use_cells(1000, "auto", metric)
+    assert not may_use_cells(10**6, "brute", metric)
+    assert not may_use_cells(10**6, "auto", resolve("canberra"))
+    assert is_kdtree_worthwhile(flat, metric, "auto")
+    assert is_kdtree_worthwhile(deep[:5], metric, "kd_tree")
+    assert not is_kdtree_worthwhile(deep, metric, "auto")
     assert not is_kdtree_worthwhile(deep, resolve("manhattan"), "auto")
 
 

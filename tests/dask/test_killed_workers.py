@@ -22,7 +22,7 @@ PHASES = [
     [("opforest.dask.cells", "deal"), (ROUNDS, "answer_questions")],
     [(CELL, "grow_cell"), (COSTS, "reduce_to_ports")],
     [(ROUNDS, "ask_cells"), (COSTS, "find_cell_costs")],
-    [("opforest.dask.conquest", "ask_cell")],
+    [("opforest.dask.parts", "ask_cell")],
 ]
 
 

@@ -1,6 +1,6 @@
 """Deal blocks of examples to cells of space, and find the forests of the cells.
 
-Blocks are given up when they are dealt, and the examples of a cell when its forest is found; the
+Blocks are released when they are dealt, and the examples of a cell when its forest is found; the
 scheduler remembers how they were made. The dashboard shows the names of the task functions.
 """
 
@@ -22,7 +22,6 @@ from opforest.core.parts.cell import (
     sort_by_cell,
 )
 from opforest.core.parts.planes import Planes, divide_space
-from opforest.core.select.mst import is_kdtree_worthwhile
 from opforest.dask.blocks import Blocks
 from opforest.dask.cluster import persist
 from opforest.dask.executor import DaskExecutor
@@ -65,15 +64,10 @@ def take_sample(points: Array, size: int) -> Array:
     return sample
 
 
-def prefers_cells(n: int, algorithm: str, metric: Metric) -> bool:
-    """Return whether cells may be the fastest way to span n examples."""
+def may_use_cells(n: int, algorithm: str, metric: Metric) -> bool:
+    """Return whether to span n examples by cells if a k-d tree is worthwhile for a sample."""
     is_large = n >= tuning.values.many_for_parts or algorithm == "kd_tree"
     return metric.is_indexable and algorithm != "brute" and is_large
-
-
-def use_cells(sample: Array, n: int, algorithm: str, metric: Metric) -> bool:
-    """Return whether to span n examples by cells, given a sample of them."""
-    return prefers_cells(n, algorithm, metric) and is_kdtree_worthwhile(sample, metric, algorithm)
 
 
 def count_cells(n: int, client: distributed.Client | None) -> int:
@@ -86,7 +80,7 @@ def count_cells(n: int, client: distributed.Client | None) -> int:
 
 
 def grow_cells(executor: DaskExecutor, blocks: Blocks, sample: Array, metric: Metric) -> Cells:
-    """Return the forests of cells; the blocks are given up."""
+    """Return the forests of cells; the blocks are released."""
     client, kernel = executor.client, metric.kernel
     planes = divide_space(sample, count_cells(sum(blocks.sizes), client))
     everywhere = [executor.share(planes)] * len(blocks.sizes)

@@ -327,8 +327,7 @@ class DaskOPFClassifier(OPFClassifier):
         """The number of features."""
         if "parts_" in vars(self):
             return int(self.parts_.n_features_in_)
-        n_features: int = self.fitted_forest("n_features_in_").forest.n_features
-        return n_features
+        return super().n_features_in_
 
     @n_features_in_.setter
     def n_features_in_(self, n_features: int) -> None:
@@ -355,7 +354,7 @@ class DaskOPFClassifier(OPFClassifier):
     def _map_parts(
         self, X: Collection, function: Callable[..., Array], empty: Array, *arguments: Any
     ) -> da.Array:
-        """Return the lazy array of what a function makes of the offers to each block of X."""
+        """Return a lazy array: the results of a function of the offers to each block of X."""
         matrix = to_matrix(X)
         validate_data(self, empty_table(X, matrix), reset=False, skip_check_array=True)
         return map_offers(matrix, self.parts_, function, empty, *arguments)
@@ -403,7 +402,7 @@ class DaskOPFClassifier(OPFClassifier):
         n_columns: int | None = None,
         *arguments: Any,
     ) -> da.Array:
-        """Return the lazy array of the results of a method for the blocks of X."""
+        """Return a lazy array: the results of a method for each block of X."""
         matrix = to_matrix(X)
         validate_data(self, empty_table(X, matrix), reset=False, skip_check_array=True)
         empty = np.empty((0,) if n_columns is None else (0, n_columns), dtype)

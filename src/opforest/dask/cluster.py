@@ -84,7 +84,7 @@ def persist(
 ) -> list[Any]:
     """Compute tasks, leave the results on the workers, and show progress; see ``submit``.
 
-    ``used`` are results that only these tasks still need: they are given up one by one.
+    ``used`` are results that only these tasks still need: they are released one by one.
     """
     if client is None:
         with ProgressBar() if _shows_progress.get() else nullcontext():
@@ -101,7 +101,7 @@ def persist(
 
 
 def release(results: Sequence[Any]) -> None:
-    """Give up results on the workers now; Python may delete their futures much later."""
+    """Release results on the workers now; Python may delete their futures much later."""
     for one in results:
         if isinstance(one, distributed.Future):
             one.release()

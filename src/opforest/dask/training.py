@@ -11,8 +11,9 @@ from opforest.core.metrics.types import Array
 from opforest.core.mst.boruvka import root_tree
 from opforest.core.parts.cell import UnderflowError
 from opforest.core.records import Tree
+from opforest.core.select.mst import is_kdtree_worthwhile
 from opforest.dask.blocks import Blocks, embed_blocks, load_blocks
-from opforest.dask.cells import draw_sample, grow_cells, prefers_cells, use_cells
+from opforest.dask.cells import draw_sample, grow_cells, may_use_cells
 from opforest.dask.cluster import compute, persist, release
 from opforest.dask.executor import DaskExecutor
 from opforest.dask.spanning import span_blocks
@@ -29,13 +30,13 @@ def fit_forest(
     executor = DaskExecutor(client)
     blocks = load_blocks(embed_blocks(X, metric), y, client)
     n, classes, found = sum(blocks.sizes), blocks.classes, None
-    if prefers_cells(n, local.algorithm, metric):
+    if may_use_cells(n, local.algorithm, metric):
         sample = draw_sample(executor, blocks)
-        if use_cells(sample, n, local.algorithm, metric):
+        if is_kdtree_worthwhile(sample, metric, local.algorithm):
             try:
                 found = _span_by_cells(executor, blocks, sample, metric)
             except UnderflowError:
-                blocks = load_blocks(embed_blocks(X, metric), y, client)  # they were given up
+                blocks = load_blocks(embed_blocks(X, metric), y, client)  # they were released
     rows, label, tree = found or _span_by_pairs(blocks, metric, local.algorithm, client)
     forest = Forest.train(rows, label, metric, local.algorithm, local.n_jobs, tree)
     local.set_forest(forest, classes)
@@ -44,7 +45,7 @@ def fit_forest(
 def _span_by_cells(
     executor: DaskExecutor, blocks: Blocks, sample: Array, metric: Metric
 ) -> tuple[Array, Array, Tree]:
-    """Return all points and labels, and their minimum spanning tree; the blocks are given up."""
+    """Return all points and labels, and their minimum spanning tree; the blocks are released."""
     cells = grow_cells(executor, blocks, sample, metric)
     joined = join_parts(executor, cells.forests, cells.boxes, metric)
     return gather_parts(executor, cells.forests, joined, sum(blocks.sizes))

@@ -1,4 +1,4 @@
-"""Base classes of the estimators: metric parameters, fitted state and input checks.
+"""Base classes of estimators: metric parameters, fitted state and input checks.
 
 The fitted state of an estimator is replaced by a single assignment to its ``__dict__``. Other
 threads, or a caller that interrupts an update, therefore see either the old state or the new one,
@@ -48,10 +48,10 @@ class _StoppedError(MemoryError):
 
 
 def explain_memory_errors(method: Method) -> Method:
-    """Make the ``MemoryError`` of an update a plain one that describes the state of the model.
+    """Replace the ``MemoryError`` of an update by a plain one that describes the model's state.
 
-    NumPy's own class of this error cannot be made from a text. Any error but a ``_StoppedError``
-    is raised before the model has changed.
+    NumPy's subclass of this error cannot be made from a message. All such errors but a
+    ``_StoppedError`` are raised before the model has changed.
     """
 
     @wraps(method)
@@ -79,7 +79,7 @@ class FittedForest(NamedTuple):
 
 
 class MetricEstimator(BaseEstimator):
-    """The base of all estimators: what follows from their parameters alone."""
+    """Base of all estimators: everything that depends only on their parameters."""
 
     _doc_link_module = "opforest"
     _doc_link_template = DOCUMENTATION + "/api/generated/{page}.html"

@@ -9,8 +9,8 @@ from sklearn.base import ClusterMixin
 
 from opforest._utils.progress import begin_phase, print_progress
 from opforest.core.metrics.types import Array
-from opforest.estimators.density_base import DensityEstimator, require_fraction
-from opforest.estimators.validation import require_count
+from opforest.estimators.density_base import DensityEstimator
+from opforest.estimators.validation import require_count, require_fraction
 from opforest.forest.density import MERGE_BY, DensityForest, choose_k, grow, grow_merged
 
 
@@ -102,10 +102,12 @@ class OPFClustering(ClusterMixin, DensityEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            k_max, metric=metric, metric_params=metric_params, algorithm=algorithm, n_jobs=n_jobs,
-            verbose=verbose,
-        )  # fmt: skip
+        self.k_max = k_max
+        self.metric = metric
+        self.metric_params = metric_params
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+        self.verbose = verbose
         self.k_min = k_min
         self.merge_by = merge_by
         self.threshold = threshold
@@ -151,13 +153,8 @@ class OPFClustering(ClusterMixin, DensityEstimator):
     def set_forest(self, forest: DensityForest, cuts: Array) -> None:
         """Replace the forest and the cuts of all k tried, by one assignment."""
         roots, labels = np.unique(forest.state.arrays.root, return_inverse=True)
-        learned = {
-            "density_forest_": forest,
-            "normalized_cuts_": cuts,
-            "roots_": roots,
-            "labels_": labels,
-        }
-        self.__dict__ = {**vars(self), **learned}
+        learned = {"density_forest_": forest, "normalized_cuts_": cuts}
+        self.__dict__ = {**vars(self), **learned, "roots_": roots, "labels_": labels}
 
     def check_parameters(self) -> Self:
         """Raise a ``ValueError`` if a parameter is invalid; return the estimator itself."""

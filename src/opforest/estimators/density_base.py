@@ -1,9 +1,7 @@
-"""Base class of the estimators that learn a forest of densities."""
+"""Base class of estimators that learn a forest of densities."""
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,27 +19,12 @@ from opforest.forest.state import freeze
 class DensityEstimator(MetricEstimator):
     """The base of estimators that learn the densities of examples from their nearest neighbors.
 
-    A subclass may have more parameters, and sets ``density_forest_`` when it has learned.
+    A subclass has at least the parameters ``k_max``, ``metric``, ``metric_params``, ``algorithm``,
+    ``n_jobs`` and ``verbose``, and sets ``density_forest_`` when it has learned.
     """
 
+    k_max: int
     density_forest_: DensityForest
-
-    def __init__(
-        self,
-        k_max: int = 20,
-        *,
-        metric: str | Callable[..., float] = "euclidean",
-        metric_params: Mapping[str, Any] | None = None,
-        algorithm: str = "auto",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.k_max = k_max
-        self.metric = metric
-        self.metric_params = metric_params
-        self.algorithm = algorithm
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @property
     def density_(self) -> Array:
@@ -91,11 +74,3 @@ class DensityEstimator(MetricEstimator):
             if hasattr(self, name):
                 facts.insert(-1, count(len(getattr(self, name)), *what))
         return ", ".join(facts)
-
-
-def require_fraction(name: str, value: Any, most: float = 1.0, least_open: bool = False) -> None:
-    """Raise a ``ValueError`` unless a parameter is a number from 0 to ``most``."""
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= most or (least_open and value == 0):
-        begin = "above 0" if least_open else "from 0"
-        raise ValueError(f"{name} must be a number {begin} and up to {most}, got {value!r}.")

@@ -1,4 +1,4 @@
-"""Read examples: sparse matrices become dense, text and labels of several kinds are refused."""
+"""Helpers that read input: convert sparse matrices, reject text and labels of mixed kinds."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -45,9 +45,9 @@ def read_examples(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
 
 
 def check_label_kinds(y: Any) -> None:
-    """Raise a ``ValueError`` if labels are missing, or are text and numbers: NumPy makes them text.
+    """Raise a ``ValueError`` if labels are missing or mix text and numbers.
 
-    Only lists, tuples and arrays of objects can hold such labels.
+    Only lists, tuples and arrays of objects can hold such labels. NumPy would make them all text.
     """
     if not isinstance(y, list | tuple) and str(getattr(y, "dtype", "")) != "object":
         return
@@ -75,16 +75,16 @@ def check_label_kinds(y: Any) -> None:
 
 
 def by_blocks(method: Method) -> Method:
-    """Make a method of queries take a sparse matrix, of which it gets dense blocks of rows.
+    """Let a query method accept sparse matrices: it is called for dense blocks of their rows.
 
-    The forest does not change in between.
+    The forest does not change between the calls.
     """
 
     @wraps(method)
     def call(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if not issparse(X) or not hasattr(self, "forest_") or X.shape[0] == 0:
             return method(self, X, *args, **kwargs)
-        _refuse_table(_is_pairwise(self))
+        _reject_table(_is_pairwise(self))
         with self.fitted_forest().read():
             parts = [method(self, part, *args, **kwargs)
                      for part in _split_rows(X, self.forest_.dtype)]  # fmt: skip
@@ -99,7 +99,7 @@ def _is_pairwise(estimator: Any) -> bool:
     return bool(estimator.__sklearn_tags__().input_tags.pairwise)
 
 
-def _refuse_table(is_pairwise: bool) -> None:
+def _reject_table(is_pairwise: bool) -> None:
     if is_pairwise:
         raise ValueError(
             "metric='precomputed' needs all distances, but X is a sparse matrix: entries that it "
@@ -109,7 +109,7 @@ def _refuse_table(is_pairwise: bool) -> None:
 
 def _to_dense(X: Any, is_pairwise: bool, dtype: Any) -> Array:
     """Return a sparse matrix as an array, converted in blocks of rows."""
-    _refuse_table(is_pairwise)
+    _reject_table(is_pairwise)
     if X.ndim != 2:
         return np.asarray(X.toarray())  # scikit-learn has an error for it
     if X.dtype.kind == "c":

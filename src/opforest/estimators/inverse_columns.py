@@ -1,4 +1,4 @@
-"""The table that transformers were given, restored from the features that they returned."""
+"""Helper that restores the table given to transformers from the features they returned."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -59,7 +59,7 @@ def _undo_columns(step: ColumnTransformer, X: Array) -> tuple[Array, Array] | No
     names, n = getattr(step, "feature_names_in_", None), step.n_features_in_
     cells, sources = np.full((len(X), n), None, object), np.empty(X.shape[1], np.int64)
     for name, part, columns in step.transformers_:
-        chosen = find_columns(columns, names, n)
+        chosen = _find_columns(columns, names, n)
         if not chosen or (isinstance(part, str) and part == "drop"):
             continue
         place = step.output_indices_[name]
@@ -69,7 +69,7 @@ def _undo_columns(step: ColumnTransformer, X: Array) -> tuple[Array, Array] | No
     return cells, sources
 
 
-def find_columns(columns: Any, names: Sequence[str] | None, n: int) -> list[int]:
+def _find_columns(columns: Any, names: Sequence[str] | None, n: int) -> list[int]:
     """Return the places of columns as a ``ColumnTransformer`` names them, of n columns."""
     place = {} if names is None else {name: k for k, name in enumerate(names)}
     if isinstance(columns, slice):

@@ -11,9 +11,9 @@ from sklearn.utils import check_random_state
 from opforest._utils.progress import begin_phase, print_progress
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
-from opforest.estimators.density_base import DensityEstimator, require_fraction
+from opforest.estimators.density_base import DensityEstimator
 from opforest.estimators.inputs import read_examples
-from opforest.estimators.validation import check_labels, encode, encode_known
+from opforest.estimators.validation import check_labels, encode, encode_known, require_fraction
 from opforest.forest.density import DensityForest, NeighborGraph, grow
 from opforest.scores import opf_accuracy
 
@@ -85,10 +85,12 @@ class OPFKNNClassifier(ClassifierMixin, DensityEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            k_max, metric=metric, metric_params=metric_params, algorithm=algorithm, n_jobs=n_jobs,
-            verbose=verbose,
-        )  # fmt: skip
+        self.k_max = k_max
+        self.metric = metric
+        self.metric_params = metric_params
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+        self.verbose = verbose
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 

@@ -86,11 +86,6 @@ class KnownLabels(NamedTuple):
     classes: list[Any]
     points: Array | None = None  #: where they have two features
 
-    def are_unique(self) -> Array:
-        """Return, for each class, whether only one example was given it."""
-        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes))
-        return np.asarray(counts == 1)
-
 
 class LabelIssues(Sequence[LabelIssue]):
     """Known examples whose labels are probably wrong, the most suspicious first.
@@ -133,9 +128,6 @@ class LabelIssues(Sequence[LabelIssue]):
     def __len__(self) -> int:
         """Return the number of examples whose labels are probably wrong."""
         return len(self._issues)
-
-    def __iter__(self) -> Iterator[LabelIssue]:
-        return iter(self._issues)
 
     @overload
     def __getitem__(self, index: int) -> LabelIssue: ...
@@ -205,7 +197,7 @@ class LabelIssues(Sequence[LabelIssue]):
         }
         found |= beside
         if X is not None:
-            features, rows = self._rows_of(X)
+            features, rows = self._select_rows(X)
             for prefix, ids in {"": found["id"], **beside}.items():
                 for k, feature in enumerate(features if names is None else names):
                     found[f"{prefix} {feature}".strip()] = [
@@ -213,7 +205,7 @@ class LabelIssues(Sequence[LabelIssue]):
                     ]
         return found
 
-    def _rows_of(self, X: Any) -> tuple[list[str], dict[int, list[Any]]]:
+    def _select_rows(self, X: Any) -> tuple[list[str], dict[int, list[Any]]]:
         """Return the names of features, and the rows of the examples in the table by id."""
         ids = self.known.ids
         if not hasattr(X, "columns"):
@@ -345,7 +337,8 @@ def find_label_issues(clf: Any, *, exact: bool = False, n_jobs: int | None = Non
             blocks = judge_exactly(forest, len(classes), rules)
         else:
             blocks = judge(forest, len(classes), rules, n_jobs)
-        n_judged, suspects = _find_suspects(blocks, known.are_unique())
+        n_given = np.bincount(known.codes[known.codes >= 0], minlength=len(classes))
+        n_judged, suspects = _find_suspects(blocks, n_given == 1)
     issues = [issue for one in suspects for issue in _describe(one, known.classes)]
     issues.sort(key=lambda issue: (-issue.probability, issue.id))
     return LabelIssues(issues, n_judged, min(rules.voters, max(0, len(known.ids) - 1)), known)

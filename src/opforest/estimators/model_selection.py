@@ -13,9 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from opforest.core.metrics.types import Array
 from opforest.estimators.classifier import OPFClassifier
-from opforest.estimators.density_base import require_fraction
 from opforest.estimators.semi_supervised import OPFSemiSupervised
-from opforest.estimators.validation import encode_known, require_count
+from opforest.estimators.validation import encode_known, require_count, require_fraction
 from opforest.forest.forest import Forest
 from opforest.forest.pruning import find_needed
 from opforest.forest.state import ForestState, TreeModel

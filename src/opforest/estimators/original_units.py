@@ -1,4 +1,4 @@
-"""Explanations in the units of the table that a pipeline was given."""
+"""Helpers that show explanations in the units of the table given to a pipeline."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -10,7 +10,8 @@ from sklearn.base import OutlierMixin
 from opforest._utils.progress import begin_phase, print_progress
 from opforest.core.density.forest import UNIT
 from opforest.core.metrics.types import Array
-from opforest.estimators.density_base import DensityEstimator, require_fraction
+from opforest.estimators.density_base import DensityEstimator
+from opforest.estimators.validation import require_fraction
 from opforest.forest.density import DensityForest, choose_k, compute_densities
 
 
@@ -65,10 +66,12 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            k_max, metric=metric, metric_params=metric_params, algorithm=algorithm, n_jobs=n_jobs,
-            verbose=verbose,
-        )  # fmt: skip
+        self.k_max = k_max
+        self.metric = metric
+        self.metric_params = metric_params
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+        self.verbose = verbose
         self.contamination = contamination
 
     def fit(self, X: npt.ArrayLike, y: object = None) -> Self:
@@ -95,7 +98,7 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
             k, _ = choose_k(graph, 1, True, self.n_jobs)
         state = compute_densities(graph, k)
         distance = np.ascontiguousarray(graph.distance[:k].T)
-        scores = log_densities(distance, state.scale[UNIT])
+        scores = _log_densities(distance, state.scale[UNIT])
         offset = float(np.percentile(scores, 100 * self.contamination))
         self.set_forest(graph.forest(state), offset)
         return scores
@@ -115,7 +118,7 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
         _, distance = self.density_forest_.nearest(X, state.k + 1, self.n_jobs)
         is_known = distance[:, 0] == 0
         distance = np.where(is_known[:, None], distance[:, 1:], distance[:, :-1])
-        return log_densities(distance, state.scale[UNIT])
+        return _log_densities(distance, state.scale[UNIT])
 
     def decision_function(self, X: npt.ArrayLike) -> Array:
         """Return ``score_samples(X)`` minus ``offset_``: negative for outliers."""
@@ -129,7 +132,7 @@ class OPFOutlier(OutlierMixin, DensityEstimator):
         return np.where(self.decision_function(X) < 0, -1, 1)
 
 
-def log_densities(distance: Array, unit: float) -> Array:
+def _log_densities(distance: Array, unit: float) -> Array:
     """Return the logarithms of the means of exp(−distance / unit), row by row."""
     if unit == 0:
         return np.where((distance == 0).all(axis=1), 0.0, -np.inf)

@@ -17,7 +17,7 @@ from opforest.estimators.inputs import read_examples
 from opforest.forest.forest import Forest
 from opforest.forest.parts import Executor, ForestParts, find_conquerors, gather_parts
 
-#: What only a classifier with a whole forest has.
+#: Attributes that only a classifier with a whole forest has.
 WHOLE = ("fit", "partial_fit", "forget", "predict_proba", "predict_log_proba", "class_costs",
          "explain", "kneighbors", "forest_")  # fmt: skip
 
@@ -90,7 +90,7 @@ class PartsClassifier(ClassifierMixin, MetricEstimator):
         return self
 
     def __getattr__(self, name: str) -> Any:
-        """Say what to do instead of what only a whole forest can."""
+        """Raise an ``AttributeError``, with advice for what only a whole forest has."""
         if name in WHOLE:
             raise AttributeError(
                 f"a model in parts has no {name}: it only predicts labels and finds conquerors. "

@@ -133,24 +133,24 @@ class Preparation(TransformerMixin, BaseEstimator):
                 f"scale={self.scale!r} learns from labels, but y is None: pass y, or choose "
                 "scale='standard', 'robust' or 'minmax'."
             )
-        names, cells = _columns_of(X)
+        names, cells = _split_columns(X)
         if not cells or not len(cells[0]):
             raise ValueError("a preparation needs a table that has rows and columns.")
         text = [k for k, column in enumerate(cells) if column.dtype == object]
-        called = _call_columns(names, len(cells))
+        shown = _name_columns(names, len(cells))
         if text and self.encode == "error":
-            listed = ", ".join(called[k] for k in text)
+            listed = ", ".join(shown[k] for k in text)
             raise ValueError(
                 f"columns of text need encode='onehot', 'ordinal' or 'drop': {listed}."
             )
-        self._check_complete(cells, called, text)
-        empty = [called[k] for k, column in enumerate(cells) if bool(_is_missing(column).all())]
+        self._check_complete(cells, shown, text)
+        empty = [shown[k] for k, column in enumerate(cells) if bool(_is_missing(column).all())]
         if empty:
             raise ValueError(f"all cells are missing in {', '.join(empty)}: leave them out.")
         y = y if self.needs_labels else None
         scale = self._choose_scale(cells, text, y) if self.scale == "auto" else self.scale
         transformer = self.make_transformer(len(cells), text, scale)
-        transformer.fit(self._matrix(cells, text), y)
+        transformer.fit(self._stack_columns(cells, text), y)
         self.columns_, self.categorical_, self.n_features_in_ = names, text, len(cells)
         self.scale_, self.transformer_ = scale, transformer
         return self
@@ -158,7 +158,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     def _choose_scale(self, cells: list[Array], text: list[int], y: Any) -> str:
         """Return the better one of ``CHOICES`` for the columns that are scaled."""
         plain = self.make_transformer(len(cells), text, "none")
-        matrix = plain.fit_transform(self._matrix(cells, text))
+        matrix = plain.fit_transform(self._stack_columns(cells, text))
         n_scaled = len(cells) if self.encode == "ordinal" else len(cells) - len(text)
         if n_scaled == 0:
             return CHOICES[0]
@@ -171,29 +171,29 @@ class Preparation(TransformerMixin, BaseEstimator):
         It must have the columns of the training table; if columns have names, others are ignored.
         """
         check_is_fitted(self, "transformer_")
-        names, cells = _columns_of(X)
-        cells = self._matching(names, cells)
+        names, cells = _split_columns(X)
+        cells = self._match_columns(names, cells)
         for k in self.categorical_:
             if cells[k].dtype != object and np.isnan(cells[k]).all():
                 cells[k] = cells[k].astype(object)  # an empty column may be text
-        called = _call_columns(self.columns_, len(cells))
+        shown = _name_columns(self.columns_, len(cells))
         for k, column in enumerate(cells):
             if (column.dtype == object) != (k in self.categorical_) and len(column):
                 was, now = ("text", "numbers") if k in self.categorical_ else ("numbers", "text")
-                raise ValueError(f"column {called[k]} held {was} in training, and now {now}.")
-        self._check_complete(cells, called, self.categorical_)
-        self._check_categories(cells, called)
+                raise ValueError(f"column {shown[k]} held {was} in training, and now {now}.")
+        self._check_complete(cells, shown, self.categorical_)
+        self._check_categories(cells, shown)
         if len(cells[0]) == 0:
             return np.empty((0, len(self.get_feature_names_out())))
-        matrix = self.transformer_.transform(self._matrix(cells, self.categorical_))
+        matrix = self.transformer_.transform(self._stack_columns(cells, self.categorical_))
         return np.ascontiguousarray(matrix, np.float64)
 
     def is_complete(self, X: Any) -> Array:
         """Return, for each row, whether no cell of it is missing."""
-        _, cells = _columns_of(X)
+        _, cells = _split_columns(X)
         known = getattr(self, "categorical_", range(len(cells)))
         text = [k for k, column in enumerate(cells) if column.dtype == object and k in known]
-        missing = [_is_missing(cells[k]) for k in self._kept(len(cells), text)]
+        missing = [_is_missing(cells[k]) for k in self._list_kept(len(cells), text)]
         return ~np.any(missing, axis=0) if missing else np.ones(len(cells[0]), bool)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
@@ -204,7 +204,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         if self.encode == "ordinal":
             out += [names[k] for k in self.categorical_]
         if self.encode == "onehot":
-            for k, categories in self._categories():
+            for k, categories in self._list_categories():
                 out += [f"{names[k]}={category}" for category in categories]
         return np.array(out, object)
 
@@ -223,11 +223,11 @@ class Preparation(TransformerMixin, BaseEstimator):
         if found is None:
             raise ValueError(f"X must be features from transform, got shape {np.shape(X)}.")
         table = np.full((len(found[0]), self.n_features_in_), None, object)
-        kept = np.array(self._kept(self.n_features_in_, self.categorical_))
+        kept = np.array(self._list_kept(self.n_features_in_, self.categorical_))
         table[:, kept] = found[0]
         return table, kept[found[1]]
 
-    def _categories(self) -> list[tuple[int, Array]]:
+    def _list_categories(self) -> list[tuple[int, Array]]:
         """Return the encoded columns and their categories."""
         if self.encode == "drop" or not self.categorical_:
             return []
@@ -272,19 +272,19 @@ class Preparation(TransformerMixin, BaseEstimator):
         columns = ColumnTransformer(parts, sparse_threshold=0)
         return make_pipeline(columns, scaler()) if is_last else columns
 
-    def _kept(self, n: int, text: list[int]) -> list[int]:
+    def _list_kept(self, n: int, text: list[int]) -> list[int]:
         """Return which of n columns are not dropped, given those of text."""
         dropped = set(text) if self.encode == "drop" else set()
         return [k for k in range(n) if k not in dropped]
 
-    def _matrix(self, cells: list[Array], text: list[int]) -> Array:
+    def _stack_columns(self, cells: list[Array], text: list[int]) -> Array:
         """Return the columns side by side."""
-        kept = [cells[k] for k in self._kept(len(cells), text)]
+        kept = [cells[k] for k in self._list_kept(len(cells), text)]
         if not kept:
             raise ValueError("no column is left: all hold text, and encode='drop'.")
         return np.column_stack(kept)
 
-    def _matching(self, names: list[str] | None, cells: list[Array]) -> list[Array]:
+    def _match_columns(self, names: list[str] | None, cells: list[Array]) -> list[Array]:
         if names is not None and self.columns_ is not None:
             place = {name: k for k, name in enumerate(names)}
             missing = [name for name in self.columns_ if name not in place]
@@ -296,23 +296,23 @@ class Preparation(TransformerMixin, BaseEstimator):
             raise ValueError(f"there must be {wanted}, got {len(cells)}.")
         return cells
 
-    def _check_complete(self, cells: list[Array], called: list[str], text: list[int]) -> None:
+    def _check_complete(self, cells: list[Array], shown: list[str], text: list[int]) -> None:
         if self.missing == "median":
             return
-        first = {called[k]: int(missing.argmax()) for k in self._kept(len(cells), text)
+        first = {shown[k]: int(missing.argmax()) for k in self._list_kept(len(cells), text)
                  if (missing := _is_missing(cells[k])).any()}  # fmt: skip
         if first:
             raise MissingCellError(", ".join(first), min(first.values()))
 
-    def _check_categories(self, cells: list[Array], called: list[str]) -> None:
+    def _check_categories(self, cells: list[Array], shown: list[str]) -> None:
         if self.unknown == "ignore":
             return
-        for k, known in self._categories():
+        for k, known in self._list_categories():
             column = cells[k]
             unknown = ~np.isin(column.astype(str), known.astype(str)) & ~_is_missing(column)
             if unknown.any():
                 raise UnknownCategoryError(
-                    f"column {called[k]} has {str(column[unknown][0])!r}, which is not in the "
+                    f"column {shown[k]} has {str(column[unknown][0])!r}, which is not in the "
                     f"training data: {', '.join(map(str, known[:8]))}"
                     f"{' …' if len(known) > 8 else ''}. Fit with unknown='ignore' (train "
                     "--unknown ignore) to accept such cells.",
@@ -336,27 +336,27 @@ class UnknownCategoryError(ValueError):
         self.row, self.column = row, column
 
 
-def _call_columns(names: list[str] | None, n: int) -> list[str]:
+def _name_columns(names: list[str] | None, n: int) -> list[str]:
     """Return how messages call n columns: by name or by number."""
     return [str(k + 1) for k in range(n)] if names is None else list(map(repr, names))
 
 
 def _is_missing(column: Array) -> Array:
-    return np.asarray(column != column, bool)  # NaN, which ``_column`` has put there
+    return np.asarray(column != column, bool)  # NaN, which ``_convert_column`` has put there
 
 
-def _columns_of(X: Any) -> tuple[list[str] | None, list[Array]]:
+def _split_columns(X: Any) -> tuple[list[str] | None, list[Array]]:
     """Return the columns of a table: float64, or objects where there is text."""
     if hasattr(X, "columns"):
         names = [str(name) for name in X.columns]
-        return names, [_column(X[name].to_numpy()) for name in X.columns]
+        return names, [_convert_column(X[name].to_numpy()) for name in X.columns]
     table = np.asarray(X)
     if table.ndim != 2:
         raise ValueError(f"a table must have two dimensions, got an array of shape {table.shape}.")
-    return None, [_column(column) for column in table.T]
+    return None, [_convert_column(column) for column in table.T]
 
 
-def _column(cells: Array) -> Array:
+def _convert_column(cells: Array) -> Array:
     if cells.dtype.kind in "biuf":
         return cells.astype(np.float64)
     plain = np.array([np.nan if type(cell).__name__ in MISSING_TYPES else cell

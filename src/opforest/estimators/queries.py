@@ -1,5 +1,6 @@
-"""Methods of classifiers that query a forest: labels, probabilities, neighbors, explanations."""
+"""Base class for queries: labels, probabilities, offers, neighbors and explanations."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,6 @@ import numpy.typing as npt
 from opforest.core.metrics.types import Array
 from opforest.estimators.base import ForestEstimator
 from opforest.estimators.inputs import by_blocks
-from opforest.estimators.priors import read_priors, reweigh
 from opforest.estimators.validation import as_one_row, check_voters, require_count
 from opforest.forest.explanation import explain
 from opforest.forest.forest import BaseForest
@@ -245,10 +245,53 @@ class QueryMixin(ForestEstimator):
         fitted = self.fitted_forest()
         with fitted.read():  # offers and calibration of the same forest
             forest, classes = fitted
-            wanted = None if priors is None else read_priors(priors, classes)
+            wanted = None if priors is None else _read_priors(priors, classes)
             calibration = calibration or self._find_calibration(forest)
             use_logs = log or wanted is not None
             found = forest.probabilities(X, len(classes), calibration, self.n_jobs, use_logs)[0]
             if wanted is not None:
-                found = reweigh(found, np.bincount(forest.label, minlength=len(classes)), wanted)
+                found = _reweigh(found, np.bincount(forest.label, minlength=len(classes)), wanted)
         return np.exp(found) if use_logs and not log else found
+
+
+def _read_priors(priors: Any, classes: Array) -> Array:
+    """Return the prior probability of each class, given as ``OPFClassifier.predict`` describes."""
+    if isinstance(priors, str) and priors == "balanced":
+        return np.full(len(classes), 1 / len(classes))
+    labels = classes.tolist()
+    if isinstance(priors, Mapping):
+        if set(priors) != set(labels):
+            raise ValueError(
+                f"priors must have a number for each of the classes {labels}, got {[*priors]}."
+            )
+        priors = [priors[label] for label in labels]
+    try:
+        found = np.array(priors, np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    is_valid = found.shape == (len(classes),) and bool((found >= 0).all())
+    if not is_valid or not 0 < found.sum() < np.inf:
+        raise ValueError(
+            "priors must be 'balanced', or numbers that are not negative, one for each of the "
+            f"{len(classes)} classes, and not all 0, got {str(priors)[:100]}."
+        )
+    return np.asarray(found / found.sum())
+
+
+def _reweigh(log_probabilities: Array, counts: Array, priors: Array) -> Array:
+    """Return the logarithms of the probabilities for classes with these priors.
+
+    ``counts`` are the numbers of known examples, whose frequencies the probabilities imply. A
+    class without examples keeps the probability 0.
+    """
+    with np.errstate(divide="ignore"):
+        factor = np.log(priors) - np.log(np.where(counts > 0, counts, 1))
+        factor[counts == 0] = -np.inf
+    if not np.isfinite(factor).any():
+        raise ValueError("priors must not be 0 for all classes that have examples.")
+    weighted = log_probabilities + factor
+    largest = weighted.max(axis=1, keepdims=True)
+    is_lost = np.isneginf(largest)  # all classes with a prior are impossible
+    weighted = np.where(is_lost, factor, weighted - np.where(is_lost, 0, largest))
+    total = np.log(np.exp(weighted).sum(axis=1, keepdims=True))
+    return np.asarray(weighted - total)

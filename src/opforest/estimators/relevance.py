@@ -93,7 +93,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 f"{int(is_finite.argmin()) + 1} are too large. Divide it by a large number first."
             )
         self.mean_, self.scale_ = scaler.mean_, scaler.scale_
-        self.relevance_ = find_relevance(X[~is_missing], labels)
+        self.relevance_ = _find_relevance(X[~is_missing], labels)
         return self
 
     def transform(self, X: Any) -> Array:
@@ -126,7 +126,7 @@ def _read_labels(y: Any, n: int) -> tuple[Array, Array]:
     return labels, is_missing
 
 
-def find_relevance(X: Array, labels: Array) -> Array:
+def _find_relevance(X: Array, labels: Array) -> Array:
     """Return the relevance of each feature for labels: from ``LEAST_RELEVANCE`` to 1."""
     if len(X) == 0:
         return np.ones(X.shape[1])

@@ -16,7 +16,7 @@ from opforest.estimators.validation import check_ids, check_labels, encode
 from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.seeded import SeededForest
 from opforest.forest.updates import EXACT, Update
-from opforest.forest.updates.late_labels import give_labels
+from opforest.forest.updates.exact import give_labels
 from opforest.forest.updates.report import no_counts
 
 #: The values of the parameter ``seeds``.
@@ -253,7 +253,7 @@ class OPFSemiSupervised(OPFClassifier):
             return
         twin = object.__new__(type(self))  # so that everything changes by one assignment
         twin.__dict__ = {**vars(self), "labeled_forest_": forest}
-        model = spread_from_prototypes(forest)  # type: ignore[arg-type]
+        model = _spread_from_prototypes(forest)  # type: ignore[arg-type]
         super(OPFSemiSupervised, twin).set_forest(model, classes, counts)
         self.__dict__ = twin.__dict__
 
@@ -315,7 +315,7 @@ def _encode(
     return known, code
 
 
-def spread_from_prototypes(forest: SeededForest) -> Forest:
+def _spread_from_prototypes(forest: SeededForest) -> Forest:
     """Return the supervised forest of all examples, with labels spread from prototypes.
 
     These are the prototypes of a forest of the labeled examples alone.

@@ -1,4 +1,4 @@
-"""Validate estimator input: algorithms, class labels, example ids and feature scales."""
+"""Helpers that check parameters, labels, ids and the scales of features."""
 
 from collections.abc import Sequence
 from numbers import Integral
@@ -151,6 +151,14 @@ def require_count(name: str, value: object, least: int) -> None:
     """Raise a ``ValueError`` unless a parameter is an integer of at least ``least``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
+
+
+def require_fraction(name: str, value: Any, most: float = 1.0, least_open: bool = False) -> None:
+    """Raise a ``ValueError`` unless a parameter is a number from 0 to ``most``."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= most or (least_open and value == 0):
+        begin = "above 0" if least_open else "from 0"
+        raise ValueError(f"{name} must be a number {begin} and up to {most}, got {value!r}.")
 
 
 def check_voters(voters: Any) -> int | str:

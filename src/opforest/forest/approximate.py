@@ -59,8 +59,7 @@ class ApproximateForest(BaseForest):
     @read_locked
     def n_bytes(self) -> int:
         """The memory of the model in bytes, including room to grow."""
-        trees = sum(array.nbytes for array in self.prototype_trees)
-        return self.storage.n_bytes + self.queries.n_bytes + trees
+        return super().n_bytes + sum(array.nbytes for array in self.prototype_trees)
 
     @property
     @read_locked

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from opforest.core.metrics.types import Array
 from opforest.forest.feature_table import (
     ROLES,
     FeatureTable,
@@ -17,8 +17,6 @@ from opforest.forest.feature_table import (
 from opforest.forest.forest import BaseForest
 from opforest.forest.probabilities import CostCalibration
 from opforest.forest.votes import Election
-
-Array = npt.NDArray[Any]
 
 #: Longer paths are printed without their middle.
 PRINTED_STEPS = 12
@@ -215,18 +213,13 @@ class Explanation:
 
     def __str__(self) -> str:
         """Return the path as a small table, and the features if they have names."""
-        title = (
-            f"{self.label!r} at cost {self.cost:.6g}: conquered by {self.steps[-2].name}, "
-            f"on the path of prototype {self.steps[0].name.removeprefix('example ')}"
-        )
+        title = f"{self.label!r} at cost {self.cost:.6g}: conquered by"
         if self.voters:
             won, total = self.votes[self.label], sum(self.votes.values())
-            title = (
-                f"{self.label!r} by {won:.3g} of {total:.3g} votes; its best voter is "
-                f"{self.steps[-2].name}, on the path of prototype "
-                f"{self.steps[0].name.removeprefix('example ')}"
-            )
-        rows = [self._row(i) for i in range(len(self.steps))]
+            title = f"{self.label!r} by {won:.3g} of {total:.3g} votes; its best voter is"
+        prototype = self.steps[0].name.removeprefix("example ")
+        title += f" {self.steps[-2].name}, on the path of prototype {prototype}"
+        rows = [self._describe_step(i) for i in range(len(self.steps))]
         if len(rows) > PRINTED_STEPS:
             half = PRINTED_STEPS // 2
             between = f"  {'':9}  ... {len(rows) - 2 * half} more steps ..."
@@ -271,7 +264,7 @@ class Explanation:
             lines.append(f"  ... {len(self.voters) - PRINTED_STEPS} more ...")
         return lines
 
-    def _row(self, i: int) -> str:
+    def _describe_step(self, i: int) -> str:
         step = self.steps[i]
         width = max(len(step.name) for step in self.steps)
         mark = "prototype" if i == 0 else "->" if step.id is None else ""

@@ -338,7 +338,7 @@ class BaseForest(ABC):
         """Raise ``AssertionError`` if any invariant of the forest is broken."""
         self.check_model()
         invariants.check_storage(self.storage)
-        fault = self.queries.find_node_error()
+        fault = self.queries.find_search_error()
         invariants.require(not fault, fault)
 
     @read_locked

@@ -1,4 +1,4 @@
-"""Votes of the others on known examples, which tell labels that are probably wrong."""
+"""Votes of the other examples on each known one, to find labels that are probably wrong."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -94,7 +94,7 @@ def judge_exactly(forest: BaseForest, n_classes: int, rules: CostCalibration) ->
         *_, rest = EXACT.shrink(copy, storage.fields.arrival[[vertex]], counts)
         if len(rest) == 0 or (rest.storage.has_seeds and rest.storage.n_prototypes == 0):
             continue
-        row = _row_without(storage, rest.storage, vertex, alive)
+        row = _take_row(storage, rest.storage, vertex, alive)
         election = elect(rest.queries, *rest.queries.find_best(row, rules.voters), rules)
         yield _describe(forest, np.array([vertex]), election, rest, n_classes, rules)
 
@@ -105,7 +105,7 @@ def _find_labeled(forest: BaseForest) -> Array:
     return labeled
 
 
-def _row_without(storage: ForestStorage, rest: ForestStorage, vertex: int, alive: Array) -> Array:
+def _take_row(storage: ForestStorage, rest: ForestStorage, vertex: int, alive: Array) -> Array:
     """Return the row of a vertex as kernels measure it against a forest without it."""
     row: Array = storage.arrays.rows[[vertex]]
     if not storage.metric.is_table:

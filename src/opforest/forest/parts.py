@@ -86,7 +86,7 @@ def train_parts(
 
     ``cells`` have the ``CellExamples``, and ``boxes`` their bounding boxes.
     """
-    n, shared = len(cells), _repeat(executor, boxes, cells)
+    n, shared = len(cells), _broadcast(executor, boxes, cells)
     forests = executor.store("forest", grow_cell, cells, shared, range(n), [metric.kernel] * n)
     return complete_parts(executor, forests, boxes, metric)
 
@@ -97,7 +97,7 @@ def complete_parts(
     """Join the forests of cells to one, and find the costs of all examples."""
     joined = join_parts(executor, forests, boxes, metric)
     ports = executor.remember("ports", lambda: _find_ports(executor, forests, joined))
-    costs = executor.store("costs", find_cell_costs, forests, _repeat(executor, ports, forests))
+    costs = executor.store("costs", find_cell_costs, forests, _broadcast(executor, ports, forests))
     tops = executor.fetch(summarize_cell, forests, costs)
     cost, ids = (np.array(values) for values in zip(*tops, strict=True))
     return ForestParts(forests, costs, joined, Map(boxes, cost.astype(boxes.dtype), ids))
@@ -137,7 +137,8 @@ def list_cell(forest: CellForest) -> tuple[Any, Any]:
     return list_cell_examples(forest), list_cell_links(forest)
 
 
-def _repeat(executor: Executor, value: Any, cells: Sequence[Handle]) -> list[Handle]:
+def _broadcast(executor: Executor, value: Any, cells: Sequence[Handle]) -> list[Handle]:
+    """Send a value to all places, and return a handle of it for each cell."""
     return [executor.share(value)] * len(cells)
 
 
@@ -146,10 +147,9 @@ def _find_ports(executor: Executor, forests: Sequence[Handle], joined: Links) ->
 
     The first example is one of them: it is the prototype if there is only one class.
     """
-    n = len(forests)
     ids = np.unique(np.append(0, (joined.u, joined.v)))
     label = np.empty(len(ids), np.int32)
-    for here, labels in executor.fetch(label_ports, forests, [executor.share(ids)] * n):
+    for here, labels in executor.fetch(label_ports, forests, _broadcast(executor, ids, forests)):
         label[here] = labels
     ends = np.searchsorted(ids, joined.u), np.searchsorted(ids, joined.v)
     is_cut = label[ends[0]] != label[ends[1]]
@@ -157,7 +157,7 @@ def _find_ports(executor: Executor, forests: Sequence[Handle], joined: Links) ->
     for end in ends:
         is_prototype[end[is_cut]] = True
     ports = Ports(ids, label, is_prototype, np.empty(0))
-    reduced = executor.fetch(reduce_to_ports, forests, _repeat(executor, ports, forests))
+    reduced = executor.fetch(reduce_to_ports, forests, _broadcast(executor, ports, forests))
     return connect_ports(ports, joined, reduced)
 
 

@@ -129,7 +129,7 @@ def find_log_likelihood(
     """
     found, evidence = _calibrate_costs(queries, n_jobs)
     if voters == 1:
-        total = _log_likelihood(found, evidence)
+        total = _sum_log_likelihoods(found, evidence)
     else:
         total = _compare_voters(queries, found, evidence, voters, n_jobs)[1]
     return total / max(1, len(evidence.own))
@@ -141,15 +141,15 @@ def _calibrate_costs(
     """Return the calibration for one voter, and the examples that it was found for."""
     storage = queries.storage
     found = CostCalibration(DEFAULT_EXPONENT, 0.0, count_changes(storage), len(storage))
-    chosen = select_calibration_vertices(storage)
+    chosen = _select_vertices(storage)
     own = storage.labels_of(chosen).astype(np.int64)
     if len(chosen) == 0:
         return found, Evidence(chosen, own, np.empty((0, 1)))
-    find_offers = offers_without_label if storage.has_seeds else offers_of_others
+    find_offers = _find_offers_without_label if storage.has_seeds else _find_offers_of_others
     cost = queries.to_units(find_offers(queries, chosen, own, n_jobs)).astype(np.float64)
     has_peers = np.isfinite(cost[np.arange(len(own)), own])  # others of its class are known
     evidence = Evidence(chosen[has_peers], own[has_peers], cost[has_peers])
-    exponent, floor = fit_exponent(evidence.cost, evidence.own)
+    exponent, floor = _fit_exponent(evidence.cost, evidence.own)
     return found._replace(exponent=exponent, floor=floor), evidence
 
 
@@ -164,13 +164,13 @@ def _compare_voters(
     chosen, own, _ = evidence
     votes, likelihood = find_vote_parameters(queries, chosen, own, found.floor, voters, n_jobs)
     if voters == "auto":
-        alone = _log_likelihood(found, evidence)
+        alone = _sum_log_likelihoods(found, evidence)
         if alone >= likelihood:
             return found._replace(requested=voters), alone
     return found._replace(**votes._asdict(), requested=voters), likelihood
 
 
-def _log_likelihood(calibration: CostCalibration, evidence: Evidence) -> float:
+def _sum_log_likelihoods(calibration: CostCalibration, evidence: Evidence) -> float:
     """Return the log-likelihood of the examples by costs."""
     _, own, cost = evidence
     if len(own) == 0:
@@ -179,7 +179,7 @@ def _log_likelihood(calibration: CostCalibration, evidence: Evidence) -> float:
     return float(logarithm[np.arange(len(own)), own].sum())
 
 
-def fit_exponent(cost: Array, own: Array) -> tuple[float, float]:
+def _fit_exponent(cost: Array, own: Array) -> tuple[float, float]:
     """Return the exponent and the floor, given costs by example and class, and own classes.
 
     The costs of own classes are finite.
@@ -199,7 +199,7 @@ def fit_exponent(cost: Array, own: Array) -> tuple[float, float]:
     return float(find_exponent(excess, own, LEAST, MOST)), floor
 
 
-def select_calibration_vertices(storage: ForestStorage) -> Array:
+def _select_vertices(storage: ForestStorage) -> Array:
     """Return the vertices to judge: all of them, all seeds, or some evenly spread ones."""
     vertex = storage.vertices()
     if storage.has_seeds:
@@ -208,7 +208,7 @@ def select_calibration_vertices(storage: ForestStorage) -> Array:
     return vertex[np.arange(count) * n // max(count, 1)]
 
 
-def offers_of_others(
+def _find_offers_of_others(
     queries: ForestQueries, chosen: Array, own: Array, n_jobs: int | None = None
 ) -> Array:
     """Return the offer of each class to vertices, themselves left out, in reduced units.
@@ -218,17 +218,17 @@ def offers_of_others(
     prototypes need a second search.
     """
     place, cost = np.arange(len(chosen)), queries.storage.arrays.cost[chosen]
-    winner, offer = _offers_by_class(queries, chosen, own, n_jobs)
+    winner, offer = _find_offers_by_class(queries, chosen, own, n_jobs)
     itself = cost == 0
     if winner is None:
         offer[place, own] = cost
     else:
         itself &= winner[place, own] == chosen
-    offer[itself, own[itself]] = _offers_to_prototypes(queries, chosen[itself], n_jobs)
+    offer[itself, own[itself]] = _find_offers_to_prototypes(queries, chosen[itself], n_jobs)
     return offer
 
 
-def offers_without_label(
+def _find_offers_without_label(
     queries: ForestQueries, chosen: Array, own: Array, n_jobs: int | None = None
 ) -> Array:
     """Return the offer of each class to seeds as if their labels were unknown, in reduced units.
@@ -237,7 +237,7 @@ def offers_without_label(
     tree. All other costs and labels stay as they are.
     """
     storage, kernel = queries.storage, queries.storage.metric.kernel
-    _, offer = _offers_by_class(queries, chosen, own, n_jobs)
+    _, offer = _find_offers_by_class(queries, chosen, own, n_jobs)
     tree = np.full(storage.end, -1, np.int32)
     label, cost = own.copy(), np.full(len(chosen), np.inf, offer.dtype)
     relabel_seeds(storage.arrays, chosen, tree, label, cost)
@@ -252,7 +252,7 @@ def offers_without_label(
     return offer
 
 
-def _offers_by_class(
+def _find_offers_by_class(
     queries: ForestQueries, chosen: Array, own: Array, n_jobs: int | None
 ) -> tuple[Array | None, Array]:
     """Return the offer of each class to vertices, and by whom if own classes were searched."""
@@ -268,7 +268,7 @@ def _offers_by_class(
     return None, offer
 
 
-def _offers_to_prototypes(queries: ForestQueries, vertex: Array, n_jobs: int | None) -> Array:
+def _find_offers_to_prototypes(queries: ForestQueries, vertex: Array, n_jobs: int | None) -> Array:
     """Return the offers of other examples of their classes to prototypes, or infinity."""
     storage, arrays = queries.storage, queries.storage.arrays
     offer = np.full(len(vertex), np.inf, arrays.rows.dtype)
@@ -281,11 +281,11 @@ def _offers_to_prototypes(queries: ForestQueries, vertex: Array, n_jobs: int | N
         arrays.vertices["label"][vertex[unknown]] = DELETED
     for code in np.unique(label).tolist():
         some = unknown[label == code]
-        offer[some] = _offers_of_class(storage, arrays, code, vertex[some], n_jobs)
+        offer[some] = _find_offers_of_class(storage, arrays, code, vertex[some], n_jobs)
     return offer
 
 
-def _offers_of_class(
+def _find_offers_of_class(
     storage: ForestStorage, arrays: ForestArrays, code: int, vertex: Array, n_jobs: int | None
 ) -> Array:
     """Return the offers of a class to prototypes of it, which are hidden in the arrays."""

@@ -268,7 +268,8 @@ class ForestQueries:
 
     def choose_searcher(self, n_queries: int, wanted: int) -> Searcher:
         """Return the searcher for this many queries, among all examples or those of a class."""
-        arrays, metric, finder = self.storage.arrays, self.storage.metric, self._finder(n_queries)
+        arrays, metric = self.storage.arrays, self.storage.metric
+        finder = self._choose_finder(n_queries)
         if isinstance(finder, DynamicKDTree):
             return KDTreeSearch(arrays, metric, finder, wanted)
         if wanted != ANY:
@@ -276,7 +277,7 @@ class ForestQueries:
             finder = self._rank(np.flatnonzero(label == wanted))
         return search_ranking(n_queries, arrays, finder, metric)
 
-    def _finder(self, n_queries: int) -> Ranking | DynamicKDTree:
+    def _choose_finder(self, n_queries: int) -> Ranking | DynamicKDTree:
         """Return the index or ranking to search: the current one, or one built for the queries."""
         storage, arrays = self.storage, self.storage.arrays
         if isinstance(storage.fields.index, DynamicKDTree):
@@ -312,7 +313,7 @@ class ForestQueries:
         self._cache = SearchCache(self.storage.arrays, self.storage.version, finder)
         return finder
 
-    def find_node_error(self) -> str:
+    def find_search_error(self) -> str:
         """Return what is wrong with the bound, the index or the ranking, or "" if all is well."""
         storage, fields, arrays = self.storage, self.storage.fields, self.storage.arrays
         vertex, cache = storage.vertices(), self._current_cache()

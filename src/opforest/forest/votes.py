@@ -10,7 +10,7 @@ by which the weights of its voters are multiplied.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -34,6 +34,9 @@ from opforest.core.probability.votes import (
 from opforest.core.select.search import ScanSearch
 from opforest.forest.queries import ForestQueries
 
+if TYPE_CHECKING:
+    from opforest.forest.probabilities import CostCalibration
+
 #: The numbers of voters that ``"auto"`` tries, beside one.
 VOTERS = (2, 3, 5, 7, 10, 15, 22, 33, 50)
 
@@ -41,28 +44,8 @@ VOTERS = (2, 3, 5, 7, 10, 15, 22, 33, 50)
 SEEDS_PER_TASK = 32
 
 
-class VotingRules(Protocol):
-    """How votes are counted."""
-
-    @property
-    def voters(self) -> int:
-        """The number of voters."""
-
-    @property
-    def exponent(self) -> float:
-        """How fast weights fall with offers."""
-
-    @property
-    def floor(self) -> float:
-        """Smaller offers, in the metric's own units, are raised to it."""
-
-    @property
-    def class_weights(self) -> tuple[float, ...]:
-        """By class, what its voters are multiplied by; 1 for those that are not listed."""
-
-
 class VoteParameters(NamedTuple):
-    """What the likelihood determines."""
+    """The parameters that the likelihood determines."""
 
     voters: int
     exponent: float
@@ -94,7 +77,7 @@ class Election(NamedTuple):
         return found
 
 
-def elect(queries: ForestQueries, voter: Array, offer: Array, rules: VotingRules) -> Election:
+def elect(queries: ForestQueries, voter: Array, offer: Array, rules: "CostCalibration") -> Election:
     """Let voters, given in order with their offers in reduced units, vote on queries."""
     offer, class_weights = queries.to_units(offer), np.array(rules.class_weights, np.float64)
     label = find_labels(queries.storage.arrays.vertices, voter)
@@ -105,7 +88,7 @@ def elect(queries: ForestQueries, voter: Array, offer: Array, rules: VotingRules
 
 
 def elect_among_others(
-    queries: ForestQueries, chosen: Array, rules: VotingRules, n_jobs: int | None = None
+    queries: ForestQueries, chosen: Array, rules: "CostCalibration", n_jobs: int | None = None
 ) -> Election:
     """Let the others vote on vertices; in a forest of seeds, examples of other trees.
 
@@ -161,11 +144,11 @@ def _find_others(
 ) -> tuple[Array, Array]:
     """Return the k best offers that the others make to vertices; fewer if there are fewer."""
     k = min(k, len(queries.storage))
-    find = _voters_of_other_trees if queries.storage.has_seeds else _other_voters
+    find = _find_voters_in_other_trees if queries.storage.has_seeds else _find_other_voters
     return find(queries, chosen, k, n_jobs)
 
 
-def _other_voters(
+def _find_other_voters(
     queries: ForestQueries, chosen: Array, k: int, n_jobs: int | None
 ) -> tuple[Array, Array]:
     """Return the k best offers to vertices, in ascending order, from the others."""
@@ -178,7 +161,7 @@ def _other_voters(
     return np.ascontiguousarray(voter[:, :k]), np.ascontiguousarray(offer[:, :k])
 
 
-def _voters_of_other_trees(
+def _find_voters_in_other_trees(
     queries: ForestQueries, chosen: Array, k: int, n_jobs: int | None
 ) -> tuple[Array, Array]:
     """Return the k best offers to seeds from the examples in other trees."""

@@ -17,7 +17,7 @@ from opforest.forest.probabilities import CostCalibration
 from opforest.forest.seeded import SeededForest
 from opforest.forest.state import ForestState
 from opforest.forest.updates import Update, find_update
-from opforest.forest.updates.late_labels import give_labels
+from opforest.forest.updates.exact import give_labels
 from opforest.forest.updates.report import no_counts
 from opforest.river.features import (
     Codes,
@@ -33,7 +33,7 @@ from opforest.river.features import (
 from opforest.river.queries import (
     StagedQuery,
     can_predict,
-    staged_election,
+    elect_staged,
     staged_probabilities,
     write_locked,
 )
@@ -303,7 +303,7 @@ class OPFClassifier(MiniBatchClassifier):
         conqueror = self._query.measure(forest, read_one(x, self._column)[0])
         if calibration is None:
             return self._labels[int(forest.storage.labels_of(conqueror))]
-        return self._labels[int(staged_election(forest, calibration).winner[0])]
+        return self._labels[int(elect_staged(forest, calibration).winner[0])]
 
     @write_locked
     def predict_proba_one(self, x: dict[FeatureName, Any], **kwargs: Any) -> dict[ClfTarget, float]:

@@ -78,7 +78,7 @@ def can_predict(forest: BaseForest | None) -> TypeGuard[BaseForest]:
     return not isinstance(forest, SeededForest) or forest.n_seeds > 0
 
 
-def staged_election(forest: BaseForest, calibration: CostCalibration) -> Election:
+def elect_staged(forest: BaseForest, calibration: CostCalibration) -> Election:
     """Let the cheapest offers to the staged example vote."""
     voter, offer = forest.queries.find_best_staged(calibration.voters)
     return elect(forest.queries, voter, offer, calibration)
@@ -89,7 +89,7 @@ def staged_probabilities(
 ) -> Array:
     """Return the probability of each class for the staged example."""
     if calibration.voters > 1:
-        election = staged_election(forest, calibration)
+        election = elect_staged(forest, calibration)
         by_votes: Array = forest.vote_probabilities(election, n_classes, calibration)[0]
         return by_votes
     offer = forest.queries.offers_to_staged(n_classes)[None]

@@ -103,7 +103,7 @@ def prune(
 
     Example: opforest prune iris.opforest test.csv small.opforest --loss 0.01
     """
-    from opforest.estimators.density_base import require_fraction
+    from opforest.estimators.validation import require_fraction
 
     require_distinct([model, data], [smaller])
     require_fraction("loss", loss)

@@ -1,4 +1,4 @@
-"""Exact learning and forgetting: the result equals the forest obtained by refitting."""
+"""Exact learning, forgetting and labeling: the result is the forest of a refit."""
 
 from collections.abc import Iterator
 
@@ -8,9 +8,11 @@ from opforest._utils import tuning
 from opforest.core.dynamic.insert import insert_exactly
 from opforest.core.dynamic.remove import remove_exactly
 from opforest.core.jit import specialize
-from opforest.core.label_spread.insert import insert_seeded
+from opforest.core.label_spread.batch import UNLABELED
+from opforest.core.label_spread.insert import insert_seeded, label_exactly
 from opforest.core.label_spread.remove import remove_seeded
 from opforest.core.metrics.types import Array
+from opforest.core.tree_costs import as_tree
 from opforest.forest.forest import BaseForest, Forest
 from opforest.forest.seeded import SeededForest
 from opforest.forest.state import TreeModel
@@ -82,6 +84,31 @@ class ExactUpdate(Update):
             yield forest
         if 2 * storage.fields.n_deleted[0] > storage.end:
             storage.compact()
+
+
+def give_labels(forest: SeededForest, ids: Array, label: Array, counts: Array) -> SeededForest:
+    """Label known examples that have no given label.
+
+    Returns
+    -------
+    SeededForest
+        The forest itself, changed by one call of a kernel; or a new forest, and the old one does
+        not change.
+    """
+    storage = forest.storage
+    if len(ids) < max(2, tuning.values.spread_fraction * len(storage)):
+        vertex = storage.vertices_of(ids)
+        with storage.lock.write():
+            label_exactly(storage.arrays, storage.fields.index, vertex, label, counts)
+        return forest
+    state, given = forest.state().copy_rows(), forest.given_labels()
+    given[forest.index_of(ids)] = label
+    before, tree = state.model.cost, as_tree(state.model.parent, state.model.weight)
+    state = state._replace(model=TreeModel.of_labels(given, state.rows.dtype))
+    spread = SeededForest.from_state(SeededForest.complete(state, tree))
+    counts["prototypes_gained"] += (given != UNLABELED).sum() - forest.n_seeds
+    counts["reconquered"] += (spread.storage.costs() != before).sum()
+    return spread
 
 
 def _insert(forest: Forest, stop: int, measured: bool, counts: Array) -> None:
