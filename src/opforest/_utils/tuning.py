@@ -26,7 +26,7 @@ class Tuning:
 
     #: From how many points threads share the work on a k-d tree and on duplicates; from how many,
     #: and with about how many in each cell, minimum spanning trees are found by cells.
-    few_to_share: int = 50_000
+    few_for_threads: int = 50_000
     many_for_cells: int = 200_000
     points_per_cell: int = 120_000
 

@@ -13,7 +13,7 @@ from opforest.core.kdtree.static import build_kdtree, count_nodes, take_subtree
 def test_threads_build_the_same_tree(n, d, n_jobs, seed):
     X = np.random.default_rng(seed).integers(0, 20, (n, d)).astype(float)
     one = build_kdtree(X, np.arange(n))
-    with tuned(few_to_share=1):
+    with tuned(few_for_threads=1):
         several = build_kdtree(X, np.arange(n), n_jobs)
     for a, b in zip(one, several, strict=True):
         assert np.array_equal(a, b)

@@ -50,7 +50,7 @@ def test_edges_are_those_of_kruskal(metric, data, size, n_jobs):
     X, _, Q = data.draw(learning_problems(max_n=40, max_d=8, dtypes=(dtype,)))
     X = np.vstack((X, Q))
     kernel = resolve(metric, {"p": 3} if metric == "minkowski" else None).kernel
-    with tuned(few_to_share=1), np.errstate(under="ignore"):
+    with tuned(few_for_threads=1), np.errstate(under="ignore"):
         tree = by_cells(X, kernel, size, n_jobs)
         table = oracle.table(X, distance)
         if tree is None:  # distinct points at distance 0
@@ -70,7 +70,7 @@ def test_edges_are_those_of_kruskal(metric, data, size, n_jobs):
 def test_all_kinds_of_points(kind, d, dtype):
     """Cells of a leaf, of some leaves, and one cell; ties lie across the borders of cells."""
     X = draw_points(kind, 700, d, seed=d).astype(dtype)
-    tune(few_to_share=1)
+    tune(few_for_threads=1)
     for size, n_jobs in ((1, 2), (30, 1), (200, 2), (1000, 1)):
         assert_same_tree(X, resolve("euclidean").kernel, size, n_jobs)
 
@@ -98,7 +98,7 @@ def test_distances_that_underflow():
 def test_models_are_those_of_all_other_algorithms(n_jobs, problem, size):
     X, y, Q = problem
     brute = OPFClassifier(algorithm="brute").fit(X, y)
-    with tuned(many_for_cells=1, points_per_cell=size, few_to_share=1):
+    with tuned(many_for_cells=1, points_per_cell=size, few_for_threads=1):
         cells = OPFClassifier(algorithm="kd_tree", n_jobs=n_jobs).fit(X, y)
     cells.forest_.check()
     assert_same_model(cells, brute, Q)

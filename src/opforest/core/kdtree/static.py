@@ -48,7 +48,7 @@ def build_kdtree(rows, chosen, n_jobs=1) -> StaticKDTree:
     nodes, box = np.empty(size, NODE), np.empty((size, 2, rows.shape[1]), rows.dtype)
     tree = StaticKDTree(nodes, box, vertex, points)
     nodes[0] = 0, len(vertex), -1
-    if n_jobs == 1 or len(vertex) < tuning.values.few_to_share:
+    if n_jobs == 1 or len(vertex) < tuning.values.few_for_threads:
         split_below(points, vertex, nodes, box, 0, 1)
     else:
         _split_by_threads(tree, n_jobs)

@@ -74,7 +74,7 @@ def find_first(rows, n_jobs=1):
     """Return, for each row, the index of the first row equal to it."""
     first = np.arange(len(rows), dtype=np.int32)
     bits = rows.view(f"u{rows.itemsize}")
-    n_parts = n_jobs if len(rows) >= tuning.values.few_to_share else 1
+    n_parts = n_jobs if len(rows) >= tuning.values.few_for_threads else 1
     run_parallel(
         *(partial(_find_first, rows, bits, first, part, n_parts) for part in range(n_parts)),
         n_jobs=n_jobs,

@@ -123,13 +123,13 @@ def smooth_votes(votes, winner, is_known, smoothing):
     examples get 0.
     """
     out = np.zeros(votes.shape)
-    share = smoothing / is_known.sum()
+    pseudocount = smoothing / is_known.sum()
     for i in range(votes.shape[0]):
         total = votes[i].sum() + smoothing
-        largest, tied = (votes[i, winner[i]] + share) / total, 0
+        largest, tied = (votes[i, winner[i]] + pseudocount) / total, 0
         for k in range(votes.shape[1]):
             if is_known[k]:
-                out[i, k] = min((votes[i, k] + share) / total, largest)
+                out[i, k] = min((votes[i, k] + pseudocount) / total, largest)
                 tied += out[i, k] == largest
         if tied > 1:
             out[i, winner[i]] = np.nextafter(largest, 2.0)
@@ -204,14 +204,14 @@ def fit_class_weights(weight, label, own, class_weight, n_classes, smoothing):
     curvature: that bounds the influence of all classes together.
     """
     votes, logarithm = np.zeros(len(class_weight)), np.zeros(len(class_weight))
-    share, result = smoothing / n_classes, 0.0
+    pseudocount, result = smoothing / n_classes, 0.0
     for step in range(MAX_STEPS + 1):
         slope, curvature = -logarithm, np.ones(len(logarithm))
         result = 0.0
         for i in range(weight.shape[0]):
             total = _add_votes(weight[i], label[i], votes) + smoothing
-            result += math.log((votes[own[i]] + share) / total)
-            slope[own[i]] += votes[own[i]] / (votes[own[i]] + share)
+            result += math.log((votes[own[i]] + pseudocount) / total)
+            slope[own[i]] += votes[own[i]] / (votes[own[i]] + pseudocount)
             for j in range(weight.shape[1]):
                 if label[i, j] >= 0:  # each class once: its votes are set to 0 for the next row
                     probability = votes[label[i, j]] / total
