@@ -13,10 +13,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from opforest.errors import DataFileError
-from opforest.io.compression import DAMAGED, wrap_error
 
 if TYPE_CHECKING:
     from opforest.io.columns.table import Table
+
+#: What is said of files whose bytes contradict each other.
+DAMAGED = "damaged, or was not written to its end: write it again, or get a new copy"
 
 #: Errors of the machine or the installation rather than of the file.
 NOT_THE_FILE = (DataFileError, ImportError, MemoryError)
@@ -42,6 +44,14 @@ _REPORT = re.compile(
 )
 
 _hides_panics = False
+
+
+def wrap_error(
+    error: BaseException, name: str, what: str = "the file cannot be read"
+) -> DataFileError:
+    """Return an error with the first line of a library's message, without advice to its callers."""
+    first = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return DataFileError(f"{what}: {first.partition(', hint:')[0]}", name)
 
 
 def is_panic(error: BaseException) -> bool:

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from typing import IO, Any
 
 from opforest._utils.atomic import open_atomic
@@ -72,13 +72,16 @@ class Source:
         self.begin = bytes(self.stream.peek(BUFFER))
         for magic, (_, make) in COMPRESSED.items():
             if self.begin.startswith(magic):
-                self.is_compressed = True
-                parts = decompress(self.stream, make, name)
-                self.stream = io.BufferedReader(_IteratorStream(parts), BUFFER)
-                self.begin = bytes(self.stream.peek(BUFFER))
+                self._unpack(decompress(self.stream, make, name))
                 return
         if self.begin.startswith(ARCHIVE):
             self._open_archive()
+
+    def _unpack(self, parts: Iterator[bytes]) -> None:
+        """Replace the content by the decompressed content."""
+        self.is_compressed = True
+        self.stream = io.BufferedReader(_IteratorStream(parts), BUFFER)
+        self.begin = bytes(self.stream.peek(BUFFER))
 
     def _open_archive(self) -> None:
         """Replace an archive of one table by the table; other formats are archives, too."""
@@ -91,9 +94,7 @@ class Source:
         self.stream.seek(0)
         if found is not None:
             self._member, parts = found
-            self.is_compressed = True
-            self.stream = io.BufferedReader(_IteratorStream(parts), BUFFER)
-            self.begin = bytes(self.stream.peek(BUFFER))
+            self._unpack(parts)
 
     def close(self) -> None:
         """Delete all copies."""
@@ -153,13 +154,11 @@ def open_source(
     path: str, name: str | None = None, encoding: str | None = None
 ) -> Iterator[Source]:
     """Open a data file, or the standard input for ``-``."""
-    if path == STANDARD:
-        with closing(Source(path, sys.stdin.buffer, name or "standard input", encoding)) as source:
-            yield source
-        return
+    is_standard = path == STANDARD
+    name = name or ("standard input" if is_standard else path)
     with (
-        open(path, "rb", BUFFER) as stream,
-        closing(Source(path, stream, name or path, encoding)) as source,
+        nullcontext(sys.stdin.buffer) if is_standard else open(path, "rb", BUFFER) as stream,
+        closing(Source(path, stream, name, encoding)) as source,
     ):
         yield source
 

@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain, count
@@ -18,7 +18,6 @@ except ImportError as error:
 
 from opforest.errors import DataFileError
 from opforest.io.columns.convert import to_data
-from opforest.io.columns.describe import describe_columns
 from opforest.io.columns.forms import ask_decimal
 from opforest.io.columns.headers import KNOWN_NAMES, is_number
 from opforest.io.columns.hints import explain_no_features
@@ -67,17 +66,17 @@ def read_table(path: Path, options: ReadOptions = DEFAULTS) -> Data:
     """
     with ExitStack() as stack:
         table, frame = _read_whole(stack, path, options)
-        roles = _choose_roles(table, frame, options)
+        roles = _require_roles(table, frame, options)
         label = roles.label
         if label is not None and table.as_text and frame.dtypes[label].is_numeric():
             frame = _restore_text(table, frame, [label])  # 007 is not 7
-        return to_data(table, frame, roles, options, text_labels=_has_text_labels(options))
+        return to_data(table, frame, roles, options)
 
 
 def read_columns(path: Path, options: ReadOptions = DEFAULTS) -> Roles:
     """Return the columns of a data file and their roles, even if they cannot be used."""
     with ExitStack() as stack:
-        return _describe(*_read_whole(stack, path, options), options)
+        return choose_roles(*_read_whole(stack, path, options), options)
 
 
 def read_chunks(
@@ -94,7 +93,8 @@ def read_chunks(
         sample = next(table.frames, None)
         if sample is None:
             return
-        roles, text = _choose_roles(table, sample, options), _has_text_labels(options)
+        roles = _require_roles(table, sample, options)
+        text = options.expected.text_labels if options.expected else None
         if text is None and roles.label is not None:
             only_label = replace(roles, features=[], id=None)
             labels = to_data(table, sample, only_label, replace(options, categories=True)).y
@@ -122,8 +122,7 @@ class _Copies:
     def __init__(self, table: Table, roles: Roles) -> None:
         self._path, self._columns = table.path, roles.copied
         self._names = [roles.columns[k].name or f"column {k + 1}" for k in roles.copied]
-        can_read = bool(roles.copied) and table.as_text is not None
-        self._written = table.as_text(roles.copied) if can_read and table.as_text else None
+        self._written = table.as_text(roles.copied) if roles.copied and table.as_text else None
 
     def take(self, frame: pl.DataFrame, first: int) -> pl.DataFrame | None:
         """Return the cells in the rows of a data frame, of which ``first`` is the first."""
@@ -146,19 +145,9 @@ def _as_text(cells: pl.Series) -> pl.Series:
     )
 
 
-def _has_text_labels(options: ReadOptions) -> bool | None:
-    return options.expected.text_labels if options.expected else None
-
-
-def _describe(table: Table, frame: pl.DataFrame, options: ReadOptions) -> Roles:
-    roles = choose_roles(describe_columns(frame, table), table, options)
-    roles.notes[:0] = table.notes
-    return roles
-
-
-def _choose_roles(table: Table, frame: pl.DataFrame, options: ReadOptions) -> Roles:
+def _require_roles(table: Table, frame: pl.DataFrame, options: ReadOptions) -> Roles:
     """Return the roles of the columns, by these rows, or ask."""
-    roles = _describe(table, frame, options)
+    roles = choose_roles(table, frame, options)
     if not roles.features:
         raise DataFileError(explain_no_features(roles), table.path)
     if roles.label is None and options.needs_label:
@@ -211,12 +200,11 @@ def _open(stack: ExitStack, path: Path, options: ReadOptions, chunked: bool) -> 
         return _note_header_option(table, options, "parquet")
     source = stack.enter_context(open_source(path, encoding=options.encoding))
     kind = FORMATS[options.format or find_format(source)]
-    read: Callable[..., Table] = kind.load(kind.reader)
     knows_width = kind.name != "libsvm" or options.expected is not None
     if source.is_live and (options.copied or not (chunked and knows_width)):
         source = stack.enter_context(open_source(source.as_file(), source.name, options.encoding))
     with convert_errors(source.name, kind.name):
-        table = protect(read(source, replace(options, format=kind.name)), kind.name)
+        table = protect(kind.read(source, options), kind.name)
     table = make_names_unique(table)
     return table if kind.name in ("csv", "tsv") else _note_header_option(table, options, kind.name)
 
@@ -270,9 +258,8 @@ def write_table(path: Path, data: Data, format: str | None = None) -> None:
     path = os.fspath(path)
     kind = find_output_format(path, format)
     check_fit(data, kind, path)
-    write = FORMATS[kind].load(FORMATS[kind].writer)
     with open_output(path) as stream:
-        write(stream, data, kind)
+        FORMATS[kind].write(stream, data)
 
 
 def check_fit(data: Data, kind: str, path: str) -> None:

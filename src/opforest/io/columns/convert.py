@@ -41,8 +41,10 @@ def to_data(
 ) -> Data:  # fmt: skip
     """Return the examples in some rows of a table, of which ``first`` is the first.
 
-    ``text_labels`` says whether labels are text, where that has been decided.
+    ``text_labels`` says whether labels are text, where no model decides that.
     """
+    if text_labels is None and options.expected:
+        text_labels = options.expected.text_labels
     columns = describe_columns(frame, table)
     chosen = [
         replace(mark_missing(columns[k], roles.cells.missing), form=roles.columns[k].form)

@@ -11,7 +11,7 @@ from opforest._utils.interrupts import defer_interrupts
 from opforest._utils.numerals import Cells
 from opforest._utils.text import count, join_first
 from opforest.errors import DataFileError
-from opforest.io.columns.describe import Column
+from opforest.io.columns.describe import Column, describe_columns
 from opforest.io.columns.forms import (
     describe_forms,
     detect_forms,
@@ -79,8 +79,9 @@ class Roles:
 
 
 @defer_interrupts  # polars would swallow an interrupt
-def choose_roles(columns: list[Column], table: Table, options: ReadOptions) -> Roles:
-    """Return the roles of the columns of a table."""
+def choose_roles(table: Table, frame: pl.DataFrame, options: ReadOptions) -> Roles:
+    """Return the roles of the columns of a table, by some of its rows."""
+    columns = describe_columns(frame, table)
     finder = ColumnFinder(columns, table.path)
     roles = Roles(detect_forms(columns, options, table.decimal), notes=finder.notes)
     label, expected, keep = options.label, options.expected, finder.find_all(options.keep)
@@ -110,6 +111,7 @@ def choose_roles(columns: list[Column], table: Table, options: ReadOptions) -> R
             if _holds_text(column, options.lossless)
         )  # fmt: skip
     roles.notes += describe_forms(roles.feature_columns)
+    roles.notes[:0] = table.notes
     roles.cells = summarize_cells(roles.feature_columns, options, table.had_commas)
     return roles
 

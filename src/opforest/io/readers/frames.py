@@ -20,7 +20,8 @@ from opforest.io.columns.label import LABEL_NAMES
 from opforest.io.columns.roles import ID_NAME
 from opforest.io.columns.surroundings import SAMPLE, count_titles, describe_title, find_units
 from opforest.io.columns.table import Choice, Data, ReadOptions, Table, UndecidedError
-from opforest.io.compression import BUFFER, check_unpacked, wrap_error
+from opforest.io.compression import BUFFER, check_unpacked
+from opforest.io.library_errors import wrap_error
 from opforest.io.readers.unpacked_size import measure_arrow, measure_parquet
 from opforest.io.readers.workbooks import unpack_workbook
 from opforest.io.source import Source, link_plain_path
