@@ -133,8 +133,8 @@ class TestThereAndBack:
             ("libopf", Data(np.array([[0.5]]), np.array([0])), "count from 1, got 0"),
             ("libopf", Data(np.array([[0.5]]), np.array(["a"])), "--encode-labels"),
             ("libsvm", Data(np.array([[0.5]]), np.array(["a"])), "--encode-labels"),
-            ("libsvm", Data(np.array([[0.5]]), np.array([0])), "all 0"),
-            ("npy", Data(np.float32([[0.5]]), np.array([2**25 + 1])), "too large"),
+            ("libsvm", Data(np.array([[0.5]]), np.array([0])), "must not all be 0"),
+            ("npy", Data(np.float32([[0.5]]), np.array([2**25 + 1])), "must fit into float32"),
             ("csv", Data(np.array([[0.5]]), np.array(["a "])), "blanks"),
         ],
     )

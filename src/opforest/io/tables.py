@@ -263,34 +263,33 @@ def write_table(path: Path, data: Data, format: str | None = None) -> None:
 
 
 def check_fit(data: Data, kind: str, path: str) -> None:
-    """Raise an error if a format cannot hold the data."""
+    """Raise an error if a format cannot store the data."""
     if reason := _find_misfit(data, kind):
         raise DataFileError(reason, path)
 
 
 def _find_misfit(data: Data, kind: str) -> str | None:
-    """Return what a format cannot hold, or would give back as something else."""
+    """Return what a format cannot store, or would give back as something else."""
     X, y, one = data.X, data.y, FORMATS[kind]
     is_frame = isinstance(X, pl.DataFrame)
     if y is not None and y.dtype == object and not one.keeps_cells:
-        return f"{kind} has no room for labels that are missing; CSV has"
+        return f"{kind} cannot store missing labels; CSV can"
     if is_frame and not one.keeps_cells:
-        return f"{kind} has no room for features that are text; CSV has"
+        return f"{kind} cannot store text features; CSV can"
     if y is not None and y.dtype.kind not in "iu" and not one.keeps_words:
-        return (f"{kind} has room for labels that are numbers only, got {str(y[0])!r}; "
-                "--encode-labels numbers them")  # fmt: skip
+        return f"{kind} labels must be numbers, got {str(y[0])!r}; --encode-labels numbers them"
     if y is not None and y.dtype.kind == "U" and kind in ("csv", "tsv"):
         wrong = (y != np.char.strip(y)) | np.char.startswith(y, "\ufeff")
         if wrong.any():
             return f"labels must not begin or end with blanks, got {str(y[wrong][0])!r}"
     if kind == "libsvm" and y is not None and len(y) and not y.any():
-        return "in LibSVM files, labels that are all 0 mean that there are none"
+        return "LibSVM labels must not all be 0, which means that there are none"
     if kind == "npy" and y is not None and (y.astype(X.dtype) != y).any():
-        return f"labels are too large for {X.dtype}; NPZ can hold them"
+        return f"NPY labels must fit into {X.dtype}, the type of the features; NPZ can store them"
     has_infinity = (any(one.is_infinite().any() for one in X if one.dtype.is_float())
                     if is_frame else np.isinf(X).any())  # fmt: skip
     if kind == "ndjson" and has_infinity:
-        return "JSON has no infinity; other formats do"
+        return "JSON cannot store infinity; other formats can"
     if kind.startswith("libopf"):
         return _find_misfit_of_libopf(data)
     return _find_ambiguous_name(data, kind) if one.keeps_names and kind != "npz" else None
@@ -331,7 +330,7 @@ def _find_misfit_of_libopf(data: Data) -> str | None:
         return (f"LibOPF's numbers have 32 bits, which cannot hold {float(X[i, k])!r} of example "
                 f"{i + 1}; --round rounds them")  # fmt: skip
     if y is not None and len(y) and not (y.min() >= 1 and y.max() < 1 << 31):
-        return f"LibOPF's labels count from 1, got {y.min()}; --encode-labels numbers them"
+        return f"LibOPF labels must count from 1, got {y.min()}; --encode-labels numbers them"
     if ids is not None and ids.dtype.kind not in "iu":
-        return f"LibOPF's ids are whole numbers, got {str(ids[0])!r}; --drop id leaves them out"
+        return f"LibOPF ids must be whole numbers, got {str(ids[0])!r}; --drop id leaves them out"
     return None
