@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays as any_array
 
 from opforest.errors import DataFileError
-from opforest.io.columns.describe import ID_NAMES
+from opforest.io.columns.column import ID_NAMES
 from opforest.io.columns.table import Data, InputSchema, ReadOptions
 from opforest.io.formats import find_format
 from opforest.io.source import open_source

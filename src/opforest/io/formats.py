@@ -54,7 +54,7 @@ FORMATS = {
         Format("ndjson", (".ndjson", ".jsonl"), "frames:read_ndjson", "frames:write_frame",
                keeps_cells=True, is_text=True),
         Format("json", (".json",), "frames:read_json", is_text=True),
-        Format("excel", (".xlsx", ".xls", ".xlsb", ".ods"), "frames:read_excel",
+        Format("excel", (".xlsx", ".xls", ".xlsb", ".ods"), "workbooks:read_excel",
                magic=(b"\xd0\xcf\x11\xe0",)),
         Format("npz", (".npz",), "arrays:read_npz", "arrays:write_npz"),
         Format("npy", (".npy",), "arrays:read_npy", "arrays:write_npy", magic=(b"\x93NUMPY",),

@@ -17,7 +17,7 @@ except ImportError as error:
     raise ImportError(f"data files need polars: {install_command('cli')}") from error
 
 from opforest.errors import DataFileError
-from opforest.io.columns.convert import to_data
+from opforest.io.columns.conversion import to_data
 from opforest.io.columns.forms import ask_decimal
 from opforest.io.columns.headers import KNOWN_NAMES, is_number
 from opforest.io.columns.hints import explain_no_features

@@ -7,7 +7,7 @@ import polars as pl
 
 from opforest._utils.numerals import PLAIN, STYLES, Affix, Cells, Form, affix_of
 from opforest._utils.text import join_first
-from opforest.io.columns.describe import NUMBER, Column, is_mark, matches_all
+from opforest.io.columns.column import NUMBER, Column, is_mark, matches_all
 from opforest.io.columns.table import Choice, ReadOptions, UndecidedError
 
 #: Styles with a given decimal mark, the most general first: later cells may need it.

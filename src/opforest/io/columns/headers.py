@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from opforest._utils.numerals import looks_like_number
-from opforest.io.columns.describe import MISSING_NUMBER, NUMBER
+from opforest.io.columns.column import MISSING_NUMBER, NUMBER
 from opforest.io.columns.label import LABEL_NAMES
 from opforest.io.columns.roles import ID_NAME
 from opforest.io.columns.table import Choice, ReadOptions, UndecidedError

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from opforest._utils.numerals import NUMBER_LIKE, affix_of, looks_like_number
 from opforest._utils.text import count, join_first
-from opforest.io.columns.describe import Column
+from opforest.io.columns.column import Column
 from opforest.io.columns.forms import find_forms
 from opforest.io.columns.roles import Roles
 from opforest.io.columns.table import ReadOptions

@@ -11,7 +11,7 @@ from opforest._utils.interrupts import defer_interrupts
 from opforest._utils.numerals import Cells
 from opforest._utils.text import count, join_first
 from opforest.errors import DataFileError
-from opforest.io.columns.describe import Column, describe_columns
+from opforest.io.columns.column import Column, describe_columns
 from opforest.io.columns.forms import (
     describe_forms,
     detect_forms,

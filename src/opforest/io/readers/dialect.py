@@ -14,14 +14,14 @@ import polars as pl
 
 from opforest._utils.numerals import looks_like_number
 from opforest.errors import DataFileError
-from opforest.io.columns.describe import MISSING_NUMBER, NUMBER
-from opforest.io.columns.headers import find_header, is_number
-from opforest.io.columns.surroundings import (
+from opforest.io.columns.column import MISSING_NUMBER, NUMBER
+from opforest.io.columns.extra_rows import (
     count_titles,
     describe_title,
     drop_repeated_names,
     find_units,
 )
+from opforest.io.columns.headers import find_header, is_number
 from opforest.io.columns.table import ReadOptions
 
 #: Possible delimiters; a blank stands for any white space.
@@ -143,7 +143,7 @@ def find_dialect(lines: list[str], options: ReadOptions, path: str) -> Dialect:
                    decimal, tuple(notes), rows[0] if has_header else None)  # fmt: skip
 
 
-def may_have_surroundings(lines: list[str], options: ReadOptions) -> bool:
+def may_have_extra_rows(lines: list[str], options: ReadOptions) -> bool:
     """Return whether two lines may be titles, or names and units: the second has no number."""
     body = lines[options.skip + _skip_comments(lines[options.skip :]) :]
     rows = _split_sample(body, options.delimiter or find_delimiter(body))

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from opforest._utils.numerals import looks_like_number
-from opforest.io.columns.describe import MARKS, MISSING_NUMBER, NUMBER
+from opforest.io.columns.column import MARKS, MISSING_NUMBER, NUMBER
 
 #: Rows that show what the table looks like, and the fewest to judge by.
 SAMPLE, FEW = 50, 3
@@ -25,7 +25,7 @@ def count_titles(rows: Sequence[Sequence[str]]) -> int:
 
     Examples
     --------
-    >>> from opforest.io.columns.surroundings import count_titles
+    >>> from opforest.io.columns.extra_rows import count_titles
     >>> count_titles([["Iris"], ["a", "b", "c"], ["1", "2", "x"], ["3", "4", "y"], ["5", "6", "x"]])
     1
     """

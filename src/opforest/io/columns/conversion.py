@@ -9,7 +9,7 @@ import polars as pl
 from opforest._utils.interrupts import defer_interrupts
 from opforest._utils.text import count, join_first
 from opforest.errors import DataFileError
-from opforest.io.columns.describe import (
+from opforest.io.columns.column import (
     MISSING_NUMBER,
     NUMERIC,
     Column,
