@@ -79,9 +79,8 @@ class _Converter:
         return DataFileError(reason, self.table.path)
 
     def _error_at(self, column: Column, i: int, reason: str) -> DataFileError:
-        table, row = self.table, self.first + i
-        line = None if table.find_line is None else table.find_line(row)
-        return locate_error(reason, table.path, row, line, column.number)
+        table = self.table
+        return locate_error(reason, table.path, self.first + i, table.find_line, column.number)
 
     # Features.
 

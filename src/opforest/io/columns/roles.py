@@ -173,18 +173,16 @@ class ColumnFinder:
             raise DataFileError("there are no columns", path)
         self.path, self.width = path, len(columns)
         self.notes: list[str] = []
-        self.names: list[str] | None = None
-        if columns[0].name is not None:
-            self.names = [str(column.name) for column in columns]
+        self.names = [column.name for column in columns if column.name is not None]
 
     def find_all(self, wanted: Sequence[str]) -> list[int]:
         """Return the columns that ``a,b`` or ``3-9`` mean; a name with a comma comes first."""
         found: list[int] = []
         for item in wanted:
             words = [part.strip() for part in item.split(",") if part.strip()]
-            for word in [item] if item in (self.names or ()) else words:
+            for word in [item] if item in self.names else words:
                 first, _, last = word.partition("-")
-                if word in (self.names or ()) or not (first.isdecimal() and last.isdecimal()):
+                if word in self.names or not (first.isdecimal() and last.isdecimal()):
                     found.append(self.find(word))
                     continue
                 low, high = self._find_number(first), self._find_number(last)
@@ -196,7 +194,7 @@ class ColumnFinder:
 
     def find(self, column: str) -> int:
         """Return the column that an option names."""
-        if self.names is not None and column in self.names:
+        if column in self.names:
             place = self.names.index(column)
             if column.lstrip("-").isdecimal():
                 self.notes.append(f"{column} is the column of that name, number {place + 1}")
@@ -206,7 +204,7 @@ class ColumnFinder:
     def find_label(self, column: str, dropped: set[int]) -> int:
         """Return the column that an option names; "first" and "last" are those that are left."""
         left = [k for k in range(self.width) if k not in dropped]
-        if column not in ("first", "last") or column in (self.names or ()) or not left:
+        if column not in ("first", "last") or column in self.names or not left:
             return self.find(column)
         return left[0] if column == "first" else left[-1]
 
@@ -215,7 +213,7 @@ class ColumnFinder:
         try:
             number = int(column)
         except ValueError:
-            if self.names is None:
+            if not self.names:
                 reason = f"columns have no names, only numbers from 1 to {n}, got {column!r}"
                 raise DataFileError(reason, self.path) from None
             close = find_closest(column, self.names)
@@ -247,7 +245,7 @@ class ModelMatch:
         """Assign the roles of all columns."""
         roles, names = self.roles, self.finder.names
         is_fixed = self.table.fixed_roles is not None
-        if names is not None and self.expected.names is not None and not is_fixed:
+        if names and self.expected.names is not None and not is_fixed:
             roles.features = self._match_names(names, self.expected.names)
         else:
             roles.features = self._match_numbers(is_fixed)
@@ -294,7 +292,7 @@ class ModelMatch:
     def _choose_label(self, left: list[int]) -> None:
         """Choose the label among the columns that are not features of the model."""
         roles, layout, columns = self.roles, self.expected.layout, self.roles.columns
-        if self.finder.names is None:
+        if not self.finder.names:
             roles.label = left[0] if len(left) == 1 else None
             return
         named = [k for k in left if layout and columns[k].name == layout["label_name"]]

@@ -18,9 +18,10 @@ ROWS = 4096
 
 
 def locate_error(
-    reason: str, path: str, row: int, line: int | None, column: int | None
+    reason: str, path: str, row: int, find_line: FindLine | None, column: int | None
 ) -> DataFileError:
     """Return an error with the line and column of a cell, or the row if there are no lines."""
+    line = None if find_line is None else find_line(row)
     if line is None:
         return DataFileError(f"row {row + 1}: {reason}", path)
     return DataFileError(reason, path, line, column)
@@ -67,7 +68,7 @@ class Data:
     def error_at(self, i: int, reason: str, path: str, is_label: bool = True) -> DataFileError:
         """Return the error that the label of example i is wrong, or something else of it."""
         column = self.label_column if is_label else None
-        return locate_error(reason, path, self.row_of(i), self.line_of(i), column)
+        return locate_error(reason, path, self.row_of(i), self.find_line, column)
 
     def line_of(self, i: int) -> int | None:
         """Return the line of example i in a text file, if it is known."""

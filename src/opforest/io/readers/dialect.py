@@ -14,7 +14,7 @@ import polars as pl
 
 from opforest._utils.numerals import looks_like_number
 from opforest.errors import DataFileError
-from opforest.io.columns.column import MISSING_NUMBER, NUMBER
+from opforest.io.columns.column import FINITE, MISSING_NUMBER
 from opforest.io.columns.extra_rows import (
     count_titles,
     describe_title,
@@ -43,7 +43,7 @@ _MARKS = {
         "points": r"[1-9]\d{0,2}(\.\d{3}){2,}(,\d*)?|[1-9]\d{0,2}\.\d{3},\d+",
     }.items()
 }  #: numbers with a comma or a point, and what it may mean
-_NUMBER = re.compile(NUMBER.replace("(?i:inf|infinity)", "(?i:inf|infinity|nan)"), re.ASCII)
+_NUMBER = re.compile(rf"{FINITE}|[+-]?(?i:inf|infinity|nan)", re.ASCII)
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})", re.ASCII)
 _LEADING_ZERO = re.compile(r"[+-]*0\d", re.ASCII)
 _MISSING = frozenset(MISSING_NUMBER)
@@ -212,7 +212,7 @@ def _find_type(cells: list[str]) -> Any:
         return pl.Int64
     if any(map(_LEADING_ZERO.match, known)):
         return pl.String  # 007 may be a label
-    return pl.Float64 if known and all(map(_NUMBER.match, known)) else pl.String
+    return pl.Float64 if known and all(map(_NUMBER.fullmatch, known)) else pl.String
 
 
 def find_decimal(rows: list[list[str]]) -> str:
