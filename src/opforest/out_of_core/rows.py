@@ -91,7 +91,7 @@ def list_runs(n: int, size: int) -> list[tuple[int, int]]:
 
 
 def identify_file(path: str) -> list[Any]:
-    """Return what changes with a file, or with the files of a folder."""
+    """Return values that change with a file, or with the files of a folder."""
     if os.path.isdir(path):
         names = sorted(os.path.join(place, name) for place, _, names in os.walk(path)
                        for name in names)  # fmt: skip
@@ -103,7 +103,7 @@ def identify_file(path: str) -> list[Any]:
 
 
 def identify_rows(rows: Rows, n: int) -> list[Any]:
-    """Return what changes with an array: all its content, unless it is in a file."""
+    """Return values that change with an array: a checksum of its content, unless it is a file."""
     if isinstance(rows, FileRows):
         return [*identify_file(rows.path), rows.dtype.str, list(rows.shape), rows.offset]
     array, digest = rows.array, hashlib.sha256()
