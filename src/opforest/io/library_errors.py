@@ -1,4 +1,4 @@
-"""Errors that other libraries raise for damaged files, and panics of Rust, become ours here."""
+"""Conversion of other libraries' errors, and of panics of Rust, to errors about data files."""
 
 import errno
 import os
@@ -124,7 +124,7 @@ def hide_panics() -> None:
 
 @contextmanager
 def _without_panic_reports() -> Iterator[None]:
-    """Drop the reports of panics meanwhile, if that was asked for, and nothing else."""
+    """Drop reports of panics, and nothing else, after a call of ``hide_panics``."""
     if not _hides_panics:
         yield
         return

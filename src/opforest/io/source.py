@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from opforest._utils.atomic import open_atomic
 from opforest.io.compression import ARCHIVE, BUFFER, COMPRESSED, decompress, open_member
-from opforest.io.encodings import NAMES, UTF_16, guess_encoding, recode
+from opforest.io.encodings import NAMES, guess_encoding, recode
 
 #: The name of the standard input and output.
 STANDARD = "-"
@@ -110,10 +110,7 @@ class Source:
 
     def open_text(self) -> Any:
         """Return the content as a stream of UTF-8 without a byte order mark."""
-        stream, encoding = self.stream, self.encoding
-        if encoding is None:
-            is_wide = self.begin.startswith(UTF_16)
-            encoding = "utf-16" if is_wide else guess_encoding(self.begin)
+        stream, encoding = self.stream, self.encoding or guess_encoding(self.begin)
         if encoding not in (None, "utf-8"):
             parts = recode(iter(lambda: self.stream.read1(BUFFER), b""), encoding, self.name)
             stream = io.BufferedReader(_IteratorStream(parts), BUFFER)
@@ -128,11 +125,9 @@ class Source:
 
     def describe_encoding(self) -> list[str]:
         """Return a note if the encoding of the text is a guess."""
-        if self.encoding or self.begin.startswith(UTF_16):
-            return []
-        guess = guess_encoding(self.begin)
-        return [f"the text is not UTF-8, so it is read as {NAMES[guess]} (--encoding names "
-                "another)"] if guess else []  # fmt: skip
+        name = None if self.encoding else NAMES.get(guess_encoding(self.begin) or "")
+        note = f"the text is not UTF-8, so it is read as {name} (--encoding names another)"
+        return [note] if name else []
 
     def reopen(self) -> AbstractContextManager["Source"]:
         """Open the file once more."""

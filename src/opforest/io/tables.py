@@ -128,9 +128,8 @@ class _Copies:
         """Return the cells in the rows of a data frame, of which ``first`` is the first."""
         if not self._columns:
             return None
-        part = frame[:, self._columns]
-        if self._written is not None:
-            part = self._written[first : first + len(frame)]
+        written = self._written
+        part = frame[:, self._columns] if written is None else written[first : first + len(frame)]
         if len(part) != len(frame):
             raise DataFileError("the file has changed while it was read", self._path)
         return pl.DataFrame([_as_text(cells).alias(name)
@@ -286,9 +285,10 @@ def _find_misfit(data: Data, kind: str) -> str | None:
         return "LibSVM labels must not all be 0, which means that there are none"
     if kind == "npy" and y is not None and (y.astype(X.dtype) != y).any():
         return f"NPY labels must fit into {X.dtype}, the type of the features; NPZ can store them"
-    has_infinity = (any(one.is_infinite().any() for one in X if one.dtype.is_float())
-                    if is_frame else np.isinf(X).any())  # fmt: skip
-    if kind == "ndjson" and has_infinity:
+    if kind == "ndjson" and (
+        any(column.is_infinite().any() for column in X if column.dtype.is_float())
+        if is_frame else np.isinf(X).any()
+    ):  # fmt: skip
         return "JSON cannot store infinity; other formats can"
     if kind.startswith("libopf"):
         return _find_misfit_of_libopf(data)

@@ -48,7 +48,7 @@ def _is_title(row: Sequence[str], below: Sequence[Sequence[str]], width: int) ->
 
 
 def describe_title(row: Sequence[str]) -> str:
-    """Return what a row above the table has, for a note."""
+    """Return a description of a row above the table, for a note."""
     text = " ".join(filter(None, row))
     shown = f"{text[:40]}…" if len(text) > 40 else text
     return f"a title, {shown!r}" if text.strip() else "it has only empty cells"

@@ -208,7 +208,7 @@ def judge_sequence(row: FirstRow) -> Verdict | None:
         return EXAMPLE
     why, sure = f"the numbers of the line are in order, {row.sample}", row.is_alone
     if sure:
-        why += f", and {row.head[row.words[0]].strip()!r} is nowhere below"
+        why += f", and {row.head[row.words[0]].strip()!r} does not occur below"
     is_long_even = row.has_alone(is_even) and n >= EVEN
     is_long_ordered = row.has_alone(is_ordered) and n >= ORDERED
     if (is_long_even and n >= (EVEN if sure else EVEN_ALONE)) or (sure and is_long_ordered):
@@ -223,7 +223,7 @@ def judge_rest(row: FirstRow) -> Verdict:
     """Take the row for an example; with a reason to doubt it, if there is one."""
     if not row.others or not row.words or not row.is_alone:
         return EXAMPLE
-    return Verdict(False, f"{row.head[row.words[0]].strip()!r} is nowhere below")
+    return Verdict(False, f"{row.head[row.words[0]].strip()!r} does not occur below")
 
 
 #: The rules, in order; the last one always answers.

@@ -64,7 +64,7 @@ def explain_no_features(roles: Roles) -> str:
     kept = [k for k, why in roles.left_out.items() if why.startswith("an id")]
     kept += [] if ids is None else [ids]
     kept = [k for k in kept if columns[k].kind in ("number", "whole number")]
-    advice = f"; --keep {columns[kept[-1]].option} takes it in" if kept else ""
+    advice = f"; --keep {columns[kept[-1]].option} makes it a feature" if kept else ""
     if not roles.left_out and roles.why and not kept:
         advice = "; --label names another column, or none"
     return f"there is no column of features: {join_first(used)}{advice}"

@@ -139,11 +139,11 @@ def _leave_out_ids(roles: Roles, keep: list[int], only_named: bool) -> None:
         is_named = (column.name or "").lower() == ID_NAME
         if k in keep or (only_named and not is_named):
             continue
-        advice = "" if column.kind == "text" else f" (--keep {column.option} takes it in)"
+        advice = "" if column.kind == "text" else f" (--keep {column.option} makes it a feature)"
         if roles.id is None and is_named:
             roles.id = k
             if not only_named:
-                roles.notes.append(f"{column} names the examples, and is no feature{advice}")
+                roles.notes.append(f"{column} is the id of the examples{advice}")
         elif column.id_reason:
             roles.leave_out(k, f"an id: {column.id_reason}",
                             f"{column.id_reason}, so it looks like an id{advice}")  # fmt: skip
