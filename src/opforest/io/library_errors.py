@@ -17,7 +17,7 @@ from opforest.errors import DataFileError
 if TYPE_CHECKING:
     from opforest.io.columns.table import Table
 
-#: What is said of files whose bytes contradict each other.
+#: What messages say about files whose bytes contradict each other.
 DAMAGED = "damaged, or was not written to its end: write it again, or get a new copy"
 
 #: Errors of the machine or the installation rather than of the file.
@@ -26,10 +26,10 @@ NOT_THE_FILE = (DataFileError, ImportError, MemoryError)
 #: Error codes that mean that a file has an impossible offset or length.
 IMPOSSIBLE = (None, errno.EINVAL, errno.EOVERFLOW)
 
-#: Kinds of files whose libraries report internals, and what is said instead.
+#: Formats whose libraries report internals, and the names of such files in messages.
 OPAQUE = {"parquet": "Parquet", "arrow": "Arrow"}
 
-#: Kinds of files that are archives.
+#: Formats that are archives, and the names of such files in messages.
 ARCHIVES = {"npz": "NPZ file", "excel": "workbook"}
 
 #: Messages about content that is valid, but cannot be used.

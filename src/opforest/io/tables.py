@@ -268,7 +268,7 @@ def check_fit(data: Data, kind: str, path: str) -> None:
 
 
 def _find_misfit(data: Data, kind: str) -> str | None:
-    """Return what a format cannot store, or would give back as something else."""
+    """Return why a format cannot store the data, or would change them; None if it can."""
     X, y, one = data.X, data.y, FORMATS[kind]
     is_frame = isinstance(X, pl.DataFrame)
     if y is not None and y.dtype == object and not one.keeps_cells:
@@ -296,7 +296,7 @@ def _find_misfit(data: Data, kind: str) -> str | None:
 
 
 def _find_ambiguous_name(data: Data, kind: str) -> str | None:
-    """Return which name would be read as something else."""
+    """Return which name would be read as something else, and why; None if there is none."""
     features = list(data.feature_names or ())
     if not features:
         return None

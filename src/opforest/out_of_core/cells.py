@@ -15,7 +15,7 @@ from opforest.out_of_core.plan import Plan
 from opforest.out_of_core.rows import as_bytes
 from opforest.out_of_core.source import ExampleRows, load_or_make
 
-#: Examples of which planes are the medians, and numbers in them, at most.
+#: The most examples, and numbers in them, whose medians are the planes.
 SAMPLE, SAMPLE_NUMBERS = 100_000, 2_000_000
 
 

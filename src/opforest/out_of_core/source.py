@@ -98,7 +98,7 @@ class ExampleRows:
 
 
 def list_pieces(y: Rows, begin: int, end: int) -> list[tuple[int, int]]:
-    """Return where pieces of rows begin and end that do not take much memory."""
+    """Return the bounds of pieces of these rows that take little memory."""
     step = max(1, LABEL_BYTES // max(1, y.dtype.itemsize))
     return [(first, min(first + step, end)) for first in range(begin, end, step)]
 

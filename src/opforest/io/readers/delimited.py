@@ -115,11 +115,8 @@ class Delimited:
         while True:
             if self._source.is_live:
                 more = [stream.read1(tuning.values.csv_block)]
-            else:
-                more = [
-                    stream.read(tuning.values.csv_block),
-                    stream.readline(LONGEST),
-                ]  # whole rows, mostly
+            else:  # whole rows, mostly
+                more = [stream.read(tuning.values.csv_block), stream.readline(LONGEST)]
             if not more[0]:
                 return block, b""
             block = b"".join([block, *more])

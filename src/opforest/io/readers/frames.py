@@ -21,7 +21,7 @@ from opforest.io.readers.unpacked_size import measure_arrow, measure_parquet
 from opforest.io.source import Source, link_plain_path
 
 #: Rows that are read at a time, and bytes of a cell in memory.
-SOME, CELL = 65_536, 8
+BATCH, CELL = 65_536, 8
 
 
 def read_folder(path: str, stack: ExitStack) -> Table:
@@ -141,7 +141,7 @@ def _scan(lazy: pl.LazyFrame, name: str, stored: int) -> Table:
 def _slices(lazy: Any, kept: list[int], name: str, stored: int) -> Iterator[pl.DataFrame]:
     row = size = 0
     try:
-        for batch in lazy.collect_batches(chunk_size=SOME, maintain_order=True):
+        for batch in lazy.collect_batches(chunk_size=BATCH, maintain_order=True):
             size += batch.estimated_size()  # of each text, though equal ones may share memory
             check_unpacked(size, stored, name)
             yield pl.DataFrame([batch.to_series(k).alias(str(i)) for i, k in enumerate(kept)])

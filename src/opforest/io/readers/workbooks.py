@@ -26,7 +26,7 @@ CELL = 32
 #: Most rows of titles above a table in a sheet.
 MOST_TITLES = 20
 
-#: How polars calls a column of a sheet without a name.
+#: The name that polars gives to a column of a sheet without a name.
 _UNNAMED = re.compile(r"__UNNAMED__\d+")
 
 #: Members of archives: sheets of Microsoft's and of OpenDocument's, and pictures.
