@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays as any_array
 
 from opforest.errors import DataFileError
-from opforest.io.columns.describe import ID_NAMES
+from opforest.io.columns.column import ID_NAMES
 from opforest.io.columns.table import Data, InputSchema, ReadOptions
 from opforest.io.formats import find_format
 from opforest.io.source import open_source
@@ -133,8 +133,8 @@ class TestThereAndBack:
             ("libopf", Data(np.array([[0.5]]), np.array([0])), "count from 1, got 0"),
             ("libopf", Data(np.array([[0.5]]), np.array(["a"])), "--encode-labels"),
             ("libsvm", Data(np.array([[0.5]]), np.array(["a"])), "--encode-labels"),
-            ("libsvm", Data(np.array([[0.5]]), np.array([0])), "all 0"),
-            ("npy", Data(np.float32([[0.5]]), np.array([2**25 + 1])), "too large"),
+            ("libsvm", Data(np.array([[0.5]]), np.array([0])), "must not all be 0"),
+            ("npy", Data(np.float32([[0.5]]), np.array([2**25 + 1])), "must fit into float32"),
             ("csv", Data(np.array([[0.5]]), np.array(["a "])), "blanks"),
         ],
     )

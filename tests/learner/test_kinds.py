@@ -368,7 +368,7 @@ def test_an_exported_store_is_the_same_again(prepared, tmp_path, end):
     model = opforest.load(tmp_path / "model.opforest")
     rows = columns_of([row for row in ROWS if None not in row])
     assert model.predict(rows).tolist() == prepared.predict(rows).tolist()
-    with pytest.raises(ValueError, match="npz has no room for features that are text; CSV has"):
+    with pytest.raises(ValueError, match="npz cannot store text features; CSV can"):
         prepared.export(tmp_path / "all.npz")
 
 

@@ -22,7 +22,7 @@ from opforest.datasets import make_lithuanian
 
 for name in (
     "polars",
-    "opforest.io.columns.convert",
+    "opforest.io.columns.conversion",
     "opforest.io.readers.delimited",
     "opforest.apps.cli.stream",
 ):

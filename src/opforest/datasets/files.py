@@ -76,7 +76,8 @@ def fetch(file: DataFile, home: Path, download: bool) -> Path:
     for path, digest in digests.items():
         if digest == file.sha256:
             return path
-    for path, digest in digests.items():
+    if digests:
+        path, digest = next(iter(digests.items()))
         raise ValueError(
             f"{path} must have the SHA-256 {file.sha256}, got {digest}. Remove it to download it "
             "again."
@@ -126,7 +127,7 @@ def _request(url: str) -> bytes:
     content, limits = bytearray(), tuning.values
     deadline = monotonic() + limits.download_deadline
     try:
-        response = urllib.request.urlopen(url, timeout=tuning.values.download_timeout)
+        response = urllib.request.urlopen(url, timeout=limits.download_timeout)
     except urllib.error.HTTPError as error:
         error.close()  # it is a response too, and holds the connection
         raise OSError(f"HTTP {error.code} {error.reason}") from None

@@ -1,1 +1,1 @@
-"""Layer 4: data files."""
+"""Data files of many formats: read as examples, and written."""

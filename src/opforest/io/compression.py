@@ -10,6 +10,7 @@ from typing import Any
 from opforest._utils import tuning
 from opforest._utils.extras import install_command
 from opforest.errors import DataFileError
+from opforest.io.library_errors import DAMAGED, wrap_error
 
 BUFFER = 1 << 16
 
@@ -18,9 +19,6 @@ PIECE = 1 << 10
 
 #: A compressed file may expand to this many times its size; a small one to more.
 MAX_EXPANSION = 100
-
-#: What is said of files whose bytes contradict each other.
-DAMAGED = "damaged, or was not written to its end: write it again, or get a new copy"
 
 #: First bytes of zip archives.
 ARCHIVE = (b"PK\x03\x04", b"PK\x05\x06")
@@ -49,14 +47,6 @@ COMPRESSED: dict[bytes, tuple[str, Callable[[], Any]]] = {
     b"BZh": (".bz2", bz2.BZ2Decompressor),
     b"\x28\xb5\x2f\xfd": (".zst", _make_zstandard),
 }
-
-
-def wrap_error(
-    error: BaseException, name: str, what: str = "the file cannot be read"
-) -> DataFileError:
-    """Return an error with the first line of a library's message, without advice to its callers."""
-    first = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return DataFileError(f"{what}: {first.partition(', hint:')[0]}", name)
 
 
 def check_unpacked(size: int, compressed: int, name: str, what: str = "the file") -> None:

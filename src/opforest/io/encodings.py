@@ -8,7 +8,7 @@ from opforest.errors import DataFileError
 
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
-#: Names of encodings in messages.
+#: Names in messages of encodings that are only guesses.
 NAMES = {"latin-1": "Latin-1 (ISO 8859-1)", "cp1252": "CP-1252 (Windows, Western)"}
 
 #: Characters of several bytes in UTF-8, bytes that no text in CP-1252 has, and its own characters.
@@ -20,7 +20,8 @@ _WINDOWS = re.compile(rb"[\x80-\x9f]")
 def guess_encoding(begin: bytes) -> str | None:
     r"""Return the encoding of a text that is not UTF-8 by its first bytes; None if it may be.
 
-    A text with characters that are valid in UTF-8, and others that are not, is damaged.
+    A byte order mark means UTF-16. A text with characters that are valid in UTF-8, and others that
+    are not, is damaged.
 
     Examples
     --------
@@ -30,6 +31,8 @@ def guess_encoding(begin: bytes) -> str | None:
     >>> guess_encoding("5 €".encode("cp1252"))
     'cp1252'
     """
+    if begin.startswith(UTF_16):
+        return "utf-16"
     try:
         codecs.getincrementaldecoder("utf-8")().decode(begin)  # may end within a character
         return None

@@ -2,23 +2,26 @@
 
 import codecs
 import re
-from importlib import import_module
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from dataclasses import replace
+from pkgutil import resolve_name
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from opforest.errors import DataFileError
+from opforest.io.compression import ARCHIVE
 from opforest.io.encodings import UTF_16
 from opforest.io.source import Source
 
+if TYPE_CHECKING:
+    from opforest.io.columns.table import Data, ReadOptions, Table
+
 
 class Format(NamedTuple):
-    """A format of data files.
-
-    The reader gets a ``Source`` and ``ReadOptions``, and returns a ``Table``.
-    """
+    """A format of data files."""
 
     name: str
     ends: tuple[str, ...]  #: of file names
-    reader: str  #: ``"module:function"`` in ``opforest.io.readers``
+    reader: str  #: a function in ``opforest.io.readers``, as ``"module:function"``
     writer: str = ""  #: likewise; "" if there is none
     magic: tuple[bytes, ...] = ()  #: first bytes of such files
     keeps_names: bool = True  #: whether there is room for names of features
@@ -27,10 +30,14 @@ class Format(NamedTuple):
     keeps_cells: bool = False  #: whether features may be text, and labels missing
     is_text: bool = False  #: whether a text file with such a name has this format
 
-    def load(self, target: str) -> Any:
-        """Return the reader or the writer."""
-        module, name = target.split(":")
-        return getattr(import_module(f"opforest.io.readers.{module}"), name)
+    def read(self, source: Source, options: "ReadOptions") -> "Table":
+        """Return the table in a file of this format."""
+        read: Callable[..., Table] = resolve_name(f"opforest.io.readers.{self.reader}")
+        return read(source, replace(options, format=self.name))
+
+    def write(self, stream: IO[bytes], data: "Data") -> None:
+        """Write a file of this format."""
+        resolve_name(f"opforest.io.readers.{self.writer}")(stream, data, self.name)
 
 
 FORMATS = {
@@ -47,7 +54,7 @@ FORMATS = {
         Format("ndjson", (".ndjson", ".jsonl"), "frames:read_ndjson", "frames:write_frame",
                keeps_cells=True, is_text=True),
         Format("json", (".json",), "frames:read_json", is_text=True),
-        Format("excel", (".xlsx", ".xls", ".xlsb", ".ods"), "frames:read_excel",
+        Format("excel", (".xlsx", ".xls", ".xlsb", ".ods"), "workbooks:read_excel",
                magic=(b"\xd0\xcf\x11\xe0",)),
         Format("npz", (".npz",), "arrays:read_npz", "arrays:write_npz"),
         Format("npy", (".npy",), "arrays:read_npy", "arrays:write_npy", magic=(b"\x93NUMPY",),
@@ -91,7 +98,7 @@ def find_format(source: Source) -> str:
         if begin.startswith(one.magic):
             return one.name
     named = format_of(source.file_name)
-    if begin.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+    if begin.startswith(ARCHIVE):
         return "npz" if named != "excel" and b".xml" not in begin[:4096] else "excel"
     if named == "json" and _has_objects_in_lines(begin):
         return "ndjson"
@@ -147,5 +154,4 @@ def _find_by_first_line(begin: bytes, name: str) -> str:
 
 def format_of(path: str) -> str | None:
     """Return the format of files with such a name."""
-    found = [one.name for one in FORMATS.values() if path.lower().endswith(one.ends)]
-    return found[-1] if found else None
+    return next((one.name for one in FORMATS.values() if path.lower().endswith(one.ends)), None)

@@ -1,4 +1,4 @@
-"""Errors that other libraries raise for damaged files, and panics of Rust, become ours here."""
+"""Conversion of other libraries' errors, and of panics of Rust, to errors about data files."""
 
 import errno
 import os
@@ -13,10 +13,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from opforest.errors import DataFileError
-from opforest.io.compression import DAMAGED, wrap_error
 
 if TYPE_CHECKING:
     from opforest.io.columns.table import Table
+
+#: What messages say about files whose bytes contradict each other.
+DAMAGED = "damaged, or was not written to its end: write it again, or get a new copy"
 
 #: Errors of the machine or the installation rather than of the file.
 NOT_THE_FILE = (DataFileError, ImportError, MemoryError)
@@ -24,10 +26,10 @@ NOT_THE_FILE = (DataFileError, ImportError, MemoryError)
 #: Error codes that mean that a file has an impossible offset or length.
 IMPOSSIBLE = (None, errno.EINVAL, errno.EOVERFLOW)
 
-#: Kinds of files whose libraries report internals, and what is said instead.
+#: Formats whose libraries report internals, and the names of such files in messages.
 OPAQUE = {"parquet": "Parquet", "arrow": "Arrow"}
 
-#: Kinds of files that are archives.
+#: Formats that are archives, and the names of such files in messages.
 ARCHIVES = {"npz": "NPZ file", "excel": "workbook"}
 
 #: Messages about content that is valid, but cannot be used.
@@ -42,6 +44,14 @@ _REPORT = re.compile(
 )
 
 _hides_panics = False
+
+
+def wrap_error(
+    error: BaseException, name: str, what: str = "the file cannot be read"
+) -> DataFileError:
+    """Return an error with the first line of a library's message, without advice to its callers."""
+    first = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return DataFileError(f"{what}: {first.partition(', hint:')[0]}", name)
 
 
 def is_panic(error: BaseException) -> bool:
@@ -114,7 +124,7 @@ def hide_panics() -> None:
 
 @contextmanager
 def _without_panic_reports() -> Iterator[None]:
-    """Drop the reports of panics meanwhile, if that was asked for, and nothing else."""
+    """Drop reports of panics, and nothing else, after a call of ``hide_panics``."""
     if not _hides_panics:
         yield
         return

@@ -7,12 +7,12 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from typing import IO, Any
 
 from opforest._utils.atomic import open_atomic
 from opforest.io.compression import ARCHIVE, BUFFER, COMPRESSED, decompress, open_member
-from opforest.io.encodings import NAMES, UTF_16, guess_encoding, recode
+from opforest.io.encodings import NAMES, guess_encoding, recode
 
 #: The name of the standard input and output.
 STANDARD = "-"
@@ -72,13 +72,16 @@ class Source:
         self.begin = bytes(self.stream.peek(BUFFER))
         for magic, (_, make) in COMPRESSED.items():
             if self.begin.startswith(magic):
-                self.is_compressed = True
-                parts = decompress(self.stream, make, name)
-                self.stream = io.BufferedReader(_IteratorStream(parts), BUFFER)
-                self.begin = bytes(self.stream.peek(BUFFER))
+                self._unpack(decompress(self.stream, make, name))
                 return
         if self.begin.startswith(ARCHIVE):
             self._open_archive()
+
+    def _unpack(self, parts: Iterator[bytes]) -> None:
+        """Replace the content by the decompressed content."""
+        self.is_compressed = True
+        self.stream = io.BufferedReader(_IteratorStream(parts), BUFFER)
+        self.begin = bytes(self.stream.peek(BUFFER))
 
     def _open_archive(self) -> None:
         """Replace an archive of one table by the table; other formats are archives, too."""
@@ -91,9 +94,7 @@ class Source:
         self.stream.seek(0)
         if found is not None:
             self._member, parts = found
-            self.is_compressed = True
-            self.stream = io.BufferedReader(_IteratorStream(parts), BUFFER)
-            self.begin = bytes(self.stream.peek(BUFFER))
+            self._unpack(parts)
 
     def close(self) -> None:
         """Delete all copies."""
@@ -109,10 +110,7 @@ class Source:
 
     def open_text(self) -> Any:
         """Return the content as a stream of UTF-8 without a byte order mark."""
-        stream, encoding = self.stream, self.encoding
-        if encoding is None:
-            is_wide = self.begin.startswith(UTF_16)
-            encoding = "utf-16" if is_wide else guess_encoding(self.begin)
+        stream, encoding = self.stream, self.encoding or guess_encoding(self.begin)
         if encoding not in (None, "utf-8"):
             parts = recode(iter(lambda: self.stream.read1(BUFFER), b""), encoding, self.name)
             stream = io.BufferedReader(_IteratorStream(parts), BUFFER)
@@ -127,11 +125,9 @@ class Source:
 
     def describe_encoding(self) -> list[str]:
         """Return a note if the encoding of the text is a guess."""
-        if self.encoding or self.begin.startswith(UTF_16):
-            return []
-        guess = guess_encoding(self.begin)
-        return [f"the text is not UTF-8, so it is read as {NAMES[guess]} (--encoding names "
-                "another)"] if guess else []  # fmt: skip
+        name = None if self.encoding else NAMES.get(guess_encoding(self.begin) or "")
+        note = f"the text is not UTF-8, so it is read as {name} (--encoding names another)"
+        return [note] if name else []
 
     def reopen(self) -> AbstractContextManager["Source"]:
         """Open the file once more."""
@@ -153,13 +149,11 @@ def open_source(
     path: str, name: str | None = None, encoding: str | None = None
 ) -> Iterator[Source]:
     """Open a data file, or the standard input for ``-``."""
-    if path == STANDARD:
-        with closing(Source(path, sys.stdin.buffer, name or "standard input", encoding)) as source:
-            yield source
-        return
+    is_standard = path == STANDARD
+    name = name or ("standard input" if is_standard else path)
     with (
-        open(path, "rb", BUFFER) as stream,
-        closing(Source(path, stream, name or path, encoding)) as source,
+        nullcontext(sys.stdin.buffer) if is_standard else open(path, "rb", BUFFER) as stream,
+        closing(Source(path, stream, name, encoding)) as source,
     ):
         yield source
 

@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain, count
@@ -17,8 +17,7 @@ except ImportError as error:
     raise ImportError(f"data files need polars: {install_command('cli')}") from error
 
 from opforest.errors import DataFileError
-from opforest.io.columns.convert import to_data
-from opforest.io.columns.describe import describe_columns
+from opforest.io.columns.conversion import to_data
 from opforest.io.columns.forms import ask_decimal
 from opforest.io.columns.headers import KNOWN_NAMES, is_number
 from opforest.io.columns.hints import explain_no_features
@@ -67,17 +66,17 @@ def read_table(path: Path, options: ReadOptions = DEFAULTS) -> Data:
     """
     with ExitStack() as stack:
         table, frame = _read_whole(stack, path, options)
-        roles = _choose_roles(table, frame, options)
+        roles = _require_roles(table, frame, options)
         label = roles.label
         if label is not None and table.as_text and frame.dtypes[label].is_numeric():
             frame = _restore_text(table, frame, [label])  # 007 is not 7
-        return to_data(table, frame, roles, options, text_labels=_has_text_labels(options))
+        return to_data(table, frame, roles, options)
 
 
 def read_columns(path: Path, options: ReadOptions = DEFAULTS) -> Roles:
     """Return the columns of a data file and their roles, even if they cannot be used."""
     with ExitStack() as stack:
-        return _describe(*_read_whole(stack, path, options), options)
+        return choose_roles(*_read_whole(stack, path, options), options)
 
 
 def read_chunks(
@@ -94,7 +93,8 @@ def read_chunks(
         sample = next(table.frames, None)
         if sample is None:
             return
-        roles, text = _choose_roles(table, sample, options), _has_text_labels(options)
+        roles = _require_roles(table, sample, options)
+        text = options.expected.text_labels if options.expected else None
         if text is None and roles.label is not None:
             only_label = replace(roles, features=[], id=None)
             labels = to_data(table, sample, only_label, replace(options, categories=True)).y
@@ -122,16 +122,14 @@ class _Copies:
     def __init__(self, table: Table, roles: Roles) -> None:
         self._path, self._columns = table.path, roles.copied
         self._names = [roles.columns[k].name or f"column {k + 1}" for k in roles.copied]
-        can_read = bool(roles.copied) and table.as_text is not None
-        self._written = table.as_text(roles.copied) if can_read and table.as_text else None
+        self._written = table.as_text(roles.copied) if roles.copied and table.as_text else None
 
     def take(self, frame: pl.DataFrame, first: int) -> pl.DataFrame | None:
         """Return the cells in the rows of a data frame, of which ``first`` is the first."""
         if not self._columns:
             return None
-        part = frame[:, self._columns]
-        if self._written is not None:
-            part = self._written[first : first + len(frame)]
+        written = self._written
+        part = frame[:, self._columns] if written is None else written[first : first + len(frame)]
         if len(part) != len(frame):
             raise DataFileError("the file has changed while it was read", self._path)
         return pl.DataFrame([_as_text(cells).alias(name)
@@ -146,19 +144,9 @@ def _as_text(cells: pl.Series) -> pl.Series:
     )
 
 
-def _has_text_labels(options: ReadOptions) -> bool | None:
-    return options.expected.text_labels if options.expected else None
-
-
-def _describe(table: Table, frame: pl.DataFrame, options: ReadOptions) -> Roles:
-    roles = choose_roles(describe_columns(frame, table), table, options)
-    roles.notes[:0] = table.notes
-    return roles
-
-
-def _choose_roles(table: Table, frame: pl.DataFrame, options: ReadOptions) -> Roles:
+def _require_roles(table: Table, frame: pl.DataFrame, options: ReadOptions) -> Roles:
     """Return the roles of the columns, by these rows, or ask."""
-    roles = _describe(table, frame, options)
+    roles = choose_roles(table, frame, options)
     if not roles.features:
         raise DataFileError(explain_no_features(roles), table.path)
     if roles.label is None and options.needs_label:
@@ -211,12 +199,11 @@ def _open(stack: ExitStack, path: Path, options: ReadOptions, chunked: bool) -> 
         return _note_header_option(table, options, "parquet")
     source = stack.enter_context(open_source(path, encoding=options.encoding))
     kind = FORMATS[options.format or find_format(source)]
-    read: Callable[..., Table] = kind.load(kind.reader)
     knows_width = kind.name != "libsvm" or options.expected is not None
     if source.is_live and (options.copied or not (chunked and knows_width)):
         source = stack.enter_context(open_source(source.as_file(), source.name, options.encoding))
     with convert_errors(source.name, kind.name):
-        table = protect(read(source, replace(options, format=kind.name)), kind.name)
+        table = protect(kind.read(source, options), kind.name)
     table = make_names_unique(table)
     return table if kind.name in ("csv", "tsv") else _note_header_option(table, options, kind.name)
 
@@ -270,47 +257,46 @@ def write_table(path: Path, data: Data, format: str | None = None) -> None:
     path = os.fspath(path)
     kind = find_output_format(path, format)
     check_fit(data, kind, path)
-    write = FORMATS[kind].load(FORMATS[kind].writer)
     with open_output(path) as stream:
-        write(stream, data, kind)
+        FORMATS[kind].write(stream, data)
 
 
 def check_fit(data: Data, kind: str, path: str) -> None:
-    """Raise an error if a format cannot hold the data."""
+    """Raise an error if a format cannot store the data."""
     if reason := _find_misfit(data, kind):
         raise DataFileError(reason, path)
 
 
 def _find_misfit(data: Data, kind: str) -> str | None:
-    """Return what a format cannot hold, or would give back as something else."""
+    """Return why a format cannot store the data, or would change them; None if it can."""
     X, y, one = data.X, data.y, FORMATS[kind]
     is_frame = isinstance(X, pl.DataFrame)
     if y is not None and y.dtype == object and not one.keeps_cells:
-        return f"{kind} has no room for labels that are missing; CSV has"
+        return f"{kind} cannot store missing labels; CSV can"
     if is_frame and not one.keeps_cells:
-        return f"{kind} has no room for features that are text; CSV has"
+        return f"{kind} cannot store text features; CSV can"
     if y is not None and y.dtype.kind not in "iu" and not one.keeps_words:
-        return (f"{kind} has room for labels that are numbers only, got {str(y[0])!r}; "
-                "--encode-labels numbers them")  # fmt: skip
+        return f"{kind} labels must be numbers, got {str(y[0])!r}; --encode-labels numbers them"
     if y is not None and y.dtype.kind == "U" and kind in ("csv", "tsv"):
         wrong = (y != np.char.strip(y)) | np.char.startswith(y, "\ufeff")
         if wrong.any():
             return f"labels must not begin or end with blanks, got {str(y[wrong][0])!r}"
     if kind == "libsvm" and y is not None and len(y) and not y.any():
-        return "in LibSVM files, labels that are all 0 mean that there are none"
+        return "LibSVM labels must not all be 0, which means that there are none"
     if kind == "npy" and y is not None and (y.astype(X.dtype) != y).any():
-        return f"labels are too large for {X.dtype}; NPZ can hold them"
-    has_infinity = (any(one.is_infinite().any() for one in X if one.dtype.is_float())
-                    if is_frame else np.isinf(X).any())  # fmt: skip
-    if kind == "ndjson" and has_infinity:
-        return "JSON has no infinity; other formats do"
+        return f"NPY labels must fit into {X.dtype}, the type of the features; NPZ can store them"
+    if kind == "ndjson" and (
+        any(column.is_infinite().any() for column in X if column.dtype.is_float())
+        if is_frame else np.isinf(X).any()
+    ):  # fmt: skip
+        return "JSON cannot store infinity; other formats can"
     if kind.startswith("libopf"):
         return _find_misfit_of_libopf(data)
     return _find_ambiguous_name(data, kind) if one.keeps_names and kind != "npz" else None
 
 
 def _find_ambiguous_name(data: Data, kind: str) -> str | None:
-    """Return which name would be read as something else."""
+    """Return which name would be read as something else, and why; None if there is none."""
     features = list(data.feature_names or ())
     if not features:
         return None
@@ -344,7 +330,7 @@ def _find_misfit_of_libopf(data: Data) -> str | None:
         return (f"LibOPF's numbers have 32 bits, which cannot hold {float(X[i, k])!r} of example "
                 f"{i + 1}; --round rounds them")  # fmt: skip
     if y is not None and len(y) and not (y.min() >= 1 and y.max() < 1 << 31):
-        return f"LibOPF's labels count from 1, got {y.min()}; --encode-labels numbers them"
+        return f"LibOPF labels must count from 1, got {y.min()}; --encode-labels numbers them"
     if ids is not None and ids.dtype.kind not in "iu":
-        return f"LibOPF's ids are whole numbers, got {str(ids[0])!r}; --drop id leaves them out"
+        return f"LibOPF ids must be whole numbers, got {str(ids[0])!r}; --drop id leaves them out"
     return None

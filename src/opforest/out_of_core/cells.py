@@ -1,13 +1,11 @@
 """Deal examples to cells: a file for each cell, written piece by piece."""
 
 import hashlib
-import json
 import os
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from opforest._utils.atomic import open_atomic
 from opforest._utils.progress import advance, begin_phase
 from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
@@ -15,9 +13,9 @@ from opforest.core.parts.cell import CellExamples
 from opforest.core.parts.planes import Planes, divide_space, find_cells
 from opforest.out_of_core.plan import Plan
 from opforest.out_of_core.rows import as_bytes
-from opforest.out_of_core.source import ExampleRows
+from opforest.out_of_core.source import ExampleRows, load_or_make
 
-#: Examples of which planes are the medians, and numbers in them, at most.
+#: The most examples, and numbers in them, whose medians are the planes.
 SAMPLE, SAMPLE_NUMBERS = 100_000, 2_000_000
 
 
@@ -58,13 +56,7 @@ def row_type(n_coordinates: int, dtype: Any) -> np.dtype[Any]:
 def deal_examples(examples: ExampleRows, metric: Metric, plan: Plan, folder: str) -> DealtCells:
     """Write the examples of each cell to a file, unless that was done before an interruption."""
     listing = os.path.join(folder, "cells.json")
-    if not os.path.exists(listing):
-        begin_phase("dealing", examples.n)
-        entries = _deal(examples, metric, plan, folder)
-        with open_atomic(listing) as stream:
-            stream.write(json.dumps(entries).encode("ascii"))
-    with open(listing, "rb") as stream:
-        entries = json.loads(stream.read())
+    entries = load_or_make(listing, lambda: _deal(examples, metric, plan, folder))
     dtype, shape = entries["dtype"], (len(entries["cells"]), 2, entries["n_coordinates"])
     files = [CellFile(os.path.join(folder, name), n, shape[2], dtype, checksum)
              for name, n, checksum, _ in entries["cells"]]  # fmt: skip
@@ -73,31 +65,27 @@ def deal_examples(examples: ExampleRows, metric: Metric, plan: Plan, folder: str
 
 
 def _deal(examples: ExampleRows, metric: Metric, plan: Plan, folder: str) -> dict[str, Any]:
-    """Write the files, and return what describes them."""
+    """Write the files, and return their description."""
+    begin_phase("dealing", examples.n)
     size = min(SAMPLE, max(1, SAMPLE_NUMBERS // examples.n_features))
     planes = divide_space(examples.sample_points(size, metric), plan.n_cells)
     cells = [_CellWriter(os.path.join(folder, f"cell-{j:05}")) for j in range(plan.n_cells)]
-    n_coordinates = 0
     for begin in range(0, examples.n, plan.piece):
         end = min(begin + plan.piece, examples.n)
         points = examples.embed(begin, end, metric)
-        n_coordinates = points.shape[1]
         write_piece(points, examples.read_codes(begin, end), begin, planes, cells)
         advance(begin / examples.n)
-    listed = [[os.path.basename(one.path), one.n, one.digest.hexdigest(), one.list_box()]
-              for one in cells if one.n]  # fmt: skip
-    for one in cells:
-        one.sync()
-    return {"dtype": examples.dtype.name, "n_coordinates": n_coordinates, "cells": listed}
+    listed = [one.finish() for one in cells if one.n]
+    return {"dtype": examples.dtype.name, "n_coordinates": points.shape[1], "cells": listed}
 
 
 class _CellWriter:
     """A file that grows piece by piece, its checksum and its bounding box."""
 
     def __init__(self, path: str) -> None:
-        self.path, self.n, self.digest = path, 0, hashlib.sha256()
-        self._low: Array | None = None
-        self._high: Array | None = None
+        self.path, self.n, self._digest = path, 0, hashlib.sha256()
+        self._low: Any = np.inf
+        self._high: Any = -np.inf
         if os.path.exists(path):
             os.remove(path)  # of a fit that was stopped
 
@@ -106,23 +94,17 @@ class _CellWriter:
         content = as_bytes(rows.view(np.uint8))
         with open(self.path, "ab") as stream:
             stream.write(content)
-        self.digest.update(content)
+        self._digest.update(content)
         self.n += len(rows)
-        low, high = rows["points"].min(axis=0), rows["points"].max(axis=0)
-        self._low = low if self._low is None else np.minimum(self._low, low)
-        self._high = high if self._high is None else np.maximum(self._high, high)
+        self._low = np.minimum(self._low, rows["points"].min(axis=0))
+        self._high = np.maximum(self._high, rows["points"].max(axis=0))
 
-    def list_box(self) -> list[Any]:
-        """Return the corners of the bounding box; numbers are exact as text."""
-        assert self._low is not None
-        assert self._high is not None
-        return [self._low.tolist(), self._high.tolist()]
-
-    def sync(self) -> None:
-        """Make sure that the file is on disk."""
-        if self.n:
-            with open(self.path, "rb") as stream:
-                os.fsync(stream.fileno())
+    def finish(self) -> list[Any]:
+        """Make sure that the file is on disk, and return its name, size, checksum and box."""
+        with open(self.path, "rb") as stream:
+            os.fsync(stream.fileno())
+        box = [self._low.tolist(), self._high.tolist()]  # exact as text
+        return [os.path.basename(self.path), self.n, self._digest.hexdigest(), box]
 
 
 def write_piece(

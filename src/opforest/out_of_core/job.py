@@ -46,7 +46,7 @@ TWO_GB = 2_000_000_000
 
 
 class Settings(NamedTuple):
-    """How to fit."""
+    """Options of a fit."""
 
     metric: str = "euclidean"
     metric_params: Mapping[str, Any] | None = None
@@ -182,7 +182,7 @@ def require_bounds(settings: Settings) -> Metric:
 
 
 def _identify_job(source: ArraySource | FileSource, settings: Settings) -> str:
-    """Return a checksum that is the same for the same call only."""
+    """Return a checksum that identifies a call."""
     parameters = dump_parameters(settings.make_model(), ())
     resources = float(settings.max_bytes), effective_n_jobs(settings.n_jobs)
     text = json.dumps([FORMAT, source.identify(), parameters, resources], sort_keys=True)

@@ -82,15 +82,11 @@ def _divide_memory(
         n_cells *= 2
     most = min(tuning.values.disk_piece, max(0, room) / PIECE_COPIES)
     piece = int(most // (width + 16))
-    joining = EDGE * n * estimate_uncertain(n / n_cells, n_coordinates) if n_cells > 1 else 0.0
+    uncertain = min(1.0, 3 * (n / n_cells) ** (-1 / n_coordinates))  # edges near borders of cells
+    joining = EDGE * n * uncertain if n_cells > 1 else 0.0
     if piece < 1 or joining > room or n_cells > MAX_CELLS:
         return None
     return Plan(n_cells, piece, max_bytes, per_example)
-
-
-def estimate_uncertain(size: float, n_coordinates: int) -> float:
-    """Return about how many of the edges of a cell of this size are near its border."""
-    return float(min(1.0, 3 * size ** (-1 / n_coordinates)))
 
 
 def choose_jobs(plan: Plan, counts: list[int], n_jobs: int) -> int:

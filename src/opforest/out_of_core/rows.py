@@ -34,13 +34,9 @@ class FileRows:
         """Return some rows."""
         width = int(np.prod(self.shape[1:], dtype=np.int64))
         end = min(end, self.shape[0])
-        rows = np.fromfile(
-            self.path,
-            self.dtype,
-            (end - begin) * width,
-            offset=self.offset + begin * width * self.dtype.itemsize,
-        )
-        if rows.size != (end - begin) * width:
+        size, offset = (end - begin) * width, self.offset + begin * width * self.dtype.itemsize
+        rows = np.fromfile(self.path, self.dtype, size, offset=offset)
+        if rows.size != size:
             raise ValueError(f"{self.path}: the file has been cut short while it was read.")
         return rows.reshape(end - begin, *self.shape[1:])
 
@@ -79,7 +75,7 @@ def open_rows(array: Array) -> Rows:
 
 
 def list_runs(n: int, size: int) -> list[tuple[int, int]]:
-    """Return where short runs from all parts of n rows begin and end: about this many rows."""
+    """Return the bounds of short runs, spread over n rows, that have about ``size`` rows in all."""
     if n <= size:
         return [(0, n)]
     run = 50
@@ -91,7 +87,7 @@ def list_runs(n: int, size: int) -> list[tuple[int, int]]:
 
 
 def identify_file(path: str) -> list[Any]:
-    """Return what changes with a file, or with the files of a folder."""
+    """Return values that change with a file, or with the files of a folder."""
     if os.path.isdir(path):
         names = sorted(os.path.join(place, name) for place, _, names in os.walk(path)
                        for name in names)  # fmt: skip
@@ -103,7 +99,7 @@ def identify_file(path: str) -> list[Any]:
 
 
 def identify_rows(rows: Rows, n: int) -> list[Any]:
-    """Return what changes with an array: all its content, unless it is in a file."""
+    """Return values that change with an array: a checksum, unless it is in a file."""
     if isinstance(rows, FileRows):
         return [*identify_file(rows.path), rows.dtype.str, list(rows.shape), rows.offset]
     array, digest = rows.array, hashlib.sha256()

@@ -2,8 +2,8 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,12 +48,12 @@ class ExampleRows:
     """Examples on disk or in memory."""
 
     X: Rows
-    y: Rows  #: labels; or codes, if ``are_codes``
+    y: Rows  #: labels, or their codes in a file
     n: int
     n_features: int
     dtype: np.dtype[Any]
     classes: Array
-    are_codes: bool = False
+    order: Array | None = None  #: the index of the class of each code, if y has codes
     feature_names: list[str] | None = None
     layout: dict[str, Any] | None = None  #: of the columns of a data file
 
@@ -82,10 +82,9 @@ class ExampleRows:
 
     def read_codes(self, begin: int, end: int) -> Array:
         """Return the labels of some examples, as indices of the classes."""
-        pieces = list_pieces(self.y, begin, end)
-        if self.are_codes:
-            return np.concatenate([self.y.read(*piece) for piece in pieces], dtype=np.int32)
-        codes = [np.searchsorted(self.classes, self.y.read(*piece)) for piece in pieces]
+        labels = (self.y.read(*piece) for piece in list_pieces(self.y, begin, end))
+        codes = [np.searchsorted(self.classes, y) if self.order is None else self.order[y]
+                 for y in labels]  # fmt: skip
         return np.concatenate(codes, dtype=np.int32)
 
     def sample(self, size: int) -> Array:
@@ -99,9 +98,20 @@ class ExampleRows:
 
 
 def list_pieces(y: Rows, begin: int, end: int) -> list[tuple[int, int]]:
-    """Return where pieces of rows begin and end that do not take much memory."""
+    """Return the bounds of pieces of these rows that take little memory."""
     step = max(1, LABEL_BYTES // max(1, y.dtype.itemsize))
     return [(first, min(first + step, end)) for first in range(begin, end, step)]
+
+
+def load_or_make(path: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return the JSON object in a file, which is written first if it does not exist."""
+    if not os.path.exists(path):
+        content = json.dumps(make()).encode("ascii")
+        with open_atomic(path) as stream:
+            stream.write(content)
+    with open(path, "rb") as stream:
+        loaded: dict[str, Any] = json.load(stream)
+    return loaded
 
 
 class ArraySource:
@@ -128,7 +138,7 @@ class ArraySource:
         self._dtype = X.dtype if X.dtype in PRECISIONS else np.dtype(np.float64)
 
     def identify(self) -> list[Any]:
-        """Return what changes with the examples."""
+        """Return values that change with the examples."""
         return [identify_rows(self._X, self._n), identify_rows(self._y, self._n)]
 
     def read(self, folder: str, check_memory: CheckMemory) -> ExampleRows:
@@ -156,29 +166,27 @@ class FileSource:
         self._reading = replace(reading, needs_label=True, remedy="")
 
     def identify(self) -> list[Any]:
-        """Return what changes with the file, and with the options for reading it."""
+        """Return values that change with the file, and with the options for reading it."""
         return [identify_file(self._path), repr(self._reading)]
 
     def read(self, folder: str, check_memory: CheckMemory) -> ExampleRows:
         """Return the examples; the file is read, or has been read before an interruption."""
         listing = os.path.join(folder, LISTING)
-        if not os.path.exists(listing):
-            begin_phase("reading")
-            entries = self._convert(folder, check_memory)
-            with open_atomic(listing) as stream:
-                stream.write(json.dumps(entries).encode("ascii"))
-        with open(listing, "rb") as stream:
-            return self._open(folder, json.loads(stream.read()))
+        entries = load_or_make(listing, lambda: self._convert(folder, check_memory))
+        return self._open(folder, entries)
 
     def _convert(self, folder: str, check_memory: CheckMemory) -> dict[str, Any]:
-        """Write features and codes of labels to files, and return what describes them."""
+        """Write features and codes of labels to files, and return their description."""
+        from opforest.io.tables import read_chunks
+
+        begin_phase("reading")
         codes: dict[Any, int] = {}
         n, first = 0, None
         with (
             open(os.path.join(folder, "rows"), "wb") as rows,
             open(os.path.join(folder, "labels"), "wb") as labels,
         ):
-            for data in self._read_chunks():
+            for data in read_chunks(self._path, self._reading, rows=CHUNK):
                 first = first or data
                 if data.X.dtype != first.X.dtype:
                     kinds = f"{first.X.dtype} and {data.X.dtype}"
@@ -203,30 +211,15 @@ class FileSource:
             "notes": list(first.notes),
         }
 
-    def _read_chunks(self) -> Iterator["Data"]:
-        from opforest.io.tables import read_chunks
-
-        return read_chunks(self._path, self._reading, rows=CHUNK)
-
     def _open(self, folder: str, entries: dict[str, Any]) -> ExampleRows:
         n, n_features, dtype = entries["n"], entries["n_features"], np.dtype(entries["dtype"])
         known = np.array(entries["codes"])
-        classes, label = np.unique(known, return_inverse=True)
+        classes, order = np.unique(known, return_inverse=True)
         X = FileRows(os.path.join(folder, "rows"), dtype, (n, n_features))
-        y = _CodeRows(os.path.join(folder, "labels"), np.dtype(np.int32), (n,), code=label)
+        y = FileRows(os.path.join(folder, "labels"), np.dtype(np.int32), (n,))
         self.notes = tuple(entries["notes"])
-        return ExampleRows(X, y, n, n_features, dtype, classes, True, entries["names"],
+        return ExampleRows(X, y, n, n_features, dtype, classes, order, entries["names"],
                         entries["layout"])  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _CodeRows(FileRows):
-    """Labels in a file, numbered in the order in which they came first."""
-
-    code: Array = field(default_factory=lambda: np.empty(0, np.int64))  #: in the order of labels
-
-    def read(self, begin: int, end: int) -> Array:
-        return self.code[super().read(begin, end)]
 
 
 def _encode(data: "Data", codes: dict[Any, int], path: str) -> Array:
@@ -252,7 +245,7 @@ def open_source(source: Any, y: Any) -> ArraySource | FileSource:
     if y is not None and not isinstance(y, str | int):
         raise ValueError(
             "y must be None, or the name or number of the label column: a data file has its labels "
-            "in a column. Pass an array, such as np.load(path, mmap_mode='r'), for labels of yours."
+            "in a column. To use other labels, load the features: np.load(path, mmap_mode='r')."
         )
     label = None if y is None else str(y)
     return FileSource(os.fspath(source), ReadOptions(label=label))

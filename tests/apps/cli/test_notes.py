@@ -130,7 +130,7 @@ def test_commands_without_a_model(command):
 
 def test_ids(spread):
     spread.with_row_index("id", 10).write_csv("named.csv")
-    note = "column 'id' names the examples, and is no feature (--keep id takes it in)"
+    note = "column 'id' is the id of the examples (--keep id makes it a feature)"
     assert told_by("train", "named.csv", "m")[0] == [note, LABEL]
     assert told_by("train", "named.csv", "m", "--keep", "id")[0] == [LABEL]
     assert told_by("convert", "named.csv", "b.csv")[0] == [LABEL]  # the id is kept

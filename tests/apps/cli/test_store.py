@@ -235,4 +235,4 @@ def test_labels_that_are_numbers_may_be_missing(folder):
         assert learner.rows()[2].tolist() == [1, None, 2, None, 2]
     run("store", "export", "n.db", "back.parquet")
     assert pl.read_parquet(folder / "back.parquet")["label"].to_list() == [1, None, 2, None, 2]
-    assert "missing; CSV has" in run("store", "export", "n.db", "back.npz", code=3).stderr
+    assert "missing labels; CSV can" in run("store", "export", "n.db", "back.npz", code=3).stderr

@@ -20,7 +20,7 @@ from tests.support.table_files import write
 import opforest
 from opforest._utils.numerals import PLAIN, STYLES, Affix, Cells, Form, affix_of, looks_like_number
 from opforest.errors import DataFileError, ModelFileError
-from opforest.io.columns.describe import Column
+from opforest.io.columns.column import Column
 from opforest.io.columns.forms import find_forms, mark_missing
 from opforest.io.columns.table import ReadOptions
 from opforest.io.tables import read_columns, read_table

@@ -64,7 +64,7 @@ def test_a_header_of_numbers_is_no_example(tmp_path, case):
     assert (len(data), data.feature_names, data.label_name) == (N, tuple(names), label)
     assert set(data.y) == {"a", "b", "c"}
     if not case.startswith("known"):
-        assert any(f"'{label}' is nowhere below (--no-header" in note for note in data.notes)
+        assert any(f"'{label}' does not occur below (--no-header" in note for note in data.notes)
     told = ReadOptions(header=False, needs_label=True)
     assert len(read_table(tmp_path / "data.csv", told)) == N + 1
 
@@ -88,7 +88,7 @@ def test_what_remains_ambiguous_is_asked(tmp_path, case):
         DataFileError, match=r"line 1: .* Use --header if .* --no-header if"
     ) as caught:
         read_table(path, FOUND)
-    assert "'zebra' is nowhere below" in str(caught.value)
+    assert "'zebra' does not occur below" in str(caught.value)
     named = read_table(path, ReadOptions(header=True, needs_label=True))
     assert (len(named), named.feature_names) == (N, tuple(names))
     assert len(read_table(path, ReadOptions(header=False, needs_label=True))) == N + 1

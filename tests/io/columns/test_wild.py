@@ -211,9 +211,9 @@ class TestNoFeatures:
         ("content", "told"),
         [
             ("IDS,label\n5,a\n", ["'label' is the label", "'IDS' is left out (an id: called so)",
-                                 "--keep IDS takes it in"]),
+                                 "--keep IDS makes it a feature"]),
             (table([RUNNING, DATES, WORDS], ["id", "when", "label"]),
-             ["'id' is the id", "'when' is left out (dates)", "--keep id takes it in"]),
+             ["'id' is the id", "'when' is left out (dates)", "--keep id makes it a feature"]),
             (table([RUNNING, WORDS]), ["column 1 is left out (an id: running", "--keep 1"]),
             (table([WORDS], ["label"]), ["--label names another column, or none"]),
         ],

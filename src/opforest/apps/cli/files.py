@@ -192,7 +192,7 @@ def _shorten(column: dict[str, Any]) -> dict[str, Any]:
 
 
 def _describe_column(roles: Any, k: int) -> dict[str, Any]:
-    from opforest.io.columns.describe import NUMERIC
+    from opforest.io.columns.column import NUMERIC
 
     column = roles.columns[k]
     reason = roles.left_out.get(k, "")

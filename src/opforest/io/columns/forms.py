@@ -7,7 +7,7 @@ import polars as pl
 
 from opforest._utils.numerals import PLAIN, STYLES, Affix, Cells, Form, affix_of
 from opforest._utils.text import join_first
-from opforest.io.columns.describe import NUMBER, Column, is_mark, matches_all
+from opforest.io.columns.column import NUMBER, Column, is_mark, matches_all
 from opforest.io.columns.table import Choice, ReadOptions, UndecidedError
 
 #: Styles with a given decimal mark, the most general first: later cells may need it.
@@ -67,10 +67,10 @@ def restore_affixes(
     columns: list[Column], features: Sequence[int], options: ReadOptions, decimal: str
 ) -> None:
     """Give features the affixes that they had in training; the style may differ."""
-    expected = options.expected
-    for place, k in enumerate(features if expected else ()):
-        if expected and place not in expected.text:
-            affix = expected.cells.affixes.get(place + 1, Affix())
+    assert options.expected is not None
+    for place, k in enumerate(features):
+        if place not in options.expected.text:
+            affix = options.expected.cells.affixes.get(place + 1, Affix())
             column = replace(columns[k], form=PLAIN, ambiguous_forms=())
             columns[k] = _with_form(column, affix, options, decimal)
 
@@ -100,8 +100,7 @@ def mark_missing(column: Column, marks: Sequence[str]) -> Column:
         return column
     numbers = pl.Series(list(marks), dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
     is_mark = cells.cast(pl.Float64, strict=False).is_in(numbers.to_list())
-    return replace(column, cells=cells.to_frame("a").select(
-        pl.when(~is_mark).then(pl.col("a")).otherwise(None))["a"])  # fmt: skip
+    return replace(column, cells=pl.select(pl.when(~is_mark).then(cells)).to_series())
 
 
 def summarize_cells(columns: Sequence[Column], options: ReadOptions, had_commas: bool) -> Cells:

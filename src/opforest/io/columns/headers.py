@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from opforest._utils.numerals import looks_like_number
-from opforest.io.columns.describe import MISSING_NUMBER, NUMBER
+from opforest.io.columns.column import FINITE, MISSING_NUMBER
 from opforest.io.columns.label import LABEL_NAMES
 from opforest.io.columns.roles import ID_NAME
 from opforest.io.columns.table import Choice, ReadOptions, UndecidedError
@@ -28,14 +28,12 @@ EVEN, ORDERED, EVEN_ALONE = 4, 7, 7
 #: Fewer numbers than this prove nothing.
 FEW = 3
 
-_NUMBER = re.compile(NUMBER, re.ASCII)
-_INFINITE = re.compile(r"[+-]*inf(inity)?", re.IGNORECASE)
+_FINITE = re.compile(FINITE, re.ASCII)
 
 
 def is_number(cell: str) -> bool:
     """Return whether a cell is a finite number, which no header has."""
-    cell = cell.strip()
-    return bool(_NUMBER.match(cell)) and not _INFINITE.fullmatch(cell)
+    return bool(_FINITE.fullmatch(cell.strip()))
 
 
 class Verdict(NamedTuple):
@@ -210,7 +208,7 @@ def judge_sequence(row: FirstRow) -> Verdict | None:
         return EXAMPLE
     why, sure = f"the numbers of the line are in order, {row.sample}", row.is_alone
     if sure:
-        why += f", and {row.head[row.words[0]].strip()!r} is nowhere below"
+        why += f", and {row.head[row.words[0]].strip()!r} does not occur below"
     is_long_even = row.has_alone(is_even) and n >= EVEN
     is_long_ordered = row.has_alone(is_ordered) and n >= ORDERED
     if (is_long_even and n >= (EVEN if sure else EVEN_ALONE)) or (sure and is_long_ordered):
@@ -221,7 +219,14 @@ def judge_sequence(row: FirstRow) -> Verdict | None:
     return None
 
 
-#: The rules, in order.
+def judge_rest(row: FirstRow) -> Verdict:
+    """Take the row for an example; with a reason to doubt it, if there is one."""
+    if not row.others or not row.words or not row.is_alone:
+        return EXAMPLE
+    return Verdict(False, f"{row.head[row.words[0]].strip()!r} does not occur below")
+
+
+#: The rules, in order; the last one always answers.
 RULES = (
     match_model,
     match_options,
@@ -230,6 +235,7 @@ RULES = (
     ask_about_counting,
     judge_words_above_numbers,
     judge_sequence,
+    judge_rest,
 )
 
 
@@ -239,23 +245,15 @@ def find_header(
     """Return whether the first of these rows, on this line, is a header, with notes; or ask."""
     row = FirstRow(rows[0], rows[1:], options)
     verdicts = (rule(row) for rule in RULES)
-    is_header, why, column = next((v for v in verdicts if v is not None), _judge_rest(row))
+    is_header, why, column = next(verdict for verdict in verdicts if verdict is not None)
     if is_header is None:
         raise _ask_header(row, why, path, line, column)
     if not why:
         return is_header, ()
-    if not is_header:
-        note = f"line {line} is read as an example, though {why} (--header makes it a header)"
-        return False, (note,)
-    note = f"line {line} has the names of the columns: {why} (--no-header makes it an example)"
-    return True, (note,)
-
-
-def _judge_rest(row: FirstRow) -> Verdict:
-    """Return that the row is an example; with a reason to doubt it, if there is one."""
-    if not row.others or not row.words or not row.is_alone:
-        return EXAMPLE
-    return Verdict(False, f"{row.head[row.words[0]].strip()!r} is nowhere below")
+    note = f"line {line} is read as an example, though {why} (--header makes it a header)"
+    if is_header:
+        note = f"line {line} has the names of the columns: {why} (--no-header makes it an example)"
+    return is_header, (note,)
 
 
 def _ask_header(

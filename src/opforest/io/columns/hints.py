@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from opforest._utils.numerals import NUMBER_LIKE, affix_of, looks_like_number
 from opforest._utils.text import count, join_first
-from opforest.io.columns.describe import Column
+from opforest.io.columns.column import Column
 from opforest.io.columns.forms import find_forms
 from opforest.io.columns.roles import Roles
 from opforest.io.columns.table import ReadOptions
@@ -64,7 +64,7 @@ def explain_no_features(roles: Roles) -> str:
     kept = [k for k, why in roles.left_out.items() if why.startswith("an id")]
     kept += [] if ids is None else [ids]
     kept = [k for k in kept if columns[k].kind in ("number", "whole number")]
-    advice = f"; --keep {columns[kept[-1]].option} takes it in" if kept else ""
+    advice = f"; --keep {columns[kept[-1]].option} makes it a feature" if kept else ""
     if not roles.left_out and roles.why and not kept:
         advice = "; --label names another column, or none"
     return f"there is no column of features: {join_first(used)}{advice}"

@@ -6,7 +6,7 @@ No choice is silent: a column that no option names comes with a note.
 from typing import NamedTuple
 
 from opforest._utils.text import count, join_first
-from opforest.io.columns.describe import Column
+from opforest.io.columns.column import Column
 
 #: Names of label columns, best first; case does not matter.
 LABEL_NAMES = ("label", "target", "class", "species", "outcome", "diagnosis")

@@ -11,7 +11,7 @@ from opforest._utils.interrupts import defer_interrupts
 from opforest._utils.numerals import Cells
 from opforest._utils.text import count, join_first
 from opforest.errors import DataFileError
-from opforest.io.columns.describe import Column
+from opforest.io.columns.column import Column, describe_columns
 from opforest.io.columns.forms import (
     describe_forms,
     detect_forms,
@@ -79,8 +79,9 @@ class Roles:
 
 
 @defer_interrupts  # polars would swallow an interrupt
-def choose_roles(columns: list[Column], table: Table, options: ReadOptions) -> Roles:
-    """Return the roles of the columns of a table."""
+def choose_roles(table: Table, frame: pl.DataFrame, options: ReadOptions) -> Roles:
+    """Return the roles of the columns of a table, by some of its rows."""
+    columns = describe_columns(frame, table)
     finder = ColumnFinder(columns, table.path)
     roles = Roles(detect_forms(columns, options, table.decimal), notes=finder.notes)
     label, expected, keep = options.label, options.expected, finder.find_all(options.keep)
@@ -110,6 +111,7 @@ def choose_roles(columns: list[Column], table: Table, options: ReadOptions) -> R
             if _holds_text(column, options.lossless)
         )  # fmt: skip
     roles.notes += describe_forms(roles.feature_columns)
+    roles.notes[:0] = table.notes
     roles.cells = summarize_cells(roles.feature_columns, options, table.had_commas)
     return roles
 
@@ -137,11 +139,11 @@ def _leave_out_ids(roles: Roles, keep: list[int], only_named: bool) -> None:
         is_named = (column.name or "").lower() == ID_NAME
         if k in keep or (only_named and not is_named):
             continue
-        advice = "" if column.kind == "text" else f" (--keep {column.option} takes it in)"
+        advice = "" if column.kind == "text" else f" (--keep {column.option} makes it a feature)"
         if roles.id is None and is_named:
             roles.id = k
             if not only_named:
-                roles.notes.append(f"{column} names the examples, and is no feature{advice}")
+                roles.notes.append(f"{column} is the id of the examples{advice}")
         elif column.id_reason:
             roles.leave_out(k, f"an id: {column.id_reason}",
                             f"{column.id_reason}, so it looks like an id{advice}")  # fmt: skip
@@ -171,18 +173,16 @@ class ColumnFinder:
             raise DataFileError("there are no columns", path)
         self.path, self.width = path, len(columns)
         self.notes: list[str] = []
-        self.names: list[str] | None = None
-        if columns[0].name is not None:
-            self.names = [str(column.name) for column in columns]
+        self.names = [column.name for column in columns if column.name is not None]
 
     def find_all(self, wanted: Sequence[str]) -> list[int]:
         """Return the columns that ``a,b`` or ``3-9`` mean; a name with a comma comes first."""
         found: list[int] = []
         for item in wanted:
             words = [part.strip() for part in item.split(",") if part.strip()]
-            for word in [item] if item in (self.names or ()) else words:
+            for word in [item] if item in self.names else words:
                 first, _, last = word.partition("-")
-                if word in (self.names or ()) or not (first.isdecimal() and last.isdecimal()):
+                if word in self.names or not (first.isdecimal() and last.isdecimal()):
                     found.append(self.find(word))
                     continue
                 low, high = self._find_number(first), self._find_number(last)
@@ -194,7 +194,7 @@ class ColumnFinder:
 
     def find(self, column: str) -> int:
         """Return the column that an option names."""
-        if self.names is not None and column in self.names:
+        if column in self.names:
             place = self.names.index(column)
             if column.lstrip("-").isdecimal():
                 self.notes.append(f"{column} is the column of that name, number {place + 1}")
@@ -204,7 +204,7 @@ class ColumnFinder:
     def find_label(self, column: str, dropped: set[int]) -> int:
         """Return the column that an option names; "first" and "last" are those that are left."""
         left = [k for k in range(self.width) if k not in dropped]
-        if column not in ("first", "last") or column in (self.names or ()) or not left:
+        if column not in ("first", "last") or column in self.names or not left:
             return self.find(column)
         return left[0] if column == "first" else left[-1]
 
@@ -213,7 +213,7 @@ class ColumnFinder:
         try:
             number = int(column)
         except ValueError:
-            if self.names is None:
+            if not self.names:
                 reason = f"columns have no names, only numbers from 1 to {n}, got {column!r}"
                 raise DataFileError(reason, self.path) from None
             close = find_closest(column, self.names)
@@ -245,7 +245,7 @@ class ModelMatch:
         """Assign the roles of all columns."""
         roles, names = self.roles, self.finder.names
         is_fixed = self.table.fixed_roles is not None
-        if names is not None and self.expected.names is not None and not is_fixed:
+        if names and self.expected.names is not None and not is_fixed:
             roles.features = self._match_names(names, self.expected.names)
         else:
             roles.features = self._match_numbers(is_fixed)
@@ -292,7 +292,7 @@ class ModelMatch:
     def _choose_label(self, left: list[int]) -> None:
         """Choose the label among the columns that are not features of the model."""
         roles, layout, columns = self.roles, self.expected.layout, self.roles.columns
-        if self.finder.names is None:
+        if not self.finder.names:
             roles.label = left[0] if len(left) == 1 else None
             return
         named = [k for k in left if layout and columns[k].name == layout["label_name"]]

@@ -18,9 +18,10 @@ ROWS = 4096
 
 
 def locate_error(
-    reason: str, path: str, row: int, line: int | None, column: int | None
+    reason: str, path: str, row: int, find_line: FindLine | None, column: int | None
 ) -> DataFileError:
     """Return an error with the line and column of a cell, or the row if there are no lines."""
+    line = None if find_line is None else find_line(row)
     if line is None:
         return DataFileError(f"row {row + 1}: {reason}", path)
     return DataFileError(reason, path, line, column)
@@ -67,7 +68,7 @@ class Data:
     def error_at(self, i: int, reason: str, path: str, is_label: bool = True) -> DataFileError:
         """Return the error that the label of example i is wrong, or something else of it."""
         column = self.label_column if is_label else None
-        return locate_error(reason, path, self.row_of(i), self.line_of(i), column)
+        return locate_error(reason, path, self.row_of(i), self.find_line, column)
 
     def line_of(self, i: int) -> int | None:
         """Return the line of example i in a text file, if it is known."""
@@ -103,71 +104,38 @@ class InputSchema(NamedTuple):
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read a data file; None means that the reader finds out.
+    """How to read a data file; None means that the reader finds out."""
 
-    Attributes
-    ----------
-    format : str or None
-        A key of ``opforest.io.formats.FORMATS``.
-    label : str or None
-        The label column: its name, its number from 1 (−1 is the last one), ``"first"`` or
-        ``"last"`` of those that ``drop`` leaves, or ``"none"``.
-    drop, keep : tuple of str
-        Columns to leave out, and columns to use even if they look like ids or dates: names,
-        numbers, or ranges such as ``"3-9"``.
-    delimiter : str or None
-        The delimiter of a CSV file.
-    skip : int
-        Lines, or rows of a sheet, to leave out before the table.
-    sheet : str or None
-        The sheet of a workbook: its name, or its number from 1.
-    encoding : str or None
-        The encoding of a text file, such as ``"latin-1"``.
-    header : bool or None
-        Whether the first line of a CSV file is a header. Other formats store names in a place of
-        their own and ignore this with a note; a workbook must have a header.
-    decimal : {".", ","} or None
-        The decimal mark of numbers in text cells.
-    na : tuple of str
-        Cells that mean a missing value, in addition to ``?``, ``NA`` and the like.
-    allow_missing : bool
-        Whether features may be missing or infinite.
-    categories : bool
-        Whether features may be text. Features are then a ``polars.DataFrame``; with ``lossless``,
-        only if some are text.
-    needs_label : bool
-        Whether a label column that cannot be determined is an error.
-    may_lack_labels : bool
-        Whether labels may be missing. If some are, labels are text and missing ones are empty.
-    lossless : bool
-        Whether to keep columns that look like ids or dates.
-    expected : InputSchema or None
-        The columns that a model expects.
-    remedy : {"here", "store", ""}
-        Where text and missing cells can be prepared, for hints in errors: by options of the same
-        command, by options of ``store create``, or nowhere.
-    copied : tuple of str
-        Columns, whatever their role, whose cells ``read_chunks`` returns as they are written.
-    """
-
-    format: str | None = None
+    format: str | None = None  #: a key of ``opforest.io.formats.FORMATS``
+    #: The label column: its name, its number from 1 (−1 is the last one), ``"first"`` or ``"last"``
+    #: of those that ``drop`` leaves, or ``"none"``.
     label: str | None = None
+    #: Columns to leave out, and columns to use even if they look like ids or dates: names, numbers,
+    #: or ranges such as ``"3-9"``.
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
-    delimiter: str | None = None
-    skip: int = 0
-    sheet: str | None = None
-    encoding: str | None = None
+    delimiter: str | None = None  #: of a CSV file
+    skip: int = 0  #: lines, or rows of a sheet, to leave out before the table
+    sheet: str | None = None  #: the sheet of a workbook: its name, or its number from 1
+    encoding: str | None = None  #: of a text file, such as ``"latin-1"``
+    #: Whether the first line of a CSV file is a header. Other formats store names in a place of
+    #: their own and ignore this with a note; a workbook must have a header.
     header: bool | None = None
-    decimal: str | None = None
-    na: tuple[str, ...] = ()
-    allow_missing: bool = False
+    decimal: str | None = None  #: the decimal mark of numbers in text cells: ``"."`` or ``","``
+    na: tuple[str, ...] = ()  #: cells that mean a missing value, besides ``?``, ``NA`` and the like
+    allow_missing: bool = False  #: whether features may be missing or infinite
+    #: Whether features may be text. Features are then a ``polars.DataFrame``; with ``lossless``,
+    #: only if some are text.
     categories: bool = False
-    needs_label: bool = False
+    needs_label: bool = False  #: whether a label column that cannot be determined is an error
+    #: Whether labels may be missing. If some are, labels are text and missing ones are empty.
     may_lack_labels: bool = False
-    lossless: bool = False
-    expected: InputSchema | None = None
+    lossless: bool = False  #: whether to keep columns that look like ids or dates
+    expected: InputSchema | None = None  #: the columns that a model expects
+    #: Where text and missing cells can be prepared, for hints in errors: ``"here"``, by options of
+    #: the same command; ``"store"``, by options of ``store create``; or ``""``, nowhere.
     remedy: str = "here"
+    #: Columns, whatever their role, whose cells ``read_chunks`` returns as they are written.
     copied: tuple[str, ...] = ()
 
 

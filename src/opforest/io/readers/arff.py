@@ -15,7 +15,7 @@ import polars as pl
 from opforest._utils import tuning
 from opforest._utils.text import count
 from opforest.errors import DataFileError
-from opforest.io.columns.describe import MISSING_NUMBER, NUMBER
+from opforest.io.columns.column import MISSING_NUMBER, NUMBER
 from opforest.io.columns.table import ReadOptions, Table
 from opforest.io.readers.delimited import decode
 from opforest.io.source import Source

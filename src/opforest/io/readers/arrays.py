@@ -121,7 +121,7 @@ def _to_table(arrays: dict[str, Array], name: str) -> Table:
         raise DataFileError(f"there must be a table of numbers called X, got {shapes}", name)
     for part in (y, ids):
         if part is not None and part.shape != X.shape[:1]:
-            reason = f"labels and ids must be as many as the {X.shape[0]} examples"
+            reason = f"labels and ids must have shape {X.shape[:1]}, one for each row of X"
             raise DataFileError(f"{reason}, got {part.shape}", name)
     d, names = X.shape[1], None
     if feature_names is not None:

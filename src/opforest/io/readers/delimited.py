@@ -24,7 +24,7 @@ from opforest.io.readers.dialect import (
     Dialect,
     Row,
     find_dialect,
-    may_have_surroundings,
+    may_have_extra_rows,
     split_rows,
 )
 from opforest.io.source import Source
@@ -75,7 +75,7 @@ class Delimited:
         head = _read_lines(self._stream, most, options.skip)
         if dialect is None:
             lines = self._decode(head)
-            if source.is_live and may_have_surroundings(lines, options):
+            if source.is_live and may_have_extra_rows(lines, options):
                 head += _read_lines(self._stream, MORE_LINES, 0)
                 lines = self._decode(head)
             dialect = find_dialect(lines, options, self.name)
@@ -115,11 +115,8 @@ class Delimited:
         while True:
             if self._source.is_live:
                 more = [stream.read1(tuning.values.csv_block)]
-            else:
-                more = [
-                    stream.read(tuning.values.csv_block),
-                    stream.readline(LONGEST),
-                ]  # whole rows, mostly
+            else:  # whole rows, mostly
+                more = [stream.read(tuning.values.csv_block), stream.readline(LONGEST)]
             if not more[0]:
                 return block, b""
             block = b"".join([block, *more])

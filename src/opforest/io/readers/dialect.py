@@ -14,14 +14,14 @@ import polars as pl
 
 from opforest._utils.numerals import looks_like_number
 from opforest.errors import DataFileError
-from opforest.io.columns.describe import MISSING_NUMBER, NUMBER
-from opforest.io.columns.headers import find_header, is_number
-from opforest.io.columns.surroundings import (
+from opforest.io.columns.column import FINITE, MISSING_NUMBER
+from opforest.io.columns.extra_rows import (
     count_titles,
     describe_title,
     drop_repeated_names,
     find_units,
 )
+from opforest.io.columns.headers import find_header, is_number
 from opforest.io.columns.table import ReadOptions
 
 #: Possible delimiters; a blank stands for any white space.
@@ -43,7 +43,7 @@ _MARKS = {
         "points": r"[1-9]\d{0,2}(\.\d{3}){2,}(,\d*)?|[1-9]\d{0,2}\.\d{3},\d+",
     }.items()
 }  #: numbers with a comma or a point, and what it may mean
-_NUMBER = re.compile(NUMBER.replace("(?i:inf|infinity)", "(?i:inf|infinity|nan)"), re.ASCII)
+_NUMBER = re.compile(rf"{FINITE}|[+-]?(?i:inf|infinity|nan)", re.ASCII)
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})", re.ASCII)
 _LEADING_ZERO = re.compile(r"[+-]*0\d", re.ASCII)
 _MISSING = frozenset(MISSING_NUMBER)
@@ -143,7 +143,7 @@ def find_dialect(lines: list[str], options: ReadOptions, path: str) -> Dialect:
                    decimal, tuple(notes), rows[0] if has_header else None)  # fmt: skip
 
 
-def may_have_surroundings(lines: list[str], options: ReadOptions) -> bool:
+def may_have_extra_rows(lines: list[str], options: ReadOptions) -> bool:
     """Return whether two lines may be titles, or names and units: the second has no number."""
     body = lines[options.skip + _skip_comments(lines[options.skip :]) :]
     rows = _split_sample(body, options.delimiter or find_delimiter(body))
@@ -212,7 +212,7 @@ def _find_type(cells: list[str]) -> Any:
         return pl.Int64
     if any(map(_LEADING_ZERO.match, known)):
         return pl.String  # 007 may be a label
-    return pl.Float64 if known and all(map(_NUMBER.match, known)) else pl.String
+    return pl.Float64 if known and all(map(_NUMBER.fullmatch, known)) else pl.String
 
 
 def find_decimal(rows: list[list[str]]) -> str:

@@ -1,38 +1,27 @@
-"""Formats that polars reads or writes: Parquet, Arrow, NDJSON, Excel; CSV is only written here."""
+"""Formats that polars reads or writes: Parquet, Arrow, JSON; CSV is only written here."""
 
 import glob
 import json
 import os
-import re
-import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
-from functools import partial
 from typing import IO, Any
 
 import numpy as np
 import polars as pl
 
-from opforest._utils.extras import install_command
 from opforest._utils.text import count
 from opforest.errors import DataFileError
 from opforest.io.columns.label import LABEL_NAMES
 from opforest.io.columns.roles import ID_NAME
-from opforest.io.columns.surroundings import SAMPLE, count_titles, describe_title, find_units
-from opforest.io.columns.table import Choice, Data, ReadOptions, Table, UndecidedError
-from opforest.io.compression import BUFFER, check_unpacked, wrap_error
+from opforest.io.columns.table import Data, ReadOptions, Table
+from opforest.io.compression import BUFFER, check_unpacked
+from opforest.io.library_errors import wrap_error
 from opforest.io.readers.unpacked_size import measure_arrow, measure_parquet
-from opforest.io.readers.workbooks import unpack_workbook
 from opforest.io.source import Source, link_plain_path
 
 #: Rows that are read at a time, and bytes of a cell in memory.
-SOME, CELL = 65_536, 8
-
-#: Most rows of titles above a table in a sheet.
-MOST_TITLES = 20
-
-#: How polars calls a column of a sheet without a name.
-_UNNAMED = re.compile(r"__UNNAMED__\d+")
+BATCH, CELL = 65_536, 8
 
 
 def read_folder(path: str, stack: ExitStack) -> Table:
@@ -152,7 +141,7 @@ def _scan(lazy: pl.LazyFrame, name: str, stored: int) -> Table:
 def _slices(lazy: Any, kept: list[int], name: str, stored: int) -> Iterator[pl.DataFrame]:
     row = size = 0
     try:
-        for batch in lazy.collect_batches(chunk_size=SOME, maintain_order=True):
+        for batch in lazy.collect_batches(chunk_size=BATCH, maintain_order=True):
             size += batch.estimated_size()  # of each text, though equal ones may share memory
             check_unpacked(size, stored, name)
             yield pl.DataFrame([batch.to_series(k).alias(str(i)) for i, k in enumerate(kept)])
@@ -162,95 +151,6 @@ def _slices(lazy: Any, kept: list[int], name: str, stored: int) -> Iterator[pl.D
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = f"the file is damaged after {count(row, 'row')}: write it again, or get a new copy"
         raise DataFileError(reason, name) from error
-
-
-def read_excel(source: Source, options: ReadOptions) -> Table:
-    """Return the table in a sheet of a workbook: the one that is named, or the only one."""
-    try:
-        import fastexcel  # noqa: F401
-    except ImportError as error:
-        raise ImportError(f"Excel files need fastexcel: {install_command('cli')}") from error
-    name = source.name
-    with unpack_workbook(source.as_file(), name) as workbook:
-
-        def read(skip: int, after: int = 0, **chosen: Any) -> Any:
-            return pl.read_excel(
-                workbook, engine="calamine", raise_if_empty=False,
-                read_options={"header_row": skip, "skip_rows": after}, **chosen,
-            )  # fmt: skip
-
-        sheets = read(options.skip, sheet_id=0)
-        title = _choose_sheet(sheets, options.sheet, name)
-        read_sheet = partial(read, sheet_name=title)
-        sheet, notes = _leave_out_surroundings(sheets[title], read_sheet, options.skip)
-    if not len(sheet):
-        raise DataFileError(f"there are no examples in the sheet {title!r}", name)
-    if any(_UNNAMED.fullmatch(one) for one in sheet.columns[1:2]) and len(sheet) > 1:
-        reason = f"the first row of the sheet, {sheet.columns[0]!r}, names one column only; if it "
-        raise DataFileError(f"{reason}is a title: --skip {options.skip + 1}", name)
-    names = [one or f"column {k}" for k, one in enumerate(_names_of(sheet), 1)]
-    frame = pl.DataFrame([cells.alias(str(k)) for k, cells in enumerate(sheet)])
-    return Table(name, tuple(names), iter([frame]), notes=notes)
-
-
-def _names_of(sheet: pl.DataFrame) -> list[str]:
-    """Return the names of columns as the sheet has them; "" where there is none."""
-    return ["" if _UNNAMED.fullmatch(one) else one for one in sheet.columns]
-
-
-def _leave_out_surroundings(
-    sheet: pl.DataFrame, read: Callable[[int, int], pl.DataFrame], skip: int
-) -> tuple[pl.DataFrame, list[str]]:
-    """Return a sheet without titles above its table and units below its names, with notes.
-
-    ``read`` reads it, given the numbers of rows to skip before and after the row of names.
-    """
-    notes = []
-    for _ in range(MOST_TITLES):
-        names = _names_of(sheet)
-        if not count_titles([names, *_as_text(sheet)]):
-            break
-        if any(names):
-            notes.append(f"a row above the table is left out: {describe_title(names)}")
-        skip += 1
-        sheet = read(skip, 0)
-    if units := find_units(_as_text(sheet)):
-        n = len(sheet)
-        parts = (read(skip, after) for after in range(1, MOST_TITLES))
-        sheet = next((part for part in parts if len(part) < n), sheet)  # blank rows may precede it
-        notes.append(f"a row below the names is left out: it has the units of the columns, {units}")
-    return sheet, notes
-
-
-def _as_text(sheet: pl.DataFrame) -> list[list[str]]:
-    """Return the first rows of a sheet as text."""
-    rows = sheet.head(SAMPLE).rows()
-    return [["" if cell is None else str(cell) for cell in row] for row in rows]
-
-
-def _choose_sheet(sheets: dict[str, pl.DataFrame], wanted: str | None, name: str) -> str:
-    """Return the title of the sheet to read, or ask."""
-    titles = list(sheets)
-    if wanted is not None:
-        if wanted in titles:
-            return wanted
-        if wanted.isdecimal() and 1 <= int(wanted) <= len(titles):
-            return titles[int(wanted) - 1]
-        known = ", ".join(map(repr, titles))
-        raise DataFileError(f"there is no sheet {wanted!r}; the sheets are {known}", name)
-    full = [title for title, sheet in sheets.items() if len(sheet)]
-    if not full:
-        raise DataFileError("there are no examples", name)
-    if len(full) == 1:
-        return full[0]
-    choices = []
-    for title in full:
-        rows, columns = sheets[title].shape
-        size = f"{count(rows, 'row')}, {count(columns, 'column')}"
-        choices.append(Choice({"sheet": title}, f"--sheet {shlex.quote(title)}", size))
-    offered = ", ".join(choice.option for choice in choices[:8])
-    reason = f"{len(full)} sheets hold tables: choose {offered}"
-    raise UndecidedError(reason, name, "Which sheet holds the table?", choices)
 
 
 def write_frame(stream: IO[bytes], data: Data, kind: str) -> None:

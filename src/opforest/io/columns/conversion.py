@@ -9,7 +9,7 @@ import polars as pl
 from opforest._utils.interrupts import defer_interrupts
 from opforest._utils.text import count, join_first
 from opforest.errors import DataFileError
-from opforest.io.columns.describe import (
+from opforest.io.columns.column import (
     MISSING_NUMBER,
     NUMERIC,
     Column,
@@ -41,8 +41,10 @@ def to_data(
 ) -> Data:  # fmt: skip
     """Return the examples in some rows of a table, of which ``first`` is the first.
 
-    ``text_labels`` says whether labels are text, where that has been decided.
+    ``text_labels`` says whether labels are text, where no model decides that.
     """
+    if text_labels is None and options.expected:
+        text_labels = options.expected.text_labels
     columns = describe_columns(frame, table)
     chosen = [
         replace(mark_missing(columns[k], roles.cells.missing), form=roles.columns[k].form)
@@ -77,9 +79,8 @@ class _Converter:
         return DataFileError(reason, self.table.path)
 
     def _error_at(self, column: Column, i: int, reason: str) -> DataFileError:
-        table, row = self.table, self.first + i
-        line = None if table.find_line is None else table.find_line(row)
-        return locate_error(reason, table.path, row, line, column.number)
+        table = self.table
+        return locate_error(reason, table.path, self.first + i, table.find_line, column.number)
 
     # Features.
 

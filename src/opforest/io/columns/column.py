@@ -29,7 +29,9 @@ FEW_CELLS = 1000
 #: A first column of integers with at least this fraction of distinct values may be an id.
 NEARLY_ALL = 0.9
 
-NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity)$"
+#: Regular expressions for numbers in Python's notation: a finite one, and any.
+FINITE = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+NUMBER = rf"^{FINITE}$|^[+-]?(?i:inf|infinity)$"
 _DATE = (
     r"^\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
     r"|^\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([ T]\d{1,2}:\d{2}(:\d{2})?)?$|^\d{1,2}:\d{2}(:\d{2})?$"
@@ -66,7 +68,7 @@ class Column:
     @property
     def is_text(self) -> bool:
         """Whether its cells are text."""
-        return self.cells.dtype in (pl.String, pl.Categorical) or self.cells.dtype == pl.Enum
+        return self.cells.dtype in (pl.String, pl.Categorical, pl.Enum)
 
     @cached_property
     def words(self) -> pl.Series:
@@ -144,9 +146,7 @@ class Column:
             return "empty"
         if self.declared == "category":
             return "category"
-        if set(words.head(20).str.to_lowercase()) <= {"true", "false"} and bool(
-            words.str.to_lowercase().is_in(["true", "false"]).all()
-        ):
+        if matches_all(words, "^(?i-u:true|false)$"):
             return "boolean"
         if not self.is_invalid.any():
             known = self.numbers.drop_nulls()

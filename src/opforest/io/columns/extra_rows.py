@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from opforest._utils.numerals import looks_like_number
-from opforest.io.columns.describe import MARKS, MISSING_NUMBER, NUMBER
+from opforest.io.columns.column import MARKS, MISSING_NUMBER, NUMBER
 
 #: Rows that show what the table looks like, and the fewest to judge by.
 SAMPLE, FEW = 50, 3
@@ -25,7 +25,7 @@ def count_titles(rows: Sequence[Sequence[str]]) -> int:
 
     Examples
     --------
-    >>> from opforest.io.columns.surroundings import count_titles
+    >>> from opforest.io.columns.extra_rows import count_titles
     >>> count_titles([["Iris"], ["a", "b", "c"], ["1", "2", "x"], ["3", "4", "y"], ["5", "6", "x"]])
     1
     """
@@ -48,7 +48,7 @@ def _is_title(row: Sequence[str], below: Sequence[Sequence[str]], width: int) ->
 
 
 def describe_title(row: Sequence[str]) -> str:
-    """Return what a row above the table has, for a note."""
+    """Return a description of a row above the table, for a note."""
     text = " ".join(filter(None, row))
     shown = f"{text[:40]}…" if len(text) > 40 else text
     return f"a title, {shown!r}" if text.strip() else "it has only empty cells"
