@@ -50,8 +50,8 @@ def make_app() -> Any:
     """Return the application, a ``typer.Typer``."""
     import rich  # noqa: F401
 
+    from opforest.apps.cli.about import accept_version, compile_, datasets, demo, metrics, reproduce
     from opforest.apps.cli.audit import audit
-    from opforest.apps.cli.catalog import accept_version, datasets, metrics
     from opforest.apps.cli.estimators import cluster, plot, prune
     from opforest.apps.cli.evaluation import evaluate
     from opforest.apps.cli.files import convert, info
@@ -59,8 +59,7 @@ def make_app() -> Any:
     from opforest.apps.cli.groups import make_group
     from opforest.apps.cli.learn import train, update
     from opforest.apps.cli.predict import predict
-    from opforest.apps.cli.programs import compile_, demo, play, serve
-    from opforest.apps.cli.reproduce import reproduce
+    from opforest.apps.cli.service import play, serve
     from opforest.apps.cli.store import make_store_app
     from opforest.apps.cli.stream import stream
     from opforest.apps.cli.tools import distance, fold, merge, normalize, split
