@@ -13,7 +13,6 @@ from opforest.apps.cli.job import Job, labels_of
 from opforest.apps.cli.lookup import ExampleLookup
 from opforest.apps.cli.output import print_notes
 from opforest.apps.cli.paths import require_distinct, require_model_path
-from opforest.apps.cli.refit import describe_preparation
 from opforest.errors import DataFileError
 
 #: Missing ids or lines that an error names.
@@ -73,7 +72,7 @@ def forget(
     elif chosen:
         saved.replace(estimator)
     if chosen:
-        print_notes(describe_preparation(estimator, "training without these examples changes"))
+        print_notes(models.note_preparation(estimator, "training without these examples changes"))
     return {"model": out or model, "forgotten": len(chosen), "examples": len(classifier.forest_)}
 
 

@@ -12,7 +12,6 @@ from opforest._utils.text import count, join_first
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.lazy_modules import np, table, tables
 from opforest.apps.cli.models import classifier_of, preparation_of, prepare
-from opforest.apps.cli.out_of_core import count_queries
 from opforest.apps.cli.output import print_notes
 from opforest.errors import DataFileError
 from opforest.io.source import STANDARD
@@ -22,6 +21,10 @@ NO_LABEL = ("", "?", "nan", "NaN")
 
 #: A label that is a whole number.
 WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})", re.ASCII)
+
+
+#: Bytes and rows of queries at a time: each call reads the parts, so few calls are faster.
+QUERY_BYTES, MAX_QUERIES = 1 << 26, 1 << 17
 
 
 class Job:
@@ -153,6 +156,14 @@ class Job:
             if not len(data):
                 raise ValueError("cells are missing in every row; --missing median fills them.")
             self.model.fit(data.X, y)
+
+
+def count_queries(model: Any) -> int:
+    """Return how many rows a model in parts is asked about at a time."""
+    from opforest.io.columns.table import ROWS
+
+    n_features: int = model.n_features_in_
+    return max(ROWS, min(MAX_QUERIES, QUERY_BYTES // (8 * n_features)))
 
 
 def find_complete(model: Any, data: "table.Data") -> "table.Array | None":

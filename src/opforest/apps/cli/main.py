@@ -53,16 +53,17 @@ def make_app() -> Any:
     from opforest.apps.cli.about import accept_version, compile_, datasets, demo, metrics, reproduce
     from opforest.apps.cli.audit import audit
     from opforest.apps.cli.estimators import cluster, plot, prune
-    from opforest.apps.cli.evaluation import evaluate
+    from opforest.apps.cli.evaluate import evaluate
     from opforest.apps.cli.files import convert, info
     from opforest.apps.cli.forget import forget
     from opforest.apps.cli.groups import make_group
-    from opforest.apps.cli.learn import train, update
     from opforest.apps.cli.predict import predict
     from opforest.apps.cli.service import play, serve
     from opforest.apps.cli.store import make_store_app
     from opforest.apps.cli.stream import stream
     from opforest.apps.cli.tools import distance, fold, merge, normalize, split
+    from opforest.apps.cli.train import train
+    from opforest.apps.cli.update import update
 
     groups = {
         "Learn and predict": (

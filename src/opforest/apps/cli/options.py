@@ -1,6 +1,7 @@
 """Options that several commands share, and the decorator that makes a function a command."""
 
 import inspect
+import re
 from collections.abc import Callable
 from enum import StrEnum
 from functools import wraps
@@ -13,7 +14,6 @@ from typer.models import ArgumentInfo
 import opforest
 from opforest.apps.cli.errors import report_errors
 from opforest.apps.cli.lazy_modules import table, tables
-from opforest.apps.cli.out_of_core import parse_memory
 from opforest.apps.cli.output import print_facts
 from opforest.apps.cli.question import ask_and_run
 from opforest.errors import DataFileError
@@ -52,6 +52,25 @@ def parse_voters(text: str) -> int | str:
         reason = "a whole number from 1 to 999,999,999, or auto"
         raise BadParameter(f"it must be {reason}, got {text!r}.")
     return int(text)
+
+
+UNITS = {"": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+         "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+
+
+def parse_memory(text: str) -> float:
+    """Return a number of bytes, such as 2GB; raise an error of the command line if it is none.
+
+    Examples
+    --------
+    >>> from opforest.apps.cli.options import parse_memory
+    >>> parse_memory("1.5 GB")
+    1500000000.0
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Z]*)", text.strip().upper(), re.ASCII)
+    if not found or found[2] not in UNITS:
+        raise BadParameter(f"it must be like 2GB or 500MB, got {text!r}.")
+    return float(found[1]) * UNITS[found[2]]
 
 
 DataFile = Annotated[str, Argument(help="The data file; - is the standard input.")]

@@ -1,18 +1,20 @@
 """``opforest evaluate``."""
 
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
+import opforest
 from opforest._utils.text import count
 from opforest.apps.cli import models, options
-from opforest.apps.cli.comparison import cross_validate
 from opforest.apps.cli.errors import locate_errors
-from opforest.apps.cli.job import Job, labels_of, warn_of_scales
-from opforest.apps.cli.lazy_modules import np
+from opforest.apps.cli.job import Job, labels_of, quiet_about_scales, warn_of_scales
+from opforest.apps.cli.lazy_modules import np, table
 from opforest.apps.cli.lookup import ExampleLookup
+from opforest.apps.cli.operations import assign_folds
 from opforest.apps.cli.output import (
     FACTS,
     count_examples,
@@ -21,7 +23,13 @@ from opforest.apps.cli.output import (
     print_notes,
     print_table,
 )
-from opforest.errors import ModelFileError
+from opforest.errors import DataFileError, ModelFileError
+
+#: Predictions by the name of a method, the model's own first.
+Answers = dict[str, "table.Array"]
+
+#: Methods that need no options: is the model better than these?
+NEAREST, MAJORITY = "1-NN", "majority class"
 
 FOLDS = 5
 
@@ -108,14 +116,82 @@ def _cross_validate(job: Job, folds: int, seed: int) -> dict[str, Any]:
     methods = [
         {
             "method": name,
-            "accuracy": float(np.mean(shares)),
-            "deviation": float(np.std(shares, ddof=1)),
+            "accuracy": float(np.mean(fractions)),
+            "deviation": float(np.std(fractions, ddof=1)),
             "opf_accuracy": float(np.mean(opf[name])),
-            "folds": shares,
+            "folds": fractions,
         }
-        for name, shares in accuracy.items()
+        for name, fractions in accuracy.items()
     ]
     return {"folds": folds, "seed": seed, "methods": methods, **_score(y.tolist(), predicted)}
+
+
+def compare(
+    job: Job, data: "table.Data", y: "table.Array", known: "table.Array", others: "table.Array"
+) -> Answers:
+    """Train the model of a job on known rows; return what each method predicts for the others.
+
+    The model answers with its own number of voters and with those that ``auto`` finds. The nearest
+    neighbor is that of the same metric, after the same preparation.
+    """
+    from sklearn.base import clone
+
+    model = clone(job.model)
+    part, queries = data.take(known), data.take(others)
+    with locate_errors(job.path, part), quiet_about_scales():
+        model.fit(part.X, y[known])
+    last = models.classifier_of(model)
+    X, queries_X = models.prepare(model, part.X), _prepare_queries(model, queries, job.path)
+    with locate_errors(job.path, queries):
+        answers = {}
+        for voters in dict.fromkeys((last.voters, "auto")):
+            answers[name_method(voters)] = last.set_params(voters=voters).predict(queries_X)
+        answers[NEAREST] = y[known][_find_nearest(last, X, queries_X)]
+    common = Counter(y[known].tolist()).most_common(1)[0][0]
+    answers[MAJORITY] = np.full(len(others), common, y.dtype)
+    return answers
+
+
+def _prepare_queries(model: Any, queries: "table.Data", path: str) -> Any:
+    """Return queries as a model prepares them; it may not know a category that is rare."""
+    try:
+        with locate_errors(path, queries):
+            return models.prepare(model, queries.X)
+    except DataFileError as error:
+        reason = (
+            f"{error.reason.rstrip('.')}. Here, that means the examples that are not tested with "
+            "it: leave out the row, or use --encode drop"
+        )
+        raise DataFileError(reason, error.path, error.line, error.column) from error
+
+
+def name_method(voters: int | str) -> str:
+    """Return the name of the method with this number of voters."""
+    if voters == 1:
+        return "OPF"
+    return f"OPF ({voters} voters)" if voters != "auto" else "OPF (voters auto)"
+
+
+def _find_nearest(classifier: Any, X: Any, queries: Any) -> "table.Array":
+    """Return the position of the nearest example to each query.
+
+    If each example has a class of its own, all are prototypes, and the nearest one conquers.
+    """
+    nearest = opforest.OPFClassifier(
+        classifier.metric, metric_params=classifier.metric_params, n_jobs=classifier.n_jobs
+    )
+    with quiet_about_scales():
+        return nearest.fit(X, np.arange(len(X))).predict(queries)
+
+
+def cross_validate(
+    job: Job, data: "table.Data", y: "table.Array", folds: int, seed: int
+) -> Iterator[tuple["table.Array", Answers]]:
+    """Yield the rows of each fold, and what is predicted for them by training on the others."""
+    part = assign_folds(y, len(y), folds, seed)
+    for k in range(folds):
+        others = np.flatnonzero(part == k)
+        yield others, compare(job, data, y, np.flatnonzero(part != k), others)
 
 
 def _note_rare(rare: list[Any], folds: int) -> list[str]:
@@ -177,8 +253,8 @@ def _score_new(truth: list[Any], predicted: list[Any], is_held: list[bool]) -> d
             f"the model holds {len(truth) - len(right):,} of the {count(len(truth), 'example')}, "
             "which say nothing about new ones"
         ])  # fmt: skip
-    share = sum(right) / len(right) if right else None
-    return {"in_model": len(truth) - len(right), "accuracy_of_others": share}
+    accuracy = sum(right) / len(right) if right else None
+    return {"in_model": len(truth) - len(right), "accuracy_of_others": accuracy}
 
 
 def _score(truth: list[Any], predicted: Any) -> dict[str, Any]:
