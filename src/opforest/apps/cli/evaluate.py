@@ -2,7 +2,6 @@
 
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from typing import Annotated, Any
 
 from typer import Argument, Option
@@ -24,12 +23,6 @@ from opforest.apps.cli.output import (
     print_table,
 )
 from opforest.errors import DataFileError, ModelFileError
-
-#: Predictions by the name of a method, the model's own first.
-Answers = dict[str, "table.Array"]
-
-#: Methods that need no options: is the model better than these?
-NEAREST, MAJORITY = "1-NN", "majority class"
 
 FOLDS = 5
 
@@ -103,9 +96,11 @@ def _cross_validate(job: Job, folds: int, seed: int) -> dict[str, Any]:
         raise ValueError(f"--folds must be at most {len(y)}, the number of examples.")
     rare = [label for label, n in zip(*np.unique(y, return_counts=True), strict=True) if n < folds]
     accuracy, opf = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
-    predicted = np.empty_like(y)
+    fold, predicted = assign_folds(y, len(y), folds, seed), np.empty_like(y)
     with count_examples("tested") as advance:
-        for others, answers in cross_validate(job, data, y, folds, seed):
+        for k in range(folds):
+            others = np.flatnonzero(fold == k)
+            answers = compare(job, data, y, np.flatnonzero(fold != k), others)
             for name, answer in answers.items():
                 accuracy[name].append(float((answer == y[others]).mean()))
                 opf[name].append(opf_accuracy(y[others], answer))
@@ -128,11 +123,11 @@ def _cross_validate(job: Job, folds: int, seed: int) -> dict[str, Any]:
 
 def compare(
     job: Job, data: "table.Data", y: "table.Array", known: "table.Array", others: "table.Array"
-) -> Answers:
+) -> dict[str, "table.Array"]:
     """Train the model of a job on known rows; return what each method predicts for the others.
 
-    The model answers with its own number of voters and with those that ``auto`` finds. The nearest
-    neighbor is that of the same metric, after the same preparation.
+    The model answers first, with its own number of voters and with those that ``auto`` finds. The
+    nearest neighbor is that of the same metric, after the same preparation.
     """
     from sklearn.base import clone
 
@@ -145,10 +140,11 @@ def compare(
     with locate_errors(job.path, queries):
         answers = {}
         for voters in dict.fromkeys((last.voters, "auto")):
-            answers[name_method(voters)] = last.set_params(voters=voters).predict(queries_X)
-        answers[NEAREST] = y[known][_find_nearest(last, X, queries_X)]
+            suffix = {1: "", "auto": " (voters auto)"}.get(voters, f" ({voters} voters)")
+            answers[f"OPF{suffix}"] = last.set_params(voters=voters).predict(queries_X)
+        answers["1-NN"] = y[known][_find_nearest(last, X, queries_X)]
     common = Counter(y[known].tolist()).most_common(1)[0][0]
-    answers[MAJORITY] = np.full(len(others), common, y.dtype)
+    answers["majority class"] = np.full(len(others), common, y.dtype)
     return answers
 
 
@@ -165,13 +161,6 @@ def _prepare_queries(model: Any, queries: "table.Data", path: str) -> Any:
         raise DataFileError(reason, error.path, error.line, error.column) from error
 
 
-def name_method(voters: int | str) -> str:
-    """Return the name of the method with this number of voters."""
-    if voters == 1:
-        return "OPF"
-    return f"OPF ({voters} voters)" if voters != "auto" else "OPF (voters auto)"
-
-
 def _find_nearest(classifier: Any, X: Any, queries: Any) -> "table.Array":
     """Return the position of the nearest example to each query.
 
@@ -182,16 +171,6 @@ def _find_nearest(classifier: Any, X: Any, queries: Any) -> "table.Array":
     )
     with quiet_about_scales():
         return nearest.fit(X, np.arange(len(X))).predict(queries)
-
-
-def cross_validate(
-    job: Job, data: "table.Data", y: "table.Array", folds: int, seed: int
-) -> Iterator[tuple["table.Array", Answers]]:
-    """Yield the rows of each fold, and what is predicted for them by training on the others."""
-    part = assign_folds(y, len(y), folds, seed)
-    for k in range(folds):
-        others = np.flatnonzero(part == k)
-        yield others, compare(job, data, y, np.flatnonzero(part != k), others)
 
 
 def _note_rare(rare: list[Any], folds: int) -> list[str]:
@@ -237,7 +216,7 @@ def _evaluate_model(
             advance(len(chunk))
     job.print_dropped()
     if known is None:
-        print_notes(["examples that a model in parts was trained on are not told from new ones"])
+        print_notes(["a model in parts does not detect its own training examples in DATA"])
     if not truth:
         raise ValueError(f"{path}: no row is complete, so there is nothing to compare.")
     return {**_score_new(truth, predicted, is_held), **_score(truth, predicted)}

@@ -65,32 +65,17 @@ def make_app() -> Any:
     from opforest.apps.cli.train import train
     from opforest.apps.cli.update import update
 
-    groups = {
-        "Learn and predict": (
-            train,
-            evaluate,
-            predict,
-            update,
-            forget,
-            audit,
-            cluster,
-            plot,
-            prune,
-        ),
-        "Streams and stores": (stream,),
+    headings = {
+        "Learn and predict": (train, evaluate, predict, update, forget, audit,
+                              cluster, plot, prune),
+        "Streams and stores": (stream, make_store_app()),
         "Data files": (info, convert, split, merge),
         "LibOPF tools": (fold, normalize, distance),
         "Service": (serve, play),
-        "About opforest": (metrics, datasets, demo, reproduce),
-    }
-    commands: dict[str, dict[str, Any]] = {
-        heading: {command.__name__: command for command in members}
-        for heading, members in groups.items()
-    }
-    commands["Streams and stores"]["store"] = make_store_app()
-    commands["About opforest"]["compile"] = compile_
+        "About opforest": (metrics, datasets, demo, reproduce, compile_),
+    }  # fmt: skip
     about = "Optimum-path forests: a parameter-free, multi-class, explainable classifier."
-    return make_group(commands, about, accept_version)
+    return make_group(headings, about, accept_version)
 
 
 if __name__ == "__main__":

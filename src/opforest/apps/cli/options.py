@@ -88,9 +88,8 @@ VotersOption = Annotated[
     Option(
         parser=parse_voters,
         metavar="N|auto",
-        help="How many of the cheapest offers vote on a label; auto finds the number under which "
-        "the known labels are the most likely. More voters help where labels are noisy. Default: "
-        "1.",
+        help="How many of the cheapest offers vote on a label; auto chooses the number that makes "
+        "the known labels most likely. More voters help where labels are noisy. Default: 1.",
     ),
 ]
 JobsOption = Annotated[
@@ -147,10 +146,13 @@ class MetricOptions(NamedTuple):
     def parse(cls, metric: str | None, metric_param: list[str] | None) -> Self:
         """Return the options of a command, or raise a ValueError if one is invalid."""
         found: dict[str, Any] = {}
+        files, is_matrix = [], metric == "mahalanobis"
         for param in metric_param or ():
             name, _, value = param.partition("=")
+            if value.startswith("@"):
+                files.append(value[1:])
             try:
-                found[name] = _parse_metric_param(name, value, metric == "mahalanobis")
+                found[name] = _parse_metric_param(name, value, is_matrix)
             except DataFileError:
                 raise
             except ValueError:
@@ -162,12 +164,9 @@ class MetricOptions(NamedTuple):
                 )
         if metric in ARRAY_PARAMETERS:
             arrays = [found[name] for name in ("V", "VI") if name in found]
-            is_matrix = metric == "mahalanobis"
             if not arrays or any(isinstance(one[0], list) != is_matrix for one in arrays):
                 raise ValueError(f"--metric {metric} needs {ARRAY_PARAMETERS[metric]}.")
-        values = (param.partition("=")[2] for param in metric_param or ())
-        files = tuple(value[1:] for value in values if value.startswith("@"))
-        return cls(metric, found or None, files)
+        return cls(metric, found or None, tuple(files))
 
 
 class PreparationOptions(NamedTuple):

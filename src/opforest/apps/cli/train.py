@@ -66,10 +66,12 @@ def train(
 
     With --test, a model is trained on the rest of the examples, with equal shares of each class,
     and its accuracy is printed beside those of the nearest neighbor and the most frequent class.
-    Then the model that is written is trained on all examples. `opforest evaluate DATA` says more.
+    Then the model that is written is trained on all examples.
 
     With --out-of-core, the data may be larger than memory. The model is a folder, for predict and
-    evaluate; it is the same model. If the command is stopped, the same command continues.
+    evaluate; it is the same model. Run the same command again to continue after an interruption.
+
+    See also `opforest evaluate DATA`.
 
     Example: opforest train iris.csv iris.opforest --label species --scale auto
     """
