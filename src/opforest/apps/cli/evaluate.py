@@ -50,12 +50,11 @@ def evaluate(
     jobs: options.JobsOption = None,
     json: options.JsonOption = False,
 ) -> None:
-    """Say how good a model is, or how good one trained on a data file would be.
+    """Measure how well a model predicts, or how well one trained on a data file would.
 
     With MODEL, its predictions are compared with the labels of DATA. Examples that the model holds
     are counted, because they say nothing about new ones, unless it is a folder made by train
-    --out-of-core. --voters tries another number of voters than that of the model, which is not
-    changed.
+    --out-of-core. --voters tries another number of voters; the model is not changed.
 
     With DATA alone, it is split into folds with equal shares of each class. Each fold is predicted
     by a model trained on the others with the options of train, and, for comparison, by the nearest

@@ -1,5 +1,6 @@
 """``opforest forget``."""
 
+import re
 from bisect import bisect_right
 from itertools import islice
 from typing import Annotated, Any
@@ -145,10 +146,10 @@ def _parse_ids(text: str) -> list[range]:
     """Return the ids in a list such as 3,7 or 10-19."""
     found: list[range] = []
     for part in text.split(","):
-        first, dash, end = part.strip().partition("-")
-        if not (first.isascii() and first.isdecimal() and (end if dash else "0").isdecimal()):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip(), re.ASCII)
+        if not match:
             raise ValueError(f"--ids must be whole numbers such as 3,7 or 10-19, got {text!r}.")
-        begin, last = int(first), int(end if dash else first)
+        begin, last = int(match[1]), int(match[2] or match[1])
         if last < begin:
             raise ValueError(f"--ids: {part.strip()} must begin with the smaller number.")
         found.append(range(begin, last + 1))

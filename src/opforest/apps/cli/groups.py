@@ -38,7 +38,7 @@ class CommandGroup(TyperGroup):
                 formatter.write_dl(rows)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse arguments; without any, show the help, which is no error."""
+        """Parse arguments; without any, show the help and succeed."""
         if not args and not ctx.resilient_parsing:
             typer.echo(ctx.get_help())
             ctx.exit()
@@ -71,7 +71,7 @@ def make_group(
     for members in named.values():
         for command, member in members.items():
             if isinstance(member, typer.Typer):
-                app.add_typer(member)
+                app.add_typer(member, name=command)
             else:
                 app.command(command, cls=Command)(member)
     return app

@@ -40,7 +40,7 @@ class ExampleLookup:
     def find(self, rows: list[bytes], labels: list[Any] | None) -> tuple[list[int], list[int], int]:
         """Find an example for each row, the newest of equals, with the row's label if it has one.
 
-        Return the ids of the examples, the rows for which there is none, and how many more
+        Return the ids of the examples, the rows without one, and how many more
         examples are equal to the rows.
         """
         classes = models.classifier_of(self._model).classes_

@@ -17,7 +17,7 @@ def main() -> None:
     except ImportError:
         sys.exit(f"The command line needs typer and rich: {install_command('cli')}")
     hide_panics()
-    logging.lastResort = None  # libraries such as matplotlib log what is of no use here
+    logging.lastResort = None  # hides useless messages of libraries such as matplotlib
     # Names of files may contain bytes that the terminal cannot show.
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -45,12 +45,13 @@ def complete_metric(incomplete: str) -> list[str]:
 
 
 def parse_voters(text: str) -> int | str:
-    """Return a number of voters or "auto"; raise an error of the command line otherwise."""
+    """Return a number of voters or "auto"; raise a ``BadParameter`` if it is invalid."""
     if text == "auto":
         return text
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) > 0):
-        reason = "a whole number from 1 to 999,999,999, or auto"
-        raise BadParameter(f"it must be {reason}, got {text!r}.")
+        raise BadParameter(
+            f"it must be a whole number from 1 to 999,999,999, or auto, got {text!r}."
+        )
     return int(text)
 
 
@@ -59,7 +60,7 @@ UNITS = {"": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
 
 
 def parse_memory(text: str) -> float:
-    """Return a number of bytes, such as 2GB; raise an error of the command line if it is none.
+    """Return a number of bytes, such as 2GB; raise a ``BadParameter`` if it is invalid.
 
     Examples
     --------

@@ -48,7 +48,7 @@ def predict(
     """
     require_distinct([model, data], [out])
     if keep and explain and not json:
-        raise ValueError("--keep does not go with --explain, whose output is no table: add --json.")
+        raise ValueError("--keep does not go with --explain, which prints no table: add --json.")
     estimator = models.load_model(model, jobs, may_be_parts=True)
     job = Job(estimator, data, replace(reading, copied=reading.keep))
     if (proba or costs or explain) and not hasattr(models.classifier_of(job.model), "forest_"):

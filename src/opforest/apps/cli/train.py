@@ -25,9 +25,6 @@ from opforest.io.source import STANDARD
 #: What to do about rows without labels.
 NO_LABEL_ADVICE = "; --missing drop leaves out such rows; --unlabeled takes files of them"
 
-#: Parameters in messages of the library, and the options that set them.
-OPTIONS = {"max_bytes": "--memory", "n_jobs=": "--jobs "}
-
 DistancesOption = Annotated[
     str | None, Option(help="A file of distances, LibOPF's or a table, by ids or positions.")
 ]
@@ -133,7 +130,7 @@ def _train_out_of_core(
     jobs: int | None,
     others: Mapping[str, object],
 ) -> dict[str, Any]:
-    """Train a model in a folder; ``others`` are options that must not be given."""
+    """Train a model in a folder; ``others`` are options that must not be set."""
     from opforest.out_of_core.job import TWO_GB, Settings, fit_source
     from opforest.out_of_core.source import FileSource
 
@@ -156,9 +153,7 @@ def _train_out_of_core(
     except (DataFileError, ModelFileError):
         raise
     except ValueError as error:
-        message = str(error)
-        for name, option in OPTIONS.items():
-            message = message.replace(name, option)
+        message = str(error).replace("max_bytes", "--memory").replace("n_jobs=", "--jobs ")
         raise ValueError(message) from error
     print_notes(source.notes)
     return {"model": folder, **models.describe(model), "seconds": perf_counter() - begin}

@@ -29,8 +29,8 @@ def update(
 ) -> options.Facts:
     """Learn more examples; the model file is replaced when all are learned.
 
-    A model trained without --encode, --missing, --scale and --update becomes exactly the model of
-    training on both files. With --encode, --missing or --scale, the categories, medians and scales
+    A model trained without --encode, --missing, --scale and --update becomes exactly the model
+    trained on both files. With --encode, --missing or --scale, the categories, medians and scales
     of the first file stay in use. To retrain on all files instead, give --refit for each file that
     the model has learned, in order.
 
