@@ -200,8 +200,9 @@ def _evaluate_model(
         if not hasattr(last, "voters"):
             raise ValueError(f"--voters needs a classifier made by train, and {model} is another.")
         last.voters = voters
-    known = None if hasattr(last, "parts_") else ExampleLookup(job.model)
-    held = known.contents() if known is not None and known.are_comparable else None
+    is_in_parts, is_of_distances = hasattr(last, "parts_"), last.metric == "precomputed"
+    known = None if is_in_parts or is_of_distances else ExampleLookup(job.model)
+    held = set() if known is None else known.contents()
     truth: list[Any] = []
     predicted: list[Any] = []
     is_held: list[bool] = []
@@ -210,11 +211,11 @@ def _evaluate_model(
             truth += labels_of(chunk, path).tolist()
             with locate_errors(path, chunk):
                 predicted += job.model.predict(chunk.X).tolist()
-            if known is not None and held is not None:
+            if known is not None:
                 is_held += [row in held for row in known.read(chunk, path)]
             advance(len(chunk))
     job.print_dropped()
-    if known is None:
+    if is_in_parts:
         print_notes(["a model in parts does not detect its own training examples in DATA"])
     if not truth:
         raise ValueError(f"{path}: no row is complete, so there is nothing to compare.")

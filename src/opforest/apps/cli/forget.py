@@ -106,8 +106,7 @@ def _merge(ranges: list[range]) -> list[range]:
 
 def _find_rows(job: Job, path: str, missing_ok: bool) -> list[int]:
     """Return the ids of the examples that are equal to the rows of a data file."""
-    known = ExampleLookup(job.model)
-    if not known.are_comparable:
+    if models.classifier_of(job.model).metric == "precomputed":
         raise ValueError(
             f"{path} was trained with --distances, so it holds no rows to compare: use --ids."
         )
@@ -115,6 +114,7 @@ def _find_rows(job: Job, path: str, missing_ok: bool) -> list[int]:
     job.print_dropped()
     if not len(examples):
         raise DataFileError("there are no complete rows", job.path)
+    known = ExampleLookup(job.model)
     rows = known.read(examples, job.path)
     labels = None if examples.y is None else labels_of(examples, job.path).tolist()
     found, missing, more = known.find(rows, labels)

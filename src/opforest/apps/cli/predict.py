@@ -1,6 +1,5 @@
 """``opforest predict``."""
 
-import csv
 import io
 import json as json_format
 import sys
@@ -15,7 +14,7 @@ from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, find_complete
 from opforest.apps.cli.lazy_modules import table, tables
-from opforest.apps.cli.output import count_examples
+from opforest.apps.cli.output import count_examples, format_csv
 from opforest.apps.cli.paths import require_distinct
 from opforest.io.source import STANDARD
 
@@ -125,20 +124,12 @@ def _list_missing(model: Any, data: "table.Data", row: int) -> list[str]:
 
 def write_lines(predictions: Iterator[Predictions], model: Any) -> Iterator[str]:
     """Yield labels, one per line, or CSV if there are other columns."""
-    is_first = True
-    for found in predictions:
+    for k, found in enumerate(predictions):
         details = [name for name in ("proba", "costs") if name in found]
         if not details and "kept" not in found:
             yield "".join(f"{label}\n" for label in found["label"])
             continue
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        columns = _list_columns(found, details, model)
-        if is_first:
-            writer.writerow(columns)
-        is_first = False
-        writer.writerows(zip(*columns.values(), strict=True))
-        yield buffer.getvalue()
+        yield format_csv(_list_columns(found, details, model), has_header=k == 0)
 
 
 def _list_columns(found: Predictions, details: Sequence[str], model: Any) -> Predictions:
