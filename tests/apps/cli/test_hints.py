@@ -282,7 +282,8 @@ def test_the_titanic_hint_is_complete(said):
 SOURCES = Path(opforest.__file__).parent
 #: Parts of texts that mention options without being hints about columns.
 OTHER = ("--jobs must be", "trained with --distances", "another --format", "the file of --by",
-         "needs --encode", "and --missing", "needs --missing")  # fmt: skip
+         "needs --encode", "and --missing", "needs --missing", "made by train",
+         "--keep does not")  # fmt: skip
 #: What else is no hint: reasons that are shown elsewhere, and names of options.
 NAMES = ("--label none", "--header", "--no-header")
 
@@ -290,7 +291,7 @@ NAMES = ("--label none", "--header", "--no-header")
 def hints_in_sources():
     """Yield the texts with options in the modules that give hints about columns."""
     names = ("io/readers/delimited", "io/tables", "apps/cli/models", "apps/cli/files",
-             "apps/cli/job", "apps/cli/operations")  # fmt: skip
+             "apps/cli/job", "apps/cli/operations", "apps/cli/predict")  # fmt: skip
     modules = [*sorted((SOURCES / "io" / "columns").glob("*.py")), SOURCES / "_utils/numerals.py"]
     modules += [SOURCES / f"{name}.py" for name in names]
     for module in modules:

@@ -142,7 +142,7 @@ def test_no_memory_is_not_the_default(data, tmp_path):
 
 def test_examples_of_a_model_in_parts_are_not_counted(data, model):
     done = run("evaluate", model, data)
-    assert "examples that a model in parts was trained on are not told from new" in done.stderr
+    assert "a model in parts does not detect its own training examples in DATA" in done.stderr
 
 
 def test_advice_about_missing_cells_fits_a_model_in_parts(data, model, tmp_path):

@@ -63,7 +63,7 @@ class TestTerminal:
         assert shown.count("a") == 50 + 2  # and the headings
 
     def test_wide_confusion_becomes_a_list(self, shown_by):
-        from opforest.apps.cli.evaluation import _print_confusion
+        from opforest.apps.cli.evaluate import _print_confusion
 
         labels = [f"class {k}" for k in range(12)]
         matrix = [[5 * (i == j) + (j == i + 1) * (i + 1) for j in range(12)] for i in range(12)]

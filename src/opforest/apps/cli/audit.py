@@ -1,7 +1,5 @@
 """``opforest audit``."""
 
-import csv
-import io
 import json as json_format
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +11,13 @@ from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, labels_of, warn_of_scales
 from opforest.apps.cli.lazy_modules import np, table, tables
-from opforest.apps.cli.output import print_json, print_notes, print_table, show_phases
+from opforest.apps.cli.output import (
+    format_csv,
+    print_json,
+    print_notes,
+    print_table,
+    show_phases,
+)
 from opforest.apps.cli.paths import require_distinct
 
 if TYPE_CHECKING:
@@ -176,9 +180,4 @@ class Findings:
         columns.pop("id")
         for name in ("agreeing", "disagreeing"):
             columns[name] = [self._row_of(id) for id in columns[name]]
-        columns = self._names() | columns
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-        return buffer.getvalue()
+        return format_csv(self._names() | columns)

@@ -1,5 +1,6 @@
 """``opforest forget``."""
 
+import re
 from bisect import bisect_right
 from itertools import islice
 from typing import Annotated, Any
@@ -13,7 +14,6 @@ from opforest.apps.cli.job import Job, labels_of
 from opforest.apps.cli.lookup import ExampleLookup
 from opforest.apps.cli.output import print_notes
 from opforest.apps.cli.paths import require_distinct, require_model_path
-from opforest.apps.cli.refit import describe_preparation
 from opforest.errors import DataFileError
 
 #: Missing ids or lines that an error names.
@@ -73,7 +73,7 @@ def forget(
     elif chosen:
         saved.replace(estimator)
     if chosen:
-        print_notes(describe_preparation(estimator, "training without these examples changes"))
+        print_notes(models.note_preparation(estimator, "training without these examples changes"))
     return {"model": out or model, "forgotten": len(chosen), "examples": len(classifier.forest_)}
 
 
@@ -106,8 +106,7 @@ def _merge(ranges: list[range]) -> list[range]:
 
 def _find_rows(job: Job, path: str, missing_ok: bool) -> list[int]:
     """Return the ids of the examples that are equal to the rows of a data file."""
-    known = ExampleLookup(job.model)
-    if not known.are_comparable:
+    if models.classifier_of(job.model).metric == "precomputed":
         raise ValueError(
             f"{path} was trained with --distances, so it holds no rows to compare: use --ids."
         )
@@ -115,6 +114,7 @@ def _find_rows(job: Job, path: str, missing_ok: bool) -> list[int]:
     job.print_dropped()
     if not len(examples):
         raise DataFileError("there are no complete rows", job.path)
+    known = ExampleLookup(job.model)
     rows = known.read(examples, job.path)
     labels = None if examples.y is None else labels_of(examples, job.path).tolist()
     found, missing, more = known.find(rows, labels)
@@ -146,10 +146,10 @@ def _parse_ids(text: str) -> list[range]:
     """Return the ids in a list such as 3,7 or 10-19."""
     found: list[range] = []
     for part in text.split(","):
-        first, dash, end = part.strip().partition("-")
-        if not (first.isascii() and first.isdecimal() and (end if dash else "0").isdecimal()):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip(), re.ASCII)
+        if not match:
             raise ValueError(f"--ids must be whole numbers such as 3,7 or 10-19, got {text!r}.")
-        begin, last = int(first), int(end if dash else first)
+        begin, last = int(match[1]), int(match[2] or match[1])
         if last < begin:
             raise ValueError(f"--ids: {part.strip()} must begin with the smaller number.")
         found.append(range(begin, last + 1))

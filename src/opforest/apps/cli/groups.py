@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import typer
@@ -27,7 +27,7 @@ class Command(TyperCommand):
 class CommandGroup(TyperGroup):
     """A group of commands that its help lists under headings, each with a whole sentence."""
 
-    headings: ClassVar[Mapping[str, Sequence[str]]] = {}
+    headings: ClassVar[Mapping[str, Iterable[str]]] = {}
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands under their headings."""
@@ -38,7 +38,7 @@ class CommandGroup(TyperGroup):
                 formatter.write_dl(rows)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse arguments; without any, show the help, which is no error."""
+        """Parse arguments; without any, show the help and succeed."""
         if not args and not ctx.resilient_parsing:
             typer.echo(ctx.get_help())
             ctx.exit()
@@ -46,15 +46,18 @@ class CommandGroup(TyperGroup):
 
 
 def make_group(
-    commands: Mapping[str, Mapping[str, Callable[..., Any] | typer.Typer]],
+    headings: Mapping[str, Sequence[Callable[..., Any] | typer.Typer]],
     help: str,
     callback: Callable[..., Any] | None = None,
+    name: str | None = None,
 ) -> typer.Typer:
-    """Return a group of commands, which are given by heading and name."""
-    headings = {heading: list(members) for heading, members in commands.items()}
-    group: Any = type("Group", (CommandGroup,), {"headings": headings})
+    """Return a group of commands and other groups, which are given by heading."""
+    named = {heading: {_name_of(member): member for member in members}
+             for heading, members in headings.items()}  # fmt: skip
+    group: Any = type("Group", (CommandGroup,), {"headings": named})
 
     app = typer.Typer(
+        name=name,
         cls=group,
         help=help,
         callback=callback,
@@ -65,13 +68,18 @@ def make_group(
             "max_content_width": min(WIDEST, shutil.get_terminal_size().columns),
         },
     )
-    for members in commands.values():
-        for name, member in members.items():
+    for members in named.values():
+        for command, member in members.items():
             if isinstance(member, typer.Typer):
-                app.add_typer(member, name=name)
+                app.add_typer(member, name=command)
             else:
-                app.command(name, cls=Command)(member)
+                app.command(command, cls=Command)(member)
     return app
+
+
+def _name_of(member: Any) -> str:
+    """Return the name of a command or a group; ``compile_`` is called compile."""
+    return str(getattr(member, "__name__", "").rstrip("_") or member.info.name)
 
 
 def _first_sentence(command: Any) -> str:

@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import Any, cast
 
 from opforest._utils.numerals import Cells
-from opforest._utils.text import count, join_first
+from opforest._utils.text import count
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.lazy_modules import np, table, tables
 from opforest.apps.cli.models import classifier_of, preparation_of, prepare
-from opforest.apps.cli.out_of_core import count_queries
 from opforest.apps.cli.output import print_notes
 from opforest.errors import DataFileError
 from opforest.io.source import STANDARD
@@ -22,6 +21,10 @@ NO_LABEL = ("", "?", "nan", "NaN")
 
 #: A label that is a whole number.
 WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})", re.ASCII)
+
+
+#: Bytes and rows of queries at a time for a model in parts: each call reads all of them.
+QUERY_BYTES, MAX_QUERIES = 1 << 26, 1 << 17
 
 
 class Job:
@@ -66,7 +69,8 @@ class Job:
         """Yield all rows in chunks; ``limits`` are those of ``read_chunks``."""
         last = classifier_of(self.model)
         if hasattr(last, "parts_") and self.path != STANDARD:  # a pipe must not be read ahead
-            limits = {"rows": count_queries(last), **limits}
+            rows = min(MAX_QUERIES, QUERY_BYTES // (8 * last.n_features_in_))
+            limits = {"rows": max(table.ROWS, rows), **limits}
         with self._explain_distances():
             yield from tables.read_chunks(self.path, self.reading, **limits)
 
@@ -161,33 +165,6 @@ def find_complete(model: Any, data: "table.Data") -> "table.Array | None":
     if preparation is None or preparation.missing != "drop":
         return None
     return cast("table.Array", preparation.is_complete(data.X))
-
-
-def require_complete(model: Any, data: "table.Data", path: str) -> None:
-    """Raise an error if cells are missing in a row that needs an answer."""
-    complete = find_complete(model, data)
-    if complete is not None and not complete.all():
-        row = int(complete.argmin())
-        raise data.error_at(
-            row,
-            f"the cell of {join_first(list_missing(model, data, row))} is missing, and the model "
-            "was trained with --missing drop, so it has no answer; fill it in, or train the model "
-            "with --missing median, which does",
-            path,
-            is_label=False,
-        )
-
-
-def list_missing(model: Any, data: "table.Data", row: int) -> list[str]:
-    """Return the columns that a model uses in which the cell of a row is missing."""
-    X, preparation = data.X, preparation_of(model)
-    ignored = preparation.categorical_ if preparation.encode == "drop" else ()
-    cells = X.row(row) if hasattr(X, "columns") else X[row].tolist()
-    numbers = (data.layout or {}).get("features", range(1, len(cells) + 1))
-    names = data.feature_names and map(repr, data.feature_names)
-    columns = enumerate(zip(names or numbers, cells, strict=True))
-    return [f"column {name}" for k, (name, cell) in columns
-            if k not in ignored and (cell is None or cell != cell)]  # fmt: skip
 
 
 def labels_of(data: "table.Data", path: str, advice: str = "") -> "table.Array":

@@ -9,7 +9,7 @@ from opforest.apps.cli.lazy_modules import np, table
 
 
 class ExampleLookup:
-    """The examples of a model, to be compared with rows of data files.
+    """The examples of a model with features, to be compared with rows of data files.
 
     Rows are prepared as the model prepares them, so they are equal to an example if all of their
     numbers are, to the last bit; 0 and −0 are equal.
@@ -20,11 +20,6 @@ class ExampleLookup:
         self._model = model
         is_classifier = hasattr(last, "forest_")
         self._forest = last.source_forest() if is_classifier else last.density_forest_
-
-    @property
-    def are_comparable(self) -> bool:
-        """Whether rows can be compared: a model of distances holds no examples."""
-        return not self._forest.metric.is_precomputed
 
     def contents(self) -> set[bytes]:
         """Return all examples."""
@@ -40,7 +35,7 @@ class ExampleLookup:
     def find(self, rows: list[bytes], labels: list[Any] | None) -> tuple[list[int], list[int], int]:
         """Find an example for each row, the newest of equals, with the row's label if it has one.
 
-        Return the ids of the examples, the rows for which there is none, and how many more
+        Return the ids of the examples, the rows without one, and how many more
         examples are equal to the rows.
         """
         classes = models.classifier_of(self._model).classes_

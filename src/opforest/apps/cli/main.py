@@ -17,7 +17,7 @@ def main() -> None:
     except ImportError:
         sys.exit(f"The command line needs typer and rich: {install_command('cli')}")
     hide_panics()
-    logging.lastResort = None  # libraries such as matplotlib log what is of no use here
+    logging.lastResort = None  # hides useless messages of libraries such as matplotlib
     # Names of files may contain bytes that the terminal cannot show.
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -50,47 +50,32 @@ def make_app() -> Any:
     """Return the application, a ``typer.Typer``."""
     import rich  # noqa: F401
 
+    from opforest.apps.cli.about import accept_version, compile_, datasets, demo, metrics, reproduce
     from opforest.apps.cli.audit import audit
-    from opforest.apps.cli.catalog import accept_version, datasets, metrics
     from opforest.apps.cli.estimators import cluster, plot, prune
-    from opforest.apps.cli.evaluation import evaluate
+    from opforest.apps.cli.evaluate import evaluate
     from opforest.apps.cli.files import convert, info
     from opforest.apps.cli.forget import forget
     from opforest.apps.cli.groups import make_group
-    from opforest.apps.cli.learn import train, update
     from opforest.apps.cli.predict import predict
-    from opforest.apps.cli.programs import compile_, demo, play, serve
-    from opforest.apps.cli.reproduce import reproduce
+    from opforest.apps.cli.service import play, serve
     from opforest.apps.cli.store import make_store_app
     from opforest.apps.cli.stream import stream
     from opforest.apps.cli.tools import distance, fold, merge, normalize, split
+    from opforest.apps.cli.train import train
+    from opforest.apps.cli.update import update
 
-    groups = {
-        "Learn and predict": (
-            train,
-            evaluate,
-            predict,
-            update,
-            forget,
-            audit,
-            cluster,
-            plot,
-            prune,
-        ),
-        "Streams and stores": (stream,),
+    headings = {
+        "Learn and predict": (train, evaluate, predict, update, forget, audit,
+                              cluster, plot, prune),
+        "Streams and stores": (stream, make_store_app()),
         "Data files": (info, convert, split, merge),
         "LibOPF tools": (fold, normalize, distance),
         "Service": (serve, play),
-        "About opforest": (metrics, datasets, demo, reproduce),
-    }
-    commands: dict[str, dict[str, Any]] = {
-        heading: {command.__name__: command for command in members}
-        for heading, members in groups.items()
-    }
-    commands["Streams and stores"]["store"] = make_store_app()
-    commands["About opforest"]["compile"] = compile_
+        "About opforest": (metrics, datasets, demo, reproduce, compile_),
+    }  # fmt: skip
     about = "Optimum-path forests: a parameter-free, multi-class, explainable classifier."
-    return make_group(commands, about, accept_version)
+    return make_group(headings, about, accept_version)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import opforest
 from opforest.apps.cli.lazy_modules import libopf, np, table
-from opforest.apps.cli.out_of_core import describe_parts, refuse_parts
 from opforest.errors import DataFileError, ModelFileError
 from opforest.io.formats import SQLITE
 from opforest.io.source import STANDARD
@@ -55,7 +54,10 @@ def load_model(path: str, jobs: int | None = None, *, may_be_parts: bool = False
     kind = kind_of_model(path)
     if kind == "parts":
         if not may_be_parts:
-            refuse_parts(path)
+            raise ModelFileError(
+                f"{path}: it is a model in parts, made by train --out-of-core, which predict, "
+                "evaluate and info use; no other command can. To change it, train it again."
+            )
         model = opforest.load(path)
         model.executor_.n_jobs = jobs
         return model
@@ -180,7 +182,7 @@ def describe(model: Any) -> dict[str, Any]:
     """Return the facts about a model that commands print."""
     last, preparation = classifier_of(model), preparation_of(model)
     if hasattr(last, "parts_"):
-        return describe_parts(last)
+        return _describe_parts(last)
     has_forest = hasattr(last, "forest_")
     steps = [type(step).__name__ for _, step in getattr(model, "steps", ())[:-1]]
     voters = getattr(last, "voters", 1)
@@ -202,6 +204,19 @@ def describe(model: Any) -> dict[str, Any]:
     return {name: fact for name, fact in facts.items() if fact is not None}
 
 
+def _describe_parts(model: Any) -> dict[str, Any]:
+    """Return the facts about a model in parts that commands print."""
+    return {
+        "estimator": "model in parts",
+        "examples": model.n_examples_,
+        "features": model.n_features_in_,
+        "classes": len(model.classes_),
+        "parts": len(model.parts_.forests),
+        "metric": model.metric,
+        "metric_params": dict(model.metric_params or {}),
+    }
+
+
 def _parameters(preparation: "opforest.Preparation") -> dict[str, Any]:
     """Return what a fitted preparation does, and the scale that it has chosen."""
     chosen = {"chosen_scale": preparation.scale_} if preparation.scale == "auto" else {}
@@ -211,6 +226,27 @@ def _parameters(preparation: "opforest.Preparation") -> dict[str, Any]:
 def active_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of a preparation that do something: "error" means that it does not."""
     return {name: value for name, value in parameters.items() if value not in ("error", "none")}
+
+
+def note_preparation(model: Any, remedy: str) -> list[str]:
+    """Return a note on the preparation that a model keeps from its first file, if there is one.
+
+    ``remedy`` says what changes it.
+    """
+    preparation = preparation_of(model)
+    if preparation is None:
+        note = f"the preparation is still that of the first file ({remedy} it)"
+        return [note] if hasattr(model, "steps") else []
+    learned = {
+        "categories": preparation.encode in ("onehot", "ordinal"),
+        "medians": preparation.missing == "median",
+        "scales": preparation.scale != "none",
+    }
+    known = [name for name, is_learned in learned.items() if is_learned]
+    if not known:
+        return []
+    listed = " and ".join(filter(None, (", ".join(known[:-1]), known[-1])))
+    return [f"{listed} are still those of the first file ({remedy} them)"]
 
 
 class ModelFile:

@@ -1,6 +1,7 @@
 """Options that several commands share, and the decorator that makes a function a command."""
 
 import inspect
+import re
 from collections.abc import Callable
 from enum import StrEnum
 from functools import wraps
@@ -13,7 +14,6 @@ from typer.models import ArgumentInfo
 import opforest
 from opforest.apps.cli.errors import report_errors
 from opforest.apps.cli.lazy_modules import table, tables
-from opforest.apps.cli.out_of_core import parse_memory
 from opforest.apps.cli.output import print_facts
 from opforest.apps.cli.question import ask_and_run
 from opforest.errors import DataFileError
@@ -45,13 +45,33 @@ def complete_metric(incomplete: str) -> list[str]:
 
 
 def parse_voters(text: str) -> int | str:
-    """Return a number of voters or "auto"; raise an error of the command line otherwise."""
+    """Return a number of voters or "auto"; raise a ``BadParameter`` if it is invalid."""
     if text == "auto":
         return text
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) > 0):
-        reason = "a whole number from 1 to 999,999,999, or auto"
-        raise BadParameter(f"it must be {reason}, got {text!r}.")
+        raise BadParameter(
+            f"it must be a whole number from 1 to 999,999,999, or auto, got {text!r}."
+        )
     return int(text)
+
+
+UNITS = {"": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+         "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+
+
+def parse_memory(text: str) -> float:
+    """Return a number of bytes, such as 2GB; raise a ``BadParameter`` if it is invalid.
+
+    Examples
+    --------
+    >>> from opforest.apps.cli.options import parse_memory
+    >>> parse_memory("1.5 GB")
+    1500000000.0
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Z]*)", text.strip().upper(), re.ASCII)
+    if not found or found[2] not in UNITS:
+        raise BadParameter(f"it must be like 2GB or 500MB, got {text!r}.")
+    return float(found[1]) * UNITS[found[2]]
 
 
 DataFile = Annotated[str, Argument(help="The data file; - is the standard input.")]
@@ -69,9 +89,8 @@ VotersOption = Annotated[
     Option(
         parser=parse_voters,
         metavar="N|auto",
-        help="How many of the cheapest offers vote on a label; auto finds the number under which "
-        "the known labels are the most likely. More voters help where labels are noisy. Default: "
-        "1.",
+        help="How many of the cheapest offers vote on a label; auto chooses the number that makes "
+        "the known labels most likely. More voters help where labels are noisy. Default: 1.",
     ),
 ]
 JobsOption = Annotated[
@@ -128,10 +147,13 @@ class MetricOptions(NamedTuple):
     def parse(cls, metric: str | None, metric_param: list[str] | None) -> Self:
         """Return the options of a command, or raise a ValueError if one is invalid."""
         found: dict[str, Any] = {}
+        files, is_matrix = [], metric == "mahalanobis"
         for param in metric_param or ():
             name, _, value = param.partition("=")
+            if value.startswith("@"):
+                files.append(value[1:])
             try:
-                found[name] = _parse_metric_param(name, value, metric == "mahalanobis")
+                found[name] = _parse_metric_param(name, value, is_matrix)
             except DataFileError:
                 raise
             except ValueError:
@@ -143,12 +165,9 @@ class MetricOptions(NamedTuple):
                 )
         if metric in ARRAY_PARAMETERS:
             arrays = [found[name] for name in ("V", "VI") if name in found]
-            is_matrix = metric == "mahalanobis"
             if not arrays or any(isinstance(one[0], list) != is_matrix for one in arrays):
                 raise ValueError(f"--metric {metric} needs {ARRAY_PARAMETERS[metric]}.")
-        values = (param.partition("=")[2] for param in metric_param or ())
-        files = tuple(value[1:] for value in values if value.startswith("@"))
-        return cls(metric, found or None, files)
+        return cls(metric, found or None, tuple(files))
 
 
 class PreparationOptions(NamedTuple):

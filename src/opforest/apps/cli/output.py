@@ -1,5 +1,7 @@
 """Output of commands: tables for people, JSON and plain lines for programs."""
 
+import csv
+import io
 import json
 import os
 import shutil
@@ -22,6 +24,16 @@ def print_json(value: Mapping[str, Any]) -> None:
     """Print one object; infinity and NaN, which JSON does not have, become null."""
     plain = json.loads(json.dumps(value, default=str), parse_constant=lambda constant: None)
     sys.stdout.write(json.dumps(plain, ensure_ascii=False) + "\n")
+
+
+def format_csv(columns: Mapping[str, Sequence[Any]], has_header: bool = True) -> str:
+    """Return columns of equal length as CSV."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    if has_header:
+        writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return buffer.getvalue()
 
 
 def print_table(

@@ -1,6 +1,5 @@
 """``opforest predict``."""
 
-import csv
 import io
 import json as json_format
 import sys
@@ -10,11 +9,12 @@ from typing import Annotated, Any
 
 from typer import Option
 
+from opforest._utils.text import join_first
 from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import locate_errors
-from opforest.apps.cli.job import Job, require_complete
+from opforest.apps.cli.job import Job, find_complete
 from opforest.apps.cli.lazy_modules import table, tables
-from opforest.apps.cli.output import count_examples
+from opforest.apps.cli.output import count_examples, format_csv
 from opforest.apps.cli.paths import require_distinct
 from opforest.io.source import STANDARD
 
@@ -40,14 +40,14 @@ def predict(
     The columns must be those that the model was trained on, in any order if they have names; a
     label, an id and other columns are ignored. The file may be larger than memory.
 
-    --explain counts from 0: queries are named by the rows of the data file, or by its ids; the id
-    of a training example is its number in the order of learning.
+    With --explain, queries are identified by row number or, if present, id, and training examples
+    by their number in the order of learning. Both numbers count from 0.
 
     Example: opforest predict iris.opforest new.csv --proba > labels.csv
     """
     require_distinct([model, data], [out])
     if keep and explain and not json:
-        raise ValueError("--keep does not go with --explain, whose output is no table: add --json.")
+        raise ValueError("--keep does not go with --explain, which prints no table: add --json.")
     estimator = models.load_model(model, jobs, may_be_parts=True)
     job = Job(estimator, data, replace(reading, copied=reading.keep))
     if (proba or costs or explain) and not hasattr(models.classifier_of(job.model), "forest_"):
@@ -79,7 +79,7 @@ def predict_chunks(
 ) -> Iterator[Predictions]:
     """Yield the labels of each chunk, and details: "proba", "costs" and "path"."""
     for chunk in chunks:
-        require_complete(model, chunk, path)
+        _require_complete(model, chunk, path)
         with locate_errors(path, chunk):
             found: Predictions = {"label": model.predict(chunk.X).tolist()}
             if chunk.ids is not None:
@@ -95,22 +95,41 @@ def predict_chunks(
         yield found
 
 
+def _require_complete(model: Any, data: "table.Data", path: str) -> None:
+    """Raise an error if cells are missing in a row that needs an answer."""
+    complete = find_complete(model, data)
+    if complete is not None and not complete.all():
+        row = int(complete.argmin())
+        raise data.error_at(
+            row,
+            f"the cell of {join_first(_list_missing(model, data, row))} is missing, and the model "
+            "was trained with --missing drop, so it has no answer; fill it in, or train the model "
+            "with --missing median, which does",
+            path,
+            is_label=False,
+        )
+
+
+def _list_missing(model: Any, data: "table.Data", row: int) -> list[str]:
+    """Return the columns that a model uses in which the cell of a row is missing."""
+    X, preparation = data.X, models.preparation_of(model)
+    ignored = preparation.categorical_ if preparation.encode == "drop" else ()
+    cells = X.row(row) if hasattr(X, "columns") else X[row].tolist()
+    numbers = (data.layout or {}).get("features", range(1, len(cells) + 1))
+    names = data.feature_names and map(repr, data.feature_names)
+    columns = enumerate(zip(names or numbers, cells, strict=True))
+    return [f"column {name}" for k, (name, cell) in columns
+            if k not in ignored and (cell is None or cell != cell)]  # fmt: skip
+
+
 def write_lines(predictions: Iterator[Predictions], model: Any) -> Iterator[str]:
     """Yield labels, one per line, or CSV if there are other columns."""
-    is_first = True
-    for found in predictions:
+    for k, found in enumerate(predictions):
         details = [name for name in ("proba", "costs") if name in found]
         if not details and "kept" not in found:
             yield "".join(f"{label}\n" for label in found["label"])
             continue
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        columns = _list_columns(found, details, model)
-        if is_first:
-            writer.writerow(columns)
-        is_first = False
-        writer.writerows(zip(*columns.values(), strict=True))
-        yield buffer.getvalue()
+        yield format_csv(_list_columns(found, details, model), has_header=k == 0)
 
 
 def _list_columns(found: Predictions, details: Sequence[str], model: Any) -> Predictions:

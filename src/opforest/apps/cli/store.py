@@ -371,5 +371,5 @@ def export(
 def make_store_app() -> Any:
     """Return the group of commands."""
     commands = (create, learn, predict, forget, correct, stats, audit, export)
-    named = {command.__name__: command for command in commands}
-    return make_group({"Commands": named}, "Keep a learner on disk, which learns and forgets.")
+    help = "Manage a durable learner in an SQLite file."
+    return make_group({"Commands": commands}, help, name="store")

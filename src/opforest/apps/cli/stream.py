@@ -43,12 +43,12 @@ def stream(
     With --encode, --missing or --scale, a new model learns categories, medians and scales from the
     first --every examples, which are learned together without a test.
 
-    With --voters other than 1, the weights of votes are found again before each test, which takes
-    as long as testing a thousand examples; a larger --batch does it less often.
+    With --voters other than 1, the weights of votes are recomputed before each test, which takes as
+    long as testing a thousand examples; a larger --batch does it less often.
 
     The model is saved after every report and at the end, together with a journal, MODEL.stream. A
     run that was stopped, or even killed, continues with --resume, and ends with exactly the model
-    of a run that was not. Later, --resume learns the rows that the file has gained.
+    of an uninterrupted run. Later, --resume learns the rows that the file has gained.
 
     Example: tail -n +1 -f events.csv | opforest stream m.opforest - --every 500
     """

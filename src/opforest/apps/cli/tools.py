@@ -153,7 +153,7 @@ def _parse_shares(shares: str | None, parts: int) -> list[float]:
     if shares is None:
         return [1.0] * parts
     try:
-        weights = [float(share) for share in shares.split(",")]
+        weights = list(map(float, shares.split(",")))
     except ValueError:
         weights = []
     if len(weights) != parts or not all(0 < weight < float("inf") for weight in weights):

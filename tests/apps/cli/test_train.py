@@ -1,4 +1,4 @@
-"""``train`` and ``update``, as people type them."""
+"""``train``, as people type it."""
 
 import numpy as np
 import pytest
@@ -78,45 +78,3 @@ class TestTrain:
         before = (folder / "test.csv").read_bytes()
         assert "is not a model" in run("train", "train.csv", "test.csv", code=2).stderr
         assert (folder / "test.csv").read_bytes() == before
-
-
-class TestUpdate:
-    @pytest.mark.parametrize("command", ["update", "stream"])
-    def test_concurrent_changes_are_not_overwritten(self, folder, monkeypatch, command):
-        learn = OPFClassifier.partial_fit
-
-        def learn_while_others_write(model, X, y):
-            (folder / "iris.opforest").write_bytes(b"theirs")
-            return learn(model, X, y)
-
-        monkeypatch.setattr(OPFClassifier, "partial_fit", learn_while_others_write)
-        result = run(command, "iris.opforest", "test.csv", code=2)
-        assert "changed by another process" in result.stderr
-        assert (folder / "iris.opforest").read_bytes() == b"theirs"
-        assert not (folder / "iris.opforest.stream").exists()
-
-    def test_update_equals_partial_fit(self, folder, iris):
-        told = run_json("update", "iris.opforest", "test.csv")
-        assert (told["learned"], told["examples"]) == (75, 150)
-        assert same_forest(opforest.load("iris.opforest"), OPFClassifier().fit(iris.X, iris.y))
-
-    def test_a_bad_line_changes_nothing(self, folder):
-        before = (folder / "iris.opforest").read_bytes()
-        rows = (folder / "test.csv").read_text().splitlines()
-        (folder / "bad.csv").write_text("\n".join([*rows, "1,2,x,4,setosa"]) + "\n")
-        run("update", "iris.opforest", "bad.csv", code=3)
-        assert (folder / "iris.opforest").read_bytes() == before
-
-    def test_labels_are_converted_to_the_type_of_the_model(self, folder, iris):
-        names = ",".join([*iris.feature_names, "species"])
-        (folder / "more.csv").write_text(f"{names}\n1,2,3,4,7\n")
-        run("update", "iris.opforest", "more.csv")
-        assert opforest.load("iris.opforest").classes_[0] == "7"
-
-    def test_bad_models(self, folder):
-        (folder / "iris.opforest").write_bytes((folder / "iris.opforest").read_bytes()[:-1])
-        assert "iris.opforest" in run("update", "iris.opforest", "test.csv", code=4).stderr
-        run("update", "train.csv", "test.csv", code=4)
-        run("update", "nothing", "test.csv", code=2)
-        run("predict", "iris.opforest", "test.csv", code=4)
-        run("info", "iris.opforest", code=4)

@@ -1,24 +1,26 @@
-"""``opforest train`` and ``opforest update``."""
+"""``opforest train``."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Annotated, Any
 
+import typer
 from typer import Argument, Option
 
 import opforest
 from opforest.apps.cli import models, options
-from opforest.apps.cli.comparison import compare
-from opforest.apps.cli.errors import locate_errors
+from opforest.apps.cli.errors import INTERRUPTED, locate_errors
+from opforest.apps.cli.evaluate import compare
 from opforest.apps.cli.job import Job, labels_of, make_schema, quiet_about_scales, warn_of_scales
 from opforest.apps.cli.lazy_modules import libopf, np, table, tables
 from opforest.apps.cli.operations import assign_stratified
-from opforest.apps.cli.out_of_core import train_out_of_core
-from opforest.apps.cli.output import count_examples, show_phases
-from opforest.apps.cli.paths import require_distinct, require_model_path
-from opforest.apps.cli.refit import describe_preparation, refit_model
+from opforest.apps.cli.output import print_notes, show_phases
+from opforest.apps.cli.paths import require_distinct, require_folder, require_model_path
+from opforest.errors import DataFileError, ModelFileError
 from opforest.io.formats import format_of
+from opforest.io.source import STANDARD
 
 #: What to do about rows without labels.
 NO_LABEL_ADVICE = "; --missing drop leaves out such rows; --unlabeled takes files of them"
@@ -61,10 +63,12 @@ def train(
 
     With --test, a model is trained on the rest of the examples, with equal shares of each class,
     and its accuracy is printed beside those of the nearest neighbor and the most frequent class.
-    Then the model that is written is trained on all examples. `opforest evaluate DATA` says more.
+    Then the model that is written is trained on all examples.
 
     With --out-of-core, the data may be larger than memory. The model is a folder, for predict and
-    evaluate; it is the same model. If the command is stopped, the same command continues.
+    evaluate; it is the same model. Run the same command again to continue after an interruption.
+
+    See also `opforest evaluate DATA`.
 
     Example: opforest train iris.csv iris.opforest --label species --scale auto
     """
@@ -74,9 +78,9 @@ def train(
     if out_of_core:
         others = {"distances": distances, "unlabeled": unlabeled, "test": test, "update": update,
                   "voters": voters, **preparation._asdict()}  # fmt: skip
-        return train_out_of_core(data, model, metric, reading, memory, jobs, others)
+        return _train_out_of_core(data, model, metric, reading, memory, jobs, others)
     if test is not None:
-        _check_share(test, distances is not None or bool(unlabeled))
+        _check_test(test, distances is not None or bool(unlabeled))
     if distances is not None:
         if any(preparation) or unlabeled or metric.metric not in (None, "precomputed"):
             raise ValueError("--distances does not go with --metric, --encode, --missing, --scale "
@@ -117,7 +121,45 @@ def _train(
     return {**facts, **tested, "seconds": seconds}
 
 
-def _check_share(test: float, has_others: bool) -> None:
+def _train_out_of_core(
+    data: str,
+    folder: str,
+    metric: options.MetricOptions,
+    reading: options.ReadOptions,
+    memory: float | None,
+    jobs: int | None,
+    others: Mapping[str, object],
+) -> dict[str, Any]:
+    """Train a model in a folder; ``others`` are options that must not be set."""
+    from opforest.out_of_core.job import TWO_GB, Settings, fit_source
+    from opforest.out_of_core.source import FileSource
+
+    if given := [f"--{name}" for name, value in others.items() if value]:
+        raise ValueError(f"--out-of-core does not go with {' or '.join(given)}.")
+    if data == STANDARD:
+        raise ValueError("--out-of-core needs a data file, not the standard input, to continue if "
+                         "it is stopped.")  # fmt: skip
+    models.check_jobs(jobs)
+    require_folder(folder.rstrip("/\\") or folder)
+    memory = TWO_GB if memory is None else memory
+    settings = Settings(metric.metric or "euclidean", metric.metric_params, memory, jobs)
+    source, begin = FileSource(data, reading), perf_counter()
+    try:
+        with show_phases():
+            model = fit_source(source, folder, settings)
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped; the same command continues.\n")
+        raise typer.Exit(INTERRUPTED) from None
+    except (DataFileError, ModelFileError):
+        raise
+    except ValueError as error:
+        message = str(error).replace("max_bytes", "--memory").replace("n_jobs=", "--jobs ")
+        raise ValueError(message) from error
+    print_notes(source.notes)
+    return {"model": folder, **models.describe(model), "seconds": perf_counter() - begin}
+
+
+def _check_test(test: float, has_others: bool) -> None:
     """Raise an error if ``--test`` is invalid, or goes with options that it does not go with."""
     if has_others:
         raise ValueError("--test does not go with --distances or --unlabeled.")
@@ -137,12 +179,12 @@ def _make_semi_supervised(classifier: Any) -> "opforest.OPFSemiSupervised":
     )
 
 
-def _test(job: Job, examples: "table.Data", y: Any, share: float) -> dict[str, Any]:
-    """Return the accuracies of models that are trained without a share of the examples."""
-    part = assign_stratified(y, len(y), (1 - share, share), seed=0)
+def _test(job: Job, examples: "table.Data", y: Any, fraction: float) -> dict[str, Any]:
+    """Return the accuracies of models that are trained without a fraction of the examples."""
+    part = assign_stratified(y, len(y), (1 - fraction, fraction), seed=0)
     known, others = np.flatnonzero(part == 0), np.flatnonzero(part == 1)
     if not (len(known) and len(others)):
-        raise ValueError(f"--test {share:g} leaves no example to test, or none to train on.")
+        raise ValueError(f"--test {fraction:g} leaves no example to test, or none to train on.")
     answers = compare(job, examples, y, known, others)
     accuracies = {name: float((answer == y[others]).mean()) for name, answer in answers.items()}
     return {"test_examples": len(others), "test_accuracy": accuracies}
@@ -192,45 +234,3 @@ def _read_distances(path: str, examples: "table.Data") -> Any:
     if rows.dtype.kind not in "iu" or not ((rows >= 0) & (rows < len(matrix))).all():
         raise ValueError(f"ids must be rows of the {len(matrix)} × {matrix.shape[1]} distances.")
     return matrix[np.ix_(rows, rows)]
-
-
-@options.command("Stopped; the model is unchanged.")
-def update(
-    reading: options.ReadOptions,
-    model: options.ModelPath,
-    data: options.DataFile,
-    refit: Annotated[
-        list[str] | None, Option(metavar="FIRST", help="Retrain on FIRST and DATA. Repeatable.")
-    ] = None,
-) -> options.Facts:
-    """Learn more examples; the model file is replaced when all are learned.
-
-    A model trained without --encode, --missing, --scale and --update becomes exactly the model of
-    training on both files. With --encode, --missing or --scale, the categories, medians and scales
-    of the first file stay in use. To retrain on all files instead, give --refit for each file that
-    the model has learned, in order.
-
-    Example: opforest update iris.opforest more-iris.csv
-    """
-    require_distinct([data, *(refit or ())], [model])
-    saved = models.ModelFile(model)
-    job = Job(models.load_to_update(model), data, reading, needs_label=True)
-    begin = perf_counter()
-    learned = refit_model(job, model, refit) if refit else _learn(job)
-    seconds = perf_counter() - begin
-    saved.replace(job.model)
-    job.print_dropped([] if refit else describe_preparation(job.model, "--refit FIRST updates"))
-    return {"model": model, "learned": learned, **models.describe(job.model), "seconds": seconds}
-
-
-def _learn(job: Job) -> int:
-    """Learn a data file in chunks, and return the number of examples."""
-    learned = 0
-    with count_examples("learned") as count:
-        for chunk in job.complete_chunks():
-            y = labels_of(chunk, job.path)
-            with locate_errors(job.path, chunk):
-                job.model.partial_fit(chunk.X, y)
-            learned += len(chunk)
-            count(len(chunk))
-    return learned

@@ -1,4 +1,4 @@
-"""``opforest reproduce``."""
+"""``opforest metrics``, ``datasets``, ``demo``, ``compile``, ``reproduce``, and ``--version``."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +20,7 @@ DEFAULT_JOBS = min(2, os.cpu_count() or 1)
 QUICK_SETS = ("C-vs-G", "Lithu", "Cone-Torus", "Saturn", "NTL", "Parkinsons")
 QUICK_REPEATS = 2
 
+#: Help of the options of ``reproduce``.
 HELP = {
     "datasets": "Data sets, separated by commas. Default: all that `opforest datasets` lists.",
     "methods": f"Methods, separated by commas. Default: {','.join(METHODS)}.",
@@ -32,6 +33,101 @@ HELP = {
     "compilation the first time.",
     "report_only": "Write the report from results.json in the folder, without running anything.",
 }
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        from opforest._utils.version import __version__
+
+        typer.echo(f"opforest {__version__}")
+        raise typer.Exit
+
+
+def accept_version(
+    version: Annotated[
+        bool,
+        Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Accept the options of ``opforest`` itself."""
+
+
+@options.command()
+def metrics() -> options.Facts:
+    """List the metrics, their parameters, and whether a k-d tree can search by them.
+
+    Example: opforest metrics --json
+    """
+    from opforest.core.metrics.registry import (
+        METRIC_NAMES,
+        NEEDS_PARAMETERS,
+        NON_NEGATIVE,
+        PARAMETERS,
+        resolve,
+    )
+
+    rows = [
+        {
+            "metric": name,
+            "parameter": " or ".join(PARAMETERS.get(name, ())) or None,
+            "features": "any" if name not in NON_NEGATIVE else "non-negative",
+            "search": "k-d tree"
+            if name in NEEDS_PARAMETERS or resolve(name).is_indexable
+            else "scan",
+        }
+        for name in METRIC_NAMES
+    ]
+    return {"metrics": rows}
+
+
+@options.command()
+def datasets() -> options.Facts:
+    """List the data sets of the paper on OPF-Incremental, which `opforest reproduce` uses.
+
+    Example: opforest datasets
+    """
+    from opforest.datasets import PUBLISHED
+    from opforest.datasets.files import DownloadError, fetch, find_home
+
+    rows = []
+    for name, about in PUBLISHED.items():
+        try:
+            path = str(fetch(about.file, find_home(), download=False))
+        except (DownloadError, ValueError):
+            path = ""
+        rows.append({"name": name, "examples": about.n_samples, "features": about.n_features,
+                     "classes": about.n_classes, "about": about.about, "file": path})  # fmt: skip
+    return {"datasets": rows}
+
+
+@options.command()
+def demo(
+    out: Annotated[Path, Option(help="The picture to write, a PNG file.")] = Path(
+        "opforest-demo.png"
+    ),
+) -> None:
+    """Learn a stream in five ways, explain a prediction, forget with a proof, draw a picture.
+
+    Example: opforest demo --out forest.png
+    """
+    from opforest.apps.demo import run
+
+    run(out)
+
+
+@options.command()
+def compile_(
+    jobs: Annotated[int | None, Option(min=1, help="Processes; one per core by default.")] = None,
+) -> None:
+    """Compile everything in advance, so that no first call has to wait.
+
+    Example: opforest compile
+    """
+    from opforest.apps.compile import run
+
+    run(jobs)
 
 
 @options.command("Stopped; the same command continues from here.")

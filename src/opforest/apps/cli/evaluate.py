@@ -1,18 +1,19 @@
 """``opforest evaluate``."""
 
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
+import opforest
 from opforest._utils.text import count
 from opforest.apps.cli import models, options
-from opforest.apps.cli.comparison import cross_validate
 from opforest.apps.cli.errors import locate_errors
-from opforest.apps.cli.job import Job, labels_of, warn_of_scales
-from opforest.apps.cli.lazy_modules import np
+from opforest.apps.cli.job import Job, labels_of, quiet_about_scales, warn_of_scales
+from opforest.apps.cli.lazy_modules import np, table
 from opforest.apps.cli.lookup import ExampleLookup
+from opforest.apps.cli.operations import assign_folds
 from opforest.apps.cli.output import (
     FACTS,
     count_examples,
@@ -21,7 +22,7 @@ from opforest.apps.cli.output import (
     print_notes,
     print_table,
 )
-from opforest.errors import ModelFileError
+from opforest.errors import DataFileError, ModelFileError
 
 FOLDS = 5
 
@@ -49,12 +50,11 @@ def evaluate(
     jobs: options.JobsOption = None,
     json: options.JsonOption = False,
 ) -> None:
-    """Say how good a model is, or how good one trained on a data file would be.
+    """Measure how well a model predicts, or how well one trained on a data file would.
 
     With MODEL, its predictions are compared with the labels of DATA. Examples that the model holds
     are counted, because they say nothing about new ones, unless it is a folder made by train
-    --out-of-core. --voters tries another number of voters than that of the model, which is not
-    changed.
+    --out-of-core. --voters tries another number of voters; the model is not changed.
 
     With DATA alone, it is split into folds with equal shares of each class. Each fold is predicted
     by a model trained on the others with the options of train, and, for comparison, by the nearest
@@ -95,9 +95,11 @@ def _cross_validate(job: Job, folds: int, seed: int) -> dict[str, Any]:
         raise ValueError(f"--folds must be at most {len(y)}, the number of examples.")
     rare = [label for label, n in zip(*np.unique(y, return_counts=True), strict=True) if n < folds]
     accuracy, opf = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
-    predicted = np.empty_like(y)
+    fold, predicted = assign_folds(y, len(y), folds, seed), np.empty_like(y)
     with count_examples("tested") as advance:
-        for others, answers in cross_validate(job, data, y, folds, seed):
+        for k in range(folds):
+            others = np.flatnonzero(fold == k)
+            answers = compare(job, data, y, np.flatnonzero(fold != k), others)
             for name, answer in answers.items():
                 accuracy[name].append(float((answer == y[others]).mean()))
                 opf[name].append(opf_accuracy(y[others], answer))
@@ -108,14 +110,66 @@ def _cross_validate(job: Job, folds: int, seed: int) -> dict[str, Any]:
     methods = [
         {
             "method": name,
-            "accuracy": float(np.mean(shares)),
-            "deviation": float(np.std(shares, ddof=1)),
+            "accuracy": float(np.mean(fractions)),
+            "deviation": float(np.std(fractions, ddof=1)),
             "opf_accuracy": float(np.mean(opf[name])),
-            "folds": shares,
+            "folds": fractions,
         }
-        for name, shares in accuracy.items()
+        for name, fractions in accuracy.items()
     ]
     return {"folds": folds, "seed": seed, "methods": methods, **_score(y.tolist(), predicted)}
+
+
+def compare(
+    job: Job, data: "table.Data", y: "table.Array", known: "table.Array", others: "table.Array"
+) -> dict[str, "table.Array"]:
+    """Train the model of a job on known rows; return what each method predicts for the others.
+
+    The model answers first, with its own number of voters and with those that ``auto`` finds. The
+    nearest neighbor is that of the same metric, after the same preparation.
+    """
+    from sklearn.base import clone
+
+    model = clone(job.model)
+    part, queries = data.take(known), data.take(others)
+    with locate_errors(job.path, part), quiet_about_scales():
+        model.fit(part.X, y[known])
+    last = models.classifier_of(model)
+    X, queries_X = models.prepare(model, part.X), _prepare_queries(model, queries, job.path)
+    with locate_errors(job.path, queries):
+        answers = {}
+        for voters in dict.fromkeys((last.voters, "auto")):
+            suffix = {1: "", "auto": " (voters auto)"}.get(voters, f" ({voters} voters)")
+            answers[f"OPF{suffix}"] = last.set_params(voters=voters).predict(queries_X)
+        answers["1-NN"] = y[known][_find_nearest(last, X, queries_X)]
+    common = Counter(y[known].tolist()).most_common(1)[0][0]
+    answers["majority class"] = np.full(len(others), common, y.dtype)
+    return answers
+
+
+def _prepare_queries(model: Any, queries: "table.Data", path: str) -> Any:
+    """Return queries as a model prepares them; it may not know a category that is rare."""
+    try:
+        with locate_errors(path, queries):
+            return models.prepare(model, queries.X)
+    except DataFileError as error:
+        reason = (
+            f"{error.reason.rstrip('.')}. Here, that means the examples that are not tested with "
+            "it: leave out the row, or use --encode drop"
+        )
+        raise DataFileError(reason, error.path, error.line, error.column) from error
+
+
+def _find_nearest(classifier: Any, X: Any, queries: Any) -> "table.Array":
+    """Return the position of the nearest example to each query.
+
+    If each example has a class of its own, all are prototypes, and the nearest one conquers.
+    """
+    nearest = opforest.OPFClassifier(
+        classifier.metric, metric_params=classifier.metric_params, n_jobs=classifier.n_jobs
+    )
+    with quiet_about_scales():
+        return nearest.fit(X, np.arange(len(X))).predict(queries)
 
 
 def _note_rare(rare: list[Any], folds: int) -> list[str]:
@@ -146,8 +200,9 @@ def _evaluate_model(
         if not hasattr(last, "voters"):
             raise ValueError(f"--voters needs a classifier made by train, and {model} is another.")
         last.voters = voters
-    known = None if hasattr(last, "parts_") else ExampleLookup(job.model)
-    held = known.contents() if known is not None and known.are_comparable else None
+    is_in_parts, is_of_distances = hasattr(last, "parts_"), last.metric == "precomputed"
+    known = None if is_in_parts or is_of_distances else ExampleLookup(job.model)
+    held = set() if known is None else known.contents()
     truth: list[Any] = []
     predicted: list[Any] = []
     is_held: list[bool] = []
@@ -156,12 +211,12 @@ def _evaluate_model(
             truth += labels_of(chunk, path).tolist()
             with locate_errors(path, chunk):
                 predicted += job.model.predict(chunk.X).tolist()
-            if known is not None and held is not None:
+            if known is not None:
                 is_held += [row in held for row in known.read(chunk, path)]
             advance(len(chunk))
     job.print_dropped()
-    if known is None:
-        print_notes(["examples that a model in parts was trained on are not told from new ones"])
+    if is_in_parts:
+        print_notes(["a model in parts does not detect its own training examples in DATA"])
     if not truth:
         raise ValueError(f"{path}: no row is complete, so there is nothing to compare.")
     return {**_score_new(truth, predicted, is_held), **_score(truth, predicted)}
@@ -177,8 +232,8 @@ def _score_new(truth: list[Any], predicted: list[Any], is_held: list[bool]) -> d
             f"the model holds {len(truth) - len(right):,} of the {count(len(truth), 'example')}, "
             "which say nothing about new ones"
         ])  # fmt: skip
-    share = sum(right) / len(right) if right else None
-    return {"in_model": len(truth) - len(right), "accuracy_of_others": share}
+    accuracy = sum(right) / len(right) if right else None
+    return {"in_model": len(truth) - len(right), "accuracy_of_others": accuracy}
 
 
 def _score(truth: list[Any], predicted: Any) -> dict[str, Any]:

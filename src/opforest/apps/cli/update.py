@@ -1,48 +1,71 @@
-"""``opforest update --refit``: retraining on all files that a model has learned, and a new one.
-
-A model file holds examples as they were prepared, not as they were read. So retraining needs the
-original files, which are compared with the model first.
-"""
+"""``opforest update``."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from time import perf_counter
+from typing import Annotated, Any
+
+from typer import Option
 
 import opforest
 from opforest._utils.text import count
-from opforest.apps.cli import models
+from opforest.apps.cli import models, options
 from opforest.apps.cli.errors import locate_errors
 from opforest.apps.cli.job import Job, labels_of, warn_of_scales
 from opforest.apps.cli.lazy_modules import np, table
 from opforest.apps.cli.operations import merge_parts
-from opforest.apps.cli.output import show_phases
+from opforest.apps.cli.output import count_examples, show_phases
+from opforest.apps.cli.paths import require_distinct
 
 
-def describe_preparation(model: Any, remedy: str) -> list[str]:
-    """Return a note on the preparation that a model keeps from its first file, if there is one.
+@options.command("Stopped; the model is unchanged.")
+def update(
+    reading: options.ReadOptions,
+    model: options.ModelPath,
+    data: options.DataFile,
+    refit: Annotated[
+        list[str] | None, Option(metavar="FIRST", help="Retrain on FIRST and DATA. Repeatable.")
+    ] = None,
+) -> options.Facts:
+    """Learn more examples; the model file is replaced when all are learned.
 
-    ``remedy`` says what changes it.
+    A model trained without --encode, --missing, --scale and --update becomes exactly the model
+    trained on both files. With --encode, --missing or --scale, the categories, medians and scales
+    of the first file stay in use. To retrain on all files instead, give --refit for each file that
+    the model has learned, in order.
+
+    Example: opforest update iris.opforest more-iris.csv
     """
-    preparation = models.preparation_of(model)
-    if preparation is None:
-        note = f"the preparation is still that of the first file ({remedy} it)"
-        return [note] if hasattr(model, "steps") else []
-    learned = {
-        "categories": preparation.encode in ("onehot", "ordinal"),
-        "medians": preparation.missing == "median",
-        "scales": preparation.scale != "none",
-    }
-    known = [name for name, is_learned in learned.items() if is_learned]
-    if not known:
-        return []
-    listed = " and ".join(filter(None, (", ".join(known[:-1]), known[-1])))
-    return [f"{listed} are still those of the first file ({remedy} them)"]
+    require_distinct([data, *(refit or ())], [model])
+    saved = models.ModelFile(model)
+    job = Job(models.load_to_update(model), data, reading, needs_label=True)
+    begin = perf_counter()
+    learned = _refit(job, model, refit) if refit else _learn(job)
+    seconds = perf_counter() - begin
+    saved.replace(job.model)
+    job.print_dropped([] if refit else models.note_preparation(job.model, "--refit FIRST updates"))
+    return {"model": model, "learned": learned, **models.describe(job.model), "seconds": seconds}
 
 
-def refit_model(job: Job, path: str, first: Sequence[str]) -> int:
+def _learn(job: Job) -> int:
+    """Learn a data file in chunks, and return the number of examples."""
+    learned = 0
+    with count_examples("learned") as advance:
+        for chunk in job.complete_chunks():
+            y = labels_of(chunk, job.path)
+            with locate_errors(job.path, chunk):
+                job.model.partial_fit(chunk.X, y)
+            learned += len(chunk)
+            advance(len(chunk))
+    return learned
+
+
+def _refit(job: Job, path: str, first: Sequence[str]) -> int:
     """Replace the model of a job by one trained on all files; return how many examples are new.
 
-    ``path`` is its file, for errors; ``first`` are the files that it has learned, in order.
+    A model holds examples as they were prepared, not as they were read, so the original files are
+    needed, which are compared with the model first. ``path`` is its file, for errors; ``first`` are
+    the files that it has learned, in order.
     """
     from sklearn.base import clone
 

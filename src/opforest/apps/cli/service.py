@@ -1,6 +1,5 @@
-"""Commands that run other programs: ``demo``, ``compile``, ``serve``, ``play``."""
+"""``opforest serve`` and ``opforest play``."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,34 +13,6 @@ from opforest.apps.cli.paths import require_distinct
 from opforest.apps.cli.store import StorePath, files_of, require_store
 
 PORT = 8765
-
-
-@options.command()
-def demo(
-    out: Annotated[Path, Option(help="The picture to write, a PNG file.")] = Path(
-        "opforest-demo.png"
-    ),
-) -> None:
-    """Learn a stream in five ways, explain a prediction, forget with a proof, draw a picture.
-
-    Example: opforest demo --out forest.png
-    """
-    from opforest.apps.demo import run
-
-    run(out)
-
-
-@options.command()
-def compile_(
-    jobs: Annotated[int | None, Option(min=1, help="Processes; one per core by default.")] = None,
-) -> None:
-    """Compile everything in advance, so that no first call has to wait.
-
-    Example: opforest compile
-    """
-    from opforest.apps.compile import run
-
-    run(jobs)
 
 
 @options.command("Stopped; the store is closed.")
