@@ -1,6 +1,7 @@
 """Errors in the content of files and stores.
 
-All are a ``ValueError``. A file that does not exist, or cannot be opened, raises an ``OSError``.
+All are subclasses of ``ValueError``. A file that does not exist, or cannot be opened, raises an
+``OSError``.
 """
 
 import os

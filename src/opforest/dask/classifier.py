@@ -40,14 +40,14 @@ from opforest.forest.updates import find_update
 KEPT = ("forest", "parts")
 
 #: What a model in parts cannot do, for messages.
-QUERIES = "answer this, only predict labels and find conquerors"
+OTHER_QUERIES = "do this: it only predicts labels and finds conquerors"
 
 
 class DaskOPFClassifier(OPFClassifier):
     """Optimum-path forest classifier on Dask: exactly the model of ``OPFClassifier``.
 
-    In few dimensions, ``fit`` deals the examples to cells of space, spans each by a k-d tree, and
-    joins the trees. Otherwise it computes a spanning forest of each block of examples, and of each
+    In few dimensions, ``fit`` divides space into cells, spans each of them by a k-d tree, and joins
+    the trees. Otherwise it computes a spanning forest of each block of examples, and of each
     pair of blocks, and merges them into the minimum spanning tree of all examples. The model is
     identical to that of ``OPFClassifier.fit`` on the same examples, including ties, for any blocks
     and any number of workers.
@@ -90,8 +90,8 @@ class DaskOPFClassifier(OPFClassifier):
     at least two blocks for each thread of the cluster. See ``docs/scaling.md``.
 
     If a worker dies, Dask recomputes its results, also parts of a model. If there are no workers
-    for 30 seconds, ``fit`` raises a ``TimeoutError``. If it fails or is interrupted, the model does
-    not change.
+    for 30 seconds, ``fit`` raises a ``TimeoutError``. If ``fit`` fails or is interrupted, the model
+    does not change.
 
     Only ``fit`` requires Dask collections; other methods process other inputs on this machine.
 
@@ -142,7 +142,7 @@ class DaskOPFClassifier(OPFClassifier):
         check_is_fitted(self, "classes_")
         try:
             return self.client if self.client is not None else distributed.default_client()
-        except ValueError as error:  # an AttributeError, so that hasattr and dir work
+        except ValueError as error:  # hasattr and dir expect an AttributeError
             raise AttributeError("there is no client_ without a distributed client") from error
 
     def fit(self, X: Collection, y: Collection) -> Self:
@@ -233,7 +233,7 @@ class DaskOPFClassifier(OPFClassifier):
         """
         if not is_dask_collection(X):
             return super().class_costs(X)
-        self._require_forest(QUERIES)
+        self._require_forest(OTHER_QUERIES)
         check_is_fitted(self, "forest_")
         return self._map_blocks("class_costs", X, self.forest_.cost.dtype, len(self.classes_))
 
@@ -348,7 +348,7 @@ class DaskOPFClassifier(OPFClassifier):
             )
 
     def _check_queries(self, X: npt.ArrayLike) -> Array:
-        self._require_forest(QUERIES)
+        self._require_forest(OTHER_QUERIES)
         return super()._check_queries(X)
 
     def _map_parts(
@@ -384,7 +384,7 @@ class DaskOPFClassifier(OPFClassifier):
         return OPFClassifier(**{name: getattr(self, name) for name in names})
 
     def _map_probabilities(self, X: Collection, log: bool, priors: Any = None) -> da.Array:
-        self._require_forest(QUERIES)
+        self._require_forest(OTHER_QUERIES)
         check_is_fitted(self, "forest_")
         learned = self.fitted_forest()
         with learned.read():

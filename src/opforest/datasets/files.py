@@ -1,6 +1,6 @@
 """Find or download data files and check them.
 
-``sklearn.datasets.fetch_file`` has neither a timeout nor a limit of time and size.
+``sklearn.datasets.fetch_file`` limits neither the time nor the size of a download.
 """
 
 import hashlib

@@ -42,7 +42,7 @@ def load_published(
 ) -> Any:  # fmt: skip
     """Load one of the fourteen data sets of the paper on OPF-Incremental.
 
-    The file is searched in ``data_home`` and in its folders ``opfi`` and ``uci``. A missing file
+    The file is looked up in ``data_home`` and in its folders ``opfi`` and ``uci``. A missing file
     is downloaded: Skin from the UCI repository, all others from the authors' repository. The
     SHA-256 is always checked. Duplicates are kept.
 

@@ -107,8 +107,8 @@ class FileLock:
         if self.identity is not None and identity_of(self.file) != self.identity:
             raise StoreError(
                 f"{self.path}: the file was moved, replaced or deleted while it was open, so "
-                "changes are no longer acknowledged. Those acknowledged before are in the file and "
-                f"in {self.file}-wal: put both back, and open the store again."
+                "changes are no longer saved. Those acknowledged earlier are in the file and in "
+                f"{self.file}-wal: put both back, and open the store again."
             )
 
     def release(self) -> None:
@@ -159,8 +159,8 @@ def _refuse_aliases(path: str, file: str) -> None:
     mount = _mount_of(file)
     if mount is not None and mount != _mount_of(os.path.dirname(file)):
         raise StoreError(
-            f"{path}: the file is mounted there without its folder. SQLite keeps part of a store "
-            "in files beside it, which are elsewhere under the other name. Mount the folder."
+            f"{path}: the file is mounted there without its folder. SQLite keeps a log beside each "
+            "name, and changes in one log are missing under the other name. Mount the folder."
         )
 
 

@@ -67,7 +67,7 @@ Rows = FileRows | ArrayRows
 
 def open_rows(array: Array) -> Rows:
     """Return the rows of an array; those of a memory map are read from its file."""
-    if isinstance(array, np.memmap) and isinstance(array.base, mmap.mmap):  # no part of another
+    if isinstance(array, np.memmap) and isinstance(array.base, mmap.mmap):  # not a slice of one
         is_plain = array.flags.c_contiguous and array.mode != "c"
         if is_plain and isinstance(array.filename, str | os.PathLike):
             return FileRows(os.fspath(array.filename), array.dtype, array.shape, array.offset)
@@ -75,7 +75,7 @@ def open_rows(array: Array) -> Rows:
 
 
 def list_runs(n: int, size: int) -> list[tuple[int, int]]:
-    """Return the bounds of short runs, spread over n rows, that have about ``size`` rows in all."""
+    """Return the bounds of short runs spread over n rows, about ``size`` rows in total."""
     if n <= size:
         return [(0, n)]
     run = 50

@@ -30,7 +30,7 @@ from opforest.out_of_core.rows import (
 if TYPE_CHECKING:
     from opforest.io.columns.table import Data, ReadOptions
 
-#: Raises an error if the first rows, of this number and like these, need too much memory.
+#: Called with the number of rows so far and some of them; raises if they need too much memory.
 CheckMemory = Callable[[int, Array], object]
 
 #: Rows of a data file, and bytes of labels of an array, that are read at a time.
@@ -223,7 +223,7 @@ class FileSource:
 
 
 def _encode(data: "Data", codes: dict[Any, int], path: str) -> Array:
-    """Return the labels as numbers, in the order in which they came first."""
+    """Return the labels as codes; new labels get the next codes, in ascending order."""
     y = data.y
     if y is None:
         raise DataFileError("there are no labels", path)

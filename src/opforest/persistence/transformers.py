@@ -43,12 +43,12 @@ LEARNED: dict[type, tuple[str, ...]] = {
 BY_NAME = {kind.__name__: kind for kind in LEARNED}
 
 #: Strings that scikit-learn accepts in place of a transformer.
-WORDS = ("passthrough", "drop")
+PLACEHOLDERS = ("passthrough", "drop")
 
 #: The most features, and levels of nested transformers, that a file may have.
 MAX_FEATURES, MAX_DEPTH = 10**6, 8
 
-#: Parameters that follow from the learned attributes.
+#: Parameters that are not saved: the learned attributes decide what they mean.
 DERIVED = ("categories", "copy", "dtype")
 
 #: Parameters that must have their default value.
@@ -67,7 +67,7 @@ def dump_transformer(transformer: Any) -> Any:
     array([[0.5, 0.5]])
     """
     kind = type(transformer)
-    if isinstance(transformer, str) and transformer in WORDS:
+    if isinstance(transformer, str) and transformer in PLACEHOLDERS:
         return transformer
     if kind is FunctionTransformer and transformer.func is None:  # a remainder that passes through
         return "passthrough"
@@ -204,7 +204,7 @@ def frame_library() -> Any:
 
 def _plan(data: Any, depth: int) -> _Plan:
     if isinstance(data, str):
-        require(data in WORDS, f"{data[:50]!r} is unknown.")
+        require(data in PLACEHOLDERS, f"{data[:50]!r} is unknown.")
         return _Plan(data, [], lambda fitted: None)
     require(depth > 0 and isinstance(data, dict), "it is not an object, or nested too deep.")
     require("names" in data, "it has no entry 'names'.")
@@ -285,10 +285,10 @@ def _restore_array(value: Any, n: int, kind: type, name: str) -> Any:
     require(np.isfinite(array).all(), f"{name} is not finite.")
     require(name != "scale_" or array.all(), "a scale is 0.")
     if kind is RelevanceScaler:
-        is_valid = name != "scale_" or (array > 0).all()
-        require(is_valid, "a deviation is negative.")
-        is_valid = name != "relevance_" or ((array >= LEAST_RELEVANCE) & (array <= 1)).all()
-        require(is_valid, f"a relevance is not from {LEAST_RELEVANCE} to 1.")
+        require(name != "scale_" or (array > 0).all(), "a deviation is negative.")
+        is_relevance = (array >= LEAST_RELEVANCE) & (array <= 1)
+        require(name != "relevance_" or is_relevance.all(),
+                f"a relevance is not from {LEAST_RELEVANCE} to 1.")  # fmt: skip
     return array
 
 

@@ -137,7 +137,7 @@ class TestFolds:
         given = ("pets.csv", "--label", "class", "--encode")
         said = run("evaluate", *given, "onehot", code=3).stderr
         assert "pets.csv, line 9: column 'color' has 'green', which is not in the training" in said
-        assert "the examples that are not tested with it" in said
+        assert "the training data are the rows that are not tested with it: leave out" in said
         run("evaluate", *given, "drop")
 
     def test_one_class(self, folder):
@@ -163,7 +163,7 @@ class TestShare:
     @pytest.mark.parametrize("share", ["0", "1", "-1", "nan", "20"])
     def test_bad_shares(self, folder, share):
         told = run("train", "iris.csv", "m", "--test", share, code=2).stderr
-        assert "--test must be a share between 0 and 1, such as 0.2" in told
+        assert "--test must be a fraction between 0 and 1, such as 0.2" in told
         assert not (folder / "m").exists()
 
     def test_too_few(self, folder):

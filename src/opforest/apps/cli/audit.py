@@ -35,7 +35,7 @@ def audit(
         Option(
             parser=options.parse_voters,
             metavar="N|auto",
-            help="How many others vote. Default: those of the model, or 10 or more.",
+            help="How many others vote. Default: as many as the model has voters, but at least 10.",
         ),
     ] = None,
     exact: Annotated[bool, Option(help="Refit without each example, which is slow.")] = False,

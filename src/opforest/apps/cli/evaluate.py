@@ -52,9 +52,10 @@ def evaluate(
 ) -> None:
     """Measure how well a model predicts, or how well one trained on a data file would.
 
-    With MODEL, its predictions are compared with the labels of DATA. Examples that the model holds
-    are counted, because they say nothing about new ones, unless it is a folder made by train
-    --out-of-core. --voters tries another number of voters; the model is not changed.
+    With MODEL, its predictions are compared with the labels of DATA. Examples that the model was
+    trained on are counted, and the accuracy on the others is printed, too; a model in parts, made
+    by train --out-of-core, does not detect its own training examples in DATA. --voters tries
+    another number of voters; the model is not changed.
 
     With DATA alone, it is split into folds with equal shares of each class. Each fold is predicted
     by a model trained on the others with the options of train, and, for comparison, by the nearest
@@ -76,8 +77,8 @@ def evaluate(
     else:
         if any((*metric, *preparation)) or (folds, seed) != (None, None):
             raise ValueError(
-                "--folds, --seed, --metric, --metric-param, --encode, --missing and --scale are "
-                f"for data alone: leave them out, or leave out {files[0]}."
+                "--folds, --seed, --metric, --metric-param, --encode, --missing, --scale and "
+                f"--unknown are for data alone: leave them out, or leave out {files[0]}."
             )
         scores = _evaluate_model(files[0], files[1], reading, voters, jobs)
     if json:
@@ -154,8 +155,8 @@ def _prepare_queries(model: Any, queries: "table.Data", path: str) -> Any:
             return models.prepare(model, queries.X)
     except DataFileError as error:
         reason = (
-            f"{error.reason.rstrip('.')}. Here, that means the examples that are not tested with "
-            "it: leave out the row, or use --encode drop"
+            f"{error.reason.rstrip('.')}. Here, the training data are the rows that are not tested "
+            "with it: leave out the row, or use --encode drop"
         )
         raise DataFileError(reason, error.path, error.line, error.column) from error
 
@@ -246,10 +247,10 @@ def _score(truth: list[Any], predicted: Any) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "A single label was found")  # the matrix is 1 × 1
         matrix = confusion_matrix(truth, predicted, labels=labels).tolist()
-    precision, recall, _, count = precision_recall_fscore_support(
+    precision, recall, _, support = precision_recall_fscore_support(
         truth, predicted, labels=labels, zero_division=float("nan")
     )
-    rows = zip(labels, count, recall, precision, strict=True)
+    rows = zip(labels, support, recall, precision, strict=True)
     names = ("label", "examples", "recall", "precision")
     return {
         "examples": len(truth),

@@ -31,9 +31,9 @@ def convert(
     """Convert a data file to another format without loss, or convert a model.
 
     Numbers and labels are kept to the last bit, or the command fails; names and ids are kept if the
-    format has a place for them. A model of ours becomes one of LibOPF, with a note on rounded
-    numbers and renumbered classes; a model of LibOPF becomes one of ours unless OUT is named like
-    a data file.
+    format has a place for them. An opforest model becomes a LibOPF model, with a note on rounded
+    numbers and renumbered classes; a LibOPF model becomes an opforest model unless OUT is named
+    like a data file.
 
     Example: opforest convert training.dat training.csv
     """

@@ -33,7 +33,7 @@ UnlabeledOption = Annotated[
 ]
 TestOption = Annotated[
     float | None,
-    Option(metavar="SHARE", help="Test on this share of the examples first, such as 0.2."),
+    Option(metavar="FRACTION", help="First test on this fraction of the examples, such as 0.2."),
 ]
 OutOfCoreOption = Annotated[
     bool, Option(help="Train on more data than fits into memory; MODEL is a folder.")
@@ -83,8 +83,8 @@ def train(
         _check_test(test, distances is not None or bool(unlabeled))
     if distances is not None:
         if any(preparation) or unlabeled or metric.metric not in (None, "precomputed"):
-            raise ValueError("--distances does not go with --metric, --encode, --missing, --scale "
-                             "or --unlabeled.")  # fmt: skip
+            raise ValueError("--distances does not go with --metric, --encode, --missing, "
+                             "--scale, --unknown or --unlabeled.")  # fmt: skip
         metric = metric._replace(metric="precomputed")
     classifier = models.make_classifier(metric, update, jobs, voters)
     if unlabeled:
@@ -164,7 +164,7 @@ def _check_test(test: float, has_others: bool) -> None:
     if has_others:
         raise ValueError("--test does not go with --distances or --unlabeled.")
     if not 0 < test < 1:
-        raise ValueError(f"--test must be a share between 0 and 1, such as 0.2, got {test:g}.")
+        raise ValueError(f"--test must be a fraction between 0 and 1, such as 0.2, got {test:g}.")
 
 
 def _make_semi_supervised(classifier: Any) -> "opforest.OPFSemiSupervised":

@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from opforest.apps.reproduce.runner import Settings as Settings
     from opforest.apps.reproduce.runner import run as run
 
-#: The paper's algorithm, refitting, the paper's baseline, our exact update, and for comparison the
-#: nearest neighbor.
-METHODS = ("opfi", "original", "dift", "exact", "1nn")
+METHODS = (
+    "opfi",  # the paper's algorithm
+    "original",  # refitting
+    "dift",  # the paper's baseline
+    "exact",  # our exact update
+    "1nn",  # the nearest neighbor, for comparison
+)
 
 __getattr__, __dir__, __all__ = attach(__name__, {"runner": ["Progress", "Settings", "run"]})

@@ -20,8 +20,8 @@ CONNECTIONS = 1000
 def make_protocol(seconds: float) -> type[H11Protocol]:
     """Return a protocol that closes connections whose next request does not begin in time.
 
-    The head of a request must arrive within ``seconds`` of the connection, or of the previous
-    answer. ``LimitedRequest`` limits the time of its body.
+    The head of a request must arrive within ``seconds`` of connecting, or of the previous response.
+    ``LimitedRequest`` limits the time of its body.
     """
 
     class Protocol(H11Protocol):

@@ -16,7 +16,8 @@ from opforest.errors import DataFileError
 #: Bytes that are read to recognize a file; an incremental model needs all of them.
 HEAD = 1 << 16
 
-#: Bytes before the nodes, and of each node without features and neighbors, but with its rank.
+#: Bytes before the nodes, and of each node: its numbers without features and neighbors, and its
+#: entry in the order by cost.
 MODEL, INCREMENTAL = (32, 32), (28, 36)
 
 
