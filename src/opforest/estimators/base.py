@@ -24,7 +24,7 @@ from opforest.core.metrics.registry import ALIASES, NON_NEGATIVE, are_params_equ
 from opforest.core.metrics.types import Array
 from opforest.estimators.inputs import read_examples
 from opforest.estimators.validation import (
-    INTEGERS,
+    LABELS,
     PRECISIONS,
     check_algorithm,
     check_labels,
@@ -38,9 +38,9 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 DOCUMENTATION = "https://opforest.readthedocs.io/en/stable"
 
 
-def _are_integers(y: Any, n: int) -> bool:
-    """Return whether labels are an array of n integers, which need no more checks."""
-    return type(y) is np.ndarray and y.shape == (n,) and y.dtype.kind in INTEGERS
+def _are_checked(y: Any, n: int) -> bool:
+    """Return whether labels are an array of n integers or texts, which need no more checks."""
+    return type(y) is np.ndarray and y.shape == (n,) and y.dtype.kind in LABELS
 
 
 class _StoppedError(MemoryError):
@@ -235,7 +235,7 @@ class ForestEstimator(MetricEstimator):
         self._check_metric()
         # Distances to known examples have one more column for each of them.
         grows = self.forest_.metric.is_precomputed
-        if not grows and self._is_checked(X) and _are_integers(y, len(X)):
+        if not grows and self._is_checked(X) and _are_checked(y, len(X)):
             return np.asarray(X), y
         options = {"grows": True} if grows else {"reset": False}
         X, y = read_examples(self, X, y, dtype=self.forest_.dtype, **options)

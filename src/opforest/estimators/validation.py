@@ -13,8 +13,9 @@ from opforest.core.metrics.metric import Metric
 from opforest.core.metrics.types import Array
 from opforest.forest.forest import BaseForest
 
-#: NumPy's kinds of integer types.
+#: NumPy's kinds of integer types, and of types whose values always are labels.
 INTEGERS = "biu"
+LABELS = INTEGERS + "U"
 
 #: Examples of these types are kept as they are; all others are converted to the first.
 PRECISIONS = (np.float64, np.float32)
@@ -123,7 +124,7 @@ def as_one_row(x: Any) -> Any:
 
 def check_labels(y: Array) -> None:
     """Raise a ``ValueError`` if these are not class labels."""
-    if y.dtype.kind not in INTEGERS:  # integers always are labels
+    if y.dtype.kind not in LABELS:
         check_classification_targets(y)
 
 
