@@ -13,6 +13,7 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import NotFittedError
 
 from opforest import OPFClassifier
+from opforest._utils.rwlock import ReadWriteLock
 
 
 @pytest.fixture(scope="module")
@@ -377,3 +378,12 @@ def test_a_row_of_a_frame_is_explained():
 def test_nobody_talks_of_regression_where_classes_are_many():
     clf = OPFClassifier().fit(np.arange(60.0)[:, None], np.arange(60) // 2)
     clf.partial_fit(np.arange(30.0)[:, None], np.arange(30))
+
+
+@pytest.mark.parametrize("query", ["predict", "conquerors", "class_costs", "explain"])
+def test_a_query_takes_one_lock(query, monkeypatch):
+    clf = OPFClassifier().fit([[0.0], [1.0], [3.0], [4.5]], ["low", "low", "high", "high"])
+    taken, read = [], ReadWriteLock.read
+    monkeypatch.setattr(ReadWriteLock, "read", lambda lock: taken.append(lock) or read(lock))
+    getattr(clf, query)(np.array([[2.0], [4.0]]))
+    assert taken == [clf.forest_.storage.lock]

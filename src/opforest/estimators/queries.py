@@ -1,6 +1,7 @@
 """Base class for queries: labels, probabilities, offers, neighbors and explanations."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -208,13 +209,12 @@ class QueryMixin(ForestEstimator):
         """
         X = self._check_queries(as_one_row(x))
         fitted = self.fitted_forest()
-        with fitted.read():
-            forest, classes = fitted
+        forest, classes = fitted
+        names = getattr(self, "feature_names_in_", ())
+        # Offers and calibration must be of the same forest.
+        with nullcontext() if self.voters == 1 else fitted.read():
             calibration = None if self.voters == 1 else self._find_calibration(forest)
-            names = getattr(self, "feature_names_in_", ())
-            labels = classes.tolist()
-            found = [explain(forest, labels, X[i : i + 1], names, calibration)
-                     for i in range(len(X))]  # fmt: skip
+            found = explain(forest, classes.tolist(), X, names, calibration)
         return found if len(found) > 1 else found[0]
 
     def _labels(
@@ -223,12 +223,14 @@ class QueryMixin(ForestEstimator):
         """Return labels; the calibration is found unless it is given or not needed."""
         X = self._check_queries(X)
         fitted = self.fitted_forest()
-        with fitted.read():  # offers and calibration of the same forest
-            forest, classes = fitted
+        forest, classes = fitted
+        is_plain = priors is None and (calibration is not None or self.voters == 1)
+        # Offers and calibration must be of the same forest.
+        with nullcontext() if is_plain else fitted.read():
             if priors is not None:
                 found = self._probabilities(X, True, calibration, priors)
                 return np.asarray(classes[found.argmax(axis=1)])
-            if calibration is None and self.voters != 1:
+            if not is_plain:
                 calibration = self._find_calibration(forest)
             labels: Array = classes[forest.classify(X, self.n_jobs, calibration)]
             return labels

@@ -285,29 +285,40 @@ def explain(
     X: Array,
     names: Sequence[object] = (),
     calibration: CostCalibration | None = None,
-) -> Explanation:
-    """Return the path that gives the one row of ``X`` its label, and that of the nearest rival.
+) -> list[Explanation]:
+    """Return, for each row of ``X``, the path that gives its label, and that of the nearest rival.
 
     ``classes`` are the labels that the integers in the forest stand for; ``names`` are those of
     the features, for a picture. If the calibration has several voters, they are listed.
     """
+    with forest.storage.lock.read():
+        return [_explain(forest, classes, X[i : i + 1], names, calibration) for i in range(len(X))]
+
+
+def _explain(
+    forest: BaseForest,
+    classes: Sequence[Any],
+    X: Array,
+    names: Sequence[object],
+    calibration: CostCalibration | None,
+) -> Explanation:
+    """Return the explanation of the one row of ``X``."""
     storage = forest.storage
-    with storage.lock.read():
-        ids, points, election = storage.ids, None, None
-        if calibration is not None and calibration.voters > 1:
-            election = forest.elect(X, calibration)
-        if storage.n_features == 2 and forest.metric.keeps_points:
-            points = storage.points
-        paths = [_describe(path, classes, X, ids, points) for path in _trace(forest, X, election)]
-        voters: tuple[Voter, ...] = ()
-        if election is not None:
-            voters = list_voters(storage.fields.arrival[election.voter], election, classes)
-        first, rival = paths[0], paths[1] if len(paths) > 1 else None
-        table = _compare_features(forest, X, first, rival, names)
-        view = cast(View, first.view)
-        if points is not None:
-            drawn = np.concatenate([cast(View, path.view).places for path in paths])
-            view = _add_surroundings(view, drawn, points, storage.field("label"))
+    ids, points, election = storage.ids, None, None
+    if calibration is not None and calibration.voters > 1:
+        election = forest.elect(X, calibration)
+    if storage.n_features == 2 and forest.metric.keeps_points:
+        points = storage.points
+    paths = [_describe(path, classes, X, ids, points) for path in _trace(forest, X, election)]
+    voters: tuple[Voter, ...] = ()
+    if election is not None:
+        voters = list_voters(storage.fields.arrival[election.voter], election, classes)
+    first, rival = paths[0], paths[1] if len(paths) > 1 else None
+    table = _compare_features(forest, X, first, rival, names)
+    view = cast(View, first.view)
+    if points is not None:
+        drawn = np.concatenate([cast(View, path.view).places for path in paths])
+        view = _add_surroundings(view, drawn, points, storage.field("label"))
     if view.around is not None:
         view = view._replace(names=tuple(map(str, names)) or ("feature 0", "feature 1"))
     return Explanation(first.steps, rival, voters, table, view)

@@ -87,10 +87,9 @@ class BaseForest(ABC):
         return self.storage.dtype
 
     @property
-    @read_locked
     def n_features(self) -> int:
         """The number of features of the examples, or of distances in a row of a table."""
-        return self.storage.n_features
+        return self.storage.n_features  # checked again by each query, under its lock
 
     @property
     @read_locked

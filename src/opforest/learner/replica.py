@@ -194,7 +194,7 @@ class ModelReplica:
         with learned.read():
             calibration = self._find_calibration(learned.forest)
             names = learned.classes.tolist()
-            path = explain(learned.forest, names, x[None], calibration=calibration)
+            (path,) = explain(learned.forest, names, x[None], calibration=calibration)
             steps = path.steps if path.rival is None else path.steps + path.rival.steps
             on_paths = {step.id for step in steps if step.id is not None}
             ids = sorted(on_paths | {voter.id for voter in path.voters})

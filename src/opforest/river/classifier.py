@@ -353,7 +353,7 @@ class OPFClassifier(MiniBatchClassifier):
         self._query.make_room(self._forest, len(values))
         row = make_row(values, self._forest)[None]
         calibration = self._vote_calibration(self._forest)
-        return explain(self._forest, self._labels, row, list(column), calibration)
+        return explain(self._forest, self._labels, row, list(column), calibration)[0]
 
     @write_locked
     def learn_many(self, X: "pd.DataFrame", y: "pd.Series") -> None:
