@@ -4,7 +4,7 @@
 
 # The first Python on the path that is recent enough; PYTHON=... overrides.
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
-PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 python,$(shell $(p) -c '$(RECENT)' >/dev/null 2>&1 && echo $(p))))
+PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 python3.11 python,$(shell $(p) -c '$(RECENT)' >/dev/null 2>&1 && echo $(p))))
 VENV := .venv
 RUN := $(VENV)/bin/python
 
