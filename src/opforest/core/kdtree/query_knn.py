@@ -16,9 +16,10 @@ def search_for_queries(queries, kdtree, near, distances, metric):
     distances.
     """
     nodes, box, vertex, points = borrow(kdtree)
-    near, distances = borrow((near, distances))
+    queries, near, distances = borrow((queries, near, distances))
     stack, bound = np.empty(STACK, np.int64), np.empty(STACK, distances.dtype)
     for i in range(queries.shape[0]):
+        x = queries[i]
         limit = clear_list(near, distances, i, i)
         stack[0], bound[0] = 0, 0
         m = 1
@@ -28,10 +29,10 @@ def search_for_queries(queries, kdtree, near, distances, metric):
             if bound[m] > limit:
                 continue
             if node.child >= 0:
-                m = push_children(node.child, box, queries[i], stack, bound, m, metric)
+                m = push_children(node.child, box, x, stack, bound, m, metric)
                 continue
             for j in range(node.begin, node.end):
-                found = distance(points[j], queries[i], metric)
+                found = distance(points[j], x, metric)
                 if found <= limit:
                     limit = insert_neighbor(near, distances, i, i, vertex, j, found)
 
