@@ -176,7 +176,8 @@ SHORT = (
 
 def test_code_works_with_the_installed_wheel(installed):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
-    code = "\n".join([*(blocks if DIST else [SHORT]), "print('from', opforest.__file__)"])
+    show_path = "import opforest; print('from', opforest.__file__)"
+    code = "\n".join([*(blocks if DIST else [SHORT]), show_path])
     result = run(installed, "python", "-c", code)
     assert result.returncode == 0, result.stderr
     (path,) = re.findall("^from (.*)$", result.stdout, re.MULTILINE)
