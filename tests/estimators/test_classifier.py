@@ -332,6 +332,15 @@ def test_labels_that_a_common_type_cannot_tell_apart_are_an_error():
         unsigned.partial_fit([[10.0]], [-1])
 
 
+@pytest.mark.parametrize("type", [np.int64, np.uint64])
+def test_labels_that_a_common_type_rounds_are_an_error(type):
+    other = np.uint64 if type is np.int64 else np.int64
+    clf = OPFClassifier().fit([[0.0], [1.0]], np.array([0, 1], other))
+    with pytest.raises(ValueError, match="cannot be distinguished as float64"):
+        clf.partial_fit([[10.0]], np.array([2**62 + 1], type))
+    assert clf.classes_.tolist() == [0, 1]
+
+
 def test_announcing_no_classes_keeps_the_type_of_labels():
     clf = OPFClassifier().fit([[0.0], [1.0]], [0, 1]).partial_fit([[2.0]], [0], classes=[])
     assert clf.classes_.dtype == np.int64

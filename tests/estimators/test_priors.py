@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -58,3 +59,10 @@ def test_bad_priors(priors):
     for method in (clf.predict, clf.predict_proba):
         with pytest.raises(ValueError, match="priors must"):
             method([[0.0]], priors)
+
+
+def test_a_series_names_its_classes():
+    X, y = [[0.0], [1.0], [2.0]], ["a", "b", "c"]
+    clf, series = OPFClassifier().fit(X, y), pd.Series({"c": 0.8, "b": 0.15, "a": 0.05})
+    expected = clf.predict_proba([[0.8]], priors=series.to_dict())
+    assert np.array_equal(clf.predict_proba([[0.8]], priors=series), expected)

@@ -225,8 +225,9 @@ def test_explanations_name_keys(learner):
     rows = [[4.0, 0], [0.1, 0], [1.2, 0]]
     assert learner.explain(rows) == [learner.explain(row) for row in rows]
     assert learner.explain(rows[:1]) == path
-    with pytest.raises(ValueError, match="explain needs an example, got a table without rows"):
-        learner.explain(np.empty((0, 2)))
+    for query in (learner.explain, learner.predict, learner.predict_proba):
+        with pytest.raises(ValueError, match="there must be at least one row, got none"):
+            query(np.empty((0, 2)))
 
 
 def test_the_score_is_of_predictions_before_learning(tmp_path):
@@ -461,3 +462,16 @@ def test_the_missing_value_of_pandas_is_no_label():
     with Learner(":memory:", semi_supervised=True) as learner:
         learner.learn([[0.0], [1], [5]], pd.Series([3, pd.NA, 5], dtype="Int64"))
         assert learner.rows()[2].tolist() == [3, None, 5]
+
+
+@pytest.mark.parametrize("labels", [[1, "a"], ["a", 1], [True, "x"], [True, 2]])
+def test_a_first_batch_of_several_kinds_of_labels_changes_nothing(tmp_path, labels):
+    path = tmp_path / "kinds.db"
+    with Learner(path) as learner:
+        with pytest.raises(RowError, match="labels must be of one kind, but the label of row 1"):
+            learner.learn([[0.0], [1.0]], labels)
+        assert len(learner) == 0
+        learner.learn([[0.0], [1.0]], ["a", "b"])
+        assert learner.audit().ok
+    with Learner(path) as learner:
+        assert learner.predict([[0.1]]).tolist() == ["a"]

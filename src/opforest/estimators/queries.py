@@ -31,10 +31,10 @@ class QueryMixin(ForestEstimator):
             The examples, or their distances to the known examples, in the order of
             ``forest_.ids``, if ``metric="precomputed"``.
         priors : "balanced", mapping or array-like of shape (n_classes,), default=None
-            How frequent the classes are among the examples to predict, by label or in the order
-            of ``classes_``; ``"balanced"`` if all count alike. The label is then the one with the
-            largest probability of ``predict_proba(X, priors)``. By default the classes are as
-            frequent as among the known examples.
+            How frequent the classes are among the examples to predict, by label (a mapping or a
+            pandas Series) or in the order of ``classes_``; ``"balanced"`` if all count alike. The
+            label is then the one with the largest probability of ``predict_proba(X, priors)``. By
+            default the classes are as frequent as among the known examples.
 
         Examples
         --------
@@ -261,6 +261,8 @@ def _read_priors(priors: Any, classes: Array) -> Array:
     if isinstance(priors, str) and priors == "balanced":
         return np.full(len(classes), 1 / len(classes))
     labels = classes.tolist()
+    if hasattr(priors, "index") and hasattr(priors, "to_dict"):  # a pandas Series
+        priors = priors.to_dict()
     if isinstance(priors, Mapping):
         if set(priors) != set(labels):
             raise ValueError(

@@ -96,7 +96,9 @@ def encode(
     parts = [np.unique(part) for part in parts]
     all_classes = np.unique(np.concatenate(parts))
     for labels in parts:
-        if len(np.unique(labels.astype(all_classes.dtype))) < len(labels):
+        with np.errstate(invalid="ignore"):
+            same = labels.astype(all_classes.dtype).astype(labels.dtype)
+        if not np.array_equal(same, labels):
             raise ValueError(
                 f"labels of types {[str(part.dtype) for part in parts]} cannot be distinguished as "
                 f"{all_classes.dtype}. Convert them to one type first."

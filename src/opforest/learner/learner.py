@@ -311,8 +311,6 @@ class Learner:
         """
         table = x if hasattr(x, "columns") or np.ndim(x) == 2 else [x]
         replica, rows = self.session.prepare_queries(table)
-        if not len(rows):
-            raise ValueError("explain needs an example, got a table without rows.")
         paths = (self.session.explain(replica, row)[0] for row in rows)
         cells = replica.rows.read(table)
         found = [replica.rows.show_units(*one) for one in zip(paths, cells, strict=True)]

@@ -218,7 +218,10 @@ class Session:
             raise ValueError("the store has no examples yet: learn some first.")
         if not replica.can_predict:
             raise ValueError("no example in the store has a label yet: correct some first.")
-        return replica, replica.rows.prepare(replica.rows.read(X))
+        rows = replica.rows.read(X)
+        if len(rows) == 0:
+            raise ValueError("there must be at least one row, got none.")
+        return replica, replica.rows.prepare(rows)
 
     def explain(self, replica: ModelReplica, x: Array) -> tuple[Explanation, dict[int, Array]]:
         """Return the path to a prepared example, with keys, and the points on the path by id."""

@@ -54,17 +54,17 @@ def read_labels(y: Any, kind: str | None, may_lack: bool = False) -> tuple[list[
     if not given:
         return values, kind
     found = _kind_of(given, kind)
-    kind = kind or found
+    known = "" if kind is None else f" ({kind} in this store)"
+    kind = kind or found or KIND_OF[type(given[0])]
     for i, value in enumerate(values):
         if value is None:
             continue
         if found != kind and KIND_OF[type(value)] != kind:
-            known = "" if kind is None else f" ({kind} in this store)"
             raise RowError(
                 f"labels must be of one kind{known}, but the label of row {i} is {value!r:.50}.", i
             )
-        _check_label(value, str(kind), i)
-    number = NUMBERS.get(str(kind))
+        _check_label(value, kind, i)
+    number = NUMBERS.get(kind)
     if number is not None:
         values = [None if value is None else number(value) for value in values]
     return values, kind

@@ -106,7 +106,7 @@ def prune(
     from opforest.estimators.validation import require_fraction
 
     require_distinct([model, data], [smaller])
-    require_fraction("loss", loss)
+    require_fraction("--loss", loss)
     job = Job(models.load_classifier(model), data, reading, needs_label=True)
     classifier = models.classifier_of(job.model)
     if isinstance(classifier, opforest.OPFSemiSupervised) or classifier.update != "exact":

@@ -93,7 +93,7 @@ def _cross_validate(job: Job, folds: int, seed: int) -> dict[str, Any]:
     data = job.read()
     y = labels_of(data, job.path)
     if folds > len(y):
-        raise ValueError(f"--folds must be at most {len(y)}, the number of examples.")
+        raise ValueError(f"--folds must be at most {len(y)}, the number of examples, got {folds}.")
     rare = [label for label, n in zip(*np.unique(y, return_counts=True), strict=True) if n < folds]
     accuracy, opf = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
     fold, predicted = assign_folds(y, len(y), folds, seed), np.empty_like(y)

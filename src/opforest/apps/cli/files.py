@@ -63,10 +63,11 @@ def _convert_model(path: str, out: str, to: options.Format | None) -> options.Fa
     kind, wanted = models.kind_of_model(path), to or format_of(out)
     if kind == "LibOPF" and wanted is not None:
         return None
-    if kind == "opforest" and (to is not None or wanted not in (None, "libopf")):
+    is_other = to is not None or wanted not in (None, "libopf") or out.endswith(".opforest")
+    if kind == "opforest" and is_other:
         raise ValueError(
             f"{path} is a model, which can only become a LibOPF model: OUT must end in .opf or "
-            f".dat, or not be named like a data file, got {out!r}."
+            f".dat, or not be named like a data file or an opforest model, got {out!r}."
         )
     if out == STANDARD:
         raise ValueError("a model is written to a file, not to the standard output.")

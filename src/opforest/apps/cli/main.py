@@ -36,7 +36,10 @@ def _run(app: Any, arguments: list[str]) -> int:
         return app(arguments or ["--help"], prog_name="opforest", standalone_mode=False) or 0
     except usage_error as error:
         context = error.ctx.command_path if error.ctx else "opforest"
-        print_message("error", f"{error.format_message()} See `{context} --help`.")
+        message = error.format_message().replace("Value error, ", "")
+        message = message.replace("Input should be", "it must be")
+        end = "" if message.endswith((".", "?")) else "."
+        print_message("error", f"{message}{end} See `{context} --help`.")
         return USAGE
     except Exception as error:
         if os.environ.get("OPFOREST_DEBUG"):
