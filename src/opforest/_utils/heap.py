@@ -11,7 +11,7 @@ from typing import Any
 
 @cache
 def _find_trim() -> Any:
-    """Return the function of the C library, or one that does nothing where there is none."""
+    """Return ``malloc_trim``, or a function that does nothing if the C library lacks it."""
     try:
         return ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError, TypeError):  # another system, or another C library

@@ -89,7 +89,7 @@ class BaseForest(ABC):
     @property
     def n_features(self) -> int:
         """The number of features of the examples, or of distances in a row of a table."""
-        return self.storage.n_features  # checked again by each query, under its lock
+        return self.storage.n_features  # no lock: each query checks it again under one
 
     @property
     @read_locked

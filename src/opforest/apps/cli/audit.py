@@ -35,7 +35,8 @@ def audit(
         Option(
             parser=options.parse_voters,
             metavar="N|auto",
-            help="How many others vote. Default: as many as the model has voters, but at least 10.",
+            help="How many others vote. Default: the voters of the model if it has several; "
+            "otherwise the most likely number from 10 on.",
         ),
     ] = None,
     exact: Annotated[bool, Option(help="Refit without each example, which is slow.")] = False,
